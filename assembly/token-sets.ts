@@ -1,0 +1,224 @@
+import { allocate, CANDIDATES, SEEDS } from './memory';
+
+/**
+ * The token sets of `src/signals/token-sets.ts`.
+ *
+ * A token is a longest run of ASCII letters and digits, in any case. Every token of every text is looked up once in one
+ * hash table of slots with linear probing. A slot is 32 bytes: what is equal for equal tokens (16), then the flags (4).
+ * A token of up to 16 bytes stands there itself, lower-cased and filled up with zeros; of a longer one its hash, its
+ * place in memory and its length. Equal always means the same bytes: the hash only says where to look.
+ */
+
+/** Looks for phrases in a token new in the set of the answer that may hold one; not 0: look at every occurrence too. */
+declare function inspect(index: i32, size: i32): i32;
+/** Looks at a further occurrence of such a token. */
+declare function occurs(index: i32): void;
+
+const SLOT: i32 = 32;
+const FLAGS: i32 = 16;
+const LONG_PLACE: i32 = 8;
+const LONG_SIZE: i32 = 12;
+const SHORT_BYTES: i32 = 16;
+
+/** The set of the answer, whose tokens are inspected; others are 2 and 4. */
+const ANSWER: i32 = 1;
+/** Flag of an entry all of whose occurrences are looked at. */
+const WATCHED: i32 = 8;
+/** Flag of an entry of more than 16 bytes. */
+const LONG: i32 = 16;
+
+let table: usize = 0;
+let capacity: i32 = 0;
+/** How far a hash is shifted to be the number of a slot. */
+let shift: i64 = 0;
+let entries: i32 = 0;
+let added: i32 = 0;
+let shared: i32 = 0;
+
+/** Begins with empty sets in a new table of so many slots, a power of two. */
+export function reset(slots: i32): void {
+  entries = 0;
+  makeTable(slots);
+}
+
+function makeTable(slots: i32): void {
+  const size = <usize>slots * SLOT;
+  table = allocate(size);
+  memory.fill(table, 0, size);
+  capacity = slots;
+  shift = clz<i32>(slots) + 33;
+}
+
+/** How many tokens the last `add` put into its set. */
+export function addedTokens(): i32 {
+  return added;
+}
+
+/** How many of them are in the set of the answer. */
+export function sharedTokens(): i32 {
+  return shared;
+}
+
+/** Adds the tokens of a text to a set. The text must stay where it is as long as the sets are used. */
+export function add(text: usize, length: i32, set: i32): void {
+  let start = 0;
+  let inToken: u64 = 0;
+  added = 0;
+  shared = 0;
+  for (let base = 0; base <= length; base += 64) {
+    const members = membersOf(text + base);
+    const before = (members << 1) | inToken;
+    let starts = members & ~before;
+    let ends = before & ~members;
+    if (inToken === 0) {
+      start = base + <i32>ctz(starts);
+      starts &= starts - 1;
+    }
+    inToken = members >>> 63;
+    while (ends !== 0) {
+      const size = base + <i32>ctz(ends) - start;
+      ends &= ends - 1;
+      if (size <= SHORT_BYTES) addShort(text, start, size, set);
+      else addLong(text, start, size, set);
+      start = base + <i32>ctz(starts);
+      starts &= starts - 1;
+    }
+  }
+}
+
+function addShort(text: usize, start: i32, size: i32, set: i32): void {
+  const key = v128.and(fold(v128.load(text + start)), first(size));
+  let slot = slotOf(hash(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1)));
+  while (true) {
+    const address = table + slot;
+    const flags = load<i32>(address, FLAGS);
+    if (flags === 0) {
+      v128.store(address, key);
+      enter(address, 0, text, start, size, set);
+      return;
+    }
+    if (!v128.any_true(v128.xor(v128.load(address), key)) && (flags & LONG) === 0) {
+      if ((flags & set) === 0) join(address, flags, text, start, size, set);
+      else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
+      return;
+    }
+    slot = nextSlot(slot);
+  }
+}
+
+function addLong(text: usize, start: i32, size: i32, set: i32): void {
+  const token = text + start;
+  let digest: i64 = size;
+  for (let i = 0; i < size; i += 16) {
+    const part = v128.and(fold(v128.load(token + i)), first(size - i));
+    digest = hash(digest ^ i64x2.extract_lane(part, 0), i64x2.extract_lane(part, 1));
+  }
+  let slot = slotOf(digest);
+  while (true) {
+    const address = table + slot;
+    const flags = load<i32>(address, FLAGS);
+    if (flags === 0) {
+      store<i64>(address, digest);
+      store<i32>(address, <i32>token, LONG_PLACE);
+      store<i32>(address, size, LONG_SIZE);
+      enter(address, LONG, text, start, size, set);
+      return;
+    }
+    if ((flags & LONG) !== 0 && load<i64>(address) === digest && isLong(address, token, size)) {
+      if ((flags & set) === 0) join(address, flags, text, start, size, set);
+      else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
+      return;
+    }
+    slot = nextSlot(slot);
+  }
+}
+
+/** Whether a slot's long token has the same bytes. */
+function isLong(address: usize, token: usize, size: i32): bool {
+  if (load<i32>(address, LONG_SIZE) !== size) return false;
+  const known = <usize>load<i32>(address, LONG_PLACE);
+  for (let i = 0; i < size; i += 16) {
+    const differs = v128.xor(fold(v128.load(known + i)), fold(v128.load(token + i)));
+    if (v128.any_true(v128.and(differs, first(size - i)))) return false;
+  }
+  return true;
+}
+
+/** Makes an entry of a free slot. */
+function enter(address: usize, flags: i32, text: usize, start: i32, size: i32, set: i32): void {
+  join(address, flags, text, start, size, set);
+  entries += 1;
+  if (entries * 2 > capacity) grow();
+}
+
+/** Puts an entry into a set. */
+function join(address: usize, flags: i32, text: usize, start: i32, size: i32, set: i32): void {
+  added += 1;
+  if ((flags & ANSWER) !== 0) shared += 1;
+  let now = flags | set;
+  if (set === ANSWER && mayHoldPhrase(text + start, size) && inspect(start, size) !== 0) now |= WATCHED;
+  store<i32>(address, now, FLAGS);
+}
+
+/** Whether some four bytes of a token lead to a candidate. A phrase has a word of at least four letters. */
+function mayHoldPhrase(token: usize, size: i32): bool {
+  for (let i = 0; i <= size - 4; i += 1) {
+    if (load<u8>(CANDIDATES + ((load<u32>(token + i) * 0x9e3779b1) >>> 24)) !== 0) return true;
+  }
+  return false;
+}
+
+function grow(): void {
+  const old = table;
+  const end = old + <usize>capacity * SLOT;
+  makeTable(capacity * 2);
+  for (let from = old; from < end; from += SLOT) {
+    const flags = load<i32>(from, FLAGS);
+    if (flags === 0) continue;
+    const low = load<i64>(from);
+    let slot = slotOf((flags & LONG) !== 0 ? low : hash(low, load<i64>(from, 8)));
+    while (load<i32>(table + slot, FLAGS) !== 0) slot = nextSlot(slot);
+    memory.copy(table + slot, from, SLOT);
+  }
+}
+
+/** A bit for each of 64 bytes, set where it is a letter or digit. */
+function membersOf(address: usize): u64 {
+  const first = <u64>sixteenMembers(v128.load(address));
+  const second = <u64>sixteenMembers(v128.load(address, 16));
+  const third = <u64>sixteenMembers(v128.load(address, 32));
+  const fourth = <u64>sixteenMembers(v128.load(address, 48));
+  return first | (second << 16) | (third << 32) | (fourth << 48);
+}
+
+function sixteenMembers(bytes: v128): i32 {
+  const letters = i8x16.lt_u(i8x16.sub(fold(bytes), i8x16.splat(0x61)), i8x16.splat(26));
+  const digits = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10));
+  return i8x16.bitmask(v128.or(letters, digits));
+}
+
+/** Turns letters to lower case; digits have the bit already. */
+function fold(bytes: v128): v128 {
+  return v128.or(bytes, i8x16.splat(0x20));
+}
+
+/** A mask of the first `size` bytes, of all 16 from 16 on. */
+function first(size: i32): v128 {
+  const places = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return i8x16.lt_u(places, i8x16.splat(<i8>min(size, 16)));
+}
+
+/** Depends on two numbers that are secret, so that nobody can make up tokens that all fall into one slot. */
+function hash(low: i64, high: i64): i64 {
+  const mixed = (low ^ load<i64>(SEEDS)) * load<i64>(SEEDS, 8);
+  return (mixed ^ (mixed >>> 29) ^ high) * load<i64>(SEEDS, 8);
+}
+
+/** The high bits of a hash are the mixed ones. */
+function slotOf(hash: i64): i32 {
+  return <i32>(hash >>> shift) * SLOT;
+}
+
+function nextSlot(slot: i32): i32 {
+  return (slot + SLOT) & (capacity * SLOT - 1);
+}

@@ -1,0 +1,61 @@
+/**
+ * Every error this package throws on purpose. `code` is stable and part of the public API; the message says what
+ * was wrong, the value seen, and what to do about it.
+ */
+const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
+
+/**
+ * Codes of {@link ObservatoryError}:
+ * - `INVALID_OPTION`: an option, flag, environment variable or argument has a value that cannot be used.
+ * - `INVALID_INPUT`: a document or line given as input cannot be read.
+ * - `MISSING_PEER`: an optional package is needed and is not installed; the message names the install command.
+ * - `DATABASE_UNREACHABLE`: no connection to Postgres could be made, or the embedded database is absent or in use.
+ * - `DATABASE_SCHEMA_MISSING`: the tables are not there; run `mcp-observatory db migrate`.
+ * - `DATABASE_SCHEMA_TOO_NEW`: a newer version of this package has migrated the database.
+ * - `DATABASE_REFUSED`: Postgres refused a statement, or some rows of one; `cause` holds its message and code.
+ * - `SPANS_NOT_SAFE`: a flush or shutdown ended while spans were neither stored nor on disk; the message says how many.
+ * - `EXPORTER_SHUT_DOWN`: an export was asked for after `shutdown()`.
+ * - `API_KEY_MISSING`: a model provider needs a key and none was found; the message names where it was looked for.
+ * - `PROVIDER_FAILED`: a model provider refused a request or stayed out of reach; the error is a `ProviderError`.
+ * - `INVALID_SERVER_CONFIG`: a list of MCP servers cannot be used; the message names the server and the field.
+ * - `SERVER_UNAVAILABLE`: an MCP server could not be started, reached or initialized; `cause` holds the first reason.
+ * - `POLICY_INVALID`: a policy, allowlist or pin file is missing or cannot be used; everything is denied until it can.
+ * - `POLICY_DENIED`: the policy gate refused a call or its result; see `PolicyDeniedError`.
+ * - `AUDIT_UNAVAILABLE`: an audit record could not be written, so the call it belongs to was not made.
+ * - `PLANNER_FAILED`: the planner's endpoint did not answer with a text.
+ */
+export type ObservatoryErrorCode =
+  | 'INVALID_OPTION'
+  | 'INVALID_INPUT'
+  | 'MISSING_PEER'
+  | 'DATABASE_UNREACHABLE'
+  | 'DATABASE_SCHEMA_MISSING'
+  | 'DATABASE_SCHEMA_TOO_NEW'
+  | 'DATABASE_REFUSED'
+  | 'SPANS_NOT_SAFE'
+  | 'EXPORTER_SHUT_DOWN'
+  | 'API_KEY_MISSING'
+  | 'PROVIDER_FAILED'
+  | 'INVALID_SERVER_CONFIG'
+  | 'SERVER_UNAVAILABLE'
+  | 'POLICY_INVALID'
+  | 'POLICY_DENIED'
+  | 'AUDIT_UNAVAILABLE'
+  | 'PLANNER_FAILED';
+
+export class ObservatoryError extends Error {
+  /** Stable, machine-readable reason; see {@link ObservatoryErrorCode}. */
+  readonly code: ObservatoryErrorCode;
+
+  constructor(code: ObservatoryErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ObservatoryError';
+    this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** True for errors of this class from any installed copy of the package, which `instanceof` cannot tell. */
+  static isInstance(value: unknown): value is ObservatoryError {
+    return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Pinned copies of the OpenTelemetry names this package writes and reads.
+ *
+ * Snapshot: core semantic-conventions v1.41.1, the last release that holds the GenAI and MCP text. They are copied
+ * because `@opentelemetry/semantic-conventions/incubating` forbids use by instrumentation libraries at run time.
+ */
+export const SEMCONV_VERSION = '1.41.1';
+
+export const ATTR_SERVICE_NAME = 'service.name';
+export const ATTR_ERROR_TYPE = 'error.type';
+export const ATTR_SERVER_ADDRESS = 'server.address';
+export const ATTR_SERVER_PORT = 'server.port';
+export const ATTR_NETWORK_TRANSPORT = 'network.transport';
+
+export const ATTR_GEN_AI_OPERATION_NAME = 'gen_ai.operation.name';
+export const ATTR_GEN_AI_PROVIDER_NAME = 'gen_ai.provider.name';
+export const ATTR_GEN_AI_CONVERSATION_ID = 'gen_ai.conversation.id';
+export const ATTR_GEN_AI_REQUEST_MODEL = 'gen_ai.request.model';
+export const ATTR_GEN_AI_RESPONSE_MODEL = 'gen_ai.response.model';
+export const ATTR_GEN_AI_RESPONSE_ID = 'gen_ai.response.id';
+export const ATTR_GEN_AI_RESPONSE_FINISH_REASONS = 'gen_ai.response.finish_reasons';
+export const ATTR_GEN_AI_USAGE_INPUT_TOKENS = 'gen_ai.usage.input_tokens';
+export const ATTR_GEN_AI_USAGE_OUTPUT_TOKENS = 'gen_ai.usage.output_tokens';
+export const ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS = 'gen_ai.usage.cache_read.input_tokens';
+export const ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS = 'gen_ai.usage.cache_creation.input_tokens';
+export const ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS = 'gen_ai.usage.reasoning.output_tokens';
+export const ATTR_GEN_AI_INPUT_MESSAGES = 'gen_ai.input.messages';
+export const ATTR_GEN_AI_OUTPUT_MESSAGES = 'gen_ai.output.messages';
+export const ATTR_GEN_AI_SYSTEM_INSTRUCTIONS = 'gen_ai.system_instructions';
+export const ATTR_GEN_AI_TOOL_NAME = 'gen_ai.tool.name';
+export const ATTR_GEN_AI_TOOL_CALL_ID = 'gen_ai.tool.call.id';
+export const ATTR_GEN_AI_TOOL_CALL_ARGUMENTS = 'gen_ai.tool.call.arguments';
+export const ATTR_GEN_AI_TOOL_CALL_RESULT = 'gen_ai.tool.call.result';
+
+export const ATTR_MCP_METHOD_NAME = 'mcp.method.name';
+export const ATTR_MCP_SESSION_ID = 'mcp.session.id';
+export const ATTR_MCP_PROTOCOL_VERSION = 'mcp.protocol.version';
+export const ATTR_MCP_RESOURCE_URI = 'mcp.resource.uri';
+export const ATTR_GEN_AI_PROMPT_NAME = 'gen_ai.prompt.name';
+export const ATTR_JSONRPC_REQUEST_ID = 'jsonrpc.request.id';
+export const ATTR_RPC_RESPONSE_STATUS_CODE = 'rpc.response.status_code';
+export const ATTR_NETWORK_PROTOCOL_NAME = 'network.protocol.name';
+export const ATTR_NETWORK_PROTOCOL_VERSION = 'network.protocol.version';
+export const ATTR_CLIENT_ADDRESS = 'client.address';
+export const ATTR_CLIENT_PORT = 'client.port';
+
+export const GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL = 'execute_tool';
+export const ERROR_TYPE_VALUE_TOOL_ERROR = 'tool_error';
+export const ERROR_TYPE_VALUE_OTHER = '_OTHER';
+
+export const METRIC_MCP_CLIENT_OPERATION_DURATION = 'mcp.client.operation.duration';
+export const METRIC_MCP_SERVER_OPERATION_DURATION = 'mcp.server.operation.duration';
+export const METRIC_MCP_CLIENT_SESSION_DURATION = 'mcp.client.session.duration';
+export const METRIC_MCP_SERVER_SESSION_DURATION = 'mcp.server.session.duration';

@@ -1,0 +1,103 @@
+import { createRequire } from 'node:module';
+
+/** Encodings of OpenAI's models. */
+export type Encoding = 'o200k_base' | 'cl100k_base';
+
+interface Vocabulary {
+  /** Splits a text into pieces, which are encoded one by one. */
+  readonly pattern: RegExp;
+  /** Rank of each token by its bytes, as a string of one character per byte. A lower rank is merged first. */
+  readonly ranks: ReadonlyMap<string, number>;
+}
+
+/** Form in which `js-tiktoken` has a vocabulary. */
+interface RankFile {
+  readonly pat_str: string;
+  /** Lines of `! <rank of the first> <token, base64> <token> ...`. */
+  readonly bpe_ranks: string;
+}
+
+/**
+ * Longer pieces are cut, since merging takes time quadratic in a piece. They are runs without a space or punctuation;
+ * a cut adds at most a token.
+ */
+const MAX_PIECE_BYTES = 256;
+
+const NOT_ASCII = /[^\0-\x7f]/;
+
+const require = createRequire(import.meta.url);
+const vocabularies = new Map<Encoding, Vocabulary>();
+
+/** The number of tokens of a text; special tokens in it are text like any other. */
+export function countTokens(text: string, encoding: Encoding): number {
+  const { pattern, ranks } = vocabularyOf(encoding);
+  let tokens = 0;
+  for (const [piece] of text.matchAll(pattern)) {
+    const bytes = NOT_ASCII.test(piece) ? Buffer.from(piece, 'utf8').toString('latin1') : piece;
+    if (ranks.has(bytes)) tokens += 1;
+    else {
+      for (let start = 0; start < bytes.length; start += MAX_PIECE_BYTES) {
+        tokens += countMerged(bytes.slice(start, start + MAX_PIECE_BYTES), ranks);
+      }
+    }
+  }
+  return tokens;
+}
+
+function vocabularyOf(encoding: Encoding): Vocabulary {
+  let vocabulary = vocabularies.get(encoding);
+  if (vocabulary === undefined) {
+    // As the span that needs it ends: there is no time to wait for an import.
+    vocabulary = parse(require(`js-tiktoken/ranks/${encoding}`) as RankFile);
+    vocabularies.set(encoding, vocabulary);
+  }
+  return vocabulary;
+}
+
+function parse(file: RankFile): Vocabulary {
+  const ranks = new Map<string, number>();
+  for (const line of file.bpe_ranks.split('\n')) {
+    const [, first, ...tokens] = line.split(' ');
+    const rank = Number(first);
+    for (let i = 0; i < tokens.length; i += 1) ranks.set(atob(tokens[i] as string), rank + i);
+  }
+  return { pattern: new RegExp(file.pat_str, 'gu'), ranks };
+}
+
+/**
+ * Byte-pair encoding: of all neighbours, merges those whose union has the lowest rank, until none has one.
+ *
+ * @param bytes the piece, one character per byte.
+ * @returns how many parts are left.
+ */
+function countMerged(bytes: string, ranks: ReadonlyMap<string, number>): number {
+  // Where the parts start, and behind the last one its end; the rank of each part's union with the next.
+  const starts = Array.from({ length: bytes.length + 1 }, (_, i) => i);
+  const unions: number[] = [];
+  for (let i = 0; i + 1 < bytes.length; i += 1) unions.push(unionRank(bytes, starts, i, ranks));
+  for (;;) {
+    let lowest = Number.POSITIVE_INFINITY;
+    let at = -1;
+    for (let i = 0; i < unions.length; i += 1) {
+      if ((unions[i] as number) < lowest) {
+        lowest = unions[i] as number;
+        at = i;
+      }
+    }
+    if (at < 0) return starts.length - 1;
+    starts.splice(at + 1, 1);
+    unions.splice(at, 1);
+    if (at > 0) unions[at - 1] = unionRank(bytes, starts, at - 1, ranks);
+    if (at < unions.length) unions[at] = unionRank(bytes, starts, at, ranks);
+  }
+}
+
+/** Rank of the union of a part and the next, infinite when it is no token. */
+function unionRank(
+  bytes: string,
+  starts: readonly number[],
+  part: number,
+  ranks: ReadonlyMap<string, number>,
+): number {
+  return ranks.get(bytes.slice(starts[part], starts[part + 2])) ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,83 @@
+import type { Utf8Text } from './utf8-text.ts';
+
+/** Phrases that the verifier and the tool-claim check look for in an answer, as bits. */
+export const HEDGING = 1;
+export const ABSOLUTE = 2;
+export const SUCCESS = 4;
+/** Not a phrase: says that a token may end a phrase of two words, see {@link endsPair}. */
+export const PAIR_END = 8;
+
+interface Phrase {
+  /** What comes before the space in a phrase of two words, else empty. */
+  readonly head: Uint8Array;
+  /** The word looked for. */
+  readonly tail: Uint8Array;
+  readonly bit: number;
+}
+
+/** Phrases are looked for anywhere in the text, within other words too; their letters always lie within one token. */
+export const PHRASE_TEXTS: readonly (readonly [text: string, bit: number])[] = [
+  ['maybe', HEDGING],
+  ['not sure', HEDGING],
+  ['i think', HEDGING],
+  ['definitely', ABSOLUTE],
+  ['guaranteed', ABSOLUTE],
+  ['completed', SUCCESS],
+  ['success', SUCCESS],
+  ['done', SUCCESS],
+  ['sent', SUCCESS],
+];
+
+const PHRASES: readonly Phrase[] = PHRASE_TEXTS.map(([text, bit]) => {
+  const [tail = '', head = ''] = text.split(' ').reverse();
+  const encoder = new TextEncoder();
+  return { head: encoder.encode(head), tail: encoder.encode(tail), bit };
+});
+
+const SHORTEST_TAIL = 4;
+const SPACE_BYTE = 0x20;
+
+/** Not 0 where the first four letters of a tail lead, so that most tokens can be passed over. The kernel has it too. */
+export const CANDIDATES: Uint8Array = new Uint8Array(256);
+for (const { tail } of PHRASES) CANDIDATES[candidateIndex(fourLetters(tail))] = 1;
+
+function fourLetters(word: Uint8Array): number {
+  return new DataView(word.buffer, word.byteOffset).getInt32(0, true);
+}
+
+function candidateIndex(letters: number): number {
+  return Math.imul(letters, 0x9e3779b1) >>> 24;
+}
+
+/** The phrases of one word in a token of a text in normal form, and {@link PAIR_END}. */
+export function phrasesIn({ bytes, view }: Utf8Text, start: number, size: number): number {
+  const last = start + size - SHORTEST_TAIL;
+  let found = 0;
+  for (let i = start; i <= last; i += 1) {
+    if (CANDIDATES[candidateIndex(view.getInt32(i, true))] === 0) continue;
+    for (const { head, tail, bit } of PHRASES) {
+      if (i + tail.length > start + size || !standsAt(bytes, i, tail)) continue;
+      if (head.length === 0) found |= bit;
+      else if (i === start) found |= PAIR_END;
+    }
+  }
+  return found;
+}
+
+/** The phrases of two words whose second one begins the token at `start`. */
+export function endsPair({ bytes }: Utf8Text, start: number): number {
+  let found = 0;
+  for (const { head, tail, bit } of PHRASES) {
+    const from = start - 1 - head.length;
+    if (head.length === 0 || from < 0 || bytes[start - 1] !== SPACE_BYTE) continue;
+    if (standsAt(bytes, from, head) && standsAt(bytes, start, tail)) found |= bit;
+  }
+  return found;
+}
+
+function standsAt(bytes: Uint8Array, index: number, word: Uint8Array): boolean {
+  for (let i = 0; i < word.length; i += 1) {
+    if (bytes[index + i] !== word[i]) return false;
+  }
+  return true;
+}

@@ -1,0 +1,119 @@
+import { ObservatoryError } from '../errors.ts';
+import type { ModelRates } from './cost.ts';
+
+/** Prices of the user's own, in US dollars per million tokens. A kind without a price costs as what it is part of. */
+export interface PriceOverride {
+  /** The model's name, in any case; `*` stands for any characters: `gpt-4o`, `my-finetune-*`. */
+  readonly model: string;
+  /** Only for this provider, in the words of the semantic conventions. @defaultValue any */
+  readonly provider?: string | undefined;
+  readonly inputUsdPerMillion: number;
+  readonly outputUsdPerMillion: number;
+  readonly cacheReadUsdPerMillion?: number | undefined;
+  readonly cacheWriteUsdPerMillion?: number | undefined;
+  /** For cache entries that live an hour (Anthropic). */
+  readonly cacheWrite1hUsdPerMillion?: number | undefined;
+  readonly reasoningUsdPerMillion?: number | undefined;
+}
+
+/** Overrides checked and made ready by {@link resolvePriceOverrides}. */
+export interface PriceOverrides {
+  /** The rates of the first override that names the model. */
+  find(model: string, provider: string | undefined): ModelRates | undefined;
+}
+
+const PRICES = [
+  'inputUsdPerMillion',
+  'outputUsdPerMillion',
+  'cacheReadUsdPerMillion',
+  'cacheWriteUsdPerMillion',
+  'cacheWrite1hUsdPerMillion',
+  'reasoningUsdPerMillion',
+] as const;
+
+const REQUIRED: ReadonlySet<string> = new Set(['inputUsdPerMillion', 'outputUsdPerMillion']);
+const KEYS: ReadonlySet<string> = new Set(['model', 'provider', ...PRICES]);
+
+/**
+ * Checks overrides, once. The first that names a model holds, so special ones go before general ones.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` that names the entry, the key and the value seen.
+ */
+export function resolvePriceOverrides(overrides: readonly PriceOverride[]): PriceOverrides {
+  if (!Array.isArray(overrides)) throw invalid('the price overrides', 'an array', overrides);
+  const entries = overrides.map(resolve);
+  return {
+    find(model, provider) {
+      const name = model.toLowerCase();
+      const entry = entries.find(
+        (candidate) =>
+          (candidate.provider === undefined || candidate.provider === provider) &&
+          matches(name, candidate.parts),
+      );
+      return entry?.rates;
+    },
+  };
+}
+
+interface Entry {
+  /** The model's name, split at the stars. */
+  readonly parts: readonly string[];
+  readonly provider: string | undefined;
+  readonly rates: ModelRates;
+}
+
+function resolve(override: PriceOverride, index: number): Entry {
+  const at = `price override ${index}`;
+  if (typeof override !== 'object' || override === null) throw invalid(at, 'an object', override);
+  const unknown = Object.keys(override).find((key) => !KEYS.has(key));
+  if (unknown !== undefined) {
+    const known = [...KEYS].join(', ');
+    throw new ObservatoryError('INVALID_OPTION', `Unknown key \`${unknown}\` in ${at}; known are ${known}`);
+  }
+  const { model, provider } = override;
+  if (typeof model !== 'string' || model === '')
+    throw invalid(`\`model\` of ${at}`, 'a non-empty string', model);
+  if (provider !== undefined && typeof provider !== 'string') {
+    throw invalid(`\`provider\` of ${at}`, 'a string', provider);
+  }
+  for (const key of PRICES) {
+    const price = override[key];
+    if (price === undefined && !REQUIRED.has(key)) continue;
+    if (typeof price !== 'number' || !Number.isFinite(price) || price < 0) {
+      throw invalid(`\`${key}\` of ${at}`, 'a number from 0 up', price);
+    }
+  }
+  return {
+    parts: model.toLowerCase().split('*'),
+    provider,
+    rates: {
+      input: override.inputUsdPerMillion,
+      output: override.outputUsdPerMillion,
+      cacheRead: override.cacheReadUsdPerMillion,
+      cacheWrite: override.cacheWriteUsdPerMillion,
+      cacheWrite1h: override.cacheWrite1hUsdPerMillion,
+      reasoning: override.reasoningUsdPerMillion,
+    },
+  };
+}
+
+/** Whether a name is made of the parts, in order, with anything between them. */
+function matches(name: string, parts: readonly string[]): boolean {
+  const [first = '', ...rest] = parts;
+  const last = rest.pop();
+  if (last === undefined) return name === first;
+  if (!name.startsWith(first)) return false;
+  let position = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, position);
+    if (found < 0) return false;
+    position = found + part.length;
+  }
+  return name.length - last.length >= position && name.endsWith(last);
+}
+
+function invalid(what: string, expected: string, value: unknown): ObservatoryError {
+  const seen =
+    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
+  return new ObservatoryError('INVALID_OPTION', `Expected ${what} to be ${expected}, got ${seen}`);
+}

@@ -1,0 +1,107 @@
+import { calcPrice, findProvider } from '@pydantic/genai-prices';
+import type { ModelRates, Rate } from './cost.ts';
+
+/** Which model of whom, and when. */
+export interface PriceQuery {
+  readonly model: string;
+  /** Provider in the words of the semantic conventions. */
+  readonly provider?: string | undefined;
+  /** Where the request went; it says better than `provider` whose prices hold, if it is known at all. */
+  readonly providerApiUrl?: string | undefined;
+  readonly at: Date;
+}
+
+export interface PriceEntry {
+  /** The provider's name in the table. */
+  readonly provider: string;
+  readonly rates: ModelRates;
+}
+
+/** Providers that the table knows by another name than the semantic conventions, or not by that one. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map([
+  ['azure.ai.openai', 'azure'],
+  ['azure.ai.inference', 'azure'],
+  ['az.ai.openai', 'azure'],
+  ['az.ai.inference', 'azure'],
+  ['gcp.gen_ai', 'google'],
+  ['x_ai', 'x-ai'],
+]);
+
+/** Stands for "the provider is the part of the model's name before the slash". */
+const BY_MODEL_PREFIX = 'litellm';
+
+const MILLISECONDS_PER_DAY = 86_400_000;
+
+/** A look-up takes some 10 us, an answer of the cache a tenth of that. */
+const MAX_CACHED = 1000;
+/** A longer key is none of a model that exists. */
+const MAX_KEY = 500;
+
+interface Cached {
+  readonly entry: PriceEntry | undefined;
+  /** The UTC day it holds for; absent when it holds always. */
+  readonly day?: number;
+}
+
+const cache = new Map<string, Cached>();
+
+/**
+ * The rates of a model at a time, by the table of `@pydantic/genai-prices`, which has historic prices, tiers by input
+ * size and prices by the time of day. Undefined for a model or provider that the table does not know.
+ */
+export function findPrice(query: PriceQuery): PriceEntry | undefined {
+  const key = `${query.provider ?? ''}\n${query.providerApiUrl ?? ''}\n${query.model}`;
+  const day = Math.floor(query.at.getTime() / MILLISECONDS_PER_DAY);
+  const known = cache.get(key);
+  if (known !== undefined && (known.day === undefined || known.day === day)) return known.entry;
+  const found = lookUp(query);
+  if (found.changes === 'hourly' || key.length > MAX_KEY) return found.entry;
+  if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value as string);
+  cache.set(key, found.changes === 'daily' ? { entry: found.entry, day } : { entry: found.entry });
+  return found.entry;
+}
+
+interface Found {
+  readonly entry: PriceEntry | undefined;
+  readonly changes: 'never' | 'daily' | 'hourly';
+}
+
+function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
+  const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
+  // No tokens: the table is asked for the rates, and the arithmetic is that of `costOf`.
+  const price = calcPrice({}, name, { ...providerOf(name, provider, providerApiUrl), timestamp: at });
+  if (price === null) return { entry: undefined, changes: 'never' };
+  const { input_mtok, output_mtok, cache_read_mtok, cache_write_mtok, cache_write_1h_mtok } =
+    price.model_price;
+  const { output_reasoning_mtok, requests_kcount } = price.model_price;
+  const rates: ModelRates = {
+    input: input_mtok as Rate | undefined,
+    output: output_mtok as Rate | undefined,
+    cacheRead: cache_read_mtok as Rate | undefined,
+    cacheWrite: cache_write_mtok as Rate | undefined,
+    cacheWrite1h: cache_write_1h_mtok as Rate | undefined,
+    reasoning: output_reasoning_mtok as Rate | undefined,
+    requests: requests_kcount as Rate | undefined,
+  };
+  return { entry: { provider: price.provider.id, rates }, changes: changesOf(price.model.prices) };
+}
+
+function providerOf(
+  model: string,
+  provider: string | undefined,
+  providerApiUrl: string | undefined,
+): { providerId?: string } {
+  const byUrl = providerApiUrl === undefined ? undefined : findProvider({ providerApiUrl });
+  if (byUrl !== undefined) return { providerId: byUrl.id };
+  if (provider !== undefined) return { providerId: PROVIDERS.get(provider) ?? provider };
+  return model.includes('/') ? { providerId: BY_MODEL_PREFIX } : {};
+}
+
+/** How often a price can change: dates change it at the beginning of a UTC day, times of day at any moment. */
+function changesOf(prices: unknown): Found['changes'] {
+  if (!Array.isArray(prices)) return 'never';
+  const kinds = prices.map(
+    (price: { constraint?: { type: string } }) => price.constraint?.type ?? 'start_date',
+  );
+  return kinds.every((kind) => kind === 'start_date') ? 'daily' : 'hourly';
+}

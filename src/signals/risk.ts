@@ -1,0 +1,90 @@
+/** How much each component counts; weights of absent components are left out and the rest renormalised. */
+export interface RiskWeights {
+  /** Weight of `1 - grounding score`. @defaultValue 0.30 */
+  readonly grounding: number;
+  /** Weight of `1 - self-consistency score`. @defaultValue 0.25 */
+  readonly consistency: number;
+  /** Weight of `1 - verifier score`. @defaultValue 0.25 */
+  readonly verifier: number;
+  /** Weight of the numeric variance score. @defaultValue 0.10 */
+  readonly numeric: number;
+  /** Weight of 1 for a tool-claim mismatch, 0 for none. @defaultValue 0.10 */
+  readonly toolMismatch: number;
+}
+
+/** Lower bounds of the risk levels. */
+export interface RiskLevels {
+  /** A score below this is low. @defaultValue 0.20 */
+  readonly medium: number;
+  /** A score below this is medium, from it on high. @defaultValue 0.35 */
+  readonly high: number;
+}
+
+export type RiskLevel = 'low' | 'medium' | 'high';
+
+export const DEFAULT_RISK_WEIGHTS: RiskWeights = {
+  grounding: 0.3,
+  consistency: 0.25,
+  verifier: 0.25,
+  numeric: 0.1,
+  toolMismatch: 0.1,
+};
+
+export const DEFAULT_RISK_LEVELS: RiskLevels = { medium: 0.2, high: 0.35 };
+
+/** The signals that the risk is made of; absent ones do not count. */
+export interface RiskComponents {
+  readonly groundingScore?: number | undefined;
+  readonly selfConsistencyScore?: number | undefined;
+  readonly verifierScore?: number | undefined;
+  readonly numericVarianceScore?: number | undefined;
+  readonly toolClaimMismatch?: boolean | undefined;
+}
+
+/** Brings a value into 0..1. NaN, which stands for a ratio of infinities, counts as 1. */
+export function clamp01(value: number): number {
+  return value > 0 ? Math.min(1, value) : Number.isNaN(value) ? 1 : 0;
+}
+
+/**
+ * The composite hallucination risk, 0..1: the weighted mean of the risks of the components that are there.
+ *
+ * With a grounding score of 0.4, no second answer, a verifier score of 0.75, a numeric variance of 0 and no tool
+ * result: (0.6 * 0.30 + 0.25 * 0.25 + 0 * 0.10) / (0.30 + 0.25 + 0.10) = 0.373, which is high.
+ *
+ * @returns undefined when there is no component, or when those there are weigh nothing.
+ */
+export function hallucinationRisk(
+  components: RiskComponents,
+  weights: RiskWeights = DEFAULT_RISK_WEIGHTS,
+): number | undefined {
+  let sum = 0;
+  let weight = 0;
+  if (components.groundingScore !== undefined) {
+    sum += clamp01(1 - components.groundingScore) * weights.grounding;
+    weight += weights.grounding;
+  }
+  if (components.selfConsistencyScore !== undefined) {
+    sum += clamp01(1 - components.selfConsistencyScore) * weights.consistency;
+    weight += weights.consistency;
+  }
+  if (components.verifierScore !== undefined) {
+    sum += clamp01(1 - components.verifierScore) * weights.verifier;
+    weight += weights.verifier;
+  }
+  if (components.numericVarianceScore !== undefined) {
+    sum += clamp01(components.numericVarianceScore) * weights.numeric;
+    weight += weights.numeric;
+  }
+  if (components.toolClaimMismatch !== undefined) {
+    sum += components.toolClaimMismatch ? weights.toolMismatch : 0;
+    weight += weights.toolMismatch;
+  }
+  return weight > 0 ? clamp01(sum / weight) : undefined;
+}
+
+/** The level of a risk score. */
+export function hallucinationRiskLevel(score: number, levels: RiskLevels = DEFAULT_RISK_LEVELS): RiskLevel {
+  if (score < levels.medium) return 'low';
+  return score < levels.high ? 'medium' : 'high';
+}

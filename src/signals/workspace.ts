@@ -1,0 +1,50 @@
+import { Kernel } from './kernel.ts';
+import { KernelTokenSets } from './kernel-token-sets.ts';
+import { normalize } from './normalize.ts';
+import { PlainTokenSets } from './plain-token-sets.ts';
+import type { TokenSets } from './token-sets.ts';
+import { Utf8Text } from './utf8-text.ts';
+
+/** Undefined where the engine has no WebAssembly or no 128-bit vectors; everything works without, more slowly. */
+const kernel: Kernel | undefined = startKernel();
+
+/**
+ * The buffers that every computation of this folder works in, one after the other: all of them are synchronous, and
+ * none calls foreign code while it holds a text here.
+ */
+export const source: Utf8Text = new Utf8Text();
+export const normalized: Utf8Text = new Utf8Text();
+export const tokenSets: TokenSets = kernel === undefined ? new PlainTokenSets() : new KernelTokenSets(kernel);
+
+/** Takes in a text and writes its normal form beside it. */
+export function encodeAndNormalize(text: string, replaceVolatile: boolean): void {
+  source.encode(text);
+  if (kernel !== undefined && source.ascii) kernel.normalize(source, normalized, replaceVolatile);
+  else normalize(source, normalized, replaceVolatile);
+}
+
+/**
+ * Takes in a text and gives it in a form whose tokens are those of the lower-cased text: as it is, unless it holds one
+ * of the two characters that lower-casing turns into ASCII letters, the Kelvin sign and the dotted capital I.
+ */
+export function encodeForTokens(text: string): Utf8Text {
+  source.encode(text);
+  if (source.ascii || !(text.includes('\u212a') || text.includes('\u0130'))) return source;
+  normalize(source, normalized, false);
+  return normalized;
+}
+
+/** Gives outsized buffers back. To be called when a computation is done. */
+export function release(): void {
+  source.release();
+  normalized.release();
+  kernel?.release();
+}
+
+function startKernel(): Kernel | undefined {
+  try {
+    return new Kernel();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { computeSignals, estimateTokens, resolveSignalConfig } from '../src/signals/index.ts';
+import { random } from './support/random.ts';
+
+/**
+ * Sixteen times the text may take this many times the time: linear is 16, and up to three times that where a table
+ * outgrows a cache; quadratic is 256.
+ */
+const MOST = 80;
+
+const SMALL = 64 * 1024;
+const LARGE = 16 * SMALL;
+
+const config = resolveSignalConfig({ enableSelfConsistency: true });
+const next = random(7);
+const UUID = '550e8400-e29b-41d4-a716-446655440000';
+
+function repeated(piece: string): (length: number) => string {
+  return (length) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+}
+
+function joined(token: (index: number) => string): (length: number) => string {
+  return (length) => {
+    const tokens: string[] = [];
+    for (let size = 0, i = 0; size < length; i += 1) {
+      const piece = token(i);
+      tokens.push(piece);
+      size += piece.length + 1;
+    }
+    return tokens.join(' ').slice(0, length);
+  };
+}
+
+/** All tokens of so many characters of an alphabet that stand at the given places; zeros elsewhere. */
+function tokensVaryingAt(places: readonly number[], length: number): (index: number) => string {
+  return (index) => {
+    const token = Array.from({ length }, () => '0');
+    let rest = index;
+    for (const place of places) {
+      token[place] = '0123456789abcdefghijklmnopqrstuvwxyz'[rest % 36] as string;
+      rest = Math.floor(rest / 36);
+    }
+    return token.join('');
+  };
+}
+
+const TEXTS: Readonly<Record<string, (length: number) => string>> = {
+  'one run of digits': repeated('7'),
+  'one run of letters': repeated('a'),
+  'one run of hex letters and dashes': repeated('a-'),
+  'one run of hex letters, then digits': (length) => 'a'.repeat(length - 10) + '1'.repeat(10),
+  'hex letters with a digit now and then': repeated('abcdefabcdef1'),
+  'UUIDs that lack their last digit': repeated(`${UUID.slice(0, -1)} `),
+  'UUIDs one after the other': repeated(`${UUID}-`),
+  'UUIDs that begin with a letter and end in a word': repeated('abcdefab-cdef-1abc-8abc-abcdefabcdefx '),
+  'timestamps that never end': repeated('2026-02-10T12:01:00.'),
+  'a timestamp with a fraction of the whole text': (length) =>
+    `2026-02-10T12:01:00.${'1'.repeat(length - 21)}x`,
+  'dates that run into each other': repeated('2026-02-10-'),
+  'numbers that run into each other': repeated('1.'),
+  'a number with a fraction of the whole text': (length) => `1.${'2'.repeat(length - 3)}x`,
+  'signs and points': repeated('+-.'),
+  'signs, points and a digit': repeated('+-.1'),
+  'white space': repeated(' '),
+  'white space of every kind': repeated(' \t\n\r\v\f\u001c\u0085\u00a0\u2003\u3000'),
+  'control characters': repeated('\u0001\0'),
+  'capital sigmas': repeated('Σ'),
+  'a sigma and case-ignorable characters': (length) => `ΑΣ${'\u0301'.repeat(length - 3)}Α`,
+  'many sigmas between case-ignorable characters': repeated(`ΑΣ${"'.".repeat(500)}`),
+  'dotted capital I': repeated('İ'),
+  'digits of another script': repeated('٣'),
+  'surrogates without their other half': repeated('\ud800'),
+  'phrases that almost are': repeated('not sur i thin mayb definitel guarantee '),
+  'phrases of two words': repeated('not sure i think '),
+  'the same long token': repeated(`${'abcdefghij'.repeat(50)} `),
+  'long tokens that differ at the end': joined((i) => 'x'.repeat(200) + i),
+  'different short tokens': joined((i) => i.toString(36)),
+  'different random tokens': joined(() => next(2 ** 31).toString(36) + next(2 ** 31).toString(36)),
+  'tokens that differ in the last bytes of the words of a hash': joined(tokensVaryingAt([3, 7, 11, 15], 16)),
+  'tokens that differ in the last bytes only': joined(tokensVaryingAt([15, 14, 13], 16)),
+  'long tokens that differ in the high bytes only': joined(tokensVaryingAt([7, 15, 23, 31], 32)),
+};
+
+function fastest(run: () => void): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 3; i += 1) {
+    const start = process.hrtime.bigint();
+    run();
+    best = Math.min(best, Number(process.hrtime.bigint() - start));
+  }
+  return best;
+}
+
+/** Whether the time grows with the text and no faster; looked at again before it is called a failure. */
+function assertLinear(run: (length: number) => () => void): void {
+  const small = run(SMALL);
+  const large = run(LARGE);
+  let growth = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 3 && growth > MOST; attempt += 1) {
+    growth = Math.min(growth, fastest(large) / fastest(small));
+  }
+  assert.ok(growth <= MOST, `sixteen times the text takes ${growth.toFixed(1)} times the time`);
+}
+
+// The first texts of the process also wait for the compiler.
+const warm = joined((i) => `Word${i} é ${i}. not sure`)(SMALL);
+for (let i = 0; i < 10; i += 1)
+  computeSignals({ prompt: warm, answer: warm, retrievedContext: warm }, config);
+
+for (const [name, make] of Object.entries(TEXTS)) {
+  test(`the time for ${name} is linear`, () => {
+    assertLinear((length) => {
+      const text = make(length);
+      const other = make(length).toUpperCase();
+      const input = { prompt: text, answer: text, retrievedContext: other, secondaryAnswer: text };
+      return () => computeSignals({ ...input, toolResultSummary: text }, config);
+    });
+  });
+}
+
+test('estimating the tokens of a text takes no longer beyond a bound', () => {
+  for (const make of [repeated('a'), repeated('日本'), repeated(' '), joined((i) => `word${i}`)]) {
+    const small = make(SMALL);
+    const large = make(LARGE);
+    estimateTokens(small, 'gpt-4o');
+    const growth =
+      fastest(() => estimateTokens(large, 'gpt-4o')) / fastest(() => estimateTokens(small, 'gpt-4o'));
+    assert.ok(growth < 3, `sixteen times the text takes ${growth.toFixed(1)} times the time`);
+  }
+});

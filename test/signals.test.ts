@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import {
+  answerHash,
+  computeSignals,
+  groundingScore,
+  hallucinationRisk,
+  hallucinationRiskLevel,
+  LocalHeuristicVerifier,
+  normalizedPromptHash,
+  normalizePrompt,
+  numericVarianceScore,
+  promptHash,
+  promptSizeChars,
+  resolveSignalConfig,
+  type SignalOptions,
+  selfConsistencyScore,
+  toolClaimMismatch,
+  type Verifier,
+} from '../src/signals/index.ts';
+import { readSignalRows } from './support/signal-rows.ts';
+
+const CALL = {
+  prompt: 'Refund invoice #92311 of 2026-02-10T12:01:00Z?',
+  answer: 'I think 100 or 120 was sent.',
+  retrievedContext: 'Refund of 120 failed.',
+  secondaryAnswer: 'I think 110 was sent.',
+  toolResultSummary: 'Error: declined',
+};
+
+function compute(options: SignalOptions = {}, input: Partial<typeof CALL> = CALL) {
+  return computeSignals(input, resolveSignalConfig(options));
+}
+
+test('the example of the documentation normalizes as it says', () => {
+  const prompt =
+    'Invoice #92311 at 2026-02-10T12:01:00Z for customer 1002 uuid 550e8400-e29b-41d4-a716-446655440000';
+  assert.equal(normalizePrompt(prompt), 'invoice #<number> at <timestamp> for customer <number> uuid <uuid>');
+});
+
+test('every signal of a call is computed, by hand', () => {
+  const signals = compute({ enableSelfConsistency: true });
+  // Tokens: {i, think, 100, or, 120, was, sent}, {refund, of, 120, failed}, {i, think, 110, was, sent}.
+  assert.equal(signals.grounding_score, 1 / 10);
+  assert.equal(signals.self_consistency_score, 4 / 8);
+  // |100 - 110| / 100; the second number of the answer has nothing beside it.
+  assert.equal(signals.numeric_variance_score, 0.1);
+  assert.equal(signals.tool_claim_mismatch, true);
+  assert.equal(signals.verifier_score, 0.75);
+  assert.equal(signals.verifier_reason, 'hedging_language');
+  const risk = 0.9 * 0.3 + 0.5 * 0.25 + 0.25 * 0.25 + 0.1 * 0.1 + 1 * 0.1;
+  assert.ok(Math.abs((signals.hallucination_risk_score ?? 0) - risk) < 1e-12);
+  assert.equal(signals.hallucination_risk_level, 'high');
+  assert.equal(signals.prompt_size_chars, CALL.prompt.length);
+});
+
+test('self-consistency is off unless asked for, and its weight goes to the others', () => {
+  const signals = compute();
+  assert.equal(signals.self_consistency_score, undefined);
+  const risk = (0.9 * 0.3 + 0.25 * 0.25 + 0.1 * 0.1 + 1 * 0.1) / 0.75;
+  assert.ok(Math.abs((signals.hallucination_risk_score ?? 0) - risk) < 1e-12);
+});
+
+test('each toggle leaves out its fields and nothing else', () => {
+  const all = compute({ enableSelfConsistency: true });
+  const fields = {
+    enablePromptHash: ['prompt_hash', 'normalized_prompt_hash', 'answer_hash'],
+    enableGroundingScore: ['grounding_score'],
+    enableNumericVariance: ['numeric_variance_score'],
+    enableToolClaimMismatch: ['tool_claim_mismatch'],
+    enableVerifier: ['verifier_score', 'verifier_reason'],
+    enableSelfConsistency: ['self_consistency_score'],
+  };
+  for (const [toggle, names] of Object.entries(fields)) {
+    const left = compute({ enableSelfConsistency: true, [toggle]: false });
+    const expected = Object.keys(all).filter((name) => !names.includes(name));
+    assert.deepEqual(Object.keys(left), expected, toggle);
+    for (const name of expected) {
+      if (name.startsWith('hallucination_')) continue;
+      assert.equal(left[name as keyof typeof left], all[name as keyof typeof all], `${toggle}, ${name}`);
+    }
+  }
+  const none = Object.fromEntries(Object.keys(fields).map((toggle) => [toggle, false]));
+  assert.deepEqual(Object.keys(compute(none)), ['prompt_size_chars']);
+});
+
+test('without an answer there is only the identity of the prompt, without a prompt only the rest', () => {
+  const { answer: _, ...unanswered } = CALL;
+  assert.deepEqual(Object.keys(compute({}, unanswered)), [
+    'prompt_hash',
+    'normalized_prompt_hash',
+    'prompt_size_chars',
+  ]);
+  const { prompt, ...unasked } = CALL;
+  assert.equal(prompt, CALL.prompt);
+  const names = Object.keys(compute({}, unasked));
+  assert.ok(names.includes('hallucination_risk_score') && !names.some((name) => name.includes('prompt')));
+  assert.deepEqual(compute({}, {}), {});
+});
+
+test('an empty answer is an answer', () => {
+  const signals = compute({}, { prompt: '', answer: '' });
+  assert.equal(signals.answer_hash, createHash('sha256').digest('hex'));
+  assert.equal(signals.verifier_score, 1);
+  assert.equal(signals.prompt_size_chars, 0);
+});
+
+test('weights, levels and the grounding threshold can be set', () => {
+  const weights = { grounding: 1, verifier: 0, numeric: 0, toolMismatch: 0 };
+  assert.ok(Math.abs((compute({ weights }).hallucination_risk_score ?? 0) - 0.9) < 1e-12);
+  assert.equal(compute({ levels: { medium: 0.9, high: 1 } }).hallucination_risk_level, 'low');
+  assert.equal(compute({ lowGroundingThreshold: 0.11 }).verifier_reason, 'hedging_language,low_grounding');
+  // What is there weighs nothing, so there is nothing to say.
+  const nothing = compute({ weights: { verifier: 0, numeric: 0 } }, { answer: 'x' });
+  assert.equal(nothing.hallucination_risk_score, undefined);
+  assert.equal(nothing.hallucination_risk_level, undefined);
+});
+
+test('levels begin at their bounds', () => {
+  assert.deepEqual(
+    [0, 0.1999, 0.2, 0.3499, 0.35, 1].map((score) => hallucinationRiskLevel(score)),
+    ['low', 'low', 'medium', 'medium', 'high', 'high'],
+  );
+  assert.equal(hallucinationRisk({}), undefined);
+});
+
+test('a verifier of the user takes the place of the heuristic', () => {
+  const seen: unknown[] = [];
+  const verifier: Verifier = {
+    score(input) {
+      seen.push(input);
+      // Verifiers may use the other scores while they are at it.
+      assert.equal(groundingScore('a b', 'b c'), 1 / 3);
+      return { score: 0.5, reason: 'half' };
+    },
+  };
+  const signals = compute({ verifier });
+  assert.deepEqual([signals.verifier_score, signals.verifier_reason], [0.5, 'half']);
+  assert.deepEqual(seen, [
+    { prompt: CALL.prompt, answer: CALL.answer, context: CALL.retrievedContext, groundingScore: 0.1 },
+  ]);
+  assert.equal(signals.grounding_score, 0.1);
+});
+
+test('a verifier that fails costs its own fields only, and whoever asked is told', () => {
+  const { verifier_score: _, verifier_reason: __, ...others } = compute();
+  const broken: unknown[] = [
+    () => {
+      throw new Error('broken');
+    },
+    () => ({ score: Number.NaN, reason: 'x' }),
+    () => ({ score: 87, reason: 'x' }),
+    () => ({ score: '1', reason: 'x' }),
+    () => Promise.resolve({ score: 1, reason: 'x' }),
+    () => undefined,
+  ];
+  for (const score of broken) {
+    const errors: unknown[] = [];
+    const onVerifierError = (error: unknown) => {
+      errors.push(error);
+      throw new Error('ignored');
+    };
+    const signals = compute({ verifier: { score } as Verifier, onVerifierError });
+    assert.deepEqual(Object.keys(signals), Object.keys(others));
+    assert.equal(errors.length, 1);
+  }
+});
+
+test('an option that cannot be used is refused by name, with the value', () => {
+  for (const [options, message] of [
+    [{ enableVerifier: 'no' }, /enableVerifier.*no \(string\)/],
+    [{ lowGroundingThreshold: 2 }, /lowGroundingThreshold.*0 to 1.*2/],
+    [{ weights: { numeric: -1 } }, /weights\.numeric.*-1/],
+    [{ weights: { numeric: Number.NaN } }, /weights\.numeric.*NaN/],
+    [{ weights: { grounding: 0, consistency: 0, verifier: 0, numeric: 0, toolMismatch: 0 } }, /weights/],
+    [{ levels: { medium: 0.5 } }, /levels\.medium.*0\.5 and 0\.35/],
+    [{ verifier: {} }, /verifier.*score/],
+    [{ verifier: null }, /verifier/],
+    [{ onVerifierError: 1 }, /onVerifierError/],
+  ] as const) {
+    assert.throws(() => resolveSignalConfig(options as never), { code: 'INVALID_OPTION', message });
+  }
+});
+
+test('the local verifier takes a grounding score it is given, a context, or neither', () => {
+  const verifier = new LocalHeuristicVerifier({ lowGroundingThreshold: 0.5 });
+  const low = { score: 0.75, reason: 'low_grounding' };
+  assert.deepEqual(verifier.score({ prompt: '', answer: 'a b', context: 'b c' }), low);
+  assert.deepEqual(verifier.score({ prompt: '', answer: 'a b', context: 'b c', groundingScore: 0.4 }), low);
+  assert.deepEqual(verifier.score({ prompt: '', answer: 'a b' }), { score: 1, reason: 'ok' });
+  const all = { score: 0.25, reason: 'hedging_language,absolute_claims,low_grounding' };
+  assert.deepEqual(verifier.score({ prompt: '', answer: 'Definitely, I think', context: '' }), all);
+  assert.throws(() => new LocalHeuristicVerifier({ lowGroundingThreshold: -1 }), { code: 'INVALID_OPTION' });
+});
+
+test('a lone surrogate counts as U+FFFD in hashes and as one character', () => {
+  const hash = createHash('sha256').update('a\ufffdb').digest('hex');
+  assert.equal(promptHash('a\ud800b'), hash);
+  assert.equal(answerHash('a\udc00b'), hash);
+  assert.equal(promptSizeChars('a\ud800b🙂'), 4);
+});
+
+test('a text that was put together from pieces, or cut out of another, is hashed as what it says', () => {
+  let rope = '';
+  for (let i = 0; i < 2000; i += 1) rope += i % 7 === 0 ? `é${i}` : ` Word${i}`;
+  const flat = Buffer.from(rope).toString();
+  assert.equal(promptHash(rope), createHash('sha256').update(flat).digest('hex'));
+  assert.equal(normalizedPromptHash(rope.slice(5, -5)), normalizedPromptHash(flat.slice(5, -5)));
+});
+
+test('texts of every length around the steps of the scanners are read to their end', () => {
+  for (let length = 0; length < 200; length += 1) {
+    const word = 'aB1'.repeat(70).slice(0, length);
+    assert.equal(normalizePrompt(` ${word} `), word.toLowerCase(), `${length}`);
+    assert.equal(groundingScore(word, word.toUpperCase()), length === 0 ? 0 : 1, `${length}`);
+    const spaced = `${' '.repeat(length)}x 7`;
+    assert.equal(normalizePrompt(spaced), 'x <number>');
+  }
+});
+
+test('replacements that outgrow the text have their room', () => {
+  assert.equal(normalizePrompt('1 '.repeat(100_000)), '<number> '.repeat(100_000).trim());
+  assert.equal(normalizePrompt('İ'.repeat(50_000)), 'i̇'.repeat(50_000));
+  assert.equal(normalizePrompt('Ⱥ'.repeat(50_000)), 'ⱥ'.repeat(50_000));
+});
+
+test('the single functions give what the computation of all gives', () => {
+  const rows = readSignalRows(new URL('../../test/fixtures/signals.jsonl', import.meta.url));
+  assert.ok(rows.length >= 400);
+  const verifier = new LocalHeuristicVerifier();
+  for (const { input } of rows) {
+    const prompt = input.prompt ?? '';
+    const answer = input.answer ?? '';
+    const retrievedContext = input.retrieved_context ?? undefined;
+    const secondaryAnswer = input.secondary_answer ?? undefined;
+    const toolResultSummary = input.tool_result_summary ?? undefined;
+    const signals = computeSignals(
+      { prompt, answer, retrievedContext, secondaryAnswer, toolResultSummary },
+      resolveSignalConfig({ enableSelfConsistency: true }),
+    );
+    const verdict = verifier.score({ prompt, answer, context: retrievedContext });
+    assert.deepEqual(
+      {
+        prompt_hash: promptHash(prompt),
+        normalized_prompt_hash: normalizedPromptHash(prompt),
+        prompt_size_chars: promptSizeChars(prompt),
+        answer_hash: answerHash(answer),
+        grounding_score: retrievedContext && groundingScore(answer, retrievedContext),
+        self_consistency_score: secondaryAnswer && selfConsistencyScore(answer, secondaryAnswer),
+        numeric_variance_score: numericVarianceScore(answer, secondaryAnswer),
+        tool_claim_mismatch: toolResultSummary && toolClaimMismatch(answer, toolResultSummary),
+        verifier_score: verdict.score,
+        verifier_reason: verdict.reason,
+      },
+      {
+        prompt_hash: signals.prompt_hash,
+        normalized_prompt_hash: signals.normalized_prompt_hash,
+        prompt_size_chars: signals.prompt_size_chars,
+        answer_hash: signals.answer_hash,
+        grounding_score: retrievedContext && signals.grounding_score,
+        self_consistency_score: secondaryAnswer && signals.self_consistency_score,
+        numeric_variance_score: signals.numeric_variance_score,
+        tool_claim_mismatch: toolResultSummary && signals.tool_claim_mismatch,
+        verifier_score: signals.verifier_score,
+        verifier_reason: signals.verifier_reason,
+      },
+      JSON.stringify(input),
+    );
+  }
+});
+
+test('the mean of numbers of one sign is right to the last bit or next to it, however large they are', () => {
+  // 10 copies of 0.1: the spread is 0 only if the mean is not off by the sum's rounding.
+  assert.equal(numericVarianceScore(Array.from({ length: 10 }, () => '0.1').join(' ')), 0);
+  const huge = `1${'0'.repeat(308)}`;
+  assert.equal(numericVarianceScore(`${huge} ${huge}`), 0);
+  assert.equal(numericVarianceScore(`${huge} -${huge}`), 1);
+  const many = Array.from({ length: 100_000 }, () => '1000000000.1').join(' ');
+  assert.ok(Math.abs(numericVarianceScore(`${many} 1000000000.2`) - 1e-10) < 1e-16);
+});
