@@ -1,0 +1,57 @@
+import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
+import { decode, textOf } from '../json.ts';
+import type { Message } from '../messages.ts';
+import { parseConversation, parseMessages, parseSerialisedParts } from '../parse-messages.ts';
+import { readProviderResponse } from '../provider-response/index.ts';
+import { type Dialect, someOf } from './dialect.ts';
+
+/**
+ * OpenLLMetry (Traceloop): numbered attributes (`gen_ai.prompt.0.content`, earlier `llm.prompts.0.content`), and the
+ * input and output of workflows, tasks and tools in `traceloop.entity.input` and `.output`.
+ */
+export const openLlmetry: Dialect = {
+  name: 'OpenLLMetry',
+  read: (span, kind) => {
+    const { attributes } = span;
+    const entityInput = attributes['traceloop.entity.input'];
+    if (kind === 'tool')
+      return entityInput === undefined ? undefined : { toolArguments: decode(entityInput) };
+    const groups = collectIndexed(attributes, PREFIXES);
+    const prompts = groups.get('gen_ai.prompt.') ?? groups.get('llm.prompts.') ?? [];
+    const completions = groups.get('gen_ai.completion.') ?? groups.get('llm.completions.') ?? [];
+    return {
+      input:
+        someOf(prompts.flatMap((group) => readMessage(group, 'user'))) ??
+        (entityInput === undefined ? undefined : someOf(parseConversation(entityInput))),
+      output:
+        someOf(completions.flatMap((group) => readMessage(group, 'assistant'))) ??
+        readEntityOutput(attributes['traceloop.entity.output']),
+    };
+  },
+};
+
+const PREFIXES = ['gen_ai.prompt.', 'gen_ai.completion.', 'llm.prompts.', 'llm.completions.'] as const;
+
+function readMessage(group: IndexedGroup, role: string): Message[] {
+  const content = group.get('content');
+  const calls = collectNested(group, 'tool_calls.').map((call) => ({
+    id: call.get('id'),
+    name: call.get('name'),
+    arguments: call.get('arguments'),
+  }));
+  if (content === undefined && calls.length === 0) return [];
+  return parseMessages({
+    role: group.get('role') ?? role,
+    parts: content === undefined ? [] : parseSerialisedParts(content),
+    tool_calls: calls,
+    tool_call_id: group.get('tool_call_id'),
+  });
+}
+
+function readEntityOutput(value: unknown): readonly Message[] | undefined {
+  const text = textOf(value);
+  if (text === undefined) return undefined;
+  const decoded = decode(text);
+  const answer = typeof decoded === 'string' ? decoded : readProviderResponse(decoded).answer;
+  return [{ role: 'assistant', parts: [{ type: 'text', content: answer ?? text }] }];
+}

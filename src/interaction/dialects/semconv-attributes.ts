@@ -1,0 +1,69 @@
+import * as semconv from '../../semconv.ts';
+import { decode, isRecord, listOf, textOf, type UnknownRecord } from '../json.ts';
+import type { Message, MessageRole } from '../messages.ts';
+import { parseConversation, parseInstructions, parseMessages } from '../parse-messages.ts';
+import { type Dialect, type DialectContent, someOf } from './dialect.ts';
+
+/**
+ * The semantic conventions, 1.37 to 1.41: `gen_ai.input.messages`, `gen_ai.output.messages` and
+ * `gen_ai.system_instructions`, as JSON text or structured (SDK 3). Anthropic's own spans and the instrumentations of
+ * OpenLLMetry since 0.22 write these. Also the two attributes they replaced, `gen_ai.prompt` and `gen_ai.completion`.
+ */
+export const semconvAttributes: Dialect = {
+  name: 'semconv attributes',
+  read: (span, kind) => {
+    const content = readContentAttributes(span.attributes);
+    if (kind !== 'tool') return content;
+    const given = span.attributes[semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS];
+    return given === undefined ? content : { ...content, toolArguments: decode(given) };
+  },
+};
+
+/** The content attributes, as they stand on a span or on its `gen_ai.client.inference.operation.details` event. */
+export function readContentAttributes(attributes: UnknownRecord): DialectContent {
+  return {
+    input: readInput(attributes),
+    output: readOutput(attributes),
+    documents: readDocuments(attributes),
+  };
+}
+
+function readInput(attributes: UnknownRecord): readonly Message[] | undefined {
+  const messages = attributes[semconv.ATTR_GEN_AI_INPUT_MESSAGES];
+  const instructions = attributes[semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS];
+  if (messages !== undefined || instructions !== undefined) {
+    const system = parseInstructions(decode(instructions));
+    const rest = messages === undefined ? [] : readMessages(messages, 'user');
+    if (system.length > 0 || rest.length > 0) return [...system, ...rest];
+  }
+  const prompt = attributes['gen_ai.prompt'] ?? attributes['gen_ai.retrieval.query.text'];
+  return prompt === undefined ? undefined : someOf(parseConversation(prompt));
+}
+
+function readOutput(attributes: UnknownRecord): readonly Message[] | undefined {
+  const messages = attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES];
+  if (messages !== undefined) return someOf(readMessages(messages, 'assistant'));
+  const completion = attributes['gen_ai.completion'];
+  return completion === undefined ? undefined : someOf(parseConversation(completion, 'assistant'));
+}
+
+/**
+ * Messages as JSON text or structured, or bare text. JSON that does not parse was cut off by a length limit: its
+ * hash would be no prompt's, so it gives nothing.
+ */
+function readMessages(value: unknown, role: MessageRole): Message[] {
+  const decoded = decode(value);
+  if (typeof decoded === 'string' && CUT_JSON.test(decoded)) return [];
+  return parseMessages(decoded, role);
+}
+
+const CUT_JSON = /^\s*[[{]/;
+
+function readDocuments(attributes: UnknownRecord): readonly string[] | undefined {
+  const documents = attributes['gen_ai.retrieval.documents'];
+  if (documents === undefined) return undefined;
+  const texts = listOf(decode(documents)).map((document) =>
+    isRecord(document) ? textOf(document.content ?? document.text) : textOf(document),
+  );
+  return someOf(texts.filter((text) => text !== undefined));
+}

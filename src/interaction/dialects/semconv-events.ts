@@ -1,0 +1,67 @@
+import { decode, isRecord, recordOf, type UnknownRecord } from '../json.ts';
+import type { Message, MessageRole } from '../messages.ts';
+import { parseConversation, parseMessages } from '../parse-messages.ts';
+import type { SpanEventView } from '../span-view.ts';
+import { type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { readContentAttributes } from './semconv-attributes.ts';
+
+/**
+ * The semantic conventions up to 1.36 on span events: one event per message (`gen_ai.user.message` ...), the answer
+ * as `gen_ai.choice`; before that `gen_ai.content.prompt` and `gen_ai.content.completion`; and today's
+ * `gen_ai.client.inference.operation.details` where it is recorded on the span. The body of a message stands in
+ * `gen_ai.event.content` as JSON, or its fields are the event's attributes.
+ */
+export const semconvEvents: Dialect = {
+  name: 'semconv events',
+  read: (span) => {
+    if (span.events === undefined || span.events.length === 0) return undefined;
+    const input: Message[] = [];
+    const output: Message[] = [];
+    let details: DialectContent | undefined;
+    for (const event of span.events) {
+      if (event.name === DETAILS_EVENT) details ??= readContentAttributes(event.attributes ?? {});
+      else readEvent(event, input, output);
+    }
+    return { input: details?.input ?? someOf(input), output: details?.output ?? someOf(output) };
+  },
+};
+
+const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
+
+const MESSAGE_EVENTS: ReadonlyMap<string, MessageRole> = new Map([
+  ['gen_ai.system.message', 'system'],
+  ['gen_ai.user.message', 'user'],
+  ['gen_ai.assistant.message', 'assistant'],
+  ['gen_ai.tool.message', 'tool'],
+]);
+
+function readEvent(event: SpanEventView, input: Message[], output: Message[]): void {
+  const attributes = event.attributes ?? {};
+  const role = MESSAGE_EVENTS.get(event.name);
+  if (role !== undefined) input.push(...readMessage(bodyOf(attributes), role));
+  else if (event.name === 'gen_ai.choice') {
+    const body = bodyOf(attributes);
+    const message = decode(body.message);
+    output.push(
+      ...readMessage(
+        isRecord(message) ? message : { ...body, content: message ?? body.content },
+        'assistant',
+      ),
+    );
+  } else if (event.name === 'gen_ai.content.prompt' && attributes['gen_ai.prompt'] !== undefined) {
+    input.push(...parseConversation(attributes['gen_ai.prompt']));
+  } else if (event.name === 'gen_ai.content.completion' && attributes['gen_ai.completion'] !== undefined) {
+    output.push(...parseConversation(attributes['gen_ai.completion'], 'assistant'));
+  }
+}
+
+function bodyOf(attributes: UnknownRecord): UnknownRecord {
+  const body = attributes['gen_ai.event.content'];
+  return body === undefined ? attributes : recordOf(decode(body));
+}
+
+/** A message whose content may be a list of parts written as JSON text, since event attributes are never structured. */
+function readMessage(body: UnknownRecord, role: MessageRole): Message[] {
+  const content = decode(body.content);
+  return parseMessages({ ...body, role, content: Array.isArray(content) ? content : body.content });
+}

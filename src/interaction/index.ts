@@ -1,0 +1,37 @@
+export {
+  attachInteraction,
+  hasInteraction,
+  isEnriched,
+  markEnriched,
+  mergeInteractions,
+  takeInteraction,
+} from './attached.ts';
+export { type InteractionKind, interactionKind } from './kind.ts';
+export {
+  answerText,
+  type ConversationText,
+  conversationText,
+  type Message,
+  type MessagePart,
+  type MessageRole,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolCallResponsePart,
+} from './messages.ts';
+export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
+export { normaliseProvider } from './provider.ts';
+export {
+  type ProviderResponse,
+  readAnthropicUsage,
+  readGeminiUsage,
+  readOpenAiUsage,
+  readProviderResponse,
+  type ToolCall,
+} from './provider-response/index.ts';
+export { readInteraction } from './read.ts';
+export { responseAttributes, usageAttributes } from './response-attributes.ts';
+export { hasFieldValue } from './scalars.ts';
+export type { SpanEventView, SpanView } from './span-view.ts';
+export { toolResultText } from './tool-outcome.ts';
+export type { Interaction } from './types.ts';

@@ -1,0 +1,111 @@
+import { textOf, type UnknownRecord } from './json.ts';
+import { readTextField } from './scalars.ts';
+import type { SpanView } from './span-view.ts';
+
+/**
+ * What a GenAI or MCP span stands for:
+ * - `model`: one request to a model that gives an answer.
+ * - `embeddings`: one request to a model that gives none: embeddings, reranking.
+ * - `tool`: one execution of a tool; its arguments are hashed.
+ * - `other`: an agent, a workflow, a retrieval, an MCP message that is no tool call. What these report as usage
+ *   repeats the sum of the calls inside them.
+ *
+ * Only `model` and `embeddings` carry a cost, so that the sum over a trace counts each call once.
+ */
+export type InteractionKind = 'model' | 'embeddings' | 'tool' | 'other';
+
+/**
+ * Decides what a span stands for, or `undefined` when it is no GenAI or MCP span at all.
+ *
+ * Asked in this order: the MCP method, `gen_ai.operation.name`, the kind OpenInference or OpenLLMetry give, the AI
+ * SDK's operation (whose outer spans repeat the usage of the inner `...do...` ones). An operation nobody knows is
+ * a model call only on a CLIENT span that names a model, for agents in process are INTERNAL; a span without any
+ * operation is one when it names a model.
+ */
+export function interactionKind(span: SpanView): InteractionKind | undefined {
+  const { attributes } = span;
+  return looksGenAi(attributes) ? decideKind(span, attributes) : undefined;
+}
+
+function decideKind(span: SpanView, attributes: UnknownRecord): InteractionKind {
+  const method = textOf(attributes['mcp.method.name']);
+  if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';
+  const operation = textOf(attributes['gen_ai.operation.name']) ?? textOf(attributes['llm.request.type']);
+  const byOperation = operation === undefined ? undefined : OPERATIONS.get(operation.toLowerCase());
+  if (byOperation !== undefined) return byOperation;
+  const openInference = textOf(attributes['openinference.span.kind']);
+  if (openInference !== undefined) return OPENINFERENCE_KINDS.get(openInference.toUpperCase()) ?? 'other';
+  const traceloop = textOf(attributes['traceloop.span.kind']);
+  if (traceloop !== undefined) return traceloop === 'tool' ? 'tool' : 'other';
+  const aiSdk = textOf(attributes['ai.operationId']);
+  if (aiSdk !== undefined) return aiSdkKind(aiSdk);
+  // Anthropic's own spans name the operation wherever it is a model call.
+  if (span.instrumentationScope?.name === ANTHROPIC_SCOPE) return 'other';
+  if (operation !== undefined && span.kind !== CLIENT) return 'other';
+  return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
+}
+
+function aiSdkKind(operation: string): InteractionKind {
+  if (operation === 'ai.toolCall') return 'tool';
+  if (!operation.includes('.do')) return 'other';
+  return operation.startsWith('ai.embed') || operation.startsWith('ai.rerank') ? 'embeddings' : 'model';
+}
+
+const CLIENT = 2;
+
+/** Instrumentation scope of the spans that `@anthropic-ai/sdk` makes by itself. */
+const ANTHROPIC_SCOPE = 'com.anthropic.sdk.typescript';
+
+const OPERATIONS: ReadonlyMap<string, InteractionKind> = new Map([
+  ['chat', 'model'],
+  ['generate_content', 'model'],
+  ['text_completion', 'model'],
+  ['completion', 'model'],
+  ['embeddings', 'embeddings'],
+  ['embedding', 'embeddings'],
+  ['rerank', 'embeddings'],
+  ['fetch_response', 'other'],
+  ['execute_tool', 'tool'],
+  ['retrieval', 'other'],
+  ['plan', 'other'],
+  ['create_agent', 'other'],
+  ['invoke_agent', 'other'],
+  ['invoke_workflow', 'other'],
+]);
+
+const OPENINFERENCE_KINDS: ReadonlyMap<string, InteractionKind> = new Map([
+  ['LLM', 'model'],
+  ['EMBEDDING', 'embeddings'],
+  ['RERANKER', 'embeddings'],
+  ['TOOL', 'tool'],
+]);
+
+/**
+ * Whether any attribute belongs to a GenAI or MCP dialect. Most spans of a process do not, and must cost next to
+ * nothing: the first character rules nearly every key out.
+ */
+function looksGenAi(attributes: UnknownRecord): boolean {
+  for (const key in attributes) {
+    switch (key.charCodeAt(0)) {
+      case 0x67: // g
+        if (key.startsWith('gen_ai.')) return true;
+        break;
+      case 0x6d: // m
+        if (key.startsWith('mcp.')) return true;
+        break;
+      case 0x6c: // l
+        if (key.startsWith('llm.')) return true;
+        break;
+      case 0x6f: // o
+        if (key === 'openinference.span.kind') return true;
+        break;
+      case 0x74: // t
+        if (key.startsWith('traceloop.')) return true;
+        break;
+      case 0x61: // a
+        if (key.startsWith('ai.')) return true;
+        break;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,127 @@
+/**
+ * Messages in the words of the semantic conventions, and the texts that the signals are computed from.
+ *
+ * Definitions, for every dialect and provider alike:
+ * - The *prompt* of a conversation is every text part of its system, developer, user and assistant messages, in
+ *   order, joined by a blank line. A single user message is therefore exactly its text. Empty parts add nothing.
+ * - The *retrieved context* is the text of every tool result that did not fail, joined likewise.
+ * - The *tool result summary* is the text of every tool result that failed, each after `error: `, joined likewise.
+ *   A failure that a later call of the same tool made good is left out: an agent that retried has not failed.
+ * - The *answer* is the text parts of the first output message, joined without a separator, as the SDKs of the
+ *   providers do (`output_text`, `response.text`). Reasoning is never part of it; a refusal is.
+ */
+import { type ToolOutcome, toolOutcome } from './tool-outcome.ts';
+
+export type MessageRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export interface TextPart {
+  readonly type: 'text';
+  readonly content: string;
+}
+
+export interface ReasoningPart {
+  readonly type: 'reasoning';
+  readonly content: string;
+}
+
+export interface ToolCallPart {
+  readonly type: 'tool_call';
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  /** A JSON value, or the text the model wrote where that is not JSON. */
+  readonly arguments?: unknown;
+}
+
+export interface ToolCallResponsePart {
+  readonly type: 'tool_call_response';
+  /** Id of the call this answers. */
+  readonly id?: string | undefined;
+  /** Name of the tool, where the dialect gives it; otherwise it is looked up by `id`. */
+  readonly name?: string | undefined;
+  /** Text, content blocks, an MCP `CallToolResult`, or any JSON value. */
+  readonly response: unknown;
+  /** Whether the tool failed, where the dialect says so; otherwise it is read from the response. */
+  readonly isError?: boolean | undefined;
+}
+
+/** Parts that carry text or tool traffic. Media has no part here: no signal reads it. */
+export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart;
+
+export interface Message {
+  readonly role: MessageRole;
+  readonly parts: readonly MessagePart[];
+}
+
+/** The request side of an interaction as text; see the definitions above. Absent where no part gives any. */
+export interface ConversationText {
+  readonly prompt?: string | undefined;
+  readonly retrievedContext?: string | undefined;
+  readonly toolResultSummary?: string | undefined;
+}
+
+/** Separator between the parts of a prompt and between tool results. */
+export const PART_SEPARATOR = '\n\n';
+
+/** Composes prompt, retrieved context and tool result summary from the messages of a request. */
+export function conversationText(messages: readonly Message[]): ConversationText {
+  const prompt: string[] = [];
+  const results = new ToolResults();
+  for (const message of messages) {
+    for (const part of message.parts) {
+      if (part.type === 'tool_call') results.called(part);
+      else if (part.type === 'tool_call_response') results.add(toolOutcome(part), part);
+      else if (part.type === 'text') {
+        if (message.role === 'tool') results.add(toolOutcome({ response: part.content }), {});
+        else prompt.push(part.content);
+      }
+    }
+  }
+  return {
+    prompt: joined(prompt),
+    retrievedContext: joined(results.context),
+    toolResultSummary: joined(results.failures()),
+  };
+}
+
+/** The answer in a list of output messages: the text of the first one. Absent when it has no text part. */
+export function answerText(outputs: readonly Message[]): string | undefined {
+  let answer: string | undefined;
+  for (const part of outputs[0]?.parts ?? []) {
+    if (part.type === 'text') answer = (answer ?? '') + part.content;
+  }
+  return answer;
+}
+
+/** Sorts tool results into evidence and failures. */
+class ToolResults {
+  readonly context: string[] = [];
+  readonly #nameOfCall = new Map<string, string>();
+  readonly #failures = new Map<string, string[]>();
+  #unnamed = 0;
+
+  called(call: ToolCallPart): void {
+    if (call.id !== undefined && call.name !== undefined) this.#nameOfCall.set(call.id, call.name);
+  }
+
+  add(outcome: ToolOutcome, result: Pick<ToolCallResponsePart, 'id' | 'name'>): void {
+    const tool = result.name ?? (result.id === undefined ? undefined : this.#nameOfCall.get(result.id));
+    if (!outcome.failed) {
+      this.context.push(outcome.text);
+      if (tool !== undefined) this.#failures.delete(`tool ${tool}`);
+      return;
+    }
+    const key = tool === undefined ? `result ${this.#unnamed++}` : `tool ${tool}`;
+    const texts = this.#failures.get(key);
+    const text = `error: ${outcome.text}`;
+    if (texts === undefined) this.#failures.set(key, [text]);
+    else texts.push(text);
+  }
+
+  failures(): string[] {
+    return [...this.#failures.values()].flat();
+  }
+}
+
+function joined(texts: readonly string[]): string | undefined {
+  return texts.length === 0 ? undefined : texts.filter((text) => text !== '').join(PART_SEPARATOR);
+}

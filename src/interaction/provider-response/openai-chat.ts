@@ -1,0 +1,62 @@
+import { firstText, isRecord, listOf, recordOf, textOf } from '../json.ts';
+import { answerText } from '../messages.ts';
+import { parseMessages } from '../parse-messages.ts';
+import { readOpenAiUsage, readReportedCost } from './openai-usage.ts';
+import type { ProviderResponse, ResponseReader, ToolCall } from './types.ts';
+
+/**
+ * OpenAI's Chat Completions, the older text completions and embeddings, as OpenAI, Azure, OpenRouter, Groq, DeepSeek,
+ * vLLM, Ollama and many more answer them.
+ */
+export const openAiChat: ResponseReader = {
+  matches: (value) => Array.isArray(value.choices) || value.object === 'list',
+  read: (value): ProviderResponse => {
+    const choices = listOf(value.choices).map(recordOf);
+    const message = recordOf(choices[0]?.message);
+    const model = textOf(value.model);
+    const reasons = choices.map((choice) => textOf(choice.finish_reason)).filter((r) => r !== undefined);
+    return {
+      provider: providerOf(value.provider, model),
+      answer: answerText(parseMessages(message, 'assistant')) ?? textOf(choices[0]?.text),
+      model,
+      responseId: textOf(value.id),
+      finishReasons: reasons.length === 0 ? undefined : reasons,
+      usage: readOpenAiUsage(value.usage),
+      serviceTier: textOf(value.service_tier),
+      costUsd: readReportedCost(value.usage),
+      toolCalls: readToolCalls(message.tool_calls, message.function_call),
+    };
+  },
+};
+
+/** The form is shared, so only a sign of the provider's own names it. */
+function providerOf(upstream: unknown, model: string | undefined): string | undefined {
+  // OpenRouter names the provider it chose in a field no other has.
+  if (typeof upstream === 'string') return 'openrouter';
+  return model !== undefined && OPENAI_MODEL.test(model) ? 'openai' : undefined;
+}
+
+/** OpenAI's closed model families; `gpt-oss` is served by anyone. */
+export const OPENAI_MODEL: RegExp = /^(?:gpt-(?!oss)|chatgpt-|o\d|ft:gpt-|text-embedding-|davinci|babbage)/;
+
+function readToolCalls(calls: unknown, legacyCall: unknown): ToolCall[] {
+  const all = isRecord(legacyCall) ? [legacyCall] : listOf(calls);
+  return all.filter(isRecord).map((call) => {
+    const target = recordOf(call.function ?? call.custom ?? call);
+    return {
+      id: textOf(call.id),
+      name: textOf(target.name),
+      arguments: parsedArguments(firstText(target.arguments, target.input) ?? target.arguments),
+    };
+  });
+}
+
+/** Arguments the model wrote as text: parsed where they are JSON, else as written. */
+export function parsedArguments(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}

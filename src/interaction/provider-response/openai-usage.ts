@@ -1,0 +1,31 @@
+import type { TokenUsage } from '../../signals/index.ts';
+import { countOf, isRecord, recordOf } from '../json.ts';
+import { includeCache } from '../usage.ts';
+
+/**
+ * Usage of OpenAI's APIs and of those that imitate them. Chat says `prompt_tokens` and `completion_tokens`, Responses
+ * `input_tokens` and `output_tokens`; input includes cached tokens, output includes reasoning. An imitator whose
+ * cached tokens exceed its input tokens counts them apart, so they are added.
+ */
+export function readOpenAiUsage(value: unknown): TokenUsage | undefined {
+  if (!isRecord(value)) return undefined;
+  const inputDetails = recordOf(value.prompt_tokens_details ?? value.input_tokens_details);
+  const outputDetails = recordOf(value.completion_tokens_details ?? value.output_tokens_details);
+  const usage: TokenUsage = {
+    inputTokens: countOf(value.prompt_tokens ?? value.input_tokens),
+    outputTokens: countOf(value.completion_tokens ?? value.output_tokens),
+    // DeepSeek says `prompt_cache_hit_tokens`.
+    cacheReadTokens: countOf(inputDetails.cached_tokens ?? value.prompt_cache_hit_tokens),
+    cacheWriteTokens: countOf(inputDetails.cache_write_tokens),
+    reasoningTokens: countOf(outputDetails.reasoning_tokens),
+  };
+  if (usage.inputTokens === undefined && usage.outputTokens === undefined) return undefined;
+  const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
+  return cached > (usage.inputTokens ?? 0) ? includeCache(usage) : usage;
+}
+
+/** OpenRouter reports what a call cost, in US dollars, as `usage.cost`. */
+export function readReportedCost(usage: unknown): number | undefined {
+  const cost = recordOf(usage).cost;
+  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
+}

@@ -1,0 +1,35 @@
+import type { TokenUsage } from '../../signals/index.ts';
+import type { UnknownRecord } from '../json.ts';
+
+/** A call the model asks the application to make. Tools that the provider runs by itself are not among these. */
+export interface ToolCall {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  /** A JSON value, or the text the model wrote where that is not JSON. */
+  readonly arguments?: unknown;
+}
+
+/** What a provider's result object says. A field is absent where the object does not tell. */
+export interface ProviderResponse {
+  /** In the words of the semantic conventions; absent for forms that several providers share. */
+  readonly provider?: string | undefined;
+  /** Text of the first choice, without reasoning. */
+  readonly answer?: string | undefined;
+  readonly model?: string | undefined;
+  readonly responseId?: string | undefined;
+  /** One per choice, in the provider's own words. */
+  readonly finishReasons?: readonly string[] | undefined;
+  /** In the sense of the semantic conventions, whatever the provider counts. */
+  readonly usage?: TokenUsage | undefined;
+  /** Tier that served the call, in the provider's words. */
+  readonly serviceTier?: string | undefined;
+  /** Cost the provider reported, in US dollars. */
+  readonly costUsd?: number | undefined;
+  readonly toolCalls: readonly ToolCall[];
+}
+
+/** Recognises and reads the result objects of one API. */
+export interface ResponseReader {
+  matches(value: UnknownRecord): boolean;
+  read(value: UnknownRecord): ProviderResponse;
+}

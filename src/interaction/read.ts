@@ -1,0 +1,111 @@
+import { ATTR_SERVER_ADDRESS } from '../semconv.ts';
+import { DIALECTS, type DialectContent } from './dialects/index.ts';
+import { firstText, textOf } from './json.ts';
+import { type InteractionKind, interactionKind } from './kind.ts';
+import { answerText, conversationText, PART_SEPARATOR } from './messages.ts';
+import { normaliseProvider } from './provider.ts';
+import { readTextField } from './scalars.ts';
+import type { SpanView } from './span-view.ts';
+import type { Interaction } from './types.ts';
+import { readUsage } from './usage.ts';
+
+/**
+ * Reads what a call said from a span of any dialect. Tolerant of everything: broken JSON, wrong types and missing
+ * halves leave fields out and never throw.
+ *
+ * @param attached what reached the processor beside the span. It wins over attributes, and a side of the
+ * conversation it holds (prompt or answer) is not looked for on the span.
+ */
+export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
+  const { attributes } = span;
+  const named = readTextField(attributes, 'provider');
+  const provider = named === undefined ? undefined : normaliseProvider(named);
+  const written = readContent(span, attached);
+  // One literal, not a chain of spreads: this runs for every model call, and spreads cost microseconds.
+  return {
+    prompt: attached.prompt ?? written.prompt,
+    answer: attached.answer ?? written.answer,
+    retrievedContext: attached.retrievedContext ?? written.retrievedContext,
+    secondaryAnswer: attached.secondaryAnswer,
+    toolResultSummary: attached.toolResultSummary ?? written.toolResultSummary,
+    provider: attached.provider ?? provider,
+    model: attached.model ?? readTextField(attributes, 'model'),
+    serverAddress: attached.serverAddress ?? textOf(attributes[ATTR_SERVER_ADDRESS]),
+    serviceTier: attached.serviceTier ?? readServiceTier(attributes),
+    usage: attached.usage ?? readUsage(span, provider),
+    providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
+    toolArguments: attached.toolArguments ?? written.toolArguments,
+  };
+}
+
+/** The texts and tool arguments written on the span, of the sides that are not attached. */
+function readContent(span: SpanView, attached: Interaction): Interaction {
+  const wantsInput = attached.prompt === undefined;
+  const wantsOutput = attached.answer === undefined;
+  if (!wantsInput && !wantsOutput) return NOTHING;
+  const kind = interactionKind(span);
+  if (kind === undefined) return NOTHING;
+  const found = findContent(span, kind);
+  const request = wantsInput && found.input !== undefined ? conversationText(found.input) : NOTHING;
+  return {
+    prompt: request.prompt,
+    answer: wantsOutput && found.output !== undefined ? answerText(found.output) : undefined,
+    retrievedContext: wantsInput ? joinEvidence(request.retrievedContext, found.documents) : undefined,
+    toolResultSummary: request.toolResultSummary,
+    toolArguments: found.toolArguments,
+  };
+}
+
+const NOTHING: Interaction = Object.freeze({});
+
+/** Asks the dialects in turn; each side comes from the first that has it. */
+function findContent(span: SpanView, kind: InteractionKind): DialectContent {
+  const found: { -readonly [F in keyof DialectContent]: DialectContent[F] } = {};
+  for (const dialect of DIALECTS) {
+    const content = dialect.read(span, kind);
+    if (content === undefined) continue;
+    found.input ??= content.input;
+    found.output ??= content.output;
+    found.documents ??= content.documents;
+    found.toolArguments ??= content.toolArguments;
+    if (found.input !== undefined && found.output !== undefined) break;
+  }
+  return found;
+}
+
+function joinEvidence(
+  results: string | undefined,
+  documents: readonly string[] | undefined,
+): string | undefined {
+  if (documents === undefined) return results;
+  return [...(results === undefined ? [] : [results]), ...documents].join(PART_SEPARATOR);
+}
+
+/** The tier that served the call, or else the one asked for. */
+function readServiceTier(attributes: SpanView['attributes']): string | undefined {
+  return firstText(
+    attributes['openai.response.service_tier'],
+    attributes['gen_ai.openai.response.service_tier'],
+    attributes['anthropic.response.service_tier'],
+    attributes['openai.request.service_tier'],
+    attributes['gen_ai.openai.request.service_tier'],
+    attributes['anthropic.request.service_tier'],
+  );
+}
+
+/**
+ * Cost that the provider itself reported, in US dollars. `gen_ai.usage.cost` is not read: OpenLIT fills it from a
+ * price list of its own.
+ */
+function readProviderCost(attributes: SpanView['attributes']): number | undefined {
+  const openInference = amountOf(attributes['llm.cost.total']);
+  if (openInference !== undefined) return openInference;
+  // Proposed for the semantic conventions (semantic-conventions-genai#443).
+  if (attributes['gen_ai.usage.cost.source'] !== 'provider') return undefined;
+  const currency = attributes['gen_ai.usage.cost.currency'];
+  return currency === 'USD' ? amountOf(attributes['gen_ai.usage.cost.amount']) : undefined;
+}
+
+function amountOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}

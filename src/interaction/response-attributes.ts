@@ -1,0 +1,36 @@
+import type { Attributes } from '@opentelemetry/api';
+import {
+  ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
+  ATTR_GEN_AI_RESPONSE_ID,
+  ATTR_GEN_AI_RESPONSE_MODEL,
+  ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_INPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
+} from '../semconv.ts';
+import type { TokenUsage } from '../signals/index.ts';
+import type { ProviderResponse } from './provider-response/index.ts';
+
+/** What a provider's response says, as the standard attributes that hold no content. */
+export function responseAttributes(response: ProviderResponse): Attributes {
+  const { responseId, model, finishReasons, usage } = response;
+  return {
+    ...(responseId === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_ID]: responseId }),
+    ...(model === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_MODEL]: model }),
+    ...(finishReasons === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_FINISH_REASONS]: [...finishReasons] }),
+    ...(usage === undefined ? {} : usageAttributes(usage)),
+  };
+}
+
+/** Reported usage as standard attributes. */
+export function usageAttributes(usage: TokenUsage): Attributes {
+  const counts: readonly (readonly [string, number | undefined])[] = [
+    [ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage.inputTokens],
+    [ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage.outputTokens],
+    [ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage.cacheReadTokens],
+    [ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage.cacheWriteTokens],
+    [ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, usage.reasoningTokens],
+  ];
+  return Object.fromEntries(counts.filter(([, count]) => count !== undefined)) as Attributes;
+}

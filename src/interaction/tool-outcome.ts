@@ -1,0 +1,98 @@
+import { isRecord, listOf, parseJson, stringify, type UnknownRecord } from './json.ts';
+
+/** What a tool gave back, as text, and whether it failed. */
+export interface ToolOutcome {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/**
+ * Reads a tool result in any form: text, content blocks, an MCP `CallToolResult`, Gemini's `{output}` / `{error}`,
+ * the AI SDK's `{type, value}`, or any JSON value.
+ *
+ * A result failed when it is flagged (`isError`, `is_error`), when it is an object with an `error` and no result
+ * (Gemini's form), or when its text says so where a dialect has no flag: a serialised object of those forms, or a
+ * text that opens the way errors are printed (`Error: ...`, `TypeError: ...`, `MCP error -32602: ...`).
+ */
+export function toolOutcome(result: {
+  readonly response: unknown;
+  readonly isError?: boolean | undefined;
+}): ToolOutcome {
+  const text = toolResultText(result.response);
+  return { text, failed: result.isError ?? saysFailure(result.response, text) };
+}
+
+/** The text of a tool result; JSON where it is neither text nor content blocks. */
+export function toolResultText(response: unknown): string {
+  if (typeof response === 'string') return response;
+  if (response === undefined || response === null) return '';
+  if (Array.isArray(response)) return blocksText(response) ?? stringify(response) ?? '';
+  if (!isRecord(response)) return String(response);
+  return recordText(response) ?? stringify(response) ?? '';
+}
+
+function recordText(response: UnknownRecord): string | undefined {
+  if (Array.isArray(response.content)) {
+    const text = blocksText(response.content);
+    if (text !== undefined && text !== '') return text;
+    if (response.structuredContent !== undefined) return stringify(response.structuredContent);
+    return text;
+  }
+  for (const key of WRAPPERS) {
+    if (Object.hasOwn(response, key) && isOnlyPayload(response, key)) return toolResultText(response[key]);
+  }
+  return undefined;
+}
+
+/** Fields that wrap the one thing a result holds. */
+const WRAPPERS = ['output', 'result', 'error', 'value', 'text', 'content'] as const;
+
+function isOnlyPayload(response: UnknownRecord, payload: string): boolean {
+  for (const key in response) {
+    if (key !== payload && key !== 'type' && key !== 'isError' && key !== 'is_error') return false;
+  }
+  return true;
+}
+
+/** Text of content blocks, or `undefined` when the list holds anything that is not a block. */
+function blocksText(blocks: readonly unknown[]): string | undefined {
+  const texts: string[] = [];
+  for (const block of blocks) {
+    if (!isRecord(block) || typeof block.type !== 'string') return undefined;
+    if (typeof block.text === 'string') texts.push(block.text);
+    else if (typeof block.content === 'string') texts.push(block.content);
+    else if (isRecord(block.resource) && typeof block.resource.text === 'string') {
+      texts.push(block.resource.text);
+    } else if (Array.isArray(block.content)) texts.push(...listOf(block.content).map(innerText));
+  }
+  return texts.filter((text) => text !== '').join('\n');
+}
+
+function innerText(block: unknown): string {
+  return isRecord(block) && typeof block.text === 'string' ? block.text : '';
+}
+
+function saysFailure(response: unknown, text: string): boolean {
+  if (isRecord(response)) return isFailure(response);
+  if (ERROR_OPENING.test(text.slice(0, OPENING_LENGTH))) return true;
+  if (text.length > MAX_SERIALISED_ERROR || !ERROR_FIELD.test(text)) return false;
+  const parsed = parseJson(text);
+  return isRecord(parsed) && isFailure(parsed);
+}
+
+/** Errors open with their name, so a longer look would only find false ones. */
+const OPENING_LENGTH = 80;
+const ERROR_OPENING =
+  /^\s{0,8}(?:\w{0,40}(?:Error|Exception): |error: |MCP error -?\d{1,6}: |Traceback \(most recent)/;
+/** A serialised error is short; parsing every long result to look for a flag would cost more than it tells. */
+const MAX_SERIALISED_ERROR = 65_536;
+const ERROR_FIELD = /"(?:error|isError|is_error)"/;
+
+function isFailure(result: UnknownRecord): boolean {
+  const flag = result.isError ?? result.is_error;
+  if (typeof flag === 'boolean') return flag;
+  if (typeof result.type === 'string' && result.type.startsWith('error-')) return true;
+  const { error } = result;
+  if (error === undefined || error === null || error === false || error === '') return false;
+  return result.output === undefined && result.result === undefined;
+}

@@ -1,0 +1,79 @@
+/**
+ * Token counts as a span reports them, in the sense of the semantic conventions: input includes what was read from
+ * and written to the provider's cache, output includes reasoning.
+ */
+import type { TokenUsage } from '../signals/index.ts';
+import { countOf, textOf, type UnknownRecord } from './json.ts';
+import { readCountField } from './scalars.ts';
+import type { SpanView } from './span-view.ts';
+
+/** Reads the usage a provider reported, whatever the dialect; `undefined` when the span names no count at all. */
+export function readUsage(span: SpanView, provider: string | undefined): TokenUsage | undefined {
+  const { attributes } = span;
+  // An estimate of ours is no report.
+  if (attributes['observatory.tokens_estimated'] === true) return undefined;
+  const inputTokens = readCountField(attributes, 'prompt_tokens');
+  const outputTokens = readCountField(attributes, 'completion_tokens');
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  const usage: TokenUsage = {
+    inputTokens,
+    outputTokens,
+    cacheReadTokens: readCountField(attributes, 'cached_prompt_tokens'),
+    cacheWriteTokens: readCountField(attributes, 'cache_write_tokens'),
+    cacheWrite1hTokens: countOf(attributes['anthropic.usage.cache_creation.ephemeral_1h_input_tokens']),
+    reasoningTokens: readCountField(attributes, 'reasoning_tokens'),
+  };
+  return isCacheExclusive(usage, span, provider) ? includeCache(usage) : usage;
+}
+
+/** Adds the cached tokens to an input count that left them out. */
+export function includeCache(usage: TokenUsage): TokenUsage {
+  const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
+  if (usage.inputTokens === undefined || cached === 0) return usage;
+  return { ...usage, inputTokens: usage.inputTokens + cached };
+}
+
+/**
+ * Whether the input count leaves the cached tokens out, as Anthropic's API does. It must when they exceed it, and
+ * does when the reported total is the sum of all of them; for instrumentations that pass Anthropic's counts on
+ * unchanged it is known.
+ */
+function isCacheExclusive(usage: TokenUsage, span: SpanView, provider: string | undefined): boolean {
+  const input = usage.inputTokens ?? 0;
+  const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
+  if (cached === 0) return false;
+  if (cached > input) return true;
+  if (readTotal(span.attributes) === input + cached + (usage.outputTokens ?? 0)) return true;
+  return provider === 'anthropic' && passesCountsOn(span);
+}
+
+function readTotal(attributes: UnknownRecord): number | undefined {
+  for (const name of TOTALS) {
+    const total = countOf(attributes[name]);
+    if (total !== undefined) return total;
+  }
+  return undefined;
+}
+
+const TOTALS = [
+  'gen_ai.usage.total_tokens',
+  'llm.usage.total_tokens',
+  'llm.token_count.total',
+  'ai.usage.totalTokens',
+] as const;
+
+/** Read in the published code of each: they set `input_tokens` from Anthropic's own field and add nothing. */
+const ANTHROPIC_AS_IS: readonly string[] = [
+  '@traceloop/instrumentation-anthropic',
+  '@openlit/instrumentation-anthropic',
+];
+
+function passesCountsOn(span: SpanView): boolean {
+  const scope = span.instrumentationScope?.name ?? '';
+  if (ANTHROPIC_AS_IS.includes(scope)) return true;
+  // AI SDK 4 and 5 pass Anthropic's count on; 6 sums, and tells by the count without the cache.
+  return (
+    textOf(span.attributes['ai.operationId']) !== undefined &&
+    span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined
+  );
+}

@@ -1,0 +1,84 @@
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError } from '../errors.ts';
+import {
+  type PriceOverride,
+  type PriceOverrides,
+  resolvePriceOverrides,
+  resolveSignalConfig,
+  type SignalConfig,
+  type SignalOptions,
+} from '../signals/index.ts';
+import { resolveCaptureContent } from './capture-content.ts';
+
+export interface ObservatorySpanProcessorOptions {
+  /** Which signals are computed, their weights, thresholds and verifier. */
+  readonly signals?: SignalOptions | undefined;
+  /** Prices of your own, which go before the built-in table's; the first that names a model holds. */
+  readonly prices?: readonly PriceOverride[] | undefined;
+  /**
+   * Whether texts that reach the processor beside a span become its content attributes. The environment variable
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` wins over this.
+   * @defaultValue false
+   */
+  readonly captureContent?: boolean | undefined;
+  /**
+   * Whether prompts, answers, tool arguments, results and error texts that instrumentations wrote on GenAI and MCP
+   * spans are removed after hashing. Wins over `captureContent`.
+   * @defaultValue false
+   */
+  readonly redactContent?: boolean | undefined;
+}
+
+/** Options with every default filled in. */
+export interface ResolvedOptions {
+  readonly signals: SignalConfig;
+  readonly prices: PriceOverrides | undefined;
+  readonly captureContent: boolean;
+  readonly redactContent: boolean;
+}
+
+/**
+ * Fills in the defaults and checks every option, once.
+ *
+ * @param onVerifierError told, besides the option of that name, when the verifier fails.
+ * @throws ObservatoryError `INVALID_OPTION`.
+ */
+export function resolveOptions(
+  options: ObservatorySpanProcessorOptions,
+  onVerifierError: (error: unknown) => void,
+): ResolvedOptions {
+  const { signals = {}, prices, captureContent, redactContent } = options;
+  checkType('captureContent', captureContent, 'boolean');
+  checkType('redactContent', redactContent, 'boolean');
+  checkType('signals', signals, 'object');
+  const config = resolveSignalConfig(signals);
+  const redact = redactContent ?? false;
+  const capture = resolveCaptureContent(captureContent);
+  if (redact && capture) {
+    diag.warn('mcp-observatory: content capture is on, but redactContent removes it; set only one of them');
+  }
+  return {
+    signals: { ...config, onVerifierError: bothOf(onVerifierError, config.onVerifierError) },
+    prices: prices === undefined ? undefined : resolvePriceOverrides(prices),
+    captureContent: capture && !redact,
+    redactContent: redact,
+  };
+}
+
+function checkType(name: string, value: unknown, type: 'boolean' | 'object'): void {
+  if (value === undefined || (typeof value === type && value !== null)) return;
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected \`${name}\` to be a ${type}, got ${String(value)} (${typeof value})`,
+  );
+}
+
+function bothOf(
+  first: (error: unknown) => void,
+  second: SignalConfig['onVerifierError'],
+): (error: unknown) => void {
+  return (error) => {
+    first(error);
+    second?.(error);
+  };
+}

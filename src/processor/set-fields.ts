@@ -1,0 +1,79 @@
+import type { Attributes, AttributeValue } from '@opentelemetry/api';
+import { type AttributeColumn, attributeOf, type FieldValues, fieldOf } from '../fields.ts';
+import { hasFieldValue } from '../interaction/index.ts';
+
+/** A span that attributes can be set on and read back from, as spans of the SDK are. */
+export interface WritableSpan {
+  readonly attributes: Readonly<Record<string, unknown>>;
+  setAttribute(key: string, value: AttributeValue): unknown;
+}
+
+/** Field values as the attributes this package sets: `{prompt_hash}` -> `{'observatory.prompt_hash'}`. */
+export function toAttributes(values: FieldValues): Attributes {
+  const attributes: Attributes = {};
+  for (const [column, value] of entriesOf(values)) attributes[attributeOf(column)] = value;
+  return attributes;
+}
+
+/**
+ * Sets field values as attributes of a span. A value that is there already is kept, and one that the span gives under
+ * a standard name is not repeated under ours: tokens a provider reported stay `gen_ai.usage.*`.
+ *
+ * @returns the values that did not fit, because the span has as many attributes as its limit allows.
+ */
+export function setFields(span: WritableSpan, values: FieldValues): FieldValues {
+  let dropped: Record<string, unknown> | undefined;
+  for (const key in values) {
+    const column = key as AttributeColumn;
+    const value = values[column];
+    if (value === undefined) continue;
+    const name = attributeOf(column);
+    if (span.attributes[name] !== undefined || hasFieldValue(span.attributes, column, value)) continue;
+    span.setAttribute(name, value);
+    if (span.attributes[name] !== undefined) continue;
+    dropped ??= {};
+    dropped[column] = value;
+  }
+  return (dropped ?? NONE) as FieldValues;
+}
+
+const NONE: FieldValues = Object.freeze({});
+
+/** The first `count` of some values. */
+export function takeFields(values: FieldValues, count: number): FieldValues {
+  return Object.fromEntries(entriesOf(values).slice(0, count)) as FieldValues;
+}
+
+/** How many values there are. */
+export function countFields(values: FieldValues): number {
+  return entriesOf(values).length;
+}
+
+/** Field values of the right type by the dictionary; the columns of the others. */
+export function checkFields(values: FieldValues): { values: FieldValues; refused: AttributeColumn[] } {
+  const refused = entriesOf(values)
+    .filter(([column, value]) => !isOfType(column, value))
+    .map(([column]) => column);
+  if (refused.length === 0) return { values, refused };
+  const good = entriesOf(values).filter(([column]) => !refused.includes(column));
+  return { values: Object.fromEntries(good) as FieldValues, refused };
+}
+
+function isOfType(column: AttributeColumn, value: unknown): boolean {
+  switch (fieldOf(column).wireType) {
+    case 'integer':
+      return Number.isSafeInteger(value);
+    case 'number':
+      return Number.isFinite(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    default:
+      return typeof value === 'string';
+  }
+}
+
+function entriesOf(values: FieldValues): [AttributeColumn, AttributeValue][] {
+  return (Object.entries(values) as [AttributeColumn, AttributeValue | undefined][]).filter(
+    (entry): entry is [AttributeColumn, AttributeValue] => entry[1] !== undefined,
+  );
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { attachInteraction, takeInteraction } from '../src/interaction/index.ts';
+import { observe } from './support/observed.ts';
+
+const recording = () => observe().tracer.startSpan('span');
+
+test('parts complete and replace one another, undefined replaces nothing', () => {
+  const span = recording();
+  attachInteraction(span, { prompt: 'p', usage: { inputTokens: 3 } });
+  attachInteraction(span, { answer: 'a', prompt: undefined, usage: { outputTokens: 2 } });
+  attachInteraction(span, { answer: 'b' });
+  assert.deepEqual(takeInteraction(span), {
+    prompt: 'p',
+    answer: 'b',
+    usage: { inputTokens: 3, outputTokens: 2 },
+  });
+});
+
+test('what was taken is gone', () => {
+  const span = recording();
+  attachInteraction(span, { prompt: 'p' });
+  takeInteraction(span);
+  assert.equal(takeInteraction(span), undefined);
+});
+
+test('another copy of the package finds what this one attached', async () => {
+  const span = recording();
+  attachInteraction(span, { prompt: 'p' });
+  // A query makes Node load the module a second time, as a second installed copy would be.
+  const url = new URL('../src/interaction/attached.js?copy', import.meta.url).href;
+  const copy = (await import(url)) as typeof import('../src/interaction/index.ts');
+  assert.notEqual(copy.takeInteraction, takeInteraction);
+  assert.deepEqual(copy.takeInteraction(span), { prompt: 'p' });
+});
+
+test('a span that has ended keeps nothing', () => {
+  const span = recording();
+  span.end();
+  attachInteraction(span, { prompt: 'p' });
+  assert.equal(takeInteraction(span), undefined);
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { toColumns } from '../src/camel-case.ts';
+import { FIELDS } from '../src/fields.ts';
+import { getGovernance, setGovernance } from '../src/processor/index.ts';
+import { CHAT_ATTRIBUTES, captureDiag, observe } from './support/observed.ts';
+
+test('fields of the context stand on spans started in it, from their start', () => {
+  const { tracer, span } = observe();
+  const governed = setGovernance(ROOT_CONTEXT, {
+    riskTier: 'high',
+    promptTemplateId: 'payment-risk-v3',
+    confidence: 0.42,
+    sessionId: 's1',
+    conversationId: 'c1',
+    isShadow: true,
+    shadowParentTraceId: '11111111-1111-4111-8111-111111111111',
+    gateBlocked: true,
+    fallbackUsed: true,
+    fallbackType: 'human_review',
+    fallbackReason: 'low_confidence',
+    retries: 1,
+  });
+  const chat = tracer.startSpan('chat', { attributes: CHAT_ATTRIBUTES }, governed);
+  assert.equal(
+    (chat as unknown as { attributes: object }).attributes['observatory.risk_tier' as never],
+    'high',
+  );
+  chat.end();
+  const { attributes } = span();
+  const expected = {
+    risk_tier: 'high',
+    prompt_template_id: 'payment-risk-v3',
+    confidence: 0.42,
+    session_id: 's1',
+    conversation_id: 'c1',
+    is_shadow: true,
+    shadow_parent_trace_id: '11111111-1111-4111-8111-111111111111',
+    gate_blocked: true,
+    fallback_used: true,
+    fallback_type: 'human_review',
+    fallback_reason: 'low_confidence',
+    retries: 1,
+  };
+  for (const [column, value] of Object.entries(expected)) {
+    assert.equal(attributes[`observatory.${column}`], value, column);
+  }
+});
+
+test('inner contexts add to outer ones and replace what they name', () => {
+  const outer = setGovernance(ROOT_CONTEXT, { riskTier: 'high', sessionId: 's1' });
+  const inner = setGovernance(outer, { riskTier: 'low', confidence: 0.5, sessionId: undefined });
+  assert.deepEqual(getGovernance(inner), { riskTier: 'low', sessionId: 's1', confidence: 0.5 });
+  assert.deepEqual(getGovernance(outer), { riskTier: 'high', sessionId: 's1' });
+  assert.equal(getGovernance(ROOT_CONTEXT), undefined);
+});
+
+test('a span that turns out to be GenAI only later gets them at its end, others never', () => {
+  const { tracer, spans } = observe();
+  const governed = setGovernance(ROOT_CONTEXT, { riskTier: 'high' });
+  const late = tracer.startSpan('late', {}, governed);
+  late.setAttributes(CHAT_ATTRIBUTES);
+  late.end();
+  tracer.startSpan('GET', { attributes: { 'http.request.method': 'GET' } }, governed).end();
+  assert.equal(spans()[0]?.attributes['observatory.risk_tier'], 'high');
+  assert.equal(spans()[1]?.attributes['observatory.risk_tier'], undefined);
+});
+
+test('an attribute set on the span itself is kept', () => {
+  const { tracer, span } = observe();
+  const governed = setGovernance(ROOT_CONTEXT, { riskTier: 'high' });
+  const attributes = { ...CHAT_ATTRIBUTES, 'observatory.risk_tier': 'low' };
+  tracer.startSpan('chat', { attributes }, governed).end();
+  assert.equal(span().attributes['observatory.risk_tier'], 'low');
+});
+
+test('a value of the wrong type is left out, counted and named', () => {
+  const { tracer, span, processor } = observe();
+  const wrong = { riskTier: 7, confidence: 'high', retries: 1.5, isShadow: true, unknown: 'x' };
+  const lines = captureDiag(() => {
+    const governed = setGovernance(ROOT_CONTEXT, wrong as never);
+    tracer.startSpan('chat', { attributes: CHAT_ATTRIBUTES }, governed).end();
+  });
+  assert.equal(span().attributes['observatory.is_shadow'], true);
+  assert.equal(span().attributes['observatory.risk_tier'], undefined);
+  assert.equal(span().attributes['observatory.confidence'], undefined);
+  assert.equal(processor.stats.faults, 1);
+  assert.match(lines.join(), /risk_tier, confidence, retries/);
+});
+
+test('the active context serves where the parent context carries none', () => {
+  new NodeTracerProvider().register();
+  try {
+    const { tracer, span } = observe();
+    context.with(setGovernance(context.active(), { riskTier: 'high' }), () => {
+      tracer.startSpan('chat', { attributes: CHAT_ATTRIBUTES }, ROOT_CONTEXT).end();
+    });
+    assert.equal(span().attributes['observatory.risk_tier'], 'high');
+  } finally {
+    for (const api of [context, propagation, trace]) api.disable();
+  }
+});
+
+test('every column that is an attribute has one camelCase name', () => {
+  const camel = (column: string) =>
+    column
+      .split('_')
+      .map((word, i) => (i === 0 ? word : word[0]?.toUpperCase() + word.slice(1)))
+      .join('');
+  for (const field of FIELDS.filter((f) => f.origin === 'attribute')) {
+    assert.deepEqual(toColumns({ [camel(field.column)]: 1 } as never), { [field.column]: 1 });
+  }
+  assert.deepEqual(toColumns({ prompt_hash: 'x', constructor: 'y' } as never), {});
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SpanKind } from '@opentelemetry/api';
+import { type Interaction, readInteraction } from '../src/interaction/index.ts';
+import { CHAT, DIALECT_CASES, MESSAGES, OUTPUT, SYSTEM } from './support/dialect-cases.ts';
+import { recordSpan } from './support/span-fixture.ts';
+
+for (const { dialect, span, expected } of DIALECT_CASES) {
+  test(`reads ${dialect}`, () => {
+    assert.deepEqual(defined(readInteraction(recordSpan(span))), expected);
+  });
+}
+
+test('reads structured content as SDK 3 keeps it', () => {
+  const read = readInteraction({
+    name: 'chat gpt-4o',
+    kind: SpanKind.CLIENT,
+    attributes: {
+      ...CHAT,
+      'gen_ai.system_instructions': SYSTEM,
+      'gen_ai.input.messages': MESSAGES,
+      'gen_ai.output.messages': OUTPUT,
+    },
+  });
+  assert.equal(read.prompt, 'Be brief.\n\nWhat is the weather?');
+  assert.equal(read.answer, 'It rains.');
+  assert.equal(read.retrievedContext, 'Rain in Bonn');
+  const tool = readInteraction({
+    name: 'tools/call weather',
+    attributes: { 'mcp.method.name': 'tools/call', 'gen_ai.tool.call.arguments': { city: 'Bonn' } },
+  });
+  assert.deepEqual(tool.toolArguments, { city: 'Bonn' });
+});
+
+test('believes text beside the span over attributes', () => {
+  const span = recordSpan({
+    attributes: {
+      ...CHAT,
+      'gen_ai.input.messages': JSON.stringify(MESSAGES),
+      'gen_ai.output.messages': JSON.stringify(OUTPUT),
+    },
+  });
+  const read = readInteraction(span, { prompt: 'exact prompt', answer: 'exact answer', model: 'mine' });
+  assert.equal(read.prompt, 'exact prompt');
+  assert.equal(read.answer, 'exact answer');
+  assert.equal(read.model, 'mine');
+  // The evidence belongs to the prompt that was given.
+  assert.equal(read.retrievedContext, undefined);
+  const half = readInteraction(span, { answer: 'exact answer' });
+  assert.equal(half.prompt, 'What is the weather?');
+  assert.equal(half.answer, 'exact answer');
+});
+
+test('adds cached tokens that a reporter left out of the input', () => {
+  const usageOf = (scope: string, attributes: Record<string, number | string>) =>
+    readInteraction(recordSpan({ scope, attributes: { ...CHAT, ...attributes } })).usage?.inputTokens;
+  const anthropic = { 'gen_ai.provider.name': 'anthropic' };
+  const counts = (input: number, cached: number) => ({
+    'gen_ai.usage.input_tokens': input,
+    'gen_ai.usage.output_tokens': 5,
+    'gen_ai.usage.cache_read.input_tokens': cached,
+  });
+  // More cached than there is input: they cannot be part of it.
+  assert.equal(usageOf('any', counts(10, 90)), 100);
+  // The total says which counts are apart.
+  assert.equal(usageOf('any', { ...counts(50, 10), 'gen_ai.usage.total_tokens': 65 }), 60);
+  assert.equal(usageOf('any', { ...counts(50, 10), 'gen_ai.usage.total_tokens': 55 }), 50);
+  // Known to pass Anthropic's own count on.
+  assert.equal(usageOf('@traceloop/instrumentation-anthropic', { ...anthropic, ...counts(50, 10) }), 60);
+  assert.equal(usageOf('@traceloop/instrumentation-openai', counts(50, 10)), 50);
+  assert.equal(usageOf('any', { ...anthropic, ...counts(50, 10) }), 50);
+});
+
+test('takes no estimate of ours for a report of the provider', () => {
+  const read = readInteraction(
+    recordSpan({
+      attributes: { ...CHAT, 'observatory.prompt_tokens': 3, 'observatory.tokens_estimated': true },
+    }),
+  );
+  assert.equal(read.usage, undefined);
+});
+
+function defined(interaction: Interaction): Interaction {
+  const entries = Object.entries(interaction).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, key === 'usage' ? definedUsage(value as object) : value]),
+  );
+}
+
+function definedUsage(usage: object): object {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { attachInteraction } from '../src/interaction/index.ts';
+import { redactSpan } from '../src/processor/redact.ts';
+import { captureDiag, chat, observe } from './support/observed.ts';
+import { recordSpan } from './support/span-fixture.ts';
+
+const SECRET = 'hunter2-secret';
+
+/** Everything an exporter could write out. */
+function everythingIn(span: ReadableSpan): string {
+  const { name, attributes, events, links, status } = span;
+  return JSON.stringify({ name, attributes, events, links, status });
+}
+
+/** Content attributes of every dialect, a secret in each. */
+const CONTENT: Attributes = {
+  'gen_ai.input.messages': `[{"role":"user","parts":[{"type":"text","content":"${SECRET}"}]}]`,
+  'gen_ai.output.messages': `[{"role":"assistant","parts":[{"type":"text","content":"${SECRET}"}]}]`,
+  'gen_ai.system_instructions': `[{"type":"text","content":"${SECRET}"}]`,
+  'gen_ai.tool.call.arguments': `{"password":"${SECRET}"}`,
+  'gen_ai.tool.call.result': SECRET,
+  'gen_ai.prompt': SECRET,
+  'gen_ai.completion': SECRET,
+  'gen_ai.prompt.0.content': SECRET,
+  'gen_ai.prompt.0.tool_calls.0.arguments': SECRET,
+  'gen_ai.completion.0.content': SECRET,
+  'gen_ai.prompt.variable.user': SECRET,
+  'gen_ai.request.stop_sequences': [SECRET],
+  'gen_ai.request.messages': SECRET,
+  'gen_ai.response.text': SECRET,
+  'gen_ai.a_name_of_tomorrow': SECRET,
+  'gen_ai.retrieval.documents': `[{"content":"${SECRET}"}]`,
+  'gen_ai.retrieval.query.text': SECRET,
+  'llm.input_messages.0.message.content': SECRET,
+  'llm.input_messages.0.message.contents.0.message_content.text': SECRET,
+  'llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments': SECRET,
+  'llm.prompts.0.prompt.text': SECRET,
+  'llm.invocation_parameters': `{"system":"${SECRET}"}`,
+  'llm.prompt_template.variables': SECRET,
+  'llm.tools.0.tool.json_schema': SECRET,
+  'input.value': SECRET,
+  'output.value': SECRET,
+  'retrieval.documents.0.document.content': SECRET,
+  'embedding.embeddings.0.embedding.text': SECRET,
+  'embedding.vector': [0.25, 0.5],
+  'tool.parameters': SECRET,
+  'tool_call.function.arguments': SECRET,
+  'traceloop.entity.input': SECRET,
+  'traceloop.entity.output': SECRET,
+  'ai.prompt': SECRET,
+  'ai.prompt.messages': SECRET,
+  'ai.response.text': SECRET,
+  'ai.response.object': SECRET,
+  'ai.response.toolCalls': SECRET,
+  'ai.toolCall.args': SECRET,
+  'ai.toolCall.result': SECRET,
+  'ai.values': [SECRET],
+  'ai.request.headers.authorization': SECRET,
+  'mcp.request.argument.password': SECRET,
+  'mcp.tool.result.content': SECRET,
+  'anthropic.tool_result.content': SECRET,
+  'langfuse.observation.input': SECRET,
+  'langfuse.observation.output': SECRET,
+  'genkit:input': SECRET,
+  'lk.response.text': SECRET,
+  'mlflow.spanInputs': SECRET,
+  all_messages_events: SECRET,
+  'error.message': SECRET,
+  'exception.message': SECRET,
+};
+
+const HARMLESS: Attributes = {
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.provider.name': 'openai',
+  'gen_ai.request.model': 'gpt-4o',
+  'gen_ai.request.temperature': 0.2,
+  'gen_ai.response.id': 'r1',
+  'gen_ai.response.finish_reasons': ['stop'],
+  'gen_ai.usage.input_tokens': 10,
+  'gen_ai.usage.output_tokens': 5,
+  'gen_ai.tool.name': 'login',
+  'gen_ai.tool.call.id': 'c1',
+  'gen_ai.prompt.name': 'template-3',
+  'mcp.method.name': 'tools/call',
+  'mcp.session.id': 's1',
+  'llm.model_name': 'gpt-4o',
+  'llm.token_count.prompt': 10,
+  'openinference.span.kind': 'LLM',
+  'input.mime_type': 'text/plain',
+  'traceloop.workflow.name': 'w',
+  'ai.operationId': 'ai.generateText.doGenerate',
+  'server.address': 'api.openai.com',
+  'error.type': 'RateLimitError',
+  'app.tenant': 'acme',
+};
+
+test('no secret is left anywhere on a span, and what is harmless stays', () => {
+  const { tracer, span, processor } = observe({
+    options: { redactContent: true },
+    limits: { attributeCountLimit: 1000 },
+  });
+  chat(tracer, { ...HARMLESS, ...CONTENT }, (s) => {
+    for (const name of ['gen_ai.user.message', 'gen_ai.choice', 'gen_ai.content.prompt', 'log', 'progress']) {
+      s.addEvent(name, {
+        content: SECRET,
+        message: SECRET,
+        'gen_ai.prompt': SECRET,
+        'gen_ai.event.content': SECRET,
+        anything: SECRET,
+        role: 'user',
+        index: 0,
+      });
+    }
+    s.recordException(new TypeError(SECRET));
+    s.addLink({
+      context: { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 },
+      attributes: { 'gen_ai.prompt': SECRET, 'link.kind': 'kept' },
+    });
+    s.setStatus({ code: SpanStatusCode.ERROR, message: SECRET });
+  });
+  const exported = span();
+  assert.ok(!everythingIn(exported).includes(SECRET), everythingIn(exported));
+  for (const [name, value] of Object.entries(HARMLESS))
+    assert.deepEqual(exported.attributes[name], value, name);
+  for (const name of Object.keys(CONTENT)) assert.equal(exported.attributes[name], undefined, name);
+  assert.equal(exported.status.code, SpanStatusCode.ERROR);
+  assert.equal(exported.events[0]?.attributes?.role, 'user');
+  const exception = exported.events.find((event) => event.name === 'exception');
+  assert.deepEqual({ ...exception?.attributes }, { 'exception.type': 'TypeError' });
+  assert.equal(exported.links[0]?.attributes?.['link.kind'], 'kept');
+  assert.equal(processor.stats.attributesRedacted, Object.keys(CONTENT).length);
+});
+
+test('the text is hashed before it goes', () => {
+  const { tracer, span } = observe({ options: { redactContent: true } });
+  chat(tracer, { 'gen_ai.input.messages': CONTENT['gen_ai.input.messages'] as string });
+  assert.match(String(span().attributes['observatory.prompt_hash']), /^[0-9a-f]{64}$/);
+  assert.equal(span().attributes['gen_ai.input.messages'], undefined);
+});
+
+test('without redactContent nothing is taken away', () => {
+  const { tracer, span } = observe({ limits: { attributeCountLimit: 1000 } });
+  chat(tracer, CONTENT, (s) => s.setStatus({ code: SpanStatusCode.ERROR, message: SECRET }));
+  for (const name of Object.keys(CONTENT)) assert.deepEqual(span().attributes[name], CONTENT[name], name);
+  assert.equal(span().status.message, SECRET);
+});
+
+test('a fault while scoring does not stop the redaction', () => {
+  const { tracer, span, processor } = observe({
+    options: { redactContent: true },
+    limits: { attributeCountLimit: 1000 },
+  });
+  const hostile = {
+    get prompt(): string {
+      throw new Error(SECRET);
+    },
+  };
+  const lines = captureDiag(() => chat(tracer, CONTENT, (s) => attachInteraction(s, hostile)));
+  assert.equal(processor.stats.faults, 1);
+  assert.ok(!everythingIn(span()).includes(SECRET));
+  assert.ok(!lines.join().includes(SECRET));
+});
+
+test('the second of two processors still redacts', () => {
+  const first = observe().processor;
+  const { tracer, span } = observe({ others: [first], options: { redactContent: true } });
+  chat(tracer, CONTENT);
+  assert.ok(!everythingIn(span()).includes(SECRET));
+});
+
+test('what lets nothing be deleted is replaced', () => {
+  const plain = recordSpan({ attributes: HARMLESS });
+  const frozen: ReadableSpan = {
+    ...plain,
+    name: 'chat',
+    duration: plain.duration,
+    attributes: Object.freeze({ ...HARMLESS, 'gen_ai.prompt': SECRET }),
+    events: [
+      {
+        name: 'gen_ai.choice',
+        time: [0, 0],
+        attributes: Object.freeze({ content: SECRET, role: 'assistant' }),
+      },
+    ],
+    status: Object.freeze({ code: SpanStatusCode.ERROR, message: SECRET }),
+  } as ReadableSpan;
+  redactSpan(frozen);
+  assert.ok(!everythingIn(frozen).includes(SECRET));
+  assert.equal(frozen.attributes['gen_ai.request.model'], 'gpt-4o');
+  const sealed = {
+    ...plain,
+    attributes: {},
+    events: [],
+    links: [],
+    status: { code: 0 },
+  } as unknown as ReadableSpan;
+  Object.defineProperty(sealed.attributes, 'gen_ai.prompt', {
+    value: SECRET,
+    configurable: false,
+    enumerable: true,
+    writable: true,
+  });
+  redactSpan(sealed);
+  assert.equal(sealed.attributes['gen_ai.prompt'], '[redacted]');
+});

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** Folder of the data that tests run against where it is there; it is never part of the repository. */
+const FOLDER = process.env.OBSERVATORY_DATA ?? resolve(import.meta.dirname, '../../../../shared/data');
+
+/** Options of a test that reads a data folder: skipped, and saying so, where the data is absent. */
+export function needsData(folder: string): { skip: string | false } {
+  return { skip: existsSync(resolve(FOLDER, folder)) ? false : `no test data in ${FOLDER}/${folder}` };
+}
+
+/** The rows of a JSONL file of the data folder. */
+export function readRows<T = Record<string, unknown>>(path: string): T[] {
+  return readFileSync(resolve(FOLDER, path), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** Lines of a JSONL file of the data folder, or `undefined` when it is not there. */
+export function readDataLines(path: string): unknown[] | undefined {
+  return existsSync(resolve(FOLDER, path)) ? readRows<unknown>(path) : undefined;
+}
+
+/** As {@link readDataLines}, for files of objects. */
+export function readDataset(path: string): readonly Record<string, unknown>[] | undefined {
+  return existsSync(resolve(FOLDER, path)) ? readRows(path) : undefined;
+}
