@@ -1,0 +1,26 @@
+-- Roles that may do no more than they must. Run as the owner of the tables, after the migrations:
+--   psql "$DATABASE_URL" -f schema/roles.sql
+-- Then: CREATE ROLE app LOGIN PASSWORD '...' IN ROLE mcp_observatory_writer;
+--
+-- The writer may add spans and nothing else: it cannot read, change or delete them. It writes by COPY to the table, and
+-- for spans sent again through a temporary table; without the right to make one, it writes by INSERT.
+-- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
+
+DO $$
+DECLARE
+  role text;
+BEGIN
+  FOREACH role IN ARRAY ARRAY['mcp_observatory_writer', 'mcp_observatory_reader'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+    END IF;
+    EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role);
+    EXECUTE format('GRANT SELECT ON mcp_observatory_migrations TO %I', role);
+  END LOOP;
+END
+$$;
+
+GRANT INSERT ON mcp_traces TO mcp_observatory_writer;
+-- It makes partitions with the rights of its owner and takes no names from its caller.
+GRANT EXECUTE ON FUNCTION mcp_traces_create_partitions(integer) TO mcp_observatory_writer;
+GRANT SELECT ON mcp_traces, mcp_traces_hex TO mcp_observatory_reader;

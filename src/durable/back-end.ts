@@ -1,0 +1,109 @@
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { isRowAtFault } from '../postgres/index.ts';
+import { withoutTracing } from '../suppress-tracing.ts';
+
+/** What an exporter made of a batch. */
+export type Outcome =
+  | { readonly kind: 'stored' }
+  /** These will never be taken; all others are stored. */
+  | { readonly kind: 'refused'; readonly spans: readonly ReadableSpan[]; readonly error: Error }
+  /** Nothing is known to be stored. */
+  | { readonly kind: 'failed'; readonly error: Error };
+
+/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
+const SUCCESS = 0;
+
+/** Answers of OTLP back ends to a batch that has a fault in it: bad request, too large, cannot be processed. */
+const BATCH_AT_FAULT: ReadonlySet<unknown> = new Set([400, 413, 422]);
+/** Signs that no batch could be taken now: HTTP, then network and database. */
+const OUT_OF_ORDER: ReadonlySet<unknown> = new Set([
+  401,
+  403,
+  404,
+  429,
+  500,
+  502,
+  503,
+  504,
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'DATABASE_UNREACHABLE',
+  'DATABASE_SCHEMA_MISSING',
+  'DATABASE_SCHEMA_TOO_NEW',
+]);
+
+/**
+ * Gives spans to an exporter, without tracing that. Never rejects: an exporter that throws, answers twice or not at
+ * all within the time, or before it is given up, has failed. The resources of the spans are waited for first.
+ */
+export async function exportTo(
+  exporter: SpanExporter,
+  spans: readonly ReadableSpan[],
+  timeoutMs: number,
+  giveUp: AbortSignal,
+): Promise<Outcome> {
+  for (const { resource } of spans) {
+    if (resource.asyncAttributesPending) await resource.waitForAsyncAttributes?.().catch(() => {});
+  }
+  return new Promise((resolve) => {
+    const settle = (outcome: Outcome) => {
+      clearTimeout(timer);
+      giveUp.removeEventListener('abort', stop);
+      resolve(outcome);
+    };
+    const fail = (error: unknown) => {
+      settle({ kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
+    };
+    const stop = () => fail(noAnswer('the end'));
+    const timer = setTimeout(() => fail(noAnswer(`${timeoutMs} ms`)), timeoutMs).unref();
+    giveUp.addEventListener('abort', stop);
+    if (giveUp.aborted) {
+      stop();
+      return;
+    }
+    try {
+      withoutTracing(() => {
+        exporter.export([...spans], ({ code, error }) => {
+          if (code === SUCCESS) settle({ kind: 'stored' });
+          else if (hasRefusedSpans(error)) settle({ kind: 'refused', spans: error.refusedSpans, error });
+          else fail(error ?? new Error('The exporter failed and did not say why'));
+        });
+      });
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+/** Whether the exporter said that the batch itself is at fault. */
+export function isBatchAtFault(error: Error): boolean {
+  return BATCH_AT_FAULT.has(codeOf(error));
+}
+
+/** Whether the back end is out of order, so that no other batch would fare better. */
+export function isOutOfOrder(error: Error): boolean {
+  const code = codeOf(error);
+  // A database refuses for what is in a row, or because it is read-only, full, out of memory, too slow and so on.
+  return code === 'DATABASE_REFUSED' ? !isRowAtFault(error.cause) : OUT_OF_ORDER.has(code);
+}
+
+function noAnswer(within: string): Error {
+  return Object.assign(new Error(`The exporter gave no answer within ${within}`), { code: 'ETIMEDOUT' });
+}
+
+function codeOf(error: Error): unknown {
+  return 'code' in error ? error.code : undefined;
+}
+
+/** An answer of `PostgresSpanExporter`, or of any exporter that says as much. */
+function hasRefusedSpans(
+  error: Error | undefined,
+): error is Error & { readonly refusedSpans: readonly ReadableSpan[] } {
+  return error !== undefined && 'refusedSpans' in error && Array.isArray(error.refusedSpans);
+}

@@ -1,0 +1,119 @@
+import type { Delivery } from './delivery.ts';
+import type { Spool } from './spool.ts';
+import type { ResolvedSpoolOptions } from './spool-options.ts';
+import type { Counters } from './stats.ts';
+import type { ThrottledLog } from './throttled-log.ts';
+
+/** How often the disk is looked at when nothing is known to be there: another process may have left something. */
+const IDLE_MS = 30_000;
+
+const RETRY_MS = 1000;
+
+/** Attempts at a batch after which those behind it get their turn. */
+const ATTEMPTS_BEFORE_LAST = 3;
+
+/** Sends what is on disk, oldest first, one batch at a time and at a bounded rate, until it is stopped. */
+export class Drain {
+  readonly #spool: Spool;
+  readonly #delivery: Delivery;
+  readonly #options: ResolvedSpoolOptions;
+  readonly #counters: Counters;
+  readonly #finished: Promise<void>;
+  readonly #log: ThrottledLog;
+  #attempts = 0;
+  #isStopped = false;
+  #isIdle = false;
+  #wake: () => void = () => {};
+
+  constructor(
+    spool: Spool,
+    delivery: Delivery,
+    options: ResolvedSpoolOptions,
+    counters: Counters,
+    log: ThrottledLog,
+  ) {
+    this.#spool = spool;
+    this.#delivery = delivery;
+    this.#options = options;
+    this.#counters = counters;
+    this.#log = log;
+    this.#finished = this.#run();
+  }
+
+  /** Whether there is nothing left to send. */
+  get isIdle(): boolean {
+    return this.#isIdle && this.#spool.isEmpty;
+  }
+
+  /** Looks at the disk now. */
+  notify(): void {
+    if (this.#isIdle) this.#wake();
+  }
+
+  /** Ends after the batch that is being sent. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake();
+    await this.#finished;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      const waitMs = this.#delivery.pace.waitMs;
+      try {
+        if (waitMs > 0) await this.#sleep(waitMs);
+        else await this.#next();
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        this.#log.warn('drain', 1, (times) => `spans could not be read from disk ${times} times: ${text}`);
+        await this.#sleep(RETRY_MS);
+      }
+    }
+  }
+
+  async #next(): Promise<void> {
+    const batch = await this.#spool.peek();
+    if (batch === undefined) {
+      this.#isIdle = true;
+      await this.#sleep(IDLE_MS);
+      this.#isIdle = false;
+      return;
+    }
+    const startedAt = performance.now();
+    const unsent = await this.#delivery.deliver(batch.spans);
+    this.#counters.drained += batch.spans.length - unsent.length;
+    if (unsent.length === 0) {
+      this.#attempts = 0;
+      await this.#spool.remove();
+      const paceMs = (batch.spans.length / this.#options.drainSpansPerSecond) * 1000;
+      await this.#sleep(paceMs - (performance.now() - startedAt));
+      return;
+    }
+    if (this.#delivery.pace.isDown) return;
+    this.#attempts += 1;
+    // Something is wrong with this batch: it goes to the end, so that those behind it are not held up.
+    if (unsent.length < batch.spans.length || this.#attempts >= ATTEMPTS_BEFORE_LAST) {
+      this.#attempts = 0;
+      if (await this.#putLast(unsent)) await this.#spool.remove();
+    }
+    await this.#sleep(RETRY_MS);
+  }
+
+  async #putLast(spans: Parameters<Spool['append']>[0]): Promise<boolean> {
+    return this.#spool.append(spans).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (this.#isStopped || ms <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,4 @@
+export type { DurableSpanProcessorOptions } from './options.ts';
+export { DurableSpanProcessor } from './processor.ts';
+export type { SpoolOptions, SyncPolicy } from './spool-options.ts';
+export type { DurableStats } from './stats.ts';

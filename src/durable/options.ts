@@ -1,0 +1,72 @@
+import { type MeterProvider, metrics } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import { ObservatoryError } from '../errors.ts';
+import { type ResolvedSpoolOptions, resolveSpoolOptions, type SpoolOptions } from './spool-options.ts';
+import { wholeNumber } from './whole-number.ts';
+
+/** Options of `DurableSpanProcessor`. */
+export interface DurableSpanProcessorOptions {
+  /** Where spans go: a `PostgresSpanExporter`, one for OTLP, or any other. Closed with the processor. */
+  readonly exporter: SpanExporter;
+  /** Where counts of spans go as metrics. @defaultValue the global one at this time */
+  readonly meterProvider?: MeterProvider | undefined;
+  /** Keep on disk what cannot be sent. @defaultValue none: spans wait in memory, and are dropped when it is full */
+  readonly spool?: SpoolOptions | undefined;
+  /**
+   * Spans held in memory; one that ends when it is full is dropped and counted. With a spool, half of it being full
+   * sends spans to the disk. A burst in which the program never awaits must fit in it. @defaultValue 16384
+   */
+  readonly maxQueueSize?: number | undefined;
+  /** Spans of one export. @defaultValue 512 */
+  readonly maxExportBatchSize?: number | undefined;
+  /**
+   * Exports under way at the same time, beside one of spooled spans. A `PostgresSpanExporter` needs a connection for
+   * each. @defaultValue 3
+   */
+  readonly maxConcurrentExports?: number | undefined;
+  /** How long an incomplete batch waits for more spans, in milliseconds. @defaultValue 1000 */
+  readonly scheduledDelayMs?: number | undefined;
+  /** How long an export may take before it counts as failed, in milliseconds. @defaultValue 30000 */
+  readonly exportTimeoutMs?: number | undefined;
+  /** How long `forceFlush` and `shutdown` may take, in milliseconds. @defaultValue 30000 */
+  readonly flushTimeoutMs?: number | undefined;
+  /** First wait after a failed export, in milliseconds; it doubles with each further one. @defaultValue 200 */
+  readonly minRetryDelayMs?: number | undefined;
+  /** Longest wait between two attempts, in milliseconds. @defaultValue 15000 */
+  readonly maxRetryDelayMs?: number | undefined;
+}
+
+type Whole = Exclude<keyof DurableSpanProcessorOptions, 'exporter' | 'spool' | 'meterProvider'>;
+
+export type ResolvedDurableOptions = { readonly [K in Whole]: number } & {
+  readonly exporter: SpanExporter;
+  readonly meterProvider: MeterProvider;
+  readonly spool: ResolvedSpoolOptions | undefined;
+};
+
+/** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
+export function resolveDurableOptions(options: DurableSpanProcessorOptions): ResolvedDurableOptions {
+  const { exporter, spool } = options;
+  if (typeof exporter?.export !== 'function') {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected 'exporter' to be a SpanExporter, got ${typeof exporter}`,
+    );
+  }
+  const whole = (name: Whole, byDefault: number, min: number) =>
+    wholeNumber(name, options[name] ?? byDefault, min);
+  const maxQueueSize = whole('maxQueueSize', 16_384, 1);
+  return {
+    exporter,
+    meterProvider: options.meterProvider ?? metrics.getMeterProvider(),
+    spool: spool === undefined ? undefined : resolveSpoolOptions(spool),
+    maxQueueSize,
+    maxExportBatchSize: Math.min(whole('maxExportBatchSize', 512, 1), maxQueueSize),
+    maxConcurrentExports: whole('maxConcurrentExports', 3, 1),
+    scheduledDelayMs: whole('scheduledDelayMs', 1000, 1),
+    exportTimeoutMs: whole('exportTimeoutMs', 30_000, 1),
+    flushTimeoutMs: whole('flushTimeoutMs', 30_000, 1),
+    minRetryDelayMs: whole('minRetryDelayMs', 200, 1),
+    maxRetryDelayMs: whole('maxRetryDelayMs', 15_000, 1),
+  };
+}

@@ -1,0 +1,311 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TraceFlags } from '@opentelemetry/api';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { ObservatoryError } from '../errors.ts';
+import { Delivery } from './delivery.ts';
+import { Drain } from './drain.ts';
+import { observe } from './metrics.ts';
+import {
+  type DurableSpanProcessorOptions,
+  type ResolvedDurableOptions,
+  resolveDurableOptions,
+} from './options.ts';
+import { SpanQueue } from './span-queue.ts';
+import { Spool } from './spool.ts';
+import { type Counters, type DurableStats, newCounters } from './stats.ts';
+import { ThrottledLog } from './throttled-log.ts';
+
+/** Batches on their way to the disk to make room: they are encoded side by side. */
+const MAX_SPILLS = 4;
+
+/**
+ * Hands ended spans to an exporter and loses none that it can keep: several exports are under way at the same time,
+ * what fails is sent again, and what cannot be sent goes to a spool on disk before memory is full. Spans come back
+ * from the disk in order when the back end recovers, in this process or the next one.
+ *
+ * A span is *safe* once the exporter has taken it or it stands on disk. `forceFlush` and `shutdown` answer when all
+ * spans that ended before are safe, and reject with `SPANS_NOT_SAFE` when some are not. At most what is not yet safe
+ * is lost when the process is killed. A span may be sent twice, so the back end should know it by its ids, as the
+ * table of `PostgresSpanExporter` does.
+ *
+ * Nothing in it throws into the host, keeps the process alive, or holds the event loop for long.
+ */
+export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
+  readonly #options: ResolvedDurableOptions;
+  readonly #queue: SpanQueue;
+  readonly #counters: Counters = newCounters();
+  readonly #log = new ThrottledLog();
+  /** At the end: nothing waits any more, what is not stored goes to the disk or is lost. */
+  readonly #giveUp = new AbortController();
+  readonly #delivery: Delivery;
+  readonly #opened: Promise<void>;
+  readonly #endMetrics: () => void;
+  /** Batches between the queue and their end, whatever that is. */
+  readonly #underWay = new Set<Promise<void>>();
+  #exports = 0;
+  #spills = 0;
+  #spool: Spool | undefined;
+  #drain: Drain | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isPumpDue = false;
+  /** Spans taken from the queue so far, and up to which number incomplete batches go too. */
+  #taken = 0;
+  #flushUpTo = 0;
+  #lossesTold = 0;
+  #spoolLossesLogged = 0;
+  #shutdown: Promise<void> | undefined;
+
+  /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
+  constructor(options: DurableSpanProcessorOptions) {
+    this.#options = resolveDurableOptions(options);
+    this.#queue = new SpanQueue(this.#options.maxQueueSize);
+    this.#delivery = new Delivery(this.#options, this.#counters, this.#log, this.#giveUp.signal);
+    this.#opened = this.#openSpool();
+    this.#endMetrics = observe(this.#options.meterProvider, () => this.stats);
+  }
+
+  /** Spans handled so far. */
+  get stats(): DurableStats {
+    const losses = this.#spool?.losses;
+    return {
+      ...this.#counters,
+      dropped: this.#lost,
+      spoolBytes: this.#spool?.bytes ?? 0,
+      damagedBytes: losses?.damagedBytes ?? 0,
+      isBackEndDown: this.#delivery.pace.isDown,
+    };
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+    this.#counters.received += 1;
+    if (this.#shutdown !== undefined || !this.#queue.push(span)) {
+      this.#drop(
+        1,
+        this.#shutdown === undefined ? 'the queue in memory was full' : 'they ended after shutdown',
+      );
+      return;
+    }
+    this.#counters.waiting += 1;
+    if (this.#queue.length >= this.#options.maxExportBatchSize) this.#pumpSoon();
+    else this.#timer ??= setTimeout(() => this.#flushOnTime(), this.#options.scheduledDelayMs).unref();
+  }
+
+  /**
+   * Waits until every span that ended before is safe.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when this takes longer than `flushTimeoutMs`, or spans were lost since
+   *   the last call.
+   */
+  async forceFlush(): Promise<void> {
+    await this.#withinTime(this.#flush());
+    await this.#options.exporter.forceFlush?.();
+    this.#tellLosses();
+  }
+
+  /**
+   * Makes all spans safe, sends what is on disk while the back end takes it and time is left, and closes the exporter
+   * and the spool. What is still on disk is sent by the next process that uses the folder. Calling it again does
+   * nothing more.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans had to be given up.
+   */
+  shutdown(): Promise<void> {
+    this.#shutdown ??= this.#close();
+    return this.#shutdown;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown();
+  }
+
+  get #lost(): number {
+    const losses = this.#spool?.losses;
+    return this.#counters.dropped + (losses === undefined ? 0 : losses.dropped + losses.unreadable);
+  }
+
+  async #openSpool(): Promise<void> {
+    const { spool: options } = this.#options;
+    if (options === undefined) return;
+    try {
+      this.#spool = await Spool.open(options);
+      this.#drain = new Drain(this.#spool, this.#delivery, options, this.#counters, this.#log);
+    } catch (error) {
+      this.#log.warn('spool', 1, () => `no spool in ${options.directory}: ${textOf(error)}`);
+    }
+  }
+
+  #flushOnTime(): void {
+    this.#timer = undefined;
+    this.#flushUpTo = this.#taken + this.#queue.length;
+    this.#pumpSoon();
+  }
+
+  /** Work is begun in a turn of its own, so that the end of a span costs the host next to nothing. */
+  #pumpSoon(): void {
+    if (this.#isPumpDue) return;
+    this.#isPumpDue = true;
+    setImmediate(() => {
+      this.#isPumpDue = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    const { maxExportBatchSize, maxConcurrentExports, maxQueueSize } = this.#options;
+    const isBatchDue = () => this.#queue.length >= maxExportBatchSize || this.#taken < this.#flushUpTo;
+    while (this.#queue.length > 0 && isBatchDue() && this.#exports < maxConcurrentExports) {
+      this.#exports += 1;
+      this.#track(this.#settle(this.#take()).finally(() => (this.#exports -= 1)));
+    }
+    const isFilling = () => this.#queue.length >= maxQueueSize / 2 || this.#giveUp.signal.aborted;
+    while (this.#queue.length > 0 && this.#spool !== undefined && isFilling() && this.#spills < MAX_SPILLS) {
+      this.#spills += 1;
+      this.#track(this.#spill(this.#take()).finally(() => (this.#spills -= 1)));
+    }
+    if (this.#queue.length > 0) {
+      this.#timer ??= setTimeout(() => this.#flushOnTime(), this.#options.scheduledDelayMs).unref();
+    }
+  }
+
+  #take(): ReadableSpan[] {
+    const batch = this.#queue.take(this.#options.maxExportBatchSize);
+    this.#taken += batch.length;
+    return batch;
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked: Promise<void> = work.then(
+      () => {},
+      (error: unknown) => this.#log.warn('fault', 1, () => `a batch of spans was lost: ${textOf(error)}`),
+    );
+    this.#underWay.add(tracked);
+    void tracked.finally(() => {
+      this.#underWay.delete(tracked);
+      this.#pumpSoon();
+    });
+  }
+
+  /** Sees a batch to its end: taken by the exporter, on disk, or given up. */
+  async #settle(batch: readonly ReadableSpan[]): Promise<void> {
+    await this.#opened;
+    const { pace } = this.#delivery;
+    const { minRetryDelayMs, maxRetryDelayMs } = this.#options;
+    let rest = batch;
+    for (let delayMs = minRetryDelayMs; ; delayMs = Math.min(2 * delayMs, maxRetryDelayMs)) {
+      if (pace.waitMs === 0 && !this.#giveUp.signal.aborted) {
+        const before = rest.length;
+        rest = await this.#delivery.deliver(rest);
+        this.#counters.waiting -= before - rest.length;
+        if (rest.length === 0) return;
+      }
+      if (await this.#putOnDisk(rest)) return;
+      if (this.#giveUp.signal.aborted) {
+        this.#counters.waiting -= rest.length;
+        this.#drop(rest.length, 'they could not be stored before the end');
+        return;
+      }
+      await this.#sleep(Math.max(delayMs, pace.waitMs));
+    }
+  }
+
+  /** Sends a batch to the disk to make room; one that the disk does not take is settled in the usual way. */
+  async #spill(batch: readonly ReadableSpan[]): Promise<void> {
+    if (!(await this.#putOnDisk(batch))) await this.#settle(batch);
+  }
+
+  /** @returns whether the batch is on disk. */
+  async #putOnDisk(batch: readonly ReadableSpan[]): Promise<boolean> {
+    if (this.#spool === undefined) return false;
+    try {
+      await this.#spool.append(batch);
+    } catch (error) {
+      this.#log.warn(
+        'disk',
+        1,
+        (times) => `spans could not be written to disk ${times} times: ${textOf(error)}`,
+      );
+      return false;
+    }
+    this.#counters.spooled += batch.length;
+    this.#counters.waiting -= batch.length;
+    this.#drain?.notify();
+    const { dropped, unreadable } = this.#spool.losses;
+    const lost = dropped + unreadable - this.#spoolLossesLogged;
+    this.#spoolLossesLogged += lost;
+    if (lost > 0)
+      this.#log.warn(
+        'spool',
+        lost,
+        (total) => `${total} spans were dropped from the disk: too many or too old`,
+      );
+    return true;
+  }
+
+  #drop(count: number, why: string): void {
+    this.#counters.dropped += count;
+    this.#log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
+  }
+
+  async #flush(): Promise<void> {
+    const upTo = this.#taken + this.#queue.length;
+    this.#flushUpTo = Math.max(this.#flushUpTo, upTo);
+    this.#pump();
+    while (this.#taken < upTo) {
+      await Promise.race(this.#underWay);
+      this.#pump();
+    }
+    await Promise.all(this.#underWay);
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#timer);
+    const deadline = performance.now() + this.#options.flushTimeoutMs;
+    await this.#opened;
+    await this.#withinTime(this.#flush()).catch(async () => {
+      this.#giveUp.abort();
+      this.#flushUpTo = Number.POSITIVE_INFINITY;
+      await this.#flush();
+    });
+    while (this.#drain?.isIdle === false && !this.#delivery.pace.isDown && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const stopped = this.#drain?.stop();
+    if (performance.now() >= deadline) this.#giveUp.abort();
+    await stopped;
+    await this.#spool?.close();
+    this.#endMetrics();
+    await this.#withinTime(this.#options.exporter.shutdown());
+    this.#tellLosses();
+  }
+
+  async #withinTime(work: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(notSafe(this.#counters.waiting)), this.#options.flushTimeoutMs);
+    });
+    await Promise.race([work, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** Waits, unless it is the end, without keeping the process alive. */
+  async #sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { ref: false, signal: this.#giveUp.signal }).catch(() => {});
+  }
+
+  #tellLosses(): void {
+    const lost = this.#lost - this.#lossesTold;
+    this.#lossesTold = this.#lost;
+    if (lost > 0) throw notSafe(lost);
+  }
+}
+
+function notSafe(spans: number): ObservatoryError {
+  return new ObservatoryError(
+    'SPANS_NOT_SAFE',
+    `${spans} spans are neither stored nor on disk. Give the processor a spool, a larger queue or more time`,
+  );
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { crc32, deflateRaw, inflateRaw } from 'node:zlib';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { decodeSpans, encodeSpans } from './span-codec.ts';
+
+/**
+ * One record of a segment, which holds the spans of one batch:
+ *
+ * | bytes | content |
+ * |---|---|
+ * | 4 | `MCOS`, by which the next record is found behind a damaged one |
+ * | 4 | length of the payload |
+ * | 4 | CRC-32 of all that follows |
+ * | 4 | number of spans |
+ * | n | payload, deflated: groups of spans, each behind its length |
+ *
+ * Integers are unsigned and big-endian.
+ */
+const MAGIC = Buffer.from('MCOS');
+const RECORD_HEADER_BYTES = 16;
+
+/** Spans encoded in one go; more would hold the event loop for too long. */
+const GROUP = 32;
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+
+/** A record found in a segment. */
+export interface FoundRecord {
+  readonly spans: number;
+  /** The payload, still deflated. */
+  readonly payload: Buffer;
+  readonly start: number;
+  /** Where the next record may begin. */
+  readonly end: number;
+}
+
+/** Encodes a batch; the event loop is given free between groups of spans. */
+export async function encodeRecord(spans: readonly ReadableSpan[]): Promise<Buffer> {
+  const groups: Buffer[] = [];
+  for (let i = 0; i < spans.length; i += GROUP) {
+    if (i > 0) await nextTurn();
+    const bytes = encodeSpans(spans.slice(i, i + GROUP));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    groups.push(length, bytes);
+  }
+  // Level 1: spans shrink to about an eighth, and more is not worth the time.
+  const payload = await deflate(Buffer.concat(groups), { level: 1 });
+  const header = Buffer.alloc(RECORD_HEADER_BYTES);
+  MAGIC.copy(header);
+  header.writeUInt32BE(payload.length, 4);
+  header.writeUInt32BE(spans.length, 12);
+  header.writeUInt32BE(checksum(header.subarray(12), payload), 8);
+  return Buffer.concat([header, payload]);
+}
+
+/** @throws Error when the payload is not of a form this version knows. */
+export async function decodeRecord(payload: Buffer): Promise<ReadableSpan[]> {
+  const groups: Buffer = await inflate(payload);
+  const spans: ReadableSpan[] = [];
+  for (let at = 0; at < groups.length; ) {
+    const end = at + 4 + groups.readUInt32BE(at);
+    spans.push(...decodeSpans(groups.subarray(at + 4, end)));
+    at = end;
+    if (at < groups.length) await nextTurn();
+  }
+  return spans;
+}
+
+/**
+ * The first whole record from `start` on: one that was torn by a crash, or damaged on the disk, is passed over.
+ * @returns the number of bytes left when there is none.
+ */
+export function findRecord(segment: Buffer, start: number): FoundRecord | number {
+  for (let at = start; ; at += 1) {
+    at = segment.indexOf(MAGIC, at);
+    if (at === -1 || at + RECORD_HEADER_BYTES > segment.length) return segment.length - start;
+    const end = at + RECORD_HEADER_BYTES + segment.readUInt32BE(at + 4);
+    if (end > segment.length) continue;
+    const payload = segment.subarray(at + RECORD_HEADER_BYTES, end);
+    if (checksum(segment.subarray(at + 12, at + 16), payload) !== segment.readUInt32BE(at + 8)) continue;
+    return { spans: segment.readUInt32BE(at + 12), payload, start: at, end };
+  }
+}
+
+function checksum(count: Buffer, payload: Buffer): number {
+  return crc32(payload, crc32(count));
+}

@@ -1,0 +1,67 @@
+import type { FieldDefinition } from '../fields.ts';
+import { canonicalUuid } from './ids.ts';
+import type { Sanitiser } from './sanitise.ts';
+
+/** Range of the SQL type `integer`. */
+const INT4_MIN = -2_147_483_648;
+const INT4_MAX = 2_147_483_647;
+
+/** Text columns that stand in a B-tree index, whose entries may not exceed 2,704 bytes. */
+const INDEXED_TEXT_COLUMNS: ReadonlySet<string> = new Set([
+  'service',
+  'model',
+  'prompt_hash',
+  'normalized_prompt_hash',
+]);
+
+/** UTF-16 units an indexed text may have: at most 1,536 bytes of UTF-8. */
+const MAX_INDEXED_TEXT = 512;
+
+/** What a column can hold from attributes. */
+export type Scalar = string | number | boolean;
+
+/**
+ * The value as the column holds it, or `undefined` when it does not fit; it then stays in the `attributes` JSON.
+ *
+ * Nothing is guessed: a number in a text is not a number, and 0 is not false. An integer column takes whole numbers
+ * of 32 bits; a float column finite numbers, because NaN is not JSON. A text column takes a list of texts too, joined
+ * by commas. A uuid column takes a UUID in any case, or the 32 hex digits of a trace id. A text longer than an index
+ * entry may be does not fit an indexed column.
+ */
+export function coerce(
+  value: unknown,
+  field: FieldDefinition,
+  sanitiser: Sanitiser,
+  name: string,
+): Scalar | undefined {
+  switch (field.sqlType) {
+    case 'text':
+      return coerceText(value, field.column, sanitiser, name);
+    case 'integer':
+      return Number.isInteger(value) && isWithinInt4(value as number) ? (value as number) : undefined;
+    case 'double precision':
+      return Number.isFinite(value) ? (value as number) : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : undefined;
+    case 'uuid':
+      return typeof value === 'string' ? canonicalUuid(value) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function coerceText(value: unknown, column: string, sanitiser: Sanitiser, name: string): string | undefined {
+  const text = typeof value === 'string' ? value : joined(value);
+  if (text === undefined) return undefined;
+  if (text.length > MAX_INDEXED_TEXT && INDEXED_TEXT_COLUMNS.has(column)) return undefined;
+  return sanitiser.text(text, name);
+}
+
+function joined(value: unknown): string | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  return value.every((item) => typeof item === 'string') ? value.join(',') : undefined;
+}
+
+function isWithinInt4(value: number): boolean {
+  return value >= INT4_MIN && value <= INT4_MAX;
+}

@@ -1,0 +1,34 @@
+import { ObservatoryError } from '../errors.ts';
+
+/**
+ * Checks a connection string before a driver sees it.
+ *
+ * @returns how to name it to a person: scheme, user, host, port and database, never the password or the parameters.
+ * @throws ObservatoryError `INVALID_OPTION` when it does not parse. The message does not repeat it, because a string
+ *   that does not parse cannot be searched for its password.
+ */
+export function nameOfConnectionString(connectionString: string): string {
+  const url = parse(connectionString);
+  if (url === undefined) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      'The database connection string cannot be parsed (not shown here, as it may hold a password). ' +
+        'Expected postgresql://user:password@host:5432/database, with special characters in the password ' +
+        'percent-encoded, e.g. # as %23 and / as %2F',
+    );
+  }
+  const user = url.username === '' ? '' : `${url.username}@`;
+  return `${url.protocol}//${user}${url.host}${url.pathname}`;
+}
+
+function parse(connectionString: string): URL | undefined {
+  try {
+    const url = new URL(connectionString);
+    decodeURIComponent(url.username);
+    decodeURIComponent(url.password);
+    return url.protocol === 'postgresql:' || url.protocol === 'postgres:' ? url : undefined;
+  } catch {
+    // The error of the URL parser holds its whole input, so it must not become a cause.
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { COLUMNS, FIELDS } from '../fields.ts';
+import type { BatchLimits, EncodedSpan } from './batches.ts';
+import { BINARY_HEADER, BINARY_TRAILER, BinaryRowEncoder } from './binary-row.ts';
+import { type CopyClient, type CopyPool, canCopy, copyIn, withClient } from './copy-in.ts';
+import { sqlStateOf } from './database-error.ts';
+import { spanToRow } from './row.ts';
+import type { StoreTally } from './store.ts';
+import { encodeForInsert, insertSpans, type SpanWriter, writeInBatches } from './writer.ts';
+
+const NAMES = COLUMNS.join(', ');
+
+/** The fastest way in; it is one transaction by itself, and fails as a whole when one row is there already. */
+const COPY_TO_TABLE = `COPY mcp_traces (${NAMES}) FROM STDIN WITH (FORMAT binary)`;
+
+/** The way for rows of which some are there already. Sent as one message, so it is one transaction. */
+const COPY_BY_STAGING = `
+SET LOCAL client_min_messages = warning;
+CREATE TABLE IF NOT EXISTS pg_temp.mcp_traces_staging
+  (${FIELDS.map(({ column, sqlType }) => `${column} ${sqlType}`).join(', ')}) ON COMMIT DELETE ROWS;
+COPY pg_temp.mcp_traces_staging (${NAMES}) FROM STDIN WITH (FORMAT binary);
+INSERT INTO mcp_traces (${NAMES}) SELECT ${NAMES} FROM pg_temp.mcp_traces_staging ON CONFLICT DO NOTHING`;
+
+const UNIQUE_VIOLATION = '23505';
+/** COPY is not to be had: a table with row-level security, a view, or a role that may not make temporary tables. */
+const NO_COPY: ReadonlySet<string> = new Set(['0A000', '42501', '42809']);
+
+interface CopyRow extends EncodedSpan {
+  readonly bytes: Buffer;
+}
+
+/**
+ * Writes with binary COPY over a pool of `pg`: about a third cheaper for Node and the server than an INSERT. What it
+ * leaves in the table is the same.
+ *
+ * Rows go straight to the table. When one of them is there already they go through a temporary table instead, and so
+ * do those after them until all rows of a statement were new. Where COPY is refused, INSERT takes its place for good.
+ */
+export class CopyWriter implements SpanWriter {
+  readonly #pool: CopyPool;
+  readonly #limits: BatchLimits;
+  #expectsDuplicates = false;
+  #isRefused = false;
+
+  constructor(pool: CopyPool, limits: BatchLimits) {
+    this.#pool = pool;
+    this.#limits = limits;
+  }
+
+  write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
+    if (this.#isRefused) {
+      const insert = (rows: Parameters<typeof insertSpans>[1]) => insertSpans(this.#pool, rows);
+      return writeInBatches(spans, this.#limits, encodeForInsert, insert, tally);
+    }
+    // An encoder of its own for each export: several are under way at the same time.
+    const encoder = new BinaryRowEncoder();
+    const encode = (span: ReadableSpan): CopyRow => {
+      const bytes = encoder.encode(spanToRow(span));
+      return { span, bytes, size: bytes.length };
+    };
+    return writeInBatches(spans, this.#limits, encode, (rows) => this.#writeRows(rows), tally);
+  }
+
+  async #writeRows(rows: readonly CopyRow[], byStaging = this.#expectsDuplicates): Promise<void> {
+    try {
+      if (await withClient(this.#pool, (client) => this.#copy(client, rows, byStaging))) return;
+    } catch (error) {
+      const state = sqlStateOf(error) ?? '';
+      if (state === UNIQUE_VIOLATION && !byStaging) {
+        this.#expectsDuplicates = true;
+        return this.#writeRows(rows, true);
+      }
+      if (!NO_COPY.has(state)) throw error;
+    }
+    await insertSpans(
+      this.#pool,
+      rows.map((row) => encodeForInsert(row.span)),
+    );
+    this.#isRefused = true;
+  }
+
+  /** @returns whether this connection could do it. */
+  async #copy(client: CopyClient, rows: readonly CopyRow[], byStaging: boolean): Promise<boolean> {
+    if (this.#isRefused || !canCopy(client)) return false;
+    const buffers = [BINARY_HEADER, ...rows.map((row) => row.bytes), BINARY_TRAILER];
+    if (byStaging) {
+      const tags = await copyIn(client, COPY_BY_STAGING, buffers);
+      this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.length}`;
+    } else {
+      await copyIn(client, COPY_TO_TABLE, buffers);
+    }
+    return true;
+  }
+}

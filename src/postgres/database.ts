@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ObservatoryError } from '../errors.ts';
+import { lockDataDirectory } from './data-directory-lock.ts';
+import { loadPeer } from './missing-peer.ts';
+import { openPool, type PoolOptions } from './pool.ts';
+import type { Database } from './types.ts';
+
+/** Where the embedded database stands when no connection string is given, relative to the current folder. */
+export const DEFAULT_DATA_DIR: string = join('.mcp-observatory', 'pgdata');
+
+/** Which database to open. */
+export interface OpenDatabaseOptions extends PoolOptions {
+  /** Connection string of a Postgres server. @defaultValue the embedded PGlite */
+  readonly url?: string | undefined;
+  /** Data directory of the embedded PGlite, used without `url`. @defaultValue `.mcp-observatory/pgdata` */
+  readonly dataDir?: string | undefined;
+  /** Whether to make the embedded database when its directory is not there. @defaultValue true */
+  readonly create?: boolean | undefined;
+}
+
+/**
+ * Opens a Postgres server by its connection string, or an embedded PGlite in a directory that no other process uses.
+ * The caller closes it: `await using db = await openDatabase(...)`.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for a connection string that does not parse, `MISSING_PEER` when `pg` or
+ *   `@electric-sql/pglite` is needed and not installed, `DATABASE_UNREACHABLE` when the data directory is in use, or
+ *   not there and not to be made. A server is first spoken to by the first query.
+ */
+export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<Database> {
+  return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
+}
+
+async function openServer(url: string, options: PoolOptions): Promise<Database> {
+  const pool = await openPool(url, options);
+  return {
+    kind: pool.kind,
+    name: pool.name,
+    query: (text, values) => pool.query(text, values),
+    exec: (text) => pool.query(text),
+    close: () => pool.end(),
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
+  const directory = options.dataDir ?? DEFAULT_DATA_DIR;
+  if (options.create === false && !existsSync(join(directory, 'PG_VERSION'))) {
+    throw new ObservatoryError(
+      'DATABASE_UNREACHABLE',
+      `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
+    );
+  }
+  const { PGlite } = await loadPeer(
+    '@electric-sql/pglite',
+    () => import('@electric-sql/pglite'),
+    'The embedded database',
+  );
+  const release = await lockDataDirectory(directory);
+  try {
+    await mkdir(directory, { recursive: true });
+    const pglite = await PGlite.create(directory);
+    let closed: Promise<void> | undefined;
+    const close = () => {
+      closed ??= pglite.close().finally(release);
+      return closed;
+    };
+    return {
+      kind: 'pglite',
+      name: directory,
+      query: (text, values) => pglite.query<Record<string, unknown>>(text, values as unknown[] | undefined),
+      exec: (text) => pglite.exec(text),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (cause) {
+    await release();
+    throw new ObservatoryError(
+      'DATABASE_UNREACHABLE',
+      `The embedded database in ${directory} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+}

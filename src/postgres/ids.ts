@@ -1,0 +1,54 @@
+/**
+ * OpenTelemetry ids and the UUIDs that hold them in Postgres.
+ *
+ * A trace id is 16 bytes, as a UUID is. A span id is 8 bytes: it stands in the last 8 bytes of a UUID whose first 8
+ * are zero, so that both ways are lossless. Ids that are not hex of the right length, and the all-zero ids that
+ * OpenTelemetry calls invalid, give `undefined`.
+ */
+const HEX_32 = /^[0-9a-f]{32}$/;
+const HEX_16 = /^[0-9a-f]{16}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const INVALID_TRACE_ID = '0'.repeat(32);
+const INVALID_SPAN_ID = '0'.repeat(16);
+const SPAN_UUID_PREFIX = '00000000-0000-0000-';
+
+/** `4bf92f3577b34da6a3ce929d0e0e4736` to `4bf92f35-77b3-4da6-a3ce-929d0e0e4736`. */
+export function traceIdToUuid(traceId: string): string | undefined {
+  const hex = traceId.toLowerCase();
+  return HEX_32.test(hex) && hex !== INVALID_TRACE_ID ? hyphenate(hex) : undefined;
+}
+
+/** `4bf92f35-77b3-4da6-a3ce-929d0e0e4736` to `4bf92f3577b34da6a3ce929d0e0e4736`. */
+export function uuidToTraceId(uuid: string): string | undefined {
+  const text = uuid.toLowerCase();
+  if (!UUID.test(text)) return undefined;
+  const hex = text.replaceAll('-', '');
+  return hex === INVALID_TRACE_ID ? undefined : hex;
+}
+
+/** `b7ad6b7169203331` to `00000000-0000-0000-b7ad-6b7169203331`. */
+export function spanIdToUuid(spanId: string): string | undefined {
+  const hex = spanId.toLowerCase();
+  if (!HEX_16.test(hex) || hex === INVALID_SPAN_ID) return undefined;
+  return `${SPAN_UUID_PREFIX}${hex.slice(0, 4)}-${hex.slice(4)}`;
+}
+
+/** `00000000-0000-0000-b7ad-6b7169203331` to `b7ad6b7169203331`. */
+export function uuidToSpanId(uuid: string): string | undefined {
+  const text = uuid.toLowerCase();
+  if (!UUID.test(text) || !text.startsWith(SPAN_UUID_PREFIX)) return undefined;
+  const hex = text.slice(SPAN_UUID_PREFIX.length).replace('-', '');
+  return hex === INVALID_SPAN_ID ? undefined : hex;
+}
+
+/** Any UUID, or 32 hex digits as OpenTelemetry writes a trace id, in the form Postgres prints; else `undefined`. */
+export function canonicalUuid(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  if (UUID.test(lower)) return lower;
+  return HEX_32.test(lower) ? hyphenate(lower) : undefined;
+}
+
+function hyphenate(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

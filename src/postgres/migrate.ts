@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ObservatoryError } from '../errors.ts';
+import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
+import { LATEST_MIGRATION, MIGRATIONS, type Migration, migrationScript } from './migrations.ts';
+import { execScript, nameOfDatabase, type Queryable } from './types.ts';
+
+/** The oldest server the schema is tested on. */
+const MIN_SERVER_VERSION = 130_000;
+
+/** unique_violation, duplicate_schema, duplicate_table, duplicate_object: another process did the same just now. */
+const SOMEONE_ELSE_DID_IT: ReadonlySet<string> = new Set(['23505', '42P06', '42P07', '42710']);
+
+/** How often a migration may meet someone else's work without any of it becoming visible. */
+const MAX_FRUITLESS_ATTEMPTS = 5;
+
+/** What {@link migrate} did. */
+export interface MigrationResult {
+  /** Names of the migrations applied by this call; empty when the schema was up to date. */
+  readonly applied: readonly string[];
+  /** Version of the schema now. */
+  readonly version: number;
+}
+
+/**
+ * Creates or updates the tables. Any number of processes may do so at once: all of them succeed and each migration is
+ * applied by one. A migration and the record of it are one transaction.
+ *
+ * @param db may hand out another connection for each call, as a pool does.
+ * @throws ObservatoryError `DATABASE_SCHEMA_TOO_NEW` when a newer version of this package has migrated the database,
+ *   `DATABASE_UNREACHABLE`, or `DATABASE_REFUSED` for a server that is too old or a statement it refuses (for instance
+ *   because an unrelated table has the name `mcp_traces`).
+ */
+export async function migrate(db: Queryable): Promise<MigrationResult> {
+  try {
+    await checkServerVersion(db);
+    return await applyPending(db);
+  } catch (error) {
+    throw toObservatoryError(error, nameOfDatabase(db));
+  }
+}
+
+/**
+ * The version of the schema: the highest migration applied, 0 when there is none.
+ * @throws the driver's error.
+ */
+export async function schemaVersion(db: Queryable): Promise<number> {
+  // Two queries, because a statement that names an absent table fails however its condition is written.
+  const { rows } = await db.query(`SELECT to_regclass('mcp_observatory_migrations') IS NOT NULL AS present`);
+  if (rows[0]?.present !== true) return 0;
+  const migrations = await db.query(
+    'SELECT coalesce(max(id), 0)::integer AS version FROM mcp_observatory_migrations',
+  );
+  return Number(migrations.rows[0]?.version ?? 0);
+}
+
+/** The error for a database that is ahead of this code. */
+export function tooNew(version: number): ObservatoryError {
+  return new ObservatoryError(
+    'DATABASE_SCHEMA_TOO_NEW',
+    `The database has schema version ${version}, and this version of mcp-observatory knows ${LATEST_MIGRATION}. ` +
+      'Update the package: npm install mcp-observatory@latest',
+  );
+}
+
+async function applyPending(db: Queryable): Promise<MigrationResult> {
+  const applied: string[] = [];
+  let version = await schemaVersion(db);
+  let fruitless = 0;
+  while (version < LATEST_MIGRATION) {
+    const migration = migrationAfter(version);
+    try {
+      await execScript(db, migrationScript(migration));
+      applied.push(migration.name);
+    } catch (error) {
+      if (!SOMEONE_ELSE_DID_IT.has(sqlStateOf(error) ?? '')) throw error;
+      fruitless += 1;
+      if (fruitless > MAX_FRUITLESS_ATTEMPTS) throw inTheWay(migration, error);
+      await sleep(20 * fruitless);
+    }
+    const before = version;
+    version = await schemaVersion(db);
+    if (version > before) fruitless = 0;
+  }
+  if (version > LATEST_MIGRATION) throw tooNew(version);
+  return { applied, version };
+}
+
+function migrationAfter(version: number): Migration {
+  const next = MIGRATIONS.find((migration) => migration.id > version);
+  if (next === undefined) throw new RangeError(`No migration follows ${version}`);
+  return next;
+}
+
+function inTheWay(migration: Migration, error: unknown): ObservatoryError {
+  const cause = withoutData(error);
+  return new ObservatoryError(
+    'DATABASE_REFUSED',
+    `Migration ${migration.name} cannot be applied: ${cause.message}. Something of that name, which mcp-observatory ` +
+      'did not make, is in the way; rename it, or use another database or schema',
+    { cause },
+  );
+}
+
+async function checkServerVersion(db: Queryable): Promise<void> {
+  const { rows } = await db.query(`SELECT current_setting('server_version_num')::integer AS version`);
+  const version = Number(rows[0]?.version);
+  if (version >= MIN_SERVER_VERSION) return;
+  throw new ObservatoryError(
+    'DATABASE_REFUSED',
+    `The server is PostgreSQL ${Math.floor(version / 10_000)}; mcp-observatory needs ${MIN_SERVER_VERSION / 10_000} or newer`,
+  );
+}

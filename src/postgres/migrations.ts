@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+
+/** One numbered file of `schema/`. A file is never edited once a release holds it; a change is a new file. */
+export interface Migration {
+  readonly id: number;
+  /** File name without `.sql`. */
+  readonly name: string;
+}
+
+/** All migrations, in order; a test holds the list equal to the files in `schema/`. */
+export const MIGRATIONS: readonly Migration[] = [
+  { id: 1, name: '001_mcp_traces' },
+  { id: 2, name: '002_partitions' },
+  { id: 3, name: '003_rows_of_first_table' },
+];
+
+/** Version of the schema that this code reads and writes. */
+export const LATEST_MIGRATION: number = Math.max(...MIGRATIONS.map((migration) => migration.id));
+
+/** `schema/` of the package, seen from `dist/src/postgres/`. */
+const SCHEMA_FOLDER = new URL('../../../schema/', import.meta.url);
+
+/** Key of the advisory lock that keeps processes from migrating at the same moment: the bytes of "mcpobsvt". */
+const LOCK_KEY = '7882267396523914868';
+
+/**
+ * What has to stand before any migration; run under the lock, because IF NOT EXISTS alone can race. A table from before
+ * there were migrations, known by its times without time zone, is set aside; migration 3 takes its rows over.
+ */
+const PREPARATION = `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK_KEY}); END $$;
+CREATE TABLE IF NOT EXISTS mcp_observatory_migrations (
+  id integer PRIMARY KEY,
+  name text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now()
+);
+DO $first$ BEGIN
+  IF NOT EXISTS (SELECT FROM mcp_observatory_migrations) AND EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = to_regclass('mcp_traces') AND attname = 'start_time'
+      AND atttypid = 'timestamp'::regtype
+  ) THEN
+    ALTER TABLE mcp_traces RENAME TO mcp_traces_first;
+  END IF;
+END $first$;`;
+
+/** SQL of one migration as its file has it. */
+function readMigration(migration: Migration): string {
+  return readFileSync(new URL(`${migration.name}.sql`, SCHEMA_FOLDER), 'utf8').trim();
+}
+
+/**
+ * One migration with the record of it, to be run in one transaction. The record comes first: when another process has
+ * applied the migration, its key clashes before anything is touched.
+ */
+export function migrationScript(migration: Migration): string {
+  return [
+    PREPARATION,
+    `INSERT INTO mcp_observatory_migrations (id, name) VALUES (${migration.id}, '${migration.name}');`,
+    readMigration(migration),
+  ].join('\n');
+}
+
+/**
+ * All migrations as one file for psql, which leaves the same schema and the same record as `migrate()`, may be
+ * applied again, and does nothing to a database that is newer.
+ */
+export function handAppliedScript(): string {
+  return [
+    '-- The schema of mcp-observatory in one file: psql "$DATABASE_URL" -f schema/postgres.sql',
+    '-- Generated from the numbered files of this folder by `npm run generate`; do not edit. It may be applied again,',
+    '-- and leaves what `mcp-observatory db migrate` leaves.',
+    '\\set ON_ERROR_STOP on',
+    'BEGIN;',
+    'SET LOCAL client_min_messages = warning;',
+    PREPARATION,
+    ...MIGRATIONS.map(guarded),
+    'COMMIT;',
+    '',
+  ].join('\n');
+}
+
+/** Runs a migration only where there is no record of it. */
+function guarded(migration: Migration): string {
+  const tag = `$migration_${migration.id}$`;
+  return `
+DO $guard$
+BEGIN
+  IF EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = ${migration.id}) THEN
+    RETURN;
+  END IF;
+  INSERT INTO mcp_observatory_migrations (id, name) VALUES (${migration.id}, '${migration.name}');
+  EXECUTE ${tag}
+${readMigration(migration)}
+${tag};
+END
+$guard$;
+`;
+}

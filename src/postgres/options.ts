@@ -1,0 +1,78 @@
+import { ObservatoryError } from '../errors.ts';
+import { nameOfConnectionString } from './connection-string.ts';
+import { nameOfDatabase, type PostgresConnection } from './types.ts';
+
+/** Options of `PostgresSpanExporter`. */
+export interface PostgresSpanExporterOptions {
+  /**
+   * A connection string, whose pool the exporter opens and closes, or a `pg.Pool`, PGlite or other queryable, which
+   * stays yours to close.
+   */
+  readonly connection: PostgresConnection;
+  /** Create or update the tables before the first export. @defaultValue false */
+  readonly migrate?: boolean | undefined;
+  /** Connections opened for a connection string. @defaultValue 4 */
+  readonly maxConnections?: number | undefined;
+  /** How long to wait for a connection, in milliseconds, with a connection string. @defaultValue 10000 */
+  readonly connectTimeoutMs?: number | undefined;
+  /** How long to wait for a statement, in milliseconds, with a connection string. @defaultValue 30000 */
+  readonly statementTimeoutMs?: number | undefined;
+  /** Spans written by one statement. @defaultValue 1000 */
+  readonly maxRowsPerStatement?: number | undefined;
+  /**
+   * Write by binary COPY where the connection is of the package `pg`: a connection string or a `pg.Pool`. `false`
+   * writes by INSERT, as all other connections do; choose it behind a pooler that hands out connections by transaction
+   * or statement, because rows sent again pass through a temporary table. @defaultValue true
+   */
+  readonly copy?: boolean | undefined;
+  /** Text written by one statement, in UTF-16 units; a single larger span still goes. @defaultValue 8388608 */
+  readonly maxCharsPerStatement?: number | undefined;
+}
+
+export interface ResolvedExporterOptions {
+  readonly connection: PostgresConnection;
+  /** How to name the database in messages, when that is known. */
+  readonly databaseName: string | undefined;
+  readonly migrate: boolean;
+  readonly maxConnections: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+  readonly copy: boolean;
+  readonly maxRowsPerStatement: number;
+  readonly maxCharsPerStatement: number;
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
+export function resolveExporterOptions(options: PostgresSpanExporterOptions): ResolvedExporterOptions {
+  const { connection } = options;
+  return {
+    connection,
+    databaseName: nameOf(connection),
+    migrate: options.migrate ?? false,
+    maxConnections: wholeNumber('maxConnections', options.maxConnections ?? 4, 1),
+    connectTimeoutMs: wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 10_000, 0),
+    statementTimeoutMs: wholeNumber('statementTimeoutMs', options.statementTimeoutMs ?? 30_000, 0),
+    copy: options.copy ?? true,
+    maxRowsPerStatement: wholeNumber('maxRowsPerStatement', options.maxRowsPerStatement ?? 1000, 1),
+    maxCharsPerStatement: wholeNumber('maxCharsPerStatement', options.maxCharsPerStatement ?? 8_388_608, 1),
+  };
+}
+
+function nameOf(connection: PostgresConnection): string | undefined {
+  if (typeof connection === 'string') return nameOfConnectionString(connection);
+  if (typeof connection === 'object' && connection !== null && typeof connection.query === 'function') {
+    return nameOfDatabase(connection);
+  }
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected 'connection' to be a connection string or an object with a query method, got ${typeof connection}`,
+  );
+}
+
+function wholeNumber(name: string, value: number, min: number): number {
+  if (Number.isInteger(value) && value >= min) return value;
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected '${name}' to be a whole number from ${min} up, got ${String(value)}`,
+  );
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sqlStateOf, toObservatoryError } from './database-error.ts';
+import { execScript, nameOfDatabase, type Queryable } from './types.ts';
+
+/** Days for which partitions are made ahead; rows of days without one go to the default partition, and are not lost. */
+const DAYS_AHEAD = 3;
+
+/** Key of the advisory lock under which partitions are made and dropped; also in `schema/002_partitions.sql`. */
+const LOCK_KEY = '7882267396523914869';
+
+/** A partition is dropped only when nobody holds it for long: writers behind a waiting lock would wait with it. */
+const DROP_LOCK_TIMEOUT = '2s';
+const DROP_ATTEMPTS = 10;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Rows of partitions without an end are deleted so many at a time. */
+const DELETE_ROWS = 10_000;
+
+/** One partition of `mcp_traces`. */
+export interface Partition {
+  readonly name: string;
+  /** Its first and last moment (exclusive), ISO 8601 UTC; null where it has no bound. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Size with indexes, in bytes. */
+  readonly bytes: number;
+}
+
+/** What {@link prune} did. */
+export interface PruneResult {
+  /** Partitions dropped, or to be dropped. */
+  readonly dropped: readonly string[];
+  /** Rows deleted from partitions that hold younger rows too: those without an end, or from before partitions. */
+  readonly deletedRows: number;
+}
+
+/** Makes the partitions of today and the next days. @returns how many were made. @throws the driver's error. */
+export async function createPartitions(db: Queryable): Promise<number> {
+  const { rows } = await db.query(`SELECT mcp_traces_create_partitions(${DAYS_AHEAD}) AS made`);
+  return Number(rows[0]?.made);
+}
+
+/** The partitions, oldest first. @throws the driver's error. */
+export async function listPartitions(db: Queryable): Promise<Partition[]> {
+  const bound = (word: string) =>
+    `to_char((regexp_match(pg_get_expr(c.relpartbound, c.oid), '${word} \\(''([^'']+)''\\)'))[1]::timestamptz
+      AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+  const { rows } = await db.query(`
+    SELECT c.relname AS name, ${bound('FROM')} AS from_time, ${bound('TO')} AS to_time,
+      pg_total_relation_size(c.oid)::float8 AS bytes
+    FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = to_regclass('mcp_traces')
+    ORDER BY to_time NULLS LAST`);
+  return rows.map((row) => ({
+    name: String(row.name),
+    from: textOrNull(row.from_time),
+    to: textOrNull(row.to_time),
+    bytes: Number(row.bytes),
+  }));
+}
+
+/**
+ * Drops the spans that started before a time: whole partitions, which costs next to nothing and gives the disk back.
+ * The day in which the time falls stays until it is over. Only in partitions that have no end, or that hold what was
+ * there before there were partitions, rows are deleted one by one. Any number of processes may do so at once, and
+ * writers do not wait for long.
+ *
+ * @param isDryRun only says what would be dropped.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING`, or `DATABASE_REFUSED`, for instance
+ *   because somebody reads from a partition without end.
+ */
+export async function prune(db: Queryable, before: Date, isDryRun = false): Promise<PruneResult> {
+  try {
+    const cutoff = before.toISOString();
+    const partitions = await listPartitions(db);
+    const old = partitions.filter(({ to }) => to !== null && Date.parse(to) <= before.getTime());
+    let deletedRows = 0;
+    if (!isDryRun) {
+      for (const { name } of old) await dropPartition(db, name);
+      for (const { name, from } of partitions) {
+        if (from === null && !old.some((dropped) => dropped.name === name)) {
+          deletedRows += await deleteRows(db, name, cutoff);
+        }
+      }
+      await createPartitions(db);
+    }
+    return { dropped: old.map(({ name }) => name), deletedRows };
+  } catch (error) {
+    throw toObservatoryError(error, nameOfDatabase(db));
+  }
+}
+
+async function dropPartition(db: Queryable, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await execScript(
+        db,
+        `SET LOCAL lock_timeout = '${DROP_LOCK_TIMEOUT}';
+        DO $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK_KEY}); END $$;
+        DROP TABLE IF EXISTS ${quoted(name)};`,
+      );
+      return;
+    } catch (error) {
+      if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE || attempt === DROP_ATTEMPTS) throw error;
+      await sleep(100 * attempt);
+    }
+  }
+}
+
+async function deleteRows(db: Queryable, name: string, cutoff: string): Promise<number> {
+  const table = quoted(name);
+  for (let total = 0; ; ) {
+    const { rows } = await db.query(
+      `WITH gone AS (
+        DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM ${table} WHERE start_time < $1::text::timestamptz LIMIT ${DELETE_ROWS})) RETURNING 1)
+      SELECT count(*)::integer AS rows FROM gone`,
+      [cutoff],
+    );
+    const deleted = Number(rows[0]?.rows);
+    total += deleted;
+    if (deleted < DELETE_ROWS) return total;
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

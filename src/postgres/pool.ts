@@ -1,0 +1,68 @@
+import { diag } from '@opentelemetry/api';
+import { nameOfConnectionString } from './connection-string.ts';
+import type { CopyClient, CopyPool } from './copy-in.ts';
+import { loadPeer } from './missing-peer.ts';
+
+/** Bounds of a pool that this package opens. */
+export interface PoolOptions {
+  /** @defaultValue 4 */
+  readonly maxConnections?: number | undefined;
+  /** How long to wait for a connection, in milliseconds. @defaultValue 10000 */
+  readonly connectTimeoutMs?: number | undefined;
+  /** How long to wait for a statement, in milliseconds; 0 waits for ever. @defaultValue 0 */
+  readonly statementTimeoutMs?: number | undefined;
+}
+
+/** A pool of our own. */
+export interface OwnPool extends CopyPool {
+  readonly kind: 'postgres';
+  /** The connection string without its password. */
+  readonly name: string;
+  /** Waits for running statements and closes the connections. Calling it again does nothing. */
+  end(): Promise<void>;
+}
+
+/**
+ * Opens a pool of connections with the optional package `pg`; the first statement connects. Idle connections do not
+ * keep the process alive, and one that breaks is told through `diag` and replaced.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for a connection string that does not parse, `MISSING_PEER` without `pg`.
+ */
+export async function openPool(connectionString: string, options: PoolOptions = {}): Promise<OwnPool> {
+  const name = nameOfConnectionString(connectionString);
+  const { default: pg } = await loadPeer('pg', () => import('pg'), 'A connection to Postgres');
+  const statementTimeoutMs = options.statementTimeoutMs ?? 0;
+  const pool = new pg.Pool({
+    connectionString,
+    application_name: 'mcp-observatory',
+    max: options.maxConnections ?? 4,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
+    // Counted by the client: as a start-up parameter a statement timeout would be refused by PgBouncer.
+    ...(statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {}),
+    keepAlive: true,
+    allowExitOnIdle: true,
+  });
+  // Without a listener the loss of an idle connection would end the host process.
+  pool.on('error', (error) => {
+    diag.warn(`mcp-observatory: an idle connection to ${name} was lost: ${error.message}`);
+  });
+  let ended: Promise<void> | undefined;
+  return {
+    kind: 'postgres',
+    name,
+    get idleCount() {
+      return pool.idleCount;
+    },
+    get totalCount() {
+      return pool.totalCount;
+    },
+    query: (text, values) => pool.query(text, values as unknown[] | undefined),
+    connect: (callback) => {
+      pool.connect((error, client) => callback(error, client as unknown as CopyClient | undefined));
+    },
+    end: () => {
+      ended ??= pool.end();
+      return ended;
+    },
+  };
+}

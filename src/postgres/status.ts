@@ -1,0 +1,123 @@
+import { toObservatoryError } from './database-error.ts';
+import { schemaVersion } from './migrate.ts';
+import { LATEST_MIGRATION } from './migrations.ts';
+import { listPartitions, type Partition } from './partitions.ts';
+import { nameOfDatabase, type Queryable } from './types.ts';
+
+/** How many services and models are listed. */
+const TOP = 5;
+
+/** How the schema of a database stands to this code. */
+export type SchemaState = 'current' | 'missing' | 'behind' | 'too_new';
+
+/** Rows of one service or model; `name` is null for rows that have none. */
+export interface NamedCount {
+  readonly name: string | null;
+  readonly rows: number;
+}
+
+/** What {@link databaseStatus} found. */
+export interface DatabaseStatus {
+  /** Version of the server, e.g. `15.18`. */
+  readonly serverVersion: string;
+  /** Version of the schema in the database, 0 when there is none. */
+  readonly schemaVersion: number;
+  /** Version of the schema that this code knows. */
+  readonly codeVersion: number;
+  readonly state: SchemaState;
+  /** Figures of the table; absent when the schema is missing. */
+  readonly table?: TableStatus | undefined;
+}
+
+/** Figures of `mcp_traces`. Times are ISO 8601 UTC text, null when the table is empty. */
+export interface TableStatus {
+  readonly rows: number;
+  readonly firstStartTime: string | null;
+  readonly lastStartTime: string | null;
+  /** Size of the table with its out-of-line values, in bytes. */
+  readonly tableBytes: number;
+  /** Size of its indexes, in bytes. */
+  readonly indexBytes: number;
+  /** Table and indexes divided by the rows; null when the table is empty. */
+  readonly bytesPerSpan: number | null;
+  /** Oldest first; empty for a schema that has none. */
+  readonly partitions: readonly Partition[];
+  /** Rows, as the server estimates them, that no partition of a day took. */
+  readonly defaultPartitionRows: number;
+  /** Rows that were deleted and whose space is not free yet, as the server estimates them. */
+  readonly deadRows: number;
+  /** Services with the most rows, then the models. */
+  readonly services: readonly NamedCount[];
+  readonly models: readonly NamedCount[];
+}
+
+const ISO_UTC = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
+/**
+ * Looks at the schema and the table without changing anything. It counts all rows, which takes about a tenth of a
+ * second for each million.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE` or `DATABASE_REFUSED`.
+ */
+export async function databaseStatus(db: Queryable): Promise<DatabaseStatus> {
+  try {
+    const version = await schemaVersion(db);
+    const { rows } = await db.query(`SELECT current_setting('server_version') AS version`);
+    return {
+      serverVersion: String(rows[0]?.version),
+      schemaVersion: version,
+      codeVersion: LATEST_MIGRATION,
+      state: stateOf(version),
+      table: version === 0 ? undefined : await tableStatus(db),
+    };
+  } catch (error) {
+    throw toObservatoryError(error, nameOfDatabase(db));
+  }
+}
+
+function stateOf(version: number): SchemaState {
+  if (version === 0) return 'missing';
+  if (version === LATEST_MIGRATION) return 'current';
+  return version < LATEST_MIGRATION ? 'behind' : 'too_new';
+}
+
+async function tableStatus(db: Queryable): Promise<TableStatus> {
+  const { rows } = await db.query(`
+    SELECT count(*)::float8 AS rows,
+      to_char(min(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS first_start_time,
+      to_char(max(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS last_start_time,
+      (SELECT sum(pg_table_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS table_bytes,
+      (SELECT sum(pg_indexes_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS index_bytes,
+      (SELECT sum(n_dead_tup) FROM pg_partition_tree('mcp_traces') JOIN pg_stat_user_tables USING (relid))::float8
+        AS dead_rows,
+      (SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = to_regclass('mcp_traces_default'))::float8
+        AS default_rows
+    FROM mcp_traces`);
+  const count = Number(rows[0]?.rows);
+  const tableBytes = Number(rows[0]?.table_bytes);
+  const indexBytes = Number(rows[0]?.index_bytes);
+  return {
+    rows: count,
+    firstStartTime: textOf(rows[0]?.first_start_time),
+    lastStartTime: textOf(rows[0]?.last_start_time),
+    tableBytes,
+    indexBytes,
+    bytesPerSpan: count === 0 ? null : Math.round((tableBytes + indexBytes) / count),
+    partitions: await listPartitions(db),
+    defaultPartitionRows: Number(rows[0]?.default_rows ?? 0),
+    deadRows: Number(rows[0]?.dead_rows ?? 0),
+    services: await topOf(db, 'service'),
+    models: await topOf(db, 'model'),
+  };
+}
+
+async function topOf(db: Queryable, column: 'service' | 'model'): Promise<NamedCount[]> {
+  const { rows } = await db.query(
+    `SELECT ${column} AS name, count(*)::float8 AS rows FROM mcp_traces
+     GROUP BY ${column} ORDER BY 2 DESC, 1 LIMIT ${TOP}`,
+  );
+  return rows.map((row) => ({ name: textOf(row.name), rows: Number(row.rows) }));
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

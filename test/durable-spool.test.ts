@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { encodeRecord } from '../src/durable/record.ts';
+import { decodeSpans, encodeSpans } from '../src/durable/span-codec.ts';
+import { Spool } from '../src/durable/spool.ts';
+import { resolveSpoolOptions, type SpoolOptions } from '../src/durable/spool-options.ts';
+import { spanToRow } from '../src/postgres/index.ts';
+import { idsOf, manySpans } from './support/many-spans.ts';
+import { randomSpans, seededRandom } from './support/random-spans.ts';
+import { altered, spanWith } from './support/spans.ts';
+
+let directory = '';
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'observatory-spool-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const open = (options: Partial<SpoolOptions> = {}) =>
+  Spool.open(resolveSpoolOptions({ directory, sync: 'never', ...options }));
+
+describe('a span that has been on disk', () => {
+  test('is the same row, and the same OTLP document, as one that has not', () => {
+    const spans = randomSpans(300, 99);
+    const restored = decodeSpans(encodeSpans(spans));
+    assert.deepEqual(restored.map(spanToRow), spans.map(spanToRow));
+    const plain = manySpans(50);
+    assert.deepEqual(otlp(decodeSpans(encodeSpans(plain))), otlp(plain));
+  });
+
+  test('keeps bytes, -0, NaN and undefined in nested values, parents, links and trace states', () => {
+    const [parent, child] = manySpans(2);
+    assert.ok(parent && child);
+    const span = altered(child, {
+      parentSpanContext: parent.spanContext(),
+      attributes: { bytes: new Uint8Array([0, 255]), deep: { a: [-0, Number.NaN, undefined, null] } },
+    });
+    const [restored] = decodeSpans(encodeSpans([span]));
+    assert.deepEqual(restored?.attributes, span.attributes);
+    assert.equal(restored?.parentSpanContext?.spanId, parent.spanContext().spanId);
+    assert.equal(restored?.spanContext().spanId, child.spanContext().spanId);
+  });
+
+  test('has text in place of a value that cannot be copied', () => {
+    const span = altered(spanWith({}), { attributes: { f: () => {}, ok: 1, list: [Symbol('s')] } });
+    const [restored] = decodeSpans(encodeSpans([span]));
+    assert.deepEqual(restored?.attributes, { f: '[function]', ok: 1, list: ['[symbol]'] });
+  });
+});
+
+describe('the spool', () => {
+  test('gives batches back in order, each until it is removed, and leaves no file', async () => {
+    const spool = await open({ segmentBytes: 2000 });
+    const batches = Array.from({ length: 20 }, (_, i) => manySpans(1 + (i % 5)));
+    for (const batch of batches) await spool.append(batch);
+    for (const batch of batches) {
+      assert.deepEqual(idsOf((await spool.peek())?.spans ?? []), idsOf(batch));
+      assert.deepEqual(idsOf((await spool.peek())?.spans ?? []), idsOf(batch));
+      await spool.remove();
+    }
+    assert.equal(await spool.peek(), undefined);
+    assert.ok(spool.isEmpty);
+    assert.equal(spool.bytes, 0);
+    await spool.close();
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+  test('batches appended while others are read are not lost', async () => {
+    const spool = await open({ segmentBytes: 3000 });
+    const sent: ReadableSpan[] = [];
+    const got: ReadableSpan[] = [];
+    const reading = (async () => {
+      while (got.length < 200) {
+        const batch = await spool.peek();
+        if (batch === undefined) await sleep(1);
+        else {
+          got.push(...batch.spans);
+          await spool.remove();
+        }
+      }
+    })();
+    for (let i = 0; i < 40; i += 1) {
+      const batch = manySpans(5);
+      sent.push(...batch);
+      await spool.append(batch);
+    }
+    await reading;
+    assert.deepEqual(idsOf(got), idsOf(sent));
+    await spool.close();
+  });
+
+  test('a record torn at any byte is passed over, and all before it is there', async () => {
+    const whole = await Promise.all([manySpans(3), manySpans(2)].map((spans) => encodeRecord(spans)));
+    const bytes = Buffer.concat(whole);
+    const first = whole[0]?.length ?? 0;
+    const random = seededRandom(3);
+    for (let i = 0; i < 30; i += 1) {
+      const cut = first + Math.floor(random() * (bytes.length - first));
+      orphan(`${Date.now()}-1-a.spool`, bytes.subarray(0, cut));
+      const spool = await open();
+      assert.equal((await spool.peek())?.spans.length, 3);
+      await spool.remove();
+      assert.equal(await spool.peek(), undefined);
+      assert.equal(spool.losses.damagedBytes, cut - first);
+      await spool.close();
+    }
+  });
+
+  test('a byte changed anywhere costs the record it is in and no other', async () => {
+    const records = await Promise.all([1, 2, 3].map((count) => encodeRecord(manySpans(count))));
+    const random = seededRandom(4);
+    for (let i = 0; i < 60; i += 1) {
+      const bytes = Buffer.concat(records);
+      const at = Math.floor(random() * bytes.length);
+      bytes[at] = (bytes[at] as number) ^ (1 + Math.floor(random() * 255));
+      orphan(`${Date.now()}-1-a.spool`, bytes);
+      const spool = await open();
+      const counts: number[] = [];
+      for (let batch = await spool.peek(); batch !== undefined; batch = await spool.peek()) {
+        counts.push(batch.spans.length);
+        await spool.remove();
+      }
+      assert.equal(counts.length, 2, `byte ${at}`);
+      const lost = [1, 2, 3].filter((count) => !counts.includes(count))[0] ?? 0;
+      assert.equal(spool.losses.damagedBytes, records[lost - 1]?.length);
+      await spool.close();
+    }
+  });
+
+  test('rubbish in the place of a segment is not spans', async () => {
+    const random = seededRandom(5);
+    const rubbish = Buffer.from(Array.from({ length: 5000 }, () => random() * 256));
+    for (let at = 0; at < 4000; at += 100) rubbish.write('MCOS', at);
+    orphan(`${Date.now()}-1-a.spool`, rubbish);
+    orphan(`${Date.now()}-2-a.spool`, Buffer.alloc(0));
+    const spool = await open();
+    assert.equal(await spool.peek(), undefined);
+    assert.equal(spool.losses.damagedBytes, 5000);
+    await spool.close();
+    assert.deepEqual(readdirSync(directory), []);
+  });
+
+  test('beyond its size the oldest spans are dropped and counted', async () => {
+    const spool = await open({ segmentBytes: 2000, maxBytes: 10_000 });
+    const batches = Array.from({ length: 60 }, () => manySpans(5));
+    for (const batch of batches) await spool.append(batch);
+    assert.ok(spool.bytes <= 10_000, `${spool.bytes} bytes`);
+    const kept: string[][] = [];
+    for (let batch = await spool.peek(); batch !== undefined; batch = await spool.peek()) {
+      kept.push(idsOf(batch.spans));
+      await spool.remove();
+    }
+    assert.ok(kept.length > 2);
+    assert.deepEqual(kept, batches.slice(-kept.length).map(idsOf));
+    assert.equal(spool.losses.dropped, 5 * (60 - kept.length));
+    await spool.close();
+  });
+
+  test('spans that are too old are dropped and counted', async () => {
+    orphan(`${Date.now() - 10_000}-1-a.spool`, await encodeRecord(manySpans(7)));
+    orphan(`${Date.now() - 100}-1-a.spool`, await encodeRecord(manySpans(3)));
+    const spool = await open({ maxAgeMs: 5000 });
+    assert.equal((await spool.peek())?.spans.length, 3);
+    assert.equal(spool.losses.dropped, 7);
+    await spool.close();
+  });
+
+  test('what a closed spool leaves, the next one takes over in order, of this process or another', async () => {
+    const left = manySpans(4);
+    for (const part of [left.slice(0, 2), left.slice(2)]) {
+      const spool = await open();
+      await spool.append(part);
+      await spool.close();
+      await sleep(2);
+    }
+    const spool = await open();
+    assert.deepEqual(idsOf((await spool.peek())?.spans ?? []), idsOf(left.slice(0, 2)));
+    await spool.remove();
+    assert.deepEqual(idsOf((await spool.peek())?.spans ?? []), idsOf(left.slice(2)));
+    await spool.close();
+  });
+
+  test('the folder of a process that lives is left alone, and of several that come for an orphan one gets each file', async () => {
+    const owner = await open();
+    await owner.append(manySpans(1));
+    const other = await open();
+    assert.equal(await other.peek(), undefined);
+    await owner.close();
+    for (let i = 0; i < 20; i += 1) orphan(`${Date.now()}-${i}-a.spool`, await encodeRecord(manySpans(1)));
+    const rivals = await Promise.all(Array.from({ length: 5 }, () => open()));
+    const counts = await Promise.all(
+      rivals.map(async (rival) => {
+        let count = 0;
+        for (; (await rival.peek()) !== undefined; count += 1) await rival.remove();
+        return count;
+      }),
+    );
+    assert.equal(
+      counts.reduce((sum, count) => sum + count),
+      21,
+    );
+    for (const spool of [other, ...rivals]) await spool.close();
+  });
+
+  test('after kill -9 every batch that append() answered for is there, whenever it strikes', async () => {
+    const program = fileURLToPath(new URL('./support/spool-process.js', import.meta.url));
+    for (let round = 0; round < 5; round += 1) {
+      const child = spawn(process.execPath, [program, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+      await once(child.stdout, 'data');
+      await sleep(20 + round * 23);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const acknowledged = output.split('\n').slice(0, -1);
+      const spool = await open();
+      const found = new Set<string>();
+      for (let batch = await spool.peek(); batch !== undefined; batch = await spool.peek()) {
+        for (const id of idsOf(batch.spans)) found.add(id);
+        await spool.remove();
+      }
+      assert.ok(acknowledged.length > 0);
+      for (const id of acknowledged) assert.ok(found.has(id), `round ${round}`);
+      await spool.close();
+    }
+  });
+
+  test('files are readable for their owner only', async () => {
+    const spool = await open();
+    await spool.append(manySpans(1));
+    const [folder = ''] = readdirSync(directory);
+    const [file = ''] = readdirSync(join(directory, folder));
+    assert.equal(statSync(join(directory, folder)).mode & 0o777, 0o700);
+    assert.equal(statSync(join(directory, folder, file)).mode & 0o777, 0o600);
+    await spool.close();
+  });
+});
+
+/** A segment that a process which is gone has left. */
+function orphan(name: string, content: Buffer): void {
+  const folder = join(directory, '0@@gone@nowhere');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), content);
+}
+
+function otlp(spans: ReadableSpan[]): unknown {
+  return JSON.parse(Buffer.from(JsonTraceSerializer.serializeRequest(spans) ?? []).toString());
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { countRows, readRows } from './support/databases.ts';
+import { exportSpans } from './support/export.ts';
+import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { randomSpans } from './support/random-spans.ts';
+import { altered, spanWith } from './support/spans.ts';
+
+/** Every column as the server itself writes it to text, so that no driver stands between. */
+const AS_TEXT = 'SELECT mcp_traces::text AS row FROM mcp_traces ORDER BY trace_id, span_id';
+
+describe('binary COPY', { skip: noPostgres() }, () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+  let statements: string[];
+
+  before(async () => {
+    server = await startPostgres();
+    pool = new pg.Pool({ connectionString: await server.createDatabase() });
+    await migrate(pool);
+  });
+  after(async () => {
+    await pool.end();
+    await server.stop();
+  });
+
+  /** The pool, with a note of each statement: `COPY`, `STAGING` or `INSERT`. */
+  const watched = (): pg.Pool => {
+    statements = [];
+    return new Proxy(pool, {
+      get: (target, key) => {
+        if (key === 'query') {
+          return (text: string, values: unknown[]) => {
+            if (text.startsWith('INSERT')) statements.push('INSERT');
+            return target.query(text, values);
+          };
+        }
+        if (key !== 'connect') return Reflect.get(target, key, target);
+        return (callback: (error: unknown, client: unknown) => void) =>
+          target.connect((error, client) => {
+            if (client === undefined) return callback(error, client);
+            const { connection } = client as unknown as { connection: { query(text: string): void } };
+            const { query } = Object.getPrototypeOf(connection) as typeof connection;
+            connection.query = (text) => {
+              if (text.includes('mcp_traces_staging')) statements.push('STAGING');
+              else if (text.startsWith('COPY mcp_traces')) statements.push('COPY');
+              query.call(connection, text);
+            };
+            callback(undefined, client);
+          });
+      },
+    });
+  };
+  const empty = () => pool.query('TRUNCATE mcp_traces');
+  const asText = async () => (await pool.query<{ row: string }>(AS_TEXT)).rows.map(({ row }) => row);
+
+  test('leaves the same rows as INSERT, byte for byte, whatever the spans are', async () => {
+    const spans = [
+      ...randomSpans(400, 20_261_121),
+      altered(spanWith({}), { startTime: [-62_135_596_800, 0], endTime: [253_402_300_799, 999_999_999] }),
+      altered(spanWith({}), { startTime: [Number.NaN, 0], endTime: [-1, 999_999_999] }),
+      spanWith({ 'observatory.cost_usd': -0, 'observatory.session_id': '\u0000ü😀'.repeat(20_000) }),
+    ];
+    const written: string[][] = [];
+    for (const copy of [true, false]) {
+      await empty();
+      const exporter = new PostgresSpanExporter({ connection: watched(), copy });
+      assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+      assert.deepEqual(statements, [copy ? 'COPY' : 'INSERT']);
+      written.push(await asText());
+    }
+    assert.equal(written[0]?.length, 403);
+    assert.deepEqual(written[0], written[1]);
+  });
+
+  test('rows sent again go by the temporary table and leave what is there, new ones then directly again', async () => {
+    await empty();
+    const exporter = new PostgresSpanExporter({ connection: watched(), maxRowsPerStatement: 100 });
+    const known = randomSpans(100, 1);
+    await exportSpans(exporter, known);
+    const before = await asText();
+    assert.deepEqual(await exportSpans(exporter, [...known, ...known]), { code: 0 });
+    assert.deepEqual(await asText(), before);
+    assert.deepEqual(await exportSpans(exporter, randomSpans(100, 2)), { code: 0 });
+    assert.deepEqual(await exportSpans(exporter, randomSpans(100, 3)), { code: 0 });
+    assert.equal(await countRows(pool), 300);
+    assert.equal(statements[0], 'COPY');
+    assert.deepEqual(statements.slice(-3), ['STAGING', 'STAGING', 'COPY']);
+    assert.equal(exporter.stats.exported, 500);
+  });
+
+  test('a span that is twice in one export is stored once', async () => {
+    await empty();
+    const spans = randomSpans(20, 4);
+    const exporter = new PostgresSpanExporter({ connection: watched() });
+    assert.deepEqual(await exportSpans(exporter, [...spans, ...spans]), { code: 0 });
+    assert.deepEqual(statements, ['COPY', 'STAGING']);
+    assert.equal(await countRows(pool), 20);
+  });
+
+  test('a span the table refuses does not take the others with it, known ones among them', async () => {
+    await empty();
+    await pool.query(`ALTER TABLE mcp_traces ADD CONSTRAINT no_poison CHECK (risk_tier <> 'poison')`);
+    try {
+      const spans = Array.from({ length: 100 }, (_, i) =>
+        spanWith({ 'observatory.risk_tier': i % 40 === 7 ? 'poison' : 'low' }),
+      );
+      const exporter = new PostgresSpanExporter({ connection: watched() });
+      await exportSpans(exporter, spans.slice(20, 30));
+      const { error } = await exportSpans(exporter, spans);
+      assert.match(String(error?.message), /^3 of 100 spans were refused.*no_poison/);
+      assert.equal(await countRows(pool), 97);
+      assert.ok(!statements.includes('INSERT'));
+    } finally {
+      await pool.query('ALTER TABLE mcp_traces DROP CONSTRAINT no_poison');
+    }
+  });
+
+  test('where COPY is refused, INSERT takes its place for good', async () => {
+    const url = await server.createDatabase();
+    await runSql(url, 'CREATE ROLE no_copy LOGIN');
+    const owner = new pg.Pool({ connectionString: url });
+    await migrate(owner);
+    await owner.query(`GRANT INSERT ON mcp_traces TO no_copy;
+      ALTER TABLE mcp_traces ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY all_rows ON mcp_traces USING (true)`);
+    const limited = new URL(url);
+    limited.username = 'no_copy';
+    await using exporter = new PostgresSpanExporter({ connection: limited.href });
+    assert.deepEqual(await exportSpans(exporter, randomSpans(5, 5)), { code: 0 });
+    assert.deepEqual(await exportSpans(exporter, randomSpans(5, 6)), { code: 0 });
+    assert.equal(await countRows(owner as Queryable), 10);
+    await owner.end();
+  });
+
+  test('several exports at once share the pool, and each answers for its own spans', async () => {
+    await empty();
+    await using exporter = new PostgresSpanExporter({ connection: pool });
+    const exports = Array.from({ length: 12 }, (_, i) => randomSpans(50, 100 + i));
+    const results = await Promise.all(exports.map((spans) => exportSpans(exporter, spans)));
+    assert.deepEqual(
+      results,
+      Array.from(results, () => ({ code: 0 })),
+    );
+    assert.equal(await countRows(pool), 600);
+  });
+
+  test('a connection that breaks in mid-COPY fails the export, not the process, and its place is free again', async () => {
+    await empty();
+    const exporter = new PostgresSpanExporter({ connection: pool });
+    // Another session's lock makes COPY wait until its connection is ended.
+    const blocker = await pool.connect();
+    await blocker.query('BEGIN; LOCK TABLE mcp_traces');
+    const spans = randomSpans(10, 7);
+    const result = exportSpans(exporter, spans);
+    const kill = `SELECT count(pg_terminate_backend(pid))::integer AS killed FROM pg_stat_activity
+      WHERE query LIKE 'COPY mcp_traces%' AND wait_event_type = 'Lock'`;
+    for (;;) {
+      // Not by the blocker: within a transaction the view of what others do stands still.
+      const { rows } = await pool.query<{ killed: number }>(kill);
+      if (rows[0]?.killed === 1) break;
+    }
+    assert.equal((await result).code, 1);
+    await blocker.query('ROLLBACK');
+    blocker.release();
+    assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+    assert.equal((await readRows(pool)).length, 10);
+  });
+
+  test('encoding a large export gives the event loop free every few milliseconds', async () => {
+    await empty();
+    const exporter = new PostgresSpanExporter({ connection: pool });
+    const spans = randomSpans(3000, 8);
+    // Processor time, because other programs on a busy machine are no fault of the exporter.
+    let longestMs = 0;
+    let last = process.cpuUsage();
+    let turns = 0;
+    const timer = setInterval(() => {
+      const { user, system } = process.cpuUsage(last);
+      longestMs = Math.max(longestMs, (user + system) / 1000);
+      last = process.cpuUsage();
+      turns += 1;
+    }, 1);
+    assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+    clearInterval(timer);
+    assert.ok(turns > 20, `${turns} turns`);
+    assert.ok(longestMs < 150, `the loop stood still for ${longestMs} ms of processor time`);
+  });
+});

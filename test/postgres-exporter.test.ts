@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import type { TraceRow } from '../src/fields.ts';
+import {
+  migrate,
+  PostgresSpanExporter,
+  type Queryable,
+  SANITISED_ATTRIBUTE,
+  spanToRow,
+} from '../src/postgres/index.ts';
+import { countRows, readRows, testDatabases } from './support/databases.ts';
+import { type ExportResult, exportSpans } from './support/export.ts';
+import { ATTRIBUTE_FIELDS, randomSpans, randomValue, seededRandom } from './support/random-spans.ts';
+import { altered, recordSpans, spanWith } from './support/spans.ts';
+
+const [postgres, pglite] = testDatabases();
+
+for (const databases of [postgres, pglite]) {
+  describe(`on ${databases.name}`, { skip: databases.skip }, () => {
+    let db: Queryable;
+    before(async () => {
+      db = await databases.create();
+      await migrate(db);
+    });
+    after(() => databases[Symbol.asyncDispose]());
+
+    const empty = () => db.query('TRUNCATE mcp_traces');
+
+    test('spans of a real BatchSpanProcessor are there after its shutdown', async () => {
+      await empty();
+      await using exporter = new PostgresSpanExporter({ connection: db });
+      const provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
+      const tracer = provider.getTracer('test');
+      for (let i = 0; i < 700; i += 1) tracer.startSpan(`span ${i}`).end();
+      // Its forceFlush() would not wait for the batch that is under way already; shutdown() of the exporter does.
+      await provider.shutdown();
+      assert.equal(await countRows(db), 700);
+      assert.deepEqual(exporter.stats, { exported: 700, failed: 0, refused: 0 });
+    });
+
+    test('every attribute column comes back from SQL with the value that was set', async () => {
+      await empty();
+      const random = seededRandom(20_261_120);
+      const sent = Array.from({ length: 200 }, () => {
+        const values = new Map(ATTRIBUTE_FIELDS.map((field) => [field.column, randomValue(field, random)]));
+        const attributes = Object.fromEntries(
+          [...values].map(([column, value]) => [`observatory.${column}`, value]),
+        );
+        return { values, span: spanWith(attributes) };
+      });
+      assert.deepEqual(
+        await exportTo(
+          db,
+          sent.map(({ span }) => span),
+        ),
+        { code: 0 },
+      );
+      const rows = new Map((await readRows(db)).map((row) => [row.span_id, row]));
+      assert.equal(rows.size, sent.length);
+      for (const { values, span } of sent) {
+        const row = rows.get(spanToRow(span).span_id);
+        assert.ok(row);
+        for (const [column, value] of values) assert.deepEqual(row[column], value, column);
+        assert.deepEqual(row.attributes, {}, 'the columns hold them all');
+      }
+    });
+
+    test('rows read back equal the rows that were mapped, whatever the attributes are', async () => {
+      await empty();
+      const spans = randomSpans(300, 7);
+      assert.deepEqual(await exportTo(db, spans), { code: 0 });
+      assert.deepEqual(byId(await readRows(db)), byId(spans.map(asStored)));
+    });
+
+    test('writing the same spans twice leaves the same rows', async () => {
+      await empty();
+      const spans = randomSpans(50, 11);
+      assert.deepEqual(await exportTo(db, [...spans, ...spans.slice(0, 10)]), { code: 0 });
+      const once = await readRows(db);
+      assert.equal(once.length, 50);
+      assert.deepEqual(await exportTo(db, spans), { code: 0 });
+      assert.deepEqual(await readRows(db), once);
+    });
+
+    test('NUL, lone surrogates, a 5 MB prompt and right-to-left text are stored', async () => {
+      await empty();
+      const prompt = `${'مرحبا "\\ 😀'.repeat(400_000)}`;
+      const span = spanWith({
+        'gen_ai.input.messages': prompt,
+        'observatory.prompt_template_id': 'a\0b\udfff',
+        'bad\0key': ['x\0', '\ud800'],
+      });
+      assert.ok(Buffer.byteLength(prompt) > 5_000_000);
+      assert.deepEqual(await exportTo(db, [span]), { code: 0 });
+      const [row] = await readRows(db);
+      assert.equal(row?.prompt_template_id, 'a\ufffdb\ufffd');
+      assert.deepEqual(row?.attributes, {
+        'gen_ai.input.messages': prompt,
+        'bad\ufffdkey': ['x\ufffd', '\ufffd'],
+        [SANITISED_ATTRIBUTE]: ['observatory.prompt_template_id', 'bad\ufffdkey'],
+      });
+    });
+
+    test('an indexed text of the greatest length that is let through fits the index', async () => {
+      await empty();
+      const text = Array.from({ length: 512 }, (_, i) =>
+        String.fromCharCode(0x4e00 + ((i * 7919) % 20_000)),
+      ).join('');
+      const span = spanWith(
+        {
+          'observatory.model': text,
+          'observatory.prompt_hash': text,
+          'observatory.normalized_prompt_hash': text,
+        },
+        { service: text },
+      );
+      assert.deepEqual(await exportTo(db, [span]), { code: 0 });
+      const [row] = await readRows(db);
+      assert.equal(row?.service, text);
+      assert.equal(row?.model, text);
+    });
+
+    test('values nested as deep as they are kept are valid jsonb', async () => {
+      await empty();
+      let deep: unknown = 'bottom';
+      for (let i = 0; i < 5000; i += 1) deep = i % 2 === 0 ? [deep] : { deep };
+      assert.deepEqual(await exportTo(db, [altered(spanWith({}), { attributes: { deep } })]), { code: 0 });
+      const [row] = await readRows(db);
+      assert.deepEqual(row?.attributes[SANITISED_ATTRIBUTE], ['deep']);
+    });
+
+    test('large exports are cut into statements of the given size', async () => {
+      await empty();
+      const counted = counting(db);
+      const spans = randomSpans(25, 3);
+      const byRows = new PostgresSpanExporter({ connection: counted, maxRowsPerStatement: 10 });
+      assert.deepEqual(await exportSpans(byRows, spans), { code: 0 });
+      assert.equal(counted.statements, 3);
+      const byChars = new PostgresSpanExporter({ connection: counted, maxCharsPerStatement: 1 });
+      assert.deepEqual(await exportSpans(byChars, spans), { code: 0 });
+      assert.equal(counted.statements, 3 + 25);
+      assert.equal(await countRows(db), 25);
+    });
+
+    test('a span the table refuses does not take the others with it, and its data is not told', async () => {
+      await empty();
+      await db.query(`ALTER TABLE mcp_traces ADD CONSTRAINT no_poison CHECK (risk_tier <> 'poison')`);
+      try {
+        const spans = Array.from({ length: 100 }, (_, i) =>
+          spanWith({ 'observatory.risk_tier': i % 40 === 7 ? 'poison' : 'low', secret: 'S3CR3T' }),
+        );
+        const exporter = new PostgresSpanExporter({ connection: db });
+        const result = await exportSpans(exporter, spans);
+        assert.equal(result.code, 1);
+        assert.match(
+          String(result.error?.message),
+          /^3 of 100 spans were refused.*the other 97 are.*no_poison/,
+        );
+        assert.doesNotMatch(JSON.stringify(flatten(result.error)), /S3CR3T/);
+        assert.equal(await countRows(db), 97);
+        assert.deepEqual(exporter.stats, { exported: 97, failed: 0, refused: 3 });
+      } finally {
+        await db.query('ALTER TABLE mcp_traces DROP CONSTRAINT no_poison');
+      }
+    });
+
+    test('a table that refuses everything does not get a statement for every span', async () => {
+      await empty();
+      await db.query('ALTER TABLE mcp_traces ADD CONSTRAINT refuse_all CHECK (false) NOT VALID');
+      try {
+        const counted = counting(db);
+        const exporter = new PostgresSpanExporter({ connection: counted });
+        const result = await exportSpans(exporter, randomSpans(1000, 5));
+        assert.equal(result.code, 1);
+        assert.ok(counted.statements < 300, `${counted.statements} statements`);
+        const { exported, failed, refused } = exporter.stats;
+        assert.deepEqual([exported, failed + refused], [0, 1000]);
+      } finally {
+        await db.query('ALTER TABLE mcp_traces DROP CONSTRAINT refuse_all');
+      }
+    });
+
+    test('the view gives ids as OpenTelemetry writes them, and all other columns', async () => {
+      await empty();
+      const [child, parent] = recordSpans((tracer) => {
+        tracer.startActiveSpan('parent', (span) => {
+          tracer.startSpan('child').end();
+          span.end();
+        });
+      });
+      assert.ok(child && parent);
+      const linked = altered(child, { parentSpanContext: parent.spanContext() });
+      assert.deepEqual(await exportTo(db, [linked]), { code: 0 });
+      const { rows } = await db.query('SELECT trace_id, span_id, parent_span_id FROM mcp_traces_hex');
+      const { traceId, spanId } = child.spanContext();
+      assert.deepEqual(rows, [
+        { trace_id: traceId, span_id: spanId, parent_span_id: parent.spanContext().spanId },
+      ]);
+      const names = await db.query(
+        `SELECT table_name, string_agg(column_name, ',' ORDER BY ordinal_position) AS columns
+         FROM information_schema.columns WHERE table_name IN ('mcp_traces', 'mcp_traces_hex') GROUP BY table_name`,
+      );
+      assert.equal(names.rows.length, 2);
+      assert.equal(names.rows[0]?.columns, names.rows[1]?.columns);
+    });
+  });
+}
+
+describe('both databases', { skip: postgres.skip }, () => {
+  test('hold identical rows for the same spans', async () => {
+    const [real, embedded] = testDatabases();
+    await using _real = real;
+    await using _embedded = embedded;
+    const spans = randomSpans(200, 42);
+    const [first, second] = await Promise.all(
+      [real, embedded].map(async (databases) => {
+        const db = await databases.create();
+        await migrate(db);
+        assert.deepEqual(await exportTo(db, spans), { code: 0 });
+        return byId(await readRows(db));
+      }),
+    );
+    assert.equal(first?.size, 200);
+    assert.deepEqual(first, second);
+  });
+});
+
+function exportTo(connection: Queryable, spans: readonly ReadableSpan[]): Promise<ExportResult> {
+  return exportSpans(new PostgresSpanExporter({ connection }), spans);
+}
+
+/** A mapped row, its JSON columns after JSON, in which -0 is 0. */
+function asStored(span: ReadableSpan): TraceRow {
+  const row = spanToRow(span);
+  const { attributes, resource, events, links } = row;
+  return { ...row, ...(JSON.parse(JSON.stringify({ attributes, resource, events, links })) as object) };
+}
+
+function byId(rows: readonly TraceRow[]): ReadonlyMap<string, unknown> {
+  return new Map(
+    rows.map((row) => [row.span_id, { ...row }] as const).sort(([a], [b]) => a.localeCompare(b)),
+  );
+}
+
+function counting(db: Queryable): Queryable & { statements: number } {
+  const counted = {
+    statements: 0,
+    query: (text: string, values?: readonly unknown[]) => {
+      counted.statements += 1;
+      return db.query(text, values);
+    },
+  };
+  return counted;
+}
+
+/** All that a log of the error could show. */
+function flatten(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const own = Object.fromEntries(
+    Object.getOwnPropertyNames(error).map((name) => [name, Reflect.get(error, name)]),
+  );
+  return { ...own, cause: flatten(error.cause) };
+}

@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { inspect, promisify } from 'node:util';
+import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { ObservatoryError, type ObservatoryErrorCode } from '../src/errors.ts';
+import { LATEST_MIGRATION, migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { type ExportResult, exportSpans } from './support/export.ts';
+import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { altered, spanWith } from './support/spans.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Answers every query with no rows. */
+const silent: Queryable = { query: async () => ({ rows: [] }) };
+
+describe('options', () => {
+  test('a connection string that does not parse is refused without showing any of it', () => {
+    const bad = [
+      'postgresql://user:hunter2#x@host/db',
+      'postgresql://user:hunter2/x@host:54 32/db',
+      'postgresql://user:hunter2%zz@host/db',
+      'host=localhost password=hunter2',
+      'mysql://user:hunter2@host/db',
+      'hunter2',
+      '',
+    ];
+    for (const connection of bad) {
+      assert.throws(
+        () => new PostgresSpanExporter({ connection }),
+        (error) =>
+          isError(error, 'INVALID_OPTION') &&
+          !inspect(error, { depth: 9, showHidden: true }).includes('hunter2'),
+        connection,
+      );
+    }
+  });
+
+  test('values that cannot be used are named', () => {
+    assert.throws(() => new PostgresSpanExporter({ connection: silent, maxRowsPerStatement: 0 }), {
+      code: 'INVALID_OPTION',
+      message: /'maxRowsPerStatement'.*from 1 up, got 0/,
+    });
+    assert.throws(() => new PostgresSpanExporter({ connection: {} as Queryable }), {
+      code: 'INVALID_OPTION',
+    });
+    assert.throws(() => new PostgresSpanExporter({ connection: undefined as never }), {
+      code: 'INVALID_OPTION',
+    });
+  });
+});
+
+describe('life cycle', () => {
+  test('forceFlush and shutdown wait for exports under way, and an export after shutdown is refused', async () => {
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    let answered = false;
+    const exporter = new PostgresSpanExporter({
+      connection: { query: () => gate.then(() => ({ rows: [] })) },
+    });
+    const result = exportSpans(exporter, [spanWith({})]).then((answer) => {
+      answered = true;
+      return answer;
+    });
+    let flushed = false;
+    const flush = exporter.forceFlush().then(() => {
+      flushed = true;
+    });
+    await new Promise(setImmediate);
+    assert.deepEqual([answered, flushed], [false, false]);
+    open();
+    await flush;
+    assert.equal(answered, true);
+    assert.deepEqual(await result, { code: 0 });
+
+    await Promise.all([exporter.shutdown(), exporter.shutdown(), exporter[Symbol.asyncDispose]()]);
+    const late = await exportSpans(exporter, [spanWith({})]);
+    assert.ok(isError(late.error, 'EXPORTER_SHUT_DOWN'));
+    assert.deepEqual(exporter.stats, { exported: 1, failed: 1, refused: 0 });
+  });
+
+  test('a callback that throws harms nobody', async () => {
+    const exporter = new PostgresSpanExporter({ connection: silent });
+    exporter.export([spanWith({})], () => {
+      throw new Error('host fault');
+    });
+    await exporter.forceFlush();
+    await exporter.shutdown();
+    exporter.export([spanWith({})], () => {
+      throw new Error('host fault');
+    });
+  });
+
+  test('an empty export is a success without a statement', async () => {
+    const exporter = new PostgresSpanExporter({
+      connection: { query: () => assert.fail('nothing to say to the database') },
+    });
+    assert.deepEqual(await exportSpans(exporter, []), { code: 0 });
+  });
+
+  test('a span without a valid id is counted and told, and the others are stored', async () => {
+    const exporter = new PostgresSpanExporter({ connection: silent });
+    const span = spanWith({});
+    const bad = altered(span, { spanContext: () => ({ ...span.spanContext(), traceId: 'x' }) });
+    const messages = await diagnostics(async () => {
+      const { code, error } = await exportSpans(exporter, [bad, span]);
+      assert.equal(code, 1);
+      assert.ok(isError(error, 'DATABASE_REFUSED'));
+    });
+    assert.match(messages.join('\n'), /1 of 2 spans were refused/);
+    assert.deepEqual(exporter.stats, { exported: 1, failed: 0, refused: 1 });
+  });
+
+  test('a span too large for the protocol is refused by itself', async () => {
+    const exporter = new PostgresSpanExporter({ connection: silent });
+    const huge = altered(spanWith({}), { attributes: { 'session.id': 'x'.repeat(101 * 1024 * 1024) } });
+    const { error } = await exportSpans(exporter, [spanWith({}), huge, spanWith({})]);
+    assert.match(String(error?.message), /1 of 3 spans were refused.*exceeds 104857600/);
+    assert.deepEqual(exporter.stats, { exported: 2, failed: 0, refused: 1 });
+  });
+
+  test('resource attributes that are still being found are waited for', async () => {
+    let written = '';
+    const exporter = new PostgresSpanExporter({
+      connection: {
+        query: async (_text, values) => {
+          written = JSON.stringify(values);
+          return { rows: [] };
+        },
+      },
+    });
+    const provider = new NodeTracerProvider({
+      resource: resourceFromAttributes({
+        'host.id': new Promise((resolve) => setTimeout(resolve, 20, 'found-late')),
+      }),
+    });
+    const span = provider.getTracer('t').startSpan('t');
+    span.end();
+    await exportSpans(exporter, [span as never]);
+    assert.match(written, /found-late/);
+  });
+
+  test('the exporter is not traced', async () => {
+    const ended: string[] = [];
+    const provider = new NodeTracerProvider({
+      spanProcessors: [
+        {
+          onStart: () => {},
+          onEnd: (span) => void ended.push(span.name),
+          forceFlush: async () => {},
+          shutdown: async () => {},
+        },
+      ],
+    });
+    provider.register();
+    try {
+      const tracer = provider.getTracer('instrumented-pg');
+      const exporter = new PostgresSpanExporter({
+        connection: {
+          query: async () => {
+            await new Promise(setImmediate);
+            tracer.startSpan('pg.query').end();
+            return { rows: [] };
+          },
+        },
+        maxRowsPerStatement: 1,
+      });
+      await exportSpans(exporter, [spanWith({}), spanWith({})]);
+      tracer.startSpan('of the application').end();
+      assert.deepEqual(ended, ['of the application']);
+    } finally {
+      trace.disable();
+      context.disable();
+      propagation.disable();
+    }
+  });
+});
+
+describe('a database that cannot be reached', () => {
+  test('nobody listens: the export fails, names the database and keeps the password', async () => {
+    const port = await closedPort();
+    const exporter = new PostgresSpanExporter({
+      connection: `postgresql://bob:hunter2@127.0.0.1:${port}/db?password=hunter2`,
+    });
+    const { code, error } = await exportSpans(exporter, [spanWith({})]);
+    assert.equal(code, 1);
+    assert.ok(isError(error, 'DATABASE_UNREACHABLE'));
+    assert.match(error.message, new RegExp(`postgresql://bob@127.0.0.1:${port}/db.*ECONNREFUSED`));
+    assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /hunter2/);
+    assert.deepEqual(exporter.stats, { exported: 0, failed: 1, refused: 0 });
+    await exporter.shutdown();
+  });
+
+  test('a server that accepts and says nothing: the export fails after the time given', async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    assert.ok(address !== null && typeof address === 'object');
+    const exporter = new PostgresSpanExporter({
+      connection: `postgresql://bob@127.0.0.1:${address.port}/db`,
+      connectTimeoutMs: 200,
+    });
+    try {
+      const { error } = await exportSpans(exporter, [spanWith({})]);
+      assert.ok(isError(error, 'DATABASE_UNREACHABLE'));
+    } finally {
+      await exporter.shutdown();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  });
+
+  test('without the package pg the error names the install command', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'observatory-no-pg-'));
+    try {
+      cpSync(join(root, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
+      writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+      mkdirSync(join(folder, 'node_modules/@opentelemetry'), { recursive: true });
+      symlinkSync(
+        join(root, 'node_modules/@opentelemetry/api'),
+        join(folder, 'node_modules/@opentelemetry/api'),
+      );
+      const program = `
+        import { openDatabase } from './dist/src/postgres/index.js';
+        for (const options of [{ url: 'postgresql://host/db' }, { dataDir: 'data' }]) {
+          await openDatabase(options).catch((error) => console.log(error.code, error.message));
+        }`;
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: folder });
+      assert.match(stdout, /^MISSING_PEER .*npm install pg$/m);
+      assert.match(stdout, /^MISSING_PEER .*npm install @electric-sql\/pglite$/m);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a real server', { skip: noPostgres() }, () => {
+  let server: Promise<PostgresServer> | undefined;
+  const exporters: PostgresSpanExporter[] = [];
+  const newDatabase = async () => {
+    server ??= startPostgres();
+    return (await server).createDatabase();
+  };
+  const exporterTo = (connection: string, migrateFirst = false) => {
+    const exporter = new PostgresSpanExporter({ connection, migrate: migrateFirst });
+    exporters.push(exporter);
+    return exporter;
+  };
+  const exportOne = (exporter: PostgresSpanExporter): Promise<ExportResult> =>
+    exportSpans(exporter, [spanWith({})]);
+
+  afterEach(async () => {
+    for (const exporter of exporters.splice(0)) await exporter.shutdown();
+  });
+  after(async () => (await server)?.stop());
+
+  test('without the table the error says how to make it, and once it is made the exporter goes on', async () => {
+    const url = await newDatabase();
+    const exporter = exporterTo(url);
+    const { code, error } = await exportOne(exporter);
+    assert.equal(code, 1);
+    assert.ok(isError(error, 'DATABASE_SCHEMA_MISSING'));
+    assert.match(error.message, /npx mcp-observatory db migrate/);
+    await run(process.execPath, [join(root, 'dist/test/support/export-process.js'), url, 'shutdown']);
+    assert.deepEqual(await exportOne(exporter), { code: 0 });
+  });
+
+  test('migrate: true makes the table before the first export, of several at once', async () => {
+    const exporter = exporterTo(await newDatabase(), true);
+    const results = await Promise.all(Array.from({ length: 5 }, () => exportOne(exporter)));
+    assert.deepEqual(
+      results,
+      Array.from(results, () => ({ code: 0 })),
+    );
+    assert.equal(exporter.stats.exported, 5);
+  });
+
+  test('a table changed by a newer version is told as that', async () => {
+    const url = await newDatabase();
+    assert.deepEqual(await exportOne(exporterTo(url, true)), { code: 0 });
+    await runSql(url, 'ALTER TABLE mcp_traces RENAME COLUMN model TO model_name');
+    await runSql(
+      url,
+      `INSERT INTO mcp_observatory_migrations (id, name) VALUES (${LATEST_MIGRATION + 1}, 'future')`,
+    );
+    for (const migrateFirst of [false, true]) {
+      const { error } = await exportOne(exporterTo(url, migrateFirst));
+      assert.ok(isError(error, 'DATABASE_SCHEMA_TOO_NEW'), String(error));
+    }
+  });
+
+  test('a newer version that only added to the table does not stop an exporter that runs', async () => {
+    const url = await newDatabase();
+    const exporter = exporterTo(url, true);
+    assert.deepEqual(await exportOne(exporter), { code: 0 });
+    await runSql(url, 'ALTER TABLE mcp_traces ADD COLUMN added_later text');
+    await runSql(
+      url,
+      `INSERT INTO mcp_observatory_migrations (id, name) VALUES (${LATEST_MIGRATION + 1}, 'future')`,
+    );
+    assert.deepEqual(await exportOne(exporter), { code: 0 });
+  });
+
+  test('a database that does not exist is told as not reachable', async () => {
+    const url = new URL(await newDatabase());
+    url.pathname = '/no_such_database';
+    const { error } = await exportOne(exporterTo(url.href));
+    assert.ok(isError(error, 'DATABASE_UNREACHABLE'));
+    assert.match(error.message, /no_such_database.*3D000/);
+  });
+
+  test('losing an idle connection does not end the host, and the next export connects again', async () => {
+    const url = await newDatabase();
+    const exporter = exporterTo(url, true);
+    assert.deepEqual(await exportOne(exporter), { code: 0 });
+    const messages = await diagnostics(async () => {
+      await runSql(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = 'mcp-observatory' AND datname = current_database()`,
+      );
+      await waitUntil(async () => (await connectionsOf(url)) === 0);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    });
+    assert.match(messages.join('\n'), /idle connection to postgresql:\/\/postgres@.* was lost/);
+    assert.deepEqual(await exportOne(exporter), { code: 0 });
+  });
+
+  test('shutdown closes the connections that the exporter opened', async () => {
+    const url = await newDatabase();
+    const exporter = exporterTo(url, true);
+    await Promise.all([exportOne(exporter), exportOne(exporter)]);
+    assert.ok((await connectionsOf(url)) > 0);
+    await exporter.shutdown();
+    await waitUntil(async () => (await connectionsOf(url)) === 0);
+  });
+
+  test("a pool given to the exporter is still the owner's after shutdown", async () => {
+    const { default: pg } = await import('pg');
+    const pool = new pg.Pool({ connectionString: await newDatabase() });
+    try {
+      await migrate(pool);
+      const exporter = new PostgresSpanExporter({ connection: pool });
+      assert.deepEqual(await exportOne(exporter), { code: 0 });
+      await exporter.shutdown();
+      assert.equal((await pool.query('SELECT 1 FROM mcp_traces')).rows.length, 1);
+    } finally {
+      await pool.end();
+    }
+  });
+
+  for (const how of ['shutdown', 'leave open']) {
+    test(`a program ends by itself after an export (${how})`, { timeout: 20_000 }, async () => {
+      const program = join(root, 'dist/test/support/export-process.js');
+      const { stdout, stderr } = await run(process.execPath, [program, await newDatabase(), how], {
+        timeout: 15_000,
+      });
+      assert.deepEqual(JSON.parse(stdout), { code: 0, exported: 1, failed: 0, refused: 0 });
+      assert.equal(stderr, '');
+    });
+  }
+
+  async function connectionsOf(url: string): Promise<number> {
+    const rows = await runSql(
+      url,
+      `SELECT count(*)::integer AS open FROM pg_stat_activity
+       WHERE application_name = 'mcp-observatory' AND datname = current_database()`,
+    );
+    return Number(rows[0]?.open);
+  }
+});
+
+function isError(error: unknown, code: ObservatoryErrorCode): error is ObservatoryError {
+  return ObservatoryError.isInstance(error) && error.code === code;
+}
+
+/** What goes to `diag` while the work runs. */
+async function diagnostics(work: () => Promise<void>): Promise<string[]> {
+  const messages: string[] = [];
+  const log = (message: string) => void messages.push(message);
+  diag.setLogger({ error: log, warn: log, info: log, debug: log, verbose: log }, DiagLogLevel.WARN);
+  try {
+    await work();
+  } finally {
+    diag.disable();
+  }
+  return messages.filter((message) => !message.includes('Current logger will be overwritten'));
+}
+
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadline, 'waited 5 s in vain');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A port that nobody listens on, as far as one can know. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  assert.ok(address !== null && typeof address === 'object');
+  return address.port;
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { HrTime } from '@opentelemetry/api';
+import pg from 'pg';
+import {
+  createPartitions,
+  databaseStatus,
+  listPartitions,
+  migrate,
+  PostgresSpanExporter,
+  prune,
+  type Queryable,
+} from '../src/postgres/index.ts';
+import { countRows, testDatabases } from './support/databases.ts';
+import { exportSpans } from './support/export.ts';
+import { manySpans } from './support/many-spans.ts';
+import {
+  findPsql,
+  noPostgres,
+  type PostgresServer,
+  runSql,
+  startPostgres,
+} from './support/postgres-server.ts';
+import { altered, spanWith } from './support/spans.ts';
+
+const root = new URL('../../', import.meta.url);
+const sqlOf = (name: string) => readFileSync(new URL(`schema/${name}.sql`, root), 'utf8');
+const DAY_MS = 86_400_000;
+const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+
+/** A span that started so many days ago. */
+const spanFrom = (daysAgo: number) => {
+  const time: HrTime = [Math.floor((Date.now() - daysAgo * DAY_MS) / 1000), 0];
+  return altered(spanWith({}), { startTime: time, endTime: time });
+};
+
+/** Runs as the version before partitions left it: the first migration only. */
+async function migrateToFirstVersion(db: Queryable): Promise<void> {
+  const exec = (text: string) =>
+    'exec' in db ? (db as { exec(text: string): Promise<unknown> }).exec(text) : db.query(text);
+  await exec(`CREATE TABLE mcp_observatory_migrations (id integer PRIMARY KEY, name text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now());
+    INSERT INTO mcp_observatory_migrations VALUES (1, '001_mcp_traces');
+    ${sqlOf('001_mcp_traces')}`);
+}
+
+const [postgres, pglite] = testDatabases();
+for (const databases of [postgres, pglite]) {
+  describe(`partitions on ${databases.name}`, { skip: databases.skip }, () => {
+    after(() => databases[Symbol.asyncDispose]());
+
+    test('spans go to the partition of their day, and those of no day to the default one', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      const spans = [spanFrom(0), spanFrom(-1), spanFrom(400), spanFrom(-400)];
+      assert.deepEqual(await exportSpans(new PostgresSpanExporter({ connection: db }), spans), { code: 0 });
+      const { rows } = await db.query('SELECT tableoid::regclass::text AS part FROM mcp_traces ORDER BY 1');
+      const parts = rows.map((row) => row.part);
+      assert.equal(parts.filter((part) => part === 'mcp_traces_default').length, 2);
+      assert.ok(parts.includes(`mcp_traces_${today}`));
+      const { table } = await databaseStatus(db);
+      assert.equal(table?.partitions.length, 5);
+      assert.ok((table?.bytesPerSpan ?? 0) > 100 && (table?.tableBytes ?? 0) > 0);
+    });
+
+    test('rows of the version before partitions stay, and are the same rows', async () => {
+      const db = await databases.create();
+      await migrateToFirstVersion(db);
+      const exporter = new PostgresSpanExporter({ connection: db, copy: false });
+      const spans = [spanFrom(0), spanFrom(30), spanFrom(-10), ...manySpans(50)];
+      assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+      const asText = async () => {
+        const { rows } = await db.query('SELECT mcp_traces::text AS row FROM mcp_traces ORDER BY 1');
+        return rows.map(({ row }) => row);
+      };
+      const before = await asText();
+      const hexBefore = (await db.query('SELECT trace_id, span_id FROM mcp_traces_hex ORDER BY 2')).rows;
+      assert.deepEqual((await migrate(db)).applied, ['002_partitions', '003_rows_of_first_table']);
+      assert.deepEqual(await asText(), before);
+      assert.deepEqual(
+        (await db.query('SELECT trace_id, span_id FROM mcp_traces_hex ORDER BY 2')).rows,
+        hexBefore,
+      );
+      // The exporter that was made before goes on, and sending again adds none.
+      assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+      assert.equal(await countRows(db), 53);
+    });
+
+    test('a partition made late takes the rows that waited in the default one', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      await exportSpans(new PostgresSpanExporter({ connection: db }), [spanFrom(-6), spanFrom(0)]);
+      assert.equal(await createPartitions(db), 0);
+      const { rows } = await db.query('SELECT mcp_traces_create_partitions(7) AS made');
+      assert.equal(rows[0]?.made, 4);
+      assert.equal((await db.query('SELECT FROM mcp_traces_default')).rows.length, 0);
+      assert.equal(await countRows(db), 2);
+    });
+
+    test('prune drops what is older, whole days at a time, and nothing younger', async () => {
+      const db = await databases.create();
+      await migrateToFirstVersion(db);
+      await exportSpans(new PostgresSpanExporter({ connection: db, copy: false }), [
+        spanFrom(50),
+        spanFrom(5),
+      ]);
+      await migrate(db);
+      const exporter = new PostgresSpanExporter({ connection: db });
+      await exportSpans(exporter, [spanFrom(0), spanFrom(-1), spanFrom(-100)]);
+      const dry = await prune(db, new Date(Date.now() - 30 * DAY_MS), true);
+      assert.deepEqual(dry, { dropped: [], deletedRows: 0 });
+      assert.deepEqual(await prune(db, new Date(Date.now() - 30 * DAY_MS)), { dropped: [], deletedRows: 1 });
+      assert.equal(await countRows(db), 4);
+      const later = await prune(db, new Date(Date.now() + 1.5 * DAY_MS));
+      assert.deepEqual(later, { dropped: ['mcp_traces_history'], deletedRows: 0 });
+      assert.equal(await countRows(db), 2);
+      assert.ok((await listPartitions(db)).every(({ name }) => name !== 'mcp_traces_history'));
+    });
+
+    test('the rows of a table from before there were migrations are taken over, and the table is kept', async () => {
+      const db = await databases.create();
+      await db.query(`CREATE TABLE mcp_traces (trace_id UUID, span_id UUID, parent_span_id UUID, service TEXT,
+        model TEXT, tool_name TEXT, start_time TIMESTAMP, end_time TIMESTAMP, prompt_tokens INT, cost_usd FLOAT,
+        fallback_used BOOLEAN, method TEXT, request_id TEXT, composite_risk_score FLOAT, exec_token_ttl_ms INT)`);
+      await db.query(`INSERT INTO mcp_traces VALUES
+        ('4bf92f35-77b3-4da6-a3ce-929d0e0e4736', '00000000-0000-0000-b7ad-6b7169203331', NULL, 'svc', 'gpt-4o', NULL,
+         '2026-01-02 03:04:05.678901', '2026-01-02 03:04:06', 12, 0.1, true, 'tools/call', 'r-1', 0.30000000000000004, 7),
+        ('4bf92f35-77b3-4da6-a3ce-929d0e0e4736', '00000000-0000-0000-b7ad-6b7169203331', NULL, 'again', NULL, NULL,
+         '2026-01-02 03:04:05.678901', NULL, NULL, 'NaN', NULL, NULL, NULL, NULL, NULL),
+        (NULL, NULL, NULL, NULL, NULL, 'search', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`);
+      await migrate(db);
+      const { rows } = await db.query(
+        `SELECT service, span_name, prompt_tokens, cost_usd::text AS cost, attributes::text AS attributes,
+           to_char(start_time AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS start
+         FROM mcp_traces ORDER BY service NULLS LAST`,
+      );
+      assert.equal(rows.length, 3);
+      assert.deepEqual(
+        rows.map((row) => [row.service, row.span_name, row.prompt_tokens, row.cost, row.start]),
+        [
+          ['again', 'unknown', null, 'NaN', '2026-01-02 03:04:05.678901'],
+          ['svc', 'tools/call', 12, '0.1', '2026-01-02 03:04:05.678901'],
+          [null, 'search', null, null, '1970-01-01 00:00:00.000000'],
+        ],
+      );
+      assert.deepEqual(JSON.parse(String(rows[1]?.attributes)), {
+        'observatory.request_id': 'r-1',
+        'observatory.composite_risk_score': 0.30000000000000004,
+        'observatory.exec_token_ttl_ms': 7,
+      });
+      assert.equal((await db.query('SELECT FROM mcp_traces_first')).rows.length, 3);
+    });
+  });
+}
+
+describe('partitions of a server with many clients', { skip: noPostgres() }, () => {
+  let server: Promise<PostgresServer> | undefined;
+  const newPool = async () => {
+    server ??= startPostgres();
+    return new pg.Pool({ connectionString: await (await server).createDatabase(), max: 12 });
+  };
+  after(async () => (await server)?.stop());
+
+  test('writers of both versions go on while the table is migrated, and no row is lost', async () => {
+    const pool = await newPool();
+    await migrateToFirstVersion(pool);
+    const exporters = [
+      new PostgresSpanExporter({ connection: pool, copy: false }),
+      new PostgresSpanExporter({ connection: pool }),
+    ];
+    let sent = 0;
+    let isOver = false;
+    const writing = exporters.map(async (exporter) => {
+      while (!isOver) {
+        const spans = manySpans(50);
+        for (;;) {
+          const { code } = await exportSpans(exporter, spans);
+          if (code === 0) break;
+        }
+        sent += spans.length;
+      }
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await migrate(pool);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    isOver = true;
+    await Promise.all(writing);
+    assert.equal(await countRows(pool as Queryable), sent);
+    await pool.end();
+  });
+
+  test('many processes may make and drop partitions at once, under load', async () => {
+    const pool = await newPool();
+    await migrate(pool);
+    const exporter = new PostgresSpanExporter({ connection: pool });
+    const load = Promise.all(
+      Array.from({ length: 10 }, async () =>
+        assert.deepEqual(await exportSpans(exporter, manySpans(200)), { code: 0 }),
+      ),
+    );
+    await Promise.all(
+      Array.from({ length: 6 }, async (_, i) => {
+        await pool.query(`SELECT mcp_traces_create_partitions(${4 + i})`);
+        await prune(pool, new Date(Date.now() - DAY_MS));
+      }),
+    );
+    await load;
+    assert.equal(await countRows(pool as Queryable), 2000);
+    assert.equal((await listPartitions(pool)).length, 11);
+    await pool.end();
+  });
+
+  test('the writer role may write, and make partitions, and nothing else; the reader may only read', {
+    skip: findPsql() === undefined && 'no psql',
+  }, async () => {
+    const pool = await newPool();
+    await migrate(pool);
+    const url = pool.options.connectionString ?? '';
+    const file = fileURLToPath(new URL('schema/roles.sql', root));
+    for (let i = 0; i < 2; i += 1) {
+      execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
+    }
+    await runSql(url, 'CREATE ROLE app LOGIN IN ROLE mcp_observatory_writer');
+    await runSql(url, 'CREATE ROLE eyes LOGIN IN ROLE mcp_observatory_reader');
+    const as = (user: string) => {
+      const changed = new URL(url);
+      changed.username = user;
+      return changed.href;
+    };
+    const spans = manySpans(20);
+    await using exporter = new PostgresSpanExporter({ connection: as('app') });
+    assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+    assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+    assert.equal(await countRows(pool as Queryable), 20);
+    const denied = { code: '42501' };
+    for (const sql of [
+      'SELECT * FROM mcp_traces',
+      'DELETE FROM mcp_traces',
+      'UPDATE mcp_traces SET model = $$x$$',
+    ]) {
+      await assert.rejects(runSql(as('app'), sql), denied, sql);
+    }
+    await runSql(as('app'), 'SELECT mcp_traces_create_partitions(5)');
+    assert.equal((await runSql(as('eyes'), 'SELECT * FROM mcp_traces_hex')).length, 20);
+    await assert.rejects(runSql(as('eyes'), 'SELECT mcp_traces_create_partitions(9)'), denied);
+    await assert.rejects(runSql(as('eyes'), 'INSERT INTO mcp_traces SELECT * FROM mcp_traces'), denied);
+    await pool.end();
+  });
+});

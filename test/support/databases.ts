@@ -1,0 +1,73 @@
+import { PGlite } from '@electric-sql/pglite';
+import pg from 'pg';
+import { FIELDS, type TraceRow } from '../../src/fields.ts';
+import type { Queryable } from '../../src/postgres/index.ts';
+import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
+
+/** A kind of database that tests run against. */
+export interface TestDatabases extends AsyncDisposable {
+  readonly name: string;
+  /** Why it cannot be had here, for `skip`. */
+  readonly skip: string | false;
+  /** An empty database; closed with the rest at the end. */
+  create(): Promise<Queryable>;
+}
+
+/** A throwaway server and embedded PGlites. Both start when first asked for. */
+export function testDatabases(): readonly [postgres: TestDatabases, pglite: TestDatabases] {
+  let server: Promise<PostgresServer> | undefined;
+  const pools: pg.Pool[] = [];
+  const embedded: PGlite[] = [];
+  return [
+    {
+      name: 'Postgres',
+      skip: noPostgres(),
+      create: async () => {
+        server ??= startPostgres();
+        const pool = new pg.Pool({ connectionString: await (await server).createDatabase() });
+        pools.push(pool);
+        return pool;
+      },
+      [Symbol.asyncDispose]: async () => {
+        for (const pool of pools) await pool.end();
+        await (await server)?.stop();
+      },
+    },
+    {
+      name: 'PGlite',
+      skip: false,
+      create: async () => {
+        const pglite = await PGlite.create();
+        embedded.push(pglite);
+        return pglite as Queryable;
+      },
+      [Symbol.asyncDispose]: async () => {
+        for (const pglite of embedded) await pglite.close();
+      },
+    },
+  ];
+}
+
+const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
+/** Every column as JSON, which no driver parses in its own way. */
+const SELECT_JSON = `SELECT json_build_object(${FIELDS.map(({ column, sqlType }) => {
+  const value = sqlType === 'timestamptz' ? `to_char(${column} AT TIME ZONE 'UTC', ${TIME})` : column;
+  return `'${column}', ${value}`;
+})
+  .slice(0, 40)
+  .join(', ')})::text AS a, json_build_object(${FIELDS.slice(40)
+  .map(({ column }) => `'${column}', ${column}`)
+  .join(', ')})::text AS b FROM mcp_traces`;
+
+/** The rows of `mcp_traces` in their wire form, as SQL gives them. */
+export async function readRows(db: Queryable, orderBy = 'start_time, span_id'): Promise<TraceRow[]> {
+  const { rows } = await db.query(`${SELECT_JSON} ORDER BY ${orderBy}`);
+  return rows.map((row) => ({ ...JSON.parse(String(row.a)), ...JSON.parse(String(row.b)) }) as TraceRow);
+}
+
+/** How many rows stand in `mcp_traces`. */
+export async function countRows(db: Queryable): Promise<number> {
+  const { rows } = await db.query('SELECT count(*)::integer AS rows FROM mcp_traces');
+  return Number(rows[0]?.rows);
+}

@@ -1,0 +1,234 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+const START_TIMEOUT_MS = 30_000;
+
+/**
+ * Runs the server and waits; when the test process is gone, however it ended, its end of the pipe closes, and the
+ * server is stopped and its directory removed. A line `crash` ends the server at once, `start` runs it again.
+ */
+const KEEPER = `
+"$@" & server=$!
+while read -r order; do
+  if [ "$order" = start ]; then "$@" & server=$!; else kill -QUIT $server; wait $server; fi
+done
+kill -QUIT $server 2>/dev/null; wait $server; rm -rf "$PGDATA_PARENT"`;
+
+/** A throwaway PostgreSQL: a cluster of its own where binaries exist, else the server of `DATABASE_URL`. */
+export interface PostgresServer extends AsyncDisposable {
+  /** Connection string of an existing database, to make others from. */
+  readonly url: string;
+  /** Makes an empty database and returns its connection string. */
+  createDatabase(): Promise<string>;
+  /** Ends the server processes at once, as a crash does; only for a cluster of its own. */
+  stop(): Promise<void>;
+  /** The same, but the data stays; absent for a server that is not ours. */
+  readonly crash?: (() => Promise<void>) | undefined;
+  /** Starts the server that crashed, which recovers. */
+  readonly restart?: (() => Promise<void>) | undefined;
+}
+
+/** Why there can be no real Postgres here, for `skip`; `false` when there can. */
+export function noPostgres(): string | false {
+  if (binaries() !== undefined || process.env.DATABASE_URL) return false;
+  return 'no PostgreSQL binaries and no DATABASE_URL';
+}
+
+/** Path of psql, `undefined` where there is none. */
+export function findPsql(): string | undefined {
+  const folders = [...debianFolders(), ...pathFolders()];
+  return folders.map((folder) => join(folder, 'psql')).find((file) => existsSync(file));
+}
+
+/** Settings under which tests are quick; nothing of them survives a power cut. */
+const QUICK = { fsync: 'off', full_page_writes: 'off' } as const;
+
+/**
+ * Starts a server. Call it only when {@link noPostgres} is false.
+ * @param settings of a cluster of its own.
+ */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = QUICK,
+): Promise<PostgresServer> {
+  const bin = binaries();
+  return bin === undefined ? existingServer(process.env.DATABASE_URL ?? '') : ownCluster(bin, settings);
+}
+
+/** Runs statements on a connection of their own. */
+export async function runSql(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  // A server that ends while it is asked is told by the query; without a listener it would end the test as well.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function existingServer(url: string): PostgresServer {
+  const made: string[] = [];
+  const stop = async () => {
+    for (const name of made.splice(0)) await runSql(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  };
+  return {
+    url,
+    createDatabase: async () => {
+      const name = await newDatabase(url);
+      made.push(name);
+      return withDatabase(url, name);
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>): Promise<PostgresServer> {
+  const parent = mkdtempSync(join(tmpdir(), 'observatory-pg-'));
+  const user = serverUser();
+  if (user !== undefined) chownSync(parent, user.uid, user.gid);
+  const data = join(parent, 'data');
+  const init = [
+    '-D',
+    data,
+    '--no-sync',
+    '--auth=trust',
+    '--username=postgres',
+    '--encoding=UTF8',
+    '--locale=C',
+  ];
+  execFileSync(join(bin, 'initdb'), init, { ...user, cwd: parent, stdio: ['ignore', 'ignore', 'inherit'] });
+  const port = await freePort();
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: parent,
+    max_connections: 120,
+    ...chosen,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const keeper = spawn('sh', ['-c', KEEPER, 'sh', join(bin, 'postgres'), '-D', data, ...flags], {
+    ...user,
+    cwd: parent,
+    detached: true,
+    env: { PATH: process.env.PATH ?? '', PGDATA_PARENT: parent },
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
+  const stop = () => stopKeeper(keeper, parent);
+  try {
+    await untilReady(url, keeper);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const createDatabase = async () => withDatabase(url, await newDatabase(url));
+  const crash = async () => {
+    keeper.stdin?.write('crash\n');
+    while (await isReady(url)) await sleep(10);
+  };
+  const restart = async () => {
+    keeper.stdin?.write('start\n');
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (!(await isReady(url))) {
+      if (Date.now() > deadline) throw new Error('PostgreSQL did not start again');
+      await sleep(20);
+    }
+  };
+  return { url, createDatabase, stop, crash, restart, [Symbol.asyncDispose]: stop };
+}
+
+async function stopKeeper(keeper: ChildProcess, parent: string): Promise<void> {
+  if (keeper.exitCode === null && keeper.signalCode === null) {
+    keeper.ref();
+    const exited = once(keeper, 'exit');
+    keeper.stdin?.end();
+    await exited;
+  }
+  rmSync(parent, { recursive: true, force: true });
+}
+
+async function untilReady(url: string, keeper: ChildProcess): Promise<void> {
+  let log = '';
+  keeper.stderr?.on('data', (chunk: Buffer) => {
+    log = (log + chunk.toString()).slice(-4000);
+  });
+  (keeper.stderr as { unref?(): void } | null)?.unref?.();
+  (keeper.stdin as { unref?(): void } | null)?.unref?.();
+  keeper.unref();
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await runSql(url, 'SELECT 1');
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw new Error(`PostgreSQL did not start:\n${log}`, { cause: error });
+    }
+    await sleep(30);
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return runSql(url, 'SELECT 1').then(
+    () => true,
+    () => false,
+  );
+}
+
+async function newDatabase(url: string): Promise<string> {
+  const name = `observatory_${randomBytes(6).toString('hex')}`;
+  await runSql(url, `CREATE DATABASE ${name}`);
+  return name;
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+/** PostgreSQL refuses to run as root, so there it runs as another user. */
+function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  if (user === undefined) throw new Error('Running as root, and there is neither a user postgres nor nobody');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+/** The folder of the server binaries: `PG_BIN`, else the newest of Debian's, else those on the path. */
+function binaries(): string | undefined {
+  const chosen = process.env.PG_BIN;
+  const folders = [...(chosen ? [chosen] : []), ...debianFolders(), ...pathFolders()];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
+}
+
+function debianFolders(): string[] {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(debian, version, 'bin'));
+}
+
+function pathFolders(): string[] {
+  return (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('No TCP port is free');
+  return address.port;
+}
