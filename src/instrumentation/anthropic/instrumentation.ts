@@ -1,0 +1,136 @@
+import type { Attributes } from '@opentelemetry/api';
+import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { parseRequest } from '../../interaction/index.ts';
+import { observeApiPromise } from '../shared/api-promise.ts';
+import { beforeMethod } from '../shared/before-method.ts';
+import { firstCode } from '../shared/error-type.ts';
+import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../shared/json.ts';
+import { type CallDescription, type ModelCall, noteRetry } from '../shared/model-call.ts';
+import { guard } from '../shared/model-guard.ts';
+import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
+import * as own from '../shared/semconv.ts';
+import { serverAddress } from '../shared/server-address.ts';
+import type { ApiResource } from './internal-types.ts';
+import { MessageReader } from './message-reader.ts';
+import { suppressNativeSpans, takeNativeSpan, tracesItself, watchNativeSpans } from './native-span.ts';
+import type { AnthropicInstrumentationConfig } from './types.ts';
+
+/** Versions of `@anthropic-ai/sdk` that are hooked. */
+export const ANTHROPIC_VERSIONS = '>=0.20.0 <2';
+
+const MODULE = '@anthropic-ai/sdk';
+const MESSAGES: readonly (readonly string[])[] = [
+  ['Anthropic', 'Messages'],
+  ['Anthropic', 'Beta', 'Messages'],
+];
+
+/**
+ * Traces `@anthropic-ai/sdk`: messages and beta messages, plain and streamed, and the helpers that go through them
+ * (`parse`, `stream`, `toolRunner`). Where the SDK traces itself, see the option `native`.
+ */
+export class AnthropicInstrumentation extends ModelInstrumentation<AnthropicInstrumentationConfig> {
+  constructor(config: AnthropicInstrumentationConfig = {}) {
+    super('anthropic', config);
+  }
+
+  protected override init(): InstrumentationNodeModuleDefinition[] {
+    return [
+      new InstrumentationNodeModuleDefinition(MODULE, [ANTHROPIC_VERSIONS], (exports: unknown, version) => {
+        watchClient(exports);
+        this.patchModule(
+          MODULE,
+          version,
+          exports,
+          patchPoints(() => this.getConfig()),
+        );
+        return exports;
+      }),
+    ];
+  }
+
+  /** Patches a module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */
+  manuallyInstrument(anthropic: object): void {
+    const exports = 'Anthropic' in anthropic ? anthropic : { Anthropic: anthropic };
+    watchClient(exports);
+    this.patchModule(
+      MODULE,
+      undefined,
+      exports,
+      patchPoints(() => this.getConfig()),
+    );
+  }
+}
+
+function watchClient(exports: unknown): void {
+  guard(`patching ${MODULE}`, () => {
+    watchNativeSpans(exports);
+    beforeMethod(exports, 'Anthropic', 'retryRequest', noteRetry);
+  });
+}
+
+/** What a module needs to have patched: functions, for the base constructor may call before private methods exist. */
+function patchPoints(config: () => AnthropicInstrumentationConfig): PatchPoint[] {
+  const describe: PatchPoint['describe'] = (self, args) => describeCall(self, args[0], config());
+  const helper: PatchPoint['describe'] = (self) => prepareHelper(self, config());
+  return MESSAGES.flatMap((path): PatchPoint[] => [
+    { path, method: 'create', describe, observe },
+    // These start a native span before they call `create`.
+    { path, method: 'stream', describe: helper, observe },
+    { path, method: 'toolRunner', describe: helper, observe, optional: true },
+  ]);
+}
+
+function prepareHelper(self: ApiResource, config: AnthropicInstrumentationConfig): undefined {
+  if (config.native === 'suppress') suppressNativeSpans(self._client);
+}
+
+function describeCall(
+  self: ApiResource,
+  body: unknown,
+  config: AnthropicInstrumentationConfig,
+): CallDescription | undefined {
+  if (!isObject(body)) return undefined;
+  const native = config.native ?? 'prefer';
+  if (native === 'suppress') suppressNativeSpans(self._client);
+  takeNativeSpan();
+  return {
+    operation: own.OPERATION_CHAT,
+    provider: 'anthropic',
+    model: stringAt(body, 'model'),
+    server: serverAddress(self._client?.baseURL),
+    stream: body.stream === true,
+    attributes: requestAttributes(body),
+    reader: new MessageReader(),
+    messages: () => parseRequest(body),
+    tools: body.tools,
+    hasNativeSpan: native === 'prefer' && tracesItself(self._client),
+    errorCode,
+  };
+}
+
+function observe(result: unknown, call: ModelCall): void {
+  const native = takeNativeSpan();
+  if (native !== undefined && call.awaitsNativeSpan) call.adopt(native);
+  if (!isObject(result)) throw new TypeError('create() gave no promise');
+  observeApiPromise(result, call);
+}
+
+function requestAttributes(body: JsonObject): Attributes {
+  const attributes: Attributes = {};
+  const set = (name: string, value: Attributes[string] | undefined): void => {
+    if (value !== undefined) attributes[name] = value;
+  };
+  set(own.ATTR_GEN_AI_REQUEST_MAX_TOKENS, numberAt(body, 'max_tokens'));
+  set(own.ATTR_GEN_AI_REQUEST_TEMPERATURE, numberAt(body, 'temperature'));
+  set(own.ATTR_GEN_AI_REQUEST_TOP_P, numberAt(body, 'top_p'));
+  set(own.ATTR_GEN_AI_REQUEST_TOP_K, numberAt(body, 'top_k'));
+  set(own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES, stringsAt(body, 'stop_sequences'));
+  if (body.stream === true) set(own.ATTR_GEN_AI_REQUEST_STREAM, true);
+  return attributes;
+}
+
+/** The type in the error envelope, e.g. `overloaded_error`; the SDK has it as `type` since 0.100 or so. */
+function errorCode(error: unknown): string | undefined {
+  const envelope = objectAt(error, 'error');
+  return firstCode(stringAt(objectAt(envelope, 'error'), 'type'), stringAt(error, 'type'));
+}

@@ -1,0 +1,108 @@
+import { readAnthropicUsage } from '../../interaction/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectAt,
+  parseOrText,
+  stringAt,
+} from '../shared/json.ts';
+import { type ModelResponse, outputMessage, type ResponseReader } from '../shared/response-reader.ts';
+import { TextBuffer } from '../shared/text-buffer.ts';
+
+/** Content blocks kept of one streamed message. */
+const MAX_BLOCKS = 4096;
+
+interface StreamedBlock {
+  /** The block as it was opened. */
+  readonly opened: JsonObject;
+  readonly text: TextBuffer;
+  readonly input: TextBuffer;
+}
+
+/** Reads a `message`, or the events of its stream. */
+export class MessageReader implements ResponseReader {
+  #id: string | undefined;
+  #model: string | undefined;
+  #stopReason: string | undefined;
+  #usage: Record<string, unknown> | undefined;
+  #content: readonly unknown[] | undefined;
+  readonly #blocks = new Map<number, StreamedBlock>();
+
+  whole(value: unknown): void {
+    this.#start(value);
+    this.#stopReason = stringAt(value, 'stop_reason');
+    this.#usage = isObject(value) && isObject(value.usage) ? value.usage : undefined;
+    this.#content = listAt(value, 'content');
+  }
+
+  chunk(value: unknown): void {
+    switch (stringAt(value, 'type')) {
+      case 'message_start':
+        this.#start(objectAt(value, 'message'));
+        this.#usage = { ...objectAt(objectAt(value, 'message'), 'usage') };
+        // A placeholder; the count comes with message_delta.
+        delete this.#usage.output_tokens;
+        break;
+      case 'content_block_start':
+        this.#open(numberAt(value, 'index') ?? this.#blocks.size, objectAt(value, 'content_block') ?? {});
+        break;
+      case 'content_block_delta':
+        this.#extend(numberAt(value, 'index') ?? 0, objectAt(value, 'delta'));
+        break;
+      case 'message_delta':
+        this.#stopReason = stringAt(objectAt(value, 'delta'), 'stop_reason') ?? this.#stopReason;
+        this.#addTotals(objectAt(value, 'usage'));
+        break;
+    }
+  }
+
+  result(): ModelResponse {
+    const content = this.#content ?? [...this.#blocks.values()].map(blockOf);
+    const reason = this.#stopReason;
+    return {
+      id: this.#id,
+      model: this.#model,
+      finishReasons: reason === undefined ? [] : [reason],
+      usage: readAnthropicUsage(this.#usage),
+      get messages() {
+        return content.length === 0 ? [] : [outputMessage([{ role: 'assistant', content }], reason)];
+      },
+      // A server_tool_use is run by Anthropic.
+      toolCallCount: content.filter((block) => stringAt(block, 'type') === 'tool_use').length,
+    };
+  }
+
+  #start(message: unknown): void {
+    this.#id = stringAt(message, 'id');
+    this.#model = stringAt(message, 'model');
+  }
+
+  #open(index: number, opened: JsonObject): void {
+    // A fallback block names the model that writes the rest.
+    if (opened.type === 'fallback') this.#model = stringAt(objectAt(opened, 'to'), 'model') ?? this.#model;
+    if (this.#blocks.size >= MAX_BLOCKS) return;
+    this.#blocks.set(index, { opened, text: new TextBuffer(), input: new TextBuffer() });
+  }
+
+  #extend(index: number, delta: unknown): void {
+    const block = this.#blocks.get(index);
+    block?.text.push(stringAt(delta, 'text') ?? stringAt(delta, 'thinking'));
+    block?.input.push(stringAt(delta, 'partial_json'));
+  }
+
+  /** The counts of `message_delta` are totals, and null where they do not apply. */
+  #addTotals(totals: JsonObject | undefined): void {
+    this.#usage ??= {};
+    for (const [name, count] of Object.entries(totals ?? {})) {
+      if (count !== null && count !== undefined) this.#usage[name] = count;
+    }
+  }
+}
+
+function blockOf({ opened, text, input }: StreamedBlock): JsonObject {
+  if (opened.type === 'text') return { ...opened, text: text.toString() };
+  if (opened.type === 'thinking') return { ...opened, thinking: text.toString() };
+  return input.isEmpty ? opened : { ...opened, input: parseOrText(input.toString()) };
+}

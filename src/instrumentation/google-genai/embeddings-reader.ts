@@ -1,0 +1,28 @@
+import { readGeminiUsage } from '../../interaction/index.ts';
+import { listAt, numberAt, objectAt, sumOf } from '../shared/json.ts';
+import type { ModelResponse, ResponseReader } from '../shared/response-reader.ts';
+
+/** Reads an `EmbedContentResponse`; Vertex counts the tokens of each text apart, Gemini may not count at all. */
+export class EmbeddingsReader implements ResponseReader {
+  #response: unknown;
+
+  whole(value: unknown): void {
+    this.#response = value;
+  }
+
+  chunk(): void {}
+
+  result(): ModelResponse {
+    const counts = listAt(this.#response, 'embeddings').map((embedding) =>
+      numberAt(objectAt(embedding, 'statistics'), 'tokenCount'),
+    );
+    const inputTokens = sumOf(...counts);
+    const usage = readGeminiUsage(objectAt(this.#response, 'usageMetadata'));
+    return {
+      finishReasons: [],
+      usage: usage ?? (inputTokens === undefined ? undefined : { inputTokens }),
+      messages: [],
+      toolCallCount: 0,
+    };
+  }
+}

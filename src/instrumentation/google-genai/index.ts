@@ -1,0 +1,2 @@
+export { GOOGLE_GENAI_VERSIONS, GoogleGenAIInstrumentation } from './instrumentation.ts';
+export type { GoogleGenAIInstrumentationConfig } from './types.ts';

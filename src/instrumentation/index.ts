@@ -1,0 +1,61 @@
+import type { Instrumentation } from '@opentelemetry/instrumentation';
+import { AnthropicInstrumentation, type AnthropicInstrumentationConfig } from './anthropic/index.ts';
+import { GoogleGenAIInstrumentation, type GoogleGenAIInstrumentationConfig } from './google-genai/index.ts';
+import { McpInstrumentation, type McpInstrumentationConfig } from './mcp/index.ts';
+import { OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai/index.ts';
+
+export {
+  ANTHROPIC_VERSIONS,
+  AnthropicInstrumentation,
+  type AnthropicInstrumentationConfig,
+} from './anthropic/index.ts';
+export {
+  GOOGLE_GENAI_VERSIONS,
+  GoogleGenAIInstrumentation,
+  type GoogleGenAIInstrumentationConfig,
+} from './google-genai/index.ts';
+export {
+  instrumentMcpClient,
+  instrumentMcpServer,
+  McpInstrumentation,
+  type McpInstrumentationConfig,
+  type McpModule,
+  type McpPeer,
+  type McpPropagation,
+  type McpSide,
+} from './mcp/index.ts';
+export { OPENAI_VERSIONS, OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai/index.ts';
+export type { ModelInstrumentationConfig } from './shared/config.ts';
+export { type HookedModule, hookedModules } from './shared/hook-report.ts';
+export { openCalls } from './shared/open-calls.ts';
+
+/** What {@link getObservatoryInstrumentations} makes; `false` leaves one out. */
+export interface ObservatoryInstrumentationsConfig {
+  /** Given to every instrumentation that has none of its own. @defaultValue false */
+  readonly captureContent?: boolean | undefined;
+  readonly mcp?: McpInstrumentationConfig | false | undefined;
+  readonly openai?: OpenAIInstrumentationConfig | false | undefined;
+  readonly anthropic?: AnthropicInstrumentationConfig | false | undefined;
+  readonly googleGenAI?: GoogleGenAIInstrumentationConfig | false | undefined;
+}
+
+/**
+ * The instrumentations of this package: MCP, OpenAI, Anthropic and Google Gen AI, for `registerInstrumentations`, for
+ * `NodeSDK`, or for their own effect, since each hooks its module as soon as it is made.
+ */
+export function getObservatoryInstrumentations(
+  config: ObservatoryInstrumentationsConfig = {},
+): Instrumentation[] {
+  const shared = config.captureContent === undefined ? {} : { captureContent: config.captureContent };
+  const instrumentations: Instrumentation[] = [];
+  if (config.mcp !== false) instrumentations.push(new McpInstrumentation({ ...shared, ...config.mcp }));
+  if (config.openai !== false)
+    instrumentations.push(new OpenAIInstrumentation({ ...shared, ...config.openai }));
+  if (config.anthropic !== false) {
+    instrumentations.push(new AnthropicInstrumentation({ ...shared, ...config.anthropic }));
+  }
+  if (config.googleGenAI !== false) {
+    instrumentations.push(new GoogleGenAIInstrumentation({ ...shared, ...config.googleGenAI }));
+  }
+  return instrumentations;
+}

@@ -1,0 +1,113 @@
+/**
+ * One connection: a protocol object on a transport. Keeps what its messages have in common (peer, protocol version,
+ * session) and what is under way on it.
+ */
+import { type Attributes, createContextKey } from '@opentelemetry/api';
+import * as semconv from '../../semconv.ts';
+import type { McpMessage, McpTelemetry, MessageExtra, TransportLike } from './internal-types.ts';
+import type { Outcome } from './outcome.ts';
+import { type TransportFacts, transportFacts } from './transport.ts';
+import type { McpPropagation, McpSide } from './types.ts';
+import { UnderWay } from './under-way.ts';
+
+/** Who sent the HTTP request that is being handled, where the transport was given Node's own request object. */
+export const HTTP_CLIENT_KEY = createContextKey('mcp-observatory HTTP client');
+
+export class Connection {
+  readonly telemetry: McpTelemetry;
+  readonly facts: TransportFacts;
+  readonly propagation: McpPropagation;
+  /** Requests this side sent, by JSON-RPC id. */
+  readonly sent = new UnderWay();
+  /** Requests the other side sent, by JSON-RPC id. */
+  readonly received = new UnderWay();
+  /** The message being dispatched; a class that overrides a dispatch method and calls `super` comes by twice. */
+  dispatching: unknown;
+  protocolVersion: string | undefined;
+  readonly #transport: TransportLike;
+  #session: { readonly side: McpSide; readonly startedAt: number } | undefined;
+  #sessionError: string | undefined;
+
+  constructor(telemetry: McpTelemetry, transport: TransportLike) {
+    this.telemetry = telemetry;
+    this.facts = transportFacts(transport);
+    this.#transport = transport;
+    this.propagation = propagationTo(telemetry, this.facts);
+  }
+
+  get sessionId(): string | undefined {
+    const id = this.#transport.sessionId;
+    return typeof id === 'string' && id !== '' ? id : undefined;
+  }
+
+  /** The session begins with its handshake; connections that serve one request and close never have one. */
+  beginSession(side: McpSide, startedAt: number): void {
+    this.#session ??= { side, startedAt };
+  }
+
+  failSession(errorType: string | undefined): void {
+    this.#sessionError = errorType;
+  }
+
+  /** Ends all that is under way, and the session. */
+  close(outcome: Outcome, now: number): void {
+    this.sent.endAll(outcome);
+    this.received.endAll(outcome);
+    const session = this.#session;
+    this.#session = undefined;
+    if (session === undefined) return;
+    // A stateless HTTP server makes a connection per request: no session to measure.
+    const perRequest = this.facts.peer.transport === 'http' && session.side === 'server';
+    if (perRequest && this.sessionId === undefined) return;
+    const attributes: Attributes = { ...this.facts.network };
+    if (this.protocolVersion !== undefined)
+      attributes[semconv.ATTR_MCP_PROTOCOL_VERSION] = this.protocolVersion;
+    if (this.#sessionError !== undefined) attributes[semconv.ATTR_ERROR_TYPE] = this.#sessionError;
+    if (session.side === 'client') addServerAddress(this, attributes);
+    this.telemetry.metrics.recordSession(session.side, (now - session.startedAt) / 1000, attributes);
+  }
+}
+
+export function addServerAddress(connection: Connection, attributes: Attributes): void {
+  const { address, port } = connection.facts.peer;
+  if (address !== undefined) attributes[semconv.ATTR_SERVER_ADDRESS] = address;
+  if (port !== undefined) attributes[semconv.ATTR_SERVER_PORT] = port;
+}
+
+/** Version in force for one message: the negotiated one, else what the message says (2026-07-28, stateless HTTP). */
+export function protocolVersionFor(
+  connection: Connection,
+  message: McpMessage,
+  extra: MessageExtra | undefined,
+): string | undefined {
+  if (connection.protocolVersion !== undefined) return connection.protocolVersion;
+  const declared =
+    message.params?._meta?.['io.modelcontextprotocol/protocolVersion'] ??
+    extra?.requestInfo?.headers?.['mcp-protocol-version'] ??
+    extra?.request?.headers?.get('mcp-protocol-version');
+  return asProtocolVersion(declared);
+}
+
+/** Protocol versions are dates; anything else a peer may claim is left out. */
+export function asProtocolVersion(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined;
+}
+
+function propagationTo(telemetry: McpTelemetry, facts: TransportFacts): McpPropagation {
+  const { propagate } = telemetry.settings;
+  if (propagate === undefined) return facts.peer.local ? 'all' : 'trace';
+  if (typeof propagate !== 'function') return propagate;
+  return telemetry.guard.run('mcp.propagate', () => propagate(facts.peer)) ?? 'none';
+}
+
+/** A connection holds its transport, which a WeakMap allows: neither outlives the application's own hold on it. */
+const connections = new WeakMap<object, Connection>();
+
+/** The connection on a transport. One whose instrumentation has been disabled is begun anew by the next. */
+export function connectionOn(transport: TransportLike, telemetry: McpTelemetry): Connection {
+  const known = connections.get(transport);
+  if (known !== undefined && (known.telemetry === telemetry || known.telemetry.isEnabled())) return known;
+  const connection = new Connection(telemetry, transport);
+  connections.set(transport, connection);
+  return connection;
+}

@@ -1,0 +1,73 @@
+/**
+ * The parts of the MCP SDK that are touched, in the words of both its lines (v1 `@modelcontextprotocol/sdk`, v2
+ * `@modelcontextprotocol/client` and `/server`). Everything is optional or `unknown` where an SDK version may differ.
+ */
+import type { Context, Tracer } from '@opentelemetry/api';
+import type { Guard } from '../shared/index.ts';
+import type { McpMetrics } from './metrics.ts';
+import type { McpPeer, McpPropagation } from './types.ts';
+
+export type RequestId = string | number;
+
+export interface MessageParams {
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
+  readonly [key: string]: unknown;
+}
+
+/** A JSON-RPC request, notification or response; the SDK's own `{method, params}` too. */
+export interface McpMessage {
+  readonly method?: unknown;
+  readonly id?: RequestId | null | undefined;
+  readonly params?: MessageParams | undefined;
+  readonly result?: unknown;
+  readonly error?: { readonly code?: unknown; readonly message?: unknown } | undefined;
+}
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What an HTTP transport hands over beside a message: v1 `requestInfo`, v2 `request`. */
+export interface MessageExtra {
+  readonly requestInfo?: { readonly headers?: Readonly<Record<string, unknown>> | undefined } | undefined;
+  readonly request?: { readonly headers?: { get(name: string): string | null } | undefined } | undefined;
+}
+
+export interface TransportLike {
+  send?(message: unknown, ...rest: unknown[]): unknown;
+  onmessage?: ((message: unknown, ...rest: unknown[]) => unknown) | undefined;
+  readonly sessionId?: unknown;
+}
+
+export interface ProtocolLike {
+  readonly _transport?: TransportLike | undefined;
+  readonly _requestMessageId?: number | undefined;
+  /** v2. */
+  readonly _negotiatedProtocolVersion?: unknown;
+  readonly _notificationHandlers?: Map<string, unknown> | undefined;
+  readonly fallbackNotificationHandler?: unknown;
+}
+
+/** Options with their defaults filled in. */
+export interface McpSettings {
+  readonly captureContent: boolean;
+  readonly contentLimitChars: number;
+  readonly propagate: McpPropagation | ((peer: McpPeer) => McpPropagation) | undefined;
+}
+
+/** What the patched methods work with; one per instrumentation. */
+export interface McpTelemetry {
+  readonly guard: Guard;
+  readonly tracer: Tracer;
+  readonly metrics: McpMetrics;
+  readonly settings: McpSettings;
+  /** True for the one behind `instrumentMcpClient`: an instrumentation of the application's own takes its place. */
+  readonly yields: boolean;
+  isEnabled(): boolean;
+}
+
+/** A message on its way out, and the context its sending runs in. */
+export interface Outgoing<M> {
+  readonly message: M;
+  readonly context: Context;
+}

@@ -1,0 +1,99 @@
+/** Patching by hand, for bundled programs and for objects that were there before the hooks. */
+import { diag, metrics, trace } from '@opentelemetry/api';
+import { VERSION } from '../../version.ts';
+import type { McpTelemetry } from './internal-types.ts';
+import { type Method, patchMethod, type Slot } from './patch-method.ts';
+import { patchProtocol } from './patch-protocol.ts';
+import { SCOPE, Telemetry } from './telemetry.ts';
+import type { McpInstrumentationConfig } from './types.ts';
+
+/** The exports of the SDK that are of use here; a namespace import has them. */
+export interface McpModule {
+  readonly Protocol?: unknown;
+  readonly Client?: unknown;
+  readonly Server?: unknown;
+  readonly McpServer?: unknown;
+}
+
+export function patchModule(module: McpModule, telemetry: McpTelemetry): void {
+  for (const exported of [module.Protocol, module.Client, module.Server]) {
+    const prototype = prototypeOf(exported);
+    if (prototype !== undefined) patchProtocol(prototype, telemetry);
+  }
+  const facade = prototypeOf(module.McpServer);
+  if (facade !== undefined) patchMethod(facade, 'connect', telemetry, patchedFacade);
+}
+
+/** `McpServer` stands before a `Server` it makes for itself: that one's class is met when it connects. */
+function patchedFacade(original: Method, slot: Slot): Method {
+  return function connect(this: unknown, ...args: unknown[]): unknown {
+    const { telemetry } = slot;
+    if (telemetry.isEnabled()) {
+      telemetry.guard.run('mcp.facade', () => {
+        const { server } = this as { readonly server?: unknown };
+        if (typeof server === 'object' && server !== null) patchProtocol(server, telemetry);
+      });
+    }
+    return original.apply(this, args);
+  };
+}
+
+function prototypeOf(exported: unknown): object | undefined {
+  if (typeof exported !== 'function') return undefined;
+  const prototype: unknown = exported.prototype;
+  return typeof prototype === 'object' && prototype !== null ? prototype : undefined;
+}
+
+interface Shared {
+  readonly telemetry: Telemetry;
+  readonly config: McpInstrumentationConfig;
+  providers: readonly unknown[];
+}
+
+let shared: Shared | undefined;
+
+/** The telemetry behind the functions below; follows the global providers, which may be set after the first call. */
+function sharedTelemetry(config: McpInstrumentationConfig | undefined): Telemetry {
+  const tracers = trace.getTracerProvider();
+  const delegate = (tracers as { getDelegate?: () => unknown }).getDelegate?.() ?? tracers;
+  const providers = [delegate, metrics.getMeterProvider()];
+  const tracer = () => trace.getTracer(SCOPE, VERSION);
+  const meter = () => metrics.getMeter(SCOPE, VERSION);
+  if (shared === undefined) {
+    const settled = config ?? {};
+    shared = { telemetry: new Telemetry(tracer(), meter(), settled, true), config: settled, providers };
+  } else if (providers.some((provider, at) => provider !== shared?.providers[at])) {
+    shared.providers = providers;
+    shared.telemetry.use(tracer(), meter(), shared.config);
+  }
+  return shared.telemetry;
+}
+
+/**
+ * Instruments an MCP client, and with it every client of the same copy of the SDK. Does nothing when a hook or an
+ * earlier call has done so; what is connected already is traced from now on.
+ *
+ * @param config Used by the first of these calls in a program. A `McpInstrumentation` at work on the same SDK copy
+ *   stays at work, with its own.
+ * @returns The same client.
+ */
+export function instrumentMcpClient<T extends object>(client: T, config?: McpInstrumentationConfig): T {
+  return instrument(client, config);
+}
+
+/** As {@link instrumentMcpClient}, for a `Server` or an `McpServer`. */
+export function instrumentMcpServer<T extends object>(server: T, config?: McpInstrumentationConfig): T {
+  return instrument(server, config);
+}
+
+function instrument<T extends object>(target: T, config: McpInstrumentationConfig | undefined): T {
+  const telemetry = sharedTelemetry(config);
+  telemetry.guard.run('mcp.manual', () => {
+    const inner = (target as { readonly server?: unknown }).server;
+    const protocol = typeof inner === 'object' && inner !== null ? inner : target;
+    if (typeof (protocol as { _onrequest?: unknown })._onrequest === 'function')
+      patchProtocol(protocol, telemetry);
+    else diag.warn('mcp-observatory: expected an MCP Client, Server or McpServer; nothing was instrumented');
+  });
+  return target;
+}

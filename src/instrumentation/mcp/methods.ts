@@ -1,0 +1,108 @@
+/** The methods of the protocol, and what each is about. */
+import * as semconv from '../../semconv.ts';
+import type { MessageParams } from './internal-types.ts';
+
+export const TOOLS_CALL = 'tools/call';
+export const INITIALIZE = 'initialize';
+export const CANCELLED = 'notifications/cancelled';
+export const PROGRESS = 'notifications/progress';
+
+/** Methods of every protocol revision to 2026-07-28: the closed set that metrics keep apart without a limit. */
+export const PROTOCOL_METHODS: ReadonlySet<string> = new Set([
+  INITIALIZE,
+  'ping',
+  'server/discover',
+  'tools/list',
+  TOOLS_CALL,
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'resources/templates/list',
+  'roots/list',
+  'sampling/createMessage',
+  'elicitation/create',
+  'completion/complete',
+  'logging/setLevel',
+  'subscriptions/listen',
+  'tasks/get',
+  'tasks/result',
+  'tasks/list',
+  'tasks/cancel',
+  'notifications/initialized',
+  CANCELLED,
+  PROGRESS,
+  'notifications/message',
+  'notifications/elicitation/complete',
+  'notifications/subscriptions/acknowledged',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/prompts/list_changed',
+  'notifications/tools/list_changed',
+  'notifications/roots/list_changed',
+  'notifications/tasks/status',
+]);
+
+const WITH_RESOURCE_URI: ReadonlySet<string> = new Set([
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'notifications/resources/updated',
+]);
+
+/** Longest name or address taken over from a message: peers choose them, attributes should not grow with them. */
+const MAX_NAME_CHARS = 256;
+const MAX_URI_CHARS = 2048;
+
+/** The tool, prompt or resource a message is about. */
+export interface Target {
+  readonly tool?: string | undefined;
+  readonly prompt?: string | undefined;
+  readonly resourceUri?: string | undefined;
+}
+
+const NO_TARGET: Target = {};
+
+export function targetOf(method: string, params: MessageParams | undefined): Target {
+  if (params === undefined || params === null) return NO_TARGET;
+  if (method === TOOLS_CALL) return { tool: nameOf(params.name) };
+  if (method === 'prompts/get') return { prompt: nameOf(params.name) };
+  if (WITH_RESOURCE_URI.has(method)) return { resourceUri: uriOf(params.uri) };
+  if (method === 'completion/complete') {
+    const ref = params.ref as { readonly type?: unknown; readonly name?: unknown } | undefined;
+    if (ref?.type === 'ref/prompt') return { prompt: nameOf(ref.name) };
+  }
+  return NO_TARGET;
+}
+
+/** `{method} {tool or prompt}`; a resource address would give every resource a span name of its own. */
+export function spanNameOf(method: string, target: Target): string {
+  const about = target.tool ?? target.prompt;
+  return about === undefined ? method : `${method} ${about}`;
+}
+
+export function describeTarget(target: Target, attributes: Record<string, string>): void {
+  if (target.tool !== undefined) attributes[semconv.ATTR_GEN_AI_TOOL_NAME] = target.tool;
+  if (target.prompt !== undefined) attributes[semconv.ATTR_GEN_AI_PROMPT_NAME] = target.prompt;
+  if (target.resourceUri !== undefined) attributes[semconv.ATTR_MCP_RESOURCE_URI] = target.resourceUri;
+}
+
+export function nameOf(value: unknown, limit = MAX_NAME_CHARS): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return value.length > limit ? value.slice(0, limit) : value;
+}
+
+/** An address without the user name and password it may carry. */
+function uriOf(value: unknown): string | undefined {
+  const uri = nameOf(value, MAX_URI_CHARS);
+  if (uri === undefined) return undefined;
+  const start = uri.indexOf('://');
+  if (start < 0) return uri;
+  const authority = start + 3;
+  const slash = uri.indexOf('/', authority);
+  const end = slash < 0 ? uri.length : slash;
+  const at = uri.lastIndexOf('@', end);
+  return at < authority ? uri : `${uri.slice(0, authority)}REDACTED${uri.slice(at)}`;
+}

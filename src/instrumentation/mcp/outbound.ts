@@ -1,0 +1,232 @@
+/** Messages on their way out: requests where the SDK makes them, everything else where the transport sends it. */
+import { type Context, context, type Span, trace } from '@opentelemetry/api';
+import * as semconv from '../../semconv.ts';
+import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
+import type {
+  McpMessage,
+  McpTelemetry,
+  ProtocolLike,
+  RequestOptions,
+  TransportLike,
+} from './internal-types.ts';
+import { CANCELLED, INITIALIZE, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
+import { Operation } from './operation.ts';
+import { LOST_OUTCOME, outcomeOfError, outcomeOfResponse, outcomeOfResult } from './outcome.ts';
+import { withTraceContext } from './propagation.ts';
+
+export interface OutgoingRequest {
+  readonly operation: Operation;
+  /** What to hand to the SDK in place of the caller's request. */
+  readonly request: McpMessage;
+}
+
+/** Begins the CLIENT span of a request; `undefined` for a request the SDK is going to refuse. */
+export function beginRequest(
+  telemetry: McpTelemetry,
+  protocol: ProtocolLike,
+  request: McpMessage,
+): OutgoingRequest | undefined {
+  const transport = protocol._transport;
+  if (transport === undefined || typeof request?.method !== 'string') return undefined;
+  const connection = connectionOn(transport, telemetry);
+  adoptNegotiated(connection, protocol);
+  const parent = context.active();
+  const operation = new Operation({
+    side: 'client',
+    connection,
+    message: request as McpMessage & { method: string },
+    id: protocol._requestMessageId,
+    parent,
+    protocolVersion: protocolVersionFor(connection, request, undefined),
+    outer: outerToolSpan(parent, request),
+  }).track(connection.sent);
+  operation.request = withTraceContext(request, operation.context, connection.propagation);
+  return { operation, request: operation.request };
+}
+
+/** From 2026-07-28 on there is no `initialize` to learn the version from; clients of that era know it by themselves. */
+const FIRST_WITHOUT_HANDSHAKE = '2026-07-28';
+
+function adoptNegotiated(connection: Connection, protocol: ProtocolLike): void {
+  if (connection.protocolVersion !== undefined) return;
+  const version = asProtocolVersion(protocol._negotiatedProtocolVersion);
+  if (version === undefined || version < FIRST_WITHOUT_HANDSHAKE) return;
+  connection.protocolVersion = version;
+  connection.beginSession('client', performance.now());
+}
+
+/** The request that is being answered in rounds (v2's `input_required`): its further rounds are its children. */
+export function requestInRounds(connection: Connection, request: unknown): Operation | undefined {
+  for (const operation of connection.sent) if (operation.request === request) return operation;
+  return undefined;
+}
+
+export function endRequest(operation: Operation, result: unknown): void {
+  const { connection } = operation;
+  if (operation.method === INITIALIZE) {
+    const version = asProtocolVersion((result as { protocolVersion?: unknown } | undefined)?.protocolVersion);
+    if (version !== undefined) {
+      connection.protocolVersion = version;
+      operation.negotiated(version);
+    }
+    connection.beginSession('client', operation.startedAt);
+  }
+  operation.end(outcomeOfResult(operation.method, result));
+}
+
+export function failRequest(operation: Operation, error: unknown, options: RequestOptions | undefined): void {
+  const outcome = outcomeOfError(error, options);
+  if (operation.method === INITIALIZE) {
+    operation.connection.beginSession('client', operation.startedAt);
+    operation.connection.failSession(outcome.errorType);
+  }
+  operation.end(outcome);
+}
+
+export interface OutgoingMessage {
+  readonly message: McpMessage;
+  readonly context: Context;
+  /** Ends when the message has been handed over; absent when the message has no span of its own. */
+  readonly operation?: Operation | undefined;
+}
+
+/** The SDK is inside its own `request`: what it sends before that returns has its span. */
+let requesting = false;
+
+export function whileRequesting<T>(request: () => T): T {
+  requesting = true;
+  try {
+    return request();
+  } finally {
+    requesting = false;
+  }
+}
+
+/**
+ * Messages that have their span: a transport may send once more what it was given (after a 401, say), or hand it to
+ * a transport inside itself.
+ */
+const seen = new WeakSet<object>();
+
+/** A message at the transport: notifications, answers, and the requests the SDK sends past its own `request`. */
+export function beginSend(
+  telemetry: McpTelemetry,
+  transport: TransportLike,
+  message: McpMessage,
+): OutgoingMessage | undefined {
+  if (typeof message !== 'object' || message === null) return undefined;
+  const connection = connectionOn(transport, telemetry);
+  const { method, id } = message;
+  if (typeof method !== 'string') {
+    answer(connection, message);
+    return undefined;
+  }
+  const isRequest = id !== undefined && id !== null;
+  if (isRequest && (requesting || connection.sent.get(id) !== undefined)) return undefined;
+  if (seen.has(message)) return undefined;
+  const named = message as McpMessage & { method: string };
+  const outgoing = isRequest ? requestPastProtocol(connection, transport, named) : notify(connection, named);
+  if (outgoing !== undefined) seen.add(outgoing.message);
+  return outgoing;
+}
+
+function notify(
+  connection: Connection,
+  message: McpMessage & { method: string },
+): OutgoingMessage | undefined {
+  const { method, params } = message;
+  if (method === PROGRESS) {
+    // It belongs to its request by its token, so it needs no context of its own, and `onprogress` callbacks, which are
+    // handed the whole of its params, get what they got before.
+    const about = connection.received.withToken(params?.progressToken);
+    if (about !== undefined) {
+      about.progress(params ?? {});
+      return undefined;
+    }
+  }
+  // A cancellation belongs to the trace of what it cancels, wherever it was called for.
+  const cancelled = method === CANCELLED ? connection.sent.get(params?.requestId) : undefined;
+  const operation = new Operation({
+    side: 'client',
+    connection,
+    message,
+    parent: cancelled?.context ?? context.active(),
+    protocolVersion: protocolVersionFor(connection, message, undefined),
+  });
+  return {
+    message: withTraceContext(message, operation.context, connection.propagation),
+    context: operation.context,
+    operation,
+  };
+}
+
+/** The answer to a request of the other side ends its SERVER span. */
+function answer(connection: Connection, message: McpMessage): void {
+  const operation = connection.received.get(message.id);
+  if (operation === undefined) return;
+  if (operation.method === INITIALIZE && message.error === undefined) {
+    const { protocolVersion } = (message.result ?? {}) as { protocolVersion?: unknown };
+    const version = asProtocolVersion(protocolVersion);
+    if (version !== undefined) {
+      connection.protocolVersion = version;
+      operation.negotiated(version);
+    }
+    connection.beginSession('server', operation.startedAt);
+  }
+  operation.end(outcomeOfResponse(operation.method, message));
+}
+
+/**
+ * v2 sends its `server/discover` probe and `subscriptions/listen` straight to the transport. The answer is seen by
+ * standing in front of whoever listens at this moment, until it has come.
+ */
+function requestPastProtocol(
+  connection: Connection,
+  transport: TransportLike,
+  message: McpMessage & { method: string },
+): OutgoingMessage {
+  const operation = new Operation({
+    side: 'client',
+    connection,
+    message,
+    id: message.id ?? undefined,
+    parent: context.active(),
+    protocolVersion: protocolVersionFor(connection, message, undefined),
+  }).track(connection.sent);
+  const { guard } = connection.telemetry;
+  const listener = transport.onmessage;
+  const watch = function (this: unknown, ...args: [unknown, ...unknown[]]): unknown {
+    guard.run('mcp.answer', () => {
+      const response = args[0] as McpMessage | undefined;
+      if (response?.id !== message.id || response?.method !== undefined) return;
+      if (transport.onmessage === watch) transport.onmessage = listener;
+      operation.end(outcomeOfResponse(operation.method, response ?? {}));
+    });
+    return listener?.apply(this, args);
+  };
+  if (listener !== undefined) transport.onmessage = watch;
+  const outgoing = withTraceContext(message, operation.context, connection.propagation);
+  return { message: outgoing, context: operation.context };
+}
+
+/** A probe that was never answered ends when the connection is opened in earnest. */
+export function endProbes(connection: Connection): void {
+  connection.sent.endAll(LOST_OUTCOME);
+}
+
+/**
+ * The active span, when it is an agent framework's `execute_tool` span for this very call: one call, one span. Spans
+ * of our own (a server whose handler calls a tool of the same name elsewhere) name an MCP method already.
+ */
+function outerToolSpan(parent: Context, request: McpMessage): Span | undefined {
+  if (request.method !== TOOLS_CALL) return undefined;
+  const span = trace.getSpan(parent);
+  const attributes = (span as { readonly attributes?: Readonly<Record<string, unknown>> } | undefined)
+    ?.attributes;
+  if (span === undefined || attributes === undefined || !span.isRecording()) return undefined;
+  const isOuter =
+    attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL &&
+    attributes[semconv.ATTR_GEN_AI_TOOL_NAME] === nameOf(request.params?.name) &&
+    attributes[semconv.ATTR_MCP_METHOD_NAME] === undefined;
+  return isOuter ? span : undefined;
+}

@@ -1,0 +1,122 @@
+/**
+ * How a request ended, in three kinds that stay apart: an error the peer sent (`-32602`), a tool that reported failure
+ * in its result (`tool_error`), and a failure on this side (`timeout`, `cancelled`, `connection_closed`, ...).
+ */
+import * as semconv from '../../semconv.ts';
+import type { McpMessage, RequestOptions } from './internal-types.ts';
+
+export interface Outcome {
+  /** Absent when all went well. */
+  readonly errorType?: string | undefined;
+  /** JSON-RPC error code, when a response carried one. */
+  readonly statusCode?: string | undefined;
+  /** Says no more than the error type does, so it may always stand on the span. */
+  readonly summary?: string | undefined;
+  /** The error's own words: content. */
+  readonly message?: string | undefined;
+  readonly result?: unknown;
+}
+
+const REQUEST_TIMEOUT = -32001;
+const CONNECTION_CLOSED = -32000;
+
+const CODE_NAMES: Readonly<Record<string, string>> = {
+  '-32700': 'Parse error',
+  '-32600': 'Invalid request',
+  '-32601': 'Method not found',
+  '-32602': 'Invalid params',
+  '-32603': 'Internal error',
+  '-32002': 'Resource not found',
+  '-32042': 'URL elicitation required',
+};
+
+export const CANCELLED_OUTCOME: Outcome = { errorType: 'cancelled', summary: 'Request cancelled' };
+export const CLOSED_OUTCOME: Outcome = { errorType: 'connection_closed', summary: 'Connection closed' };
+/** A request that was sent and then forgotten: its answer, if one came, passed us by. */
+export const LOST_OUTCOME: Outcome = {
+  errorType: semconv.ERROR_TYPE_VALUE_OTHER,
+  summary: 'No answer was seen',
+};
+
+export function outcomeOfResult(method: string, result: unknown): Outcome {
+  if (method === 'tools/call' && isErrorResult(result)) {
+    return {
+      errorType: semconv.ERROR_TYPE_VALUE_TOOL_ERROR,
+      summary: 'Tool reported an error',
+      message: errorResultText(result),
+      result,
+    };
+  }
+  return { result };
+}
+
+/** The outcome a response on the wire stands for. */
+export function outcomeOfResponse(method: string, response: McpMessage): Outcome {
+  if (response.error === undefined || response.error === null)
+    return outcomeOfResult(method, response.result);
+  return outcomeOfCode(response.error.code, response.error.message);
+}
+
+function outcomeOfCode(code: unknown, message: unknown): Outcome {
+  const text = typeof message === 'string' ? message : undefined;
+  if (!Number.isSafeInteger(code)) {
+    return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'JSON-RPC error', message: text };
+  }
+  const word = String(code);
+  return {
+    errorType: word,
+    statusCode: word,
+    summary: CODE_NAMES[word] ?? `JSON-RPC error ${word}`,
+    message: text,
+  };
+}
+
+/** The outcome an SDK error stands for: v1 `McpError`; v2 `ProtocolError`, `SdkError`; anything else by its class. */
+export function outcomeOfError(error: unknown, options: RequestOptions | undefined): Outcome {
+  if (typeof error !== 'object' || error === null) {
+    return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'Request failed' };
+  }
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+  const text = typeof message === 'string' ? message : undefined;
+  if (options?.signal?.aborted === true) return { ...CANCELLED_OUTCOME, message: text };
+  if (typeof code === 'string') {
+    const word = LOCAL_CODES[code] ?? code.slice(0, 64).toLowerCase();
+    return { errorType: word, summary: word, message: text };
+  }
+  if (typeof code === 'number') {
+    // v1 makes errors of its own with codes a server may send as well; what it adds to them tells which is which.
+    if (code === REQUEST_TIMEOUT && isTimeoutData(data)) {
+      return { errorType: 'timeout', summary: 'Request timed out', message: text };
+    }
+    if (code === CONNECTION_CLOSED && data === undefined && text?.endsWith('Connection closed') === true) {
+      return { ...CLOSED_OUTCOME, message: text };
+    }
+    // A transport's error carries the HTTP status as its code.
+    if (code >= 100 && code < 600) return { errorType: String(code), summary: `HTTP ${code}`, message: text };
+    return outcomeOfCode(code, text);
+  }
+  const name = error.constructor?.name;
+  const errorType = typeof name === 'string' && name !== '' ? name : semconv.ERROR_TYPE_VALUE_OTHER;
+  return { errorType, summary: errorType, message: text };
+}
+
+/** v2's codes for failures on this side, where another word is in use here. */
+const LOCAL_CODES: Readonly<Record<string, string>> = { REQUEST_TIMEOUT: 'timeout' };
+
+function isTimeoutData(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && ('timeout' in data || 'maxTotalTimeout' in data);
+}
+
+function isErrorResult(result: unknown): result is { readonly content?: unknown } {
+  return typeof result === 'object' && result !== null && (result as { isError?: unknown }).isError === true;
+}
+
+/** What a failed tool said, in the words of its text blocks. */
+function errorResultText(result: { readonly content?: unknown }): string | undefined {
+  if (!Array.isArray(result.content)) return undefined;
+  const texts: string[] = [];
+  for (const block of result.content as readonly { readonly text?: unknown }[]) {
+    if (typeof block?.text === 'string') texts.push(block.text);
+  }
+  return texts.length === 0 ? undefined : texts.join('\n');
+}

@@ -1,0 +1,96 @@
+/** The patches on a transport's class: `send`, and the entry points of Node HTTP transports. */
+import { context } from '@opentelemetry/api';
+import { HTTP_CLIENT_KEY } from './connection.ts';
+import type { McpMessage, McpTelemetry, TransportLike } from './internal-types.ts';
+import type { HttpClient, Operation } from './operation.ts';
+import { beginSend } from './outbound.ts';
+import { outcomeOfError, outcomeOfResult } from './outcome.ts';
+import { type Method, ownerOf, patchMethod, type Slot } from './patch-method.ts';
+
+/** Transports whose class has been looked at. */
+const hooked = new WeakMap<object, McpTelemetry>();
+
+/** Patches the class of a transport, not the object: it stays as its owner made it, frozen ones included. */
+export function hookTransport(transport: TransportLike | undefined, telemetry: McpTelemetry): void {
+  if (typeof transport !== 'object' || transport === null || hooked.get(transport) === telemetry) return;
+  hooked.set(transport, telemetry);
+  patchOwner(transport, 'send', telemetry, patchedSend);
+  for (const entry of ['handleRequest', 'handlePostMessage'])
+    patchOwner(transport, entry, telemetry, patchedEntry);
+}
+
+function patchOwner(
+  transport: object,
+  name: string,
+  telemetry: McpTelemetry,
+  replace: (original: Method, slot: Slot) => Method,
+): void {
+  const owner = ownerOf(transport, name);
+  if (owner !== undefined) patchMethod(owner, name, telemetry, replace);
+}
+
+function patchedSend(original: Method, slot: Slot): Method {
+  return function send(this: unknown, ...args: unknown[]): unknown {
+    const { telemetry } = slot;
+    if (!telemetry.isEnabled()) return original.apply(this, args);
+    const { guard } = telemetry;
+    const outgoing = guard.run('mcp.send', () =>
+      beginSend(telemetry, this as TransportLike, args[0] as McpMessage),
+    );
+    if (outgoing === undefined) return original.apply(this, args);
+    const { operation } = outgoing;
+    const sending = [outgoing.message, ...args.slice(1)];
+    if (operation === undefined)
+      return guard.call('mcp.send.call', outgoing.context, original, this, sending);
+    return watched(telemetry, operation, () =>
+      guard.call('mcp.send.call', outgoing.context, original, this, sending),
+    );
+  };
+}
+
+/** Runs the sending; the notification is over when the transport has taken it. */
+function watched(telemetry: McpTelemetry, operation: Operation, send: () => unknown): unknown {
+  const { guard } = telemetry;
+  let sent: unknown;
+  try {
+    sent = send();
+  } catch (error) {
+    guard.run('mcp.send.end', () => operation.end(outcomeOfError(error, undefined)));
+    throw error;
+  }
+  guard.observe(
+    'mcp.send.end',
+    sent,
+    () => operation.end(outcomeOfResult(operation.method, undefined)),
+    (error) => operation.end(outcomeOfError(error, undefined)),
+  );
+  return sent;
+}
+
+/** `handleRequest(req, res, body)` with Node's request object: who sent it stays known while it is handled. */
+function patchedEntry(original: Method, slot: Slot): Method {
+  return function entry(this: unknown, ...args: unknown[]): unknown {
+    const { telemetry } = slot;
+    if (!telemetry.isEnabled()) return original.apply(this, args);
+    const { guard } = telemetry;
+    const active = guard.run('mcp.http', () => {
+      const client = httpClientOf(args[0]);
+      return client === undefined ? undefined : context.active().setValue(HTTP_CLIENT_KEY, client);
+    });
+    if (active === undefined) return original.apply(this, args);
+    return guard.call('mcp.http.call', active, original, this, args);
+  };
+}
+
+function httpClientOf(request: unknown): HttpClient | undefined {
+  const { socket, httpVersion } = (request ?? {}) as {
+    readonly socket?: { readonly remoteAddress?: unknown; readonly remotePort?: unknown };
+    readonly httpVersion?: unknown;
+  };
+  if (socket === undefined || socket === null) return undefined;
+  return {
+    address: typeof socket.remoteAddress === 'string' ? socket.remoteAddress : undefined,
+    port: typeof socket.remotePort === 'number' ? socket.remotePort : undefined,
+    httpVersion: typeof httpVersion === 'string' ? httpVersion : undefined,
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * Trace context in `params._meta` (SEP-414): bare keys, written and read by whatever propagator the application has
+ * configured.
+ */
+import {
+  type Context,
+  context,
+  isSpanContextValid,
+  type Link,
+  propagation,
+  type Span,
+  type TextMapGetter,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import type { McpMessage, MessageParams } from './internal-types.ts';
+import type { McpPropagation } from './types.ts';
+
+/** The W3C limit for baggage; no header of trace context is longer. */
+const MAX_VALUE_CHARS = 8192;
+
+const META_GETTER: TextMapGetter<Readonly<Record<string, unknown>>> = {
+  keys: (meta) => Object.keys(meta),
+  get: (meta, key) => {
+    const value = meta[key];
+    return typeof value === 'string' && value.length <= MAX_VALUE_CHARS ? value : undefined;
+  },
+};
+
+/** A copy of `message` that carries `active`; `message` itself, its params and its `_meta` stay as they are. */
+export function withTraceContext<M extends McpMessage>(message: M, active: Context, mode: McpPropagation): M {
+  if (mode === 'none') return message;
+  const carrier: Record<string, string> = {};
+  propagation.inject(mode === 'all' ? active : propagation.deleteBaggage(active), carrier);
+  // A propagator that has nothing to say leaves the carrier empty.
+  let any = false;
+  for (const _ in carrier) {
+    any = true;
+    break;
+  }
+  if (!any) return message;
+  const params = (message.params ?? {}) as MessageParams;
+  // What serialises itself cannot be copied key by key.
+  if (Array.isArray(params) || typeof params.toJSON === 'function') return message;
+  const meta: Record<string, unknown> = { ...params._meta, ...carrier };
+  // A state forwarded from upstream does not belong to the parent written here.
+  if ('traceparent' in carrier && !('tracestate' in carrier) && 'tracestate' in meta) delete meta.tracestate;
+  return { ...message, params: { ...params, _meta: meta } };
+}
+
+export interface IncomingContext {
+  readonly parent: Context;
+  /** The span active where the message came in, such as an HTTP server span, when it is not the parent. */
+  readonly links: Link[] | undefined;
+}
+
+/** The parent of an incoming message: what `_meta` says, else what is active here and still going on. */
+export function incomingContext(message: McpMessage): IncomingContext {
+  const ambient = context.active();
+  const ambientSpan = trace.getSpan(ambient);
+  const carrier = carrierOf(message.params?._meta);
+  const extracted = carrier === undefined ? ambient : propagation.extract(ambient, carrier, META_GETTER);
+  const extractedSpan = trace.getSpan(extracted);
+  // A propagator that finds nothing leaves the ambient span where it was.
+  const remote = extractedSpan === ambientSpan ? undefined : extractedSpan?.spanContext();
+  const ambientContext = ambientSpan?.spanContext();
+  if (ambientSpan === undefined || ambientContext === undefined || !isSpanContextValid(ambientContext)) {
+    return { parent: extracted, links: undefined };
+  }
+  if (remote !== undefined && isSpanContextValid(remote)) {
+    // In memory the sender's own span is active here: it is the parent already.
+    const same = remote.spanId === ambientContext.spanId && remote.traceId === ambientContext.traceId;
+    return { parent: extracted, links: same ? undefined : [{ context: ambientContext }] };
+  }
+  if (isGoingOn(ambientSpan)) return { parent: extracted, links: undefined };
+  // A stream opened long ago keeps the context of its opening: worth a link, wrong as a parent.
+  return { parent: trace.deleteSpan(extracted), links: [{ context: ambientContext }] };
+}
+
+function isGoingOn(span: Span): boolean {
+  if (span.isRecording()) return true;
+  const { isRemote, traceFlags } = span.spanContext();
+  return isRemote === true || (traceFlags & TraceFlags.SAMPLED) === 0;
+}
+
+/** dd-trace writes its headers, `traceparent` among them, under a key of its own. */
+const DD_KEY = '_dd_trace_context';
+
+function carrierOf(meta: MessageParams['_meta']): Readonly<Record<string, unknown>> | undefined {
+  if (typeof meta !== 'object' || meta === null) return undefined;
+  const dd = meta[DD_KEY];
+  if (typeof dd !== 'object' || dd === null || 'traceparent' in meta) return meta;
+  return dd as Readonly<Record<string, unknown>>;
+}

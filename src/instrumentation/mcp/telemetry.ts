@@ -1,0 +1,64 @@
+/** What the patches work with: options resolved once, the tracer, the metrics, and whether they are wanted at all. */
+import { diag, type Meter, type Tracer } from '@opentelemetry/api';
+import { Guard, resolveCaptureContent } from '../shared/index.ts';
+import type { McpSettings, McpTelemetry } from './internal-types.ts';
+import { McpMetrics } from './metrics.ts';
+import type { McpInstrumentationConfig } from './types.ts';
+
+/** Instrumentation scope of the spans and metrics. */
+export const SCOPE = 'mcp-observatory/mcp';
+
+const DEFAULT_CONTENT_LIMIT_CHARS = 16_384;
+const DEFAULT_MAX_METRIC_NAMES = 200;
+
+export class Telemetry implements McpTelemetry {
+  readonly guard = new Guard(SCOPE);
+  enabled = true;
+  tracer: Tracer;
+  metrics: McpMetrics;
+  settings: McpSettings;
+
+  readonly yields: boolean;
+
+  constructor(tracer: Tracer, meter: Meter, config: McpInstrumentationConfig, yields = false) {
+    this.yields = yields;
+    this.tracer = tracer;
+    this.settings = resolveSettings(config);
+    this.metrics = createMetrics(meter, config);
+  }
+
+  isEnabled(): boolean {
+    return this.enabled;
+  }
+
+  use(tracer: Tracer, meter: Meter, config: McpInstrumentationConfig): void {
+    this.tracer = tracer;
+    this.metrics = createMetrics(meter, config);
+  }
+
+  configure(config: McpInstrumentationConfig): void {
+    this.settings = resolveSettings(config);
+  }
+}
+
+function createMetrics(meter: Meter, config: McpInstrumentationConfig): McpMetrics {
+  return new McpMetrics(meter, countOr(config.maxMetricNames, DEFAULT_MAX_METRIC_NAMES, 'maxMetricNames'));
+}
+
+function resolveSettings(config: McpInstrumentationConfig): McpSettings {
+  return Object.freeze({
+    captureContent: resolveCaptureContent(config.captureContent),
+    contentLimitChars: countOr(config.contentLimitChars, DEFAULT_CONTENT_LIMIT_CHARS, 'contentLimitChars'),
+    propagate: config.propagate,
+  });
+}
+
+/** Telemetry does not throw into the host, not even over its own options: what cannot be used is warned of. */
+function countOr(value: number | undefined, fallback: number, option: string): number {
+  if (value === undefined) return fallback;
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  diag.warn(
+    `mcp-observatory: ${option} must be a whole number from 0 up, got ${String(value)}; using ${fallback}`,
+  );
+  return fallback;
+}

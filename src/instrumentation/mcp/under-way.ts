@@ -1,0 +1,63 @@
+/** The requests of one connection and direction that have not been answered yet. */
+import type { RequestId } from './internal-types.ts';
+import type { Operation } from './operation.ts';
+import { LOST_OUTCOME, type Outcome } from './outcome.ts';
+
+/** Requests kept in mind at a time; beyond it the oldest is given up. */
+const MAX_UNDER_WAY = 10_000;
+
+/**
+ * By id, and by progress token where there is one. Most connections have one request at a time: the first has a place
+ * of its own, for a Map that is filled and emptied with every call allocates more than the rest of the bookkeeping.
+ */
+export class UnderWay {
+  #firstId: RequestId | undefined;
+  #first: Operation | undefined;
+  readonly #byId = new Map<RequestId, Operation>();
+  readonly #byToken = new Map<RequestId, Operation>();
+
+  add(id: RequestId, operation: Operation): void {
+    if (this.#first === undefined && !this.#byId.has(id)) {
+      this.#firstId = id;
+      this.#first = operation;
+    } else {
+      this.#makeRoom();
+      this.#byId.set(id, operation);
+    }
+    if (operation.progressToken !== undefined) this.#byToken.set(operation.progressToken, operation);
+  }
+
+  get(id: unknown): Operation | undefined {
+    if (this.#first !== undefined && this.#firstId === id) return this.#first;
+    return this.#byId.size === 0 ? undefined : this.#byId.get(id as RequestId);
+  }
+
+  /** The request a progress notification is about. */
+  withToken(token: unknown): Operation | undefined {
+    return this.#byToken.get(token as RequestId);
+  }
+
+  remove(id: RequestId, operation: Operation): void {
+    if (this.#first === operation) this.#first = undefined;
+    else if (this.#byId.get(id) === operation) this.#byId.delete(id);
+    const token = operation.progressToken;
+    if (token !== undefined && this.#byToken.get(token) === operation) this.#byToken.delete(token);
+  }
+
+  endAll(outcome: Outcome): void {
+    for (const operation of [...this]) operation.end(outcome);
+  }
+
+  *[Symbol.iterator](): Iterator<Operation> {
+    if (this.#first !== undefined) yield this.#first;
+    yield* this.#byId.values();
+  }
+
+  #makeRoom(): void {
+    if (this.#byId.size < MAX_UNDER_WAY) return;
+    for (const oldest of this.#byId.values()) {
+      oldest.end(LOST_OUTCOME);
+      return;
+    }
+  }
+}

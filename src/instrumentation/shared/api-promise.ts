@@ -1,0 +1,116 @@
+import { isObject } from './json.ts';
+import { guard } from './model-guard.ts';
+import type { OpenCall } from './open-calls.ts';
+import { Claim } from './unclaimed.ts';
+
+/** Told how the request behind an `APIPromise` ends. */
+export interface ResponseObserver extends OpenCall {
+  /** The parsed body, or the stream, that the application is about to get. `props` are the SDK's request facts. */
+  value(value: unknown, props: unknown): void;
+  fail(error: unknown): void;
+  /** Only the raw `Response` was asked for; its body is the application's to read. */
+  rawResponse(response: unknown): void;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/**
+ * Watches the `APIPromise` of the OpenAI and Anthropic SDKs without becoming another promise. Such a promise parses
+ * its body when somebody first asks, so its ways out are shadowed on the instance: `parse()`, through which `await`
+ * and `withResponse()` go, `asResponse()`, and `_thenUnwrap()`, with which the helpers make a promise of another type
+ * and which is watched in turn. No rejection is handled that the application does not handle itself.
+ *
+ * A promise of any other shape (an SDK that has changed, a wrapper) is observed from the side.
+ */
+export function observeApiPromise(promise: object, observer: ResponseObserver): void {
+  const parseResponse = methodOf(promise, 'parseResponse');
+  if (parseResponse === undefined || methodOf(promise, 'parse') === undefined) {
+    observeFromTheSide(promise, observer);
+    return;
+  }
+  // openai 4 passes (props), later SDKs (client, props).
+  Reflect.set(promise, 'parseResponse', (...args: unknown[]): unknown =>
+    observed(
+      Reflect.apply(parseResponse, promise, args),
+      (value) => observer.value(value, args.at(-1)),
+      observer,
+    ),
+  );
+  watch(promise, observer);
+}
+
+function watch(promise: object, observer: ResponseObserver): void {
+  const claim = new Claim(promise, observer);
+  shadow(promise, 'parse', (parse, self, args) => {
+    const parsed = Reflect.apply(parse, self, args);
+    // Whoever asked derives a promise of their own from this one, which is cached and the same for all.
+    if (!claim.taken && parsed instanceof Promise) parsed.catch((error: unknown) => fail(observer, error));
+    claim.take();
+    return parsed;
+  });
+  shadow(promise, '_thenUnwrap', (thenUnwrap, self, args) => {
+    claim.take();
+    const [transform, ...rest] = args as [Method, ...unknown[]];
+    const seen: Method = (value, props, ...more) => {
+      guard('reading a response', () => observer.value(value, props));
+      return transform(value, props, ...more);
+    };
+    const unwrapped = Reflect.apply(thenUnwrap, self, [seen, ...rest]);
+    if (isObject(unwrapped)) guard('observing an unwrapped promise', () => watch(unwrapped, observer));
+    return unwrapped;
+  });
+  // Alone it never parses: the call is over, for us, when the headers are there.
+  shadow(promise, 'asResponse', (asResponse, self, args) => {
+    const parses = claim.taken;
+    claim.take();
+    const response = Reflect.apply(asResponse, self, args);
+    return parses ? response : observed(response, (raw) => observer.rawResponse(raw), observer);
+  });
+}
+
+/** The same outcome, looked at on its way. */
+function observed(outcome: unknown, look: (value: unknown) => void, observer: ResponseObserver): unknown {
+  if (!(outcome instanceof Promise)) return outcome;
+  return outcome.then(
+    (value: unknown) => {
+      guard('reading a response', () => look(value));
+      return value;
+    },
+    (error: unknown) => {
+      fail(observer, error);
+      throw error;
+    },
+  );
+}
+
+function fail(observer: ResponseObserver, error: unknown): void {
+  guard('reading a request error', () => observer.fail(error));
+}
+
+function methodOf(target: object, name: string): Method | undefined {
+  const method: unknown = Reflect.get(target, name);
+  return typeof method === 'function' ? (method as Method) : undefined;
+}
+
+function shadow(
+  target: object,
+  name: string,
+  by: (original: Method, self: unknown, args: unknown[]) => unknown,
+): void {
+  const original = methodOf(target, name);
+  if (original === undefined) return;
+  Reflect.set(target, name, function (this: unknown, ...args: unknown[]): unknown {
+    return by(original, this, args);
+  });
+}
+
+function observeFromTheSide(promise: object, observer: ResponseObserver): void {
+  if (!('then' in promise) || typeof promise.then !== 'function') {
+    observer.value(promise, undefined);
+    return;
+  }
+  (promise as PromiseLike<unknown>).then(
+    (value) => guard('reading a response', () => observer.value(value, undefined)),
+    (error: unknown) => guard('reading a request error', () => observer.fail(error)),
+  );
+}

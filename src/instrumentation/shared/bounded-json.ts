@@ -1,0 +1,63 @@
+/**
+ * JSON of a value with a limit on its size, for content attributes: the work is bounded by the limit, not by the
+ * value, so a result of fifty megabytes costs no more than one of fifty kilobytes. What is cut is marked and the text
+ * stays valid JSON.
+ */
+const MAX_DEPTH = 32;
+const CUT = '…';
+
+/** @param limit Characters of values and keys kept before cutting; brackets, quotes and marks come on top. */
+export function boundedJson(value: unknown, limit: number): string {
+  return JSON.stringify(trim(value, { left: limit }, 0)) ?? 'null';
+}
+
+interface Budget {
+  left: number;
+}
+
+function trim(value: unknown, budget: Budget, depth: number): unknown {
+  if (typeof value === 'string') return trimText(value, budget);
+  if (typeof value === 'bigint') return trimText(value.toString(), budget);
+  if (typeof value !== 'object' || value === null) {
+    budget.left -= 8;
+    return typeof value === 'function' || typeof value === 'symbol' ? undefined : value;
+  }
+  if (depth >= MAX_DEPTH || budget.left <= 0) return CUT;
+  if (value instanceof Date)
+    return trimText(Number.isNaN(value.getTime()) ? CUT : value.toISOString(), budget);
+  if (ArrayBuffer.isView(value)) return `${CUT}${value.byteLength} bytes`;
+  return Array.isArray(value) ? trimArray(value, budget, depth) : trimObject(value, budget, depth);
+}
+
+function trimText(text: string, budget: Budget): string {
+  const room = budget.left;
+  budget.left -= text.length;
+  if (text.length <= room) return text;
+  return room > 0 ? text.slice(0, room) + CUT : CUT;
+}
+
+function trimArray(items: readonly unknown[], budget: Budget, depth: number): unknown[] {
+  const kept: unknown[] = [];
+  for (const item of items) {
+    if (budget.left <= 0) {
+      kept.push(CUT);
+      break;
+    }
+    kept.push(trim(item, budget, depth + 1));
+  }
+  return kept;
+}
+
+function trimObject(source: object, budget: Budget, depth: number): Record<string, unknown> {
+  const kept: Record<string, unknown> = Object.create(null);
+  for (const key in source) {
+    if (!Object.hasOwn(source, key)) continue;
+    if (budget.left <= 0) {
+      kept[CUT] = CUT;
+      break;
+    }
+    budget.left -= key.length;
+    kept[key] = trim((source as Record<string, unknown>)[key], budget, depth + 1);
+  }
+  return kept;
+}

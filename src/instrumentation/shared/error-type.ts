@@ -1,0 +1,35 @@
+import { isObject, numberAt, stringAt } from './json.ts';
+
+/** Words a server may put on a span: codes, not sentences. */
+const CODE = /^[A-Za-z][\w.:-]{0,63}$/;
+/** Classes that say nothing by themselves. */
+const UNTELLING = new Set(['Error', 'TypeError', 'Object', 'DOMException']);
+
+/** What an error says of itself without its message, which may quote the prompt or a key. */
+export interface ErrorFacts {
+  readonly type: string;
+  readonly status: number | undefined;
+}
+
+/** The first of the candidates that looks like a code. */
+export function firstCode(...candidates: unknown[]): string | undefined {
+  for (const candidate of candidates) {
+    if (typeof candidate === 'string' && CODE.test(candidate)) return candidate;
+  }
+  return undefined;
+}
+
+/**
+ * `error.type` in the order semconv asks for: the provider's own code, else the canonical name of the exception; for
+ * a bare `Error` or `TypeError`, such as a socket cut in mid-stream, the code of the system error that caused it.
+ */
+export function errorFacts(error: unknown, providerCode: string | undefined): ErrorFacts {
+  const status = numberAt(error, 'status');
+  if (providerCode !== undefined) return { type: providerCode, status };
+  const name = isObject(error) ? error.constructor.name : typeof error;
+  const cause = isObject(error) ? error.cause : undefined;
+  const type = UNTELLING.has(name)
+    ? (firstCode(stringAt(error, 'code'), stringAt(cause, 'code'), stringAt(error, 'name')) ?? name)
+    : name;
+  return { type: firstCode(type) ?? '_OTHER', status };
+}

@@ -1,0 +1,248 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  createContextKey,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import type { Message } from '../../interaction/index.ts';
+import * as names from '../../semconv.ts';
+import type { ResponseObserver } from './api-promise.ts';
+import { type ErrorFacts, errorFacts } from './error-type.ts';
+import { attachCall } from './interaction.ts';
+import { isObject, numberAt } from './json.ts';
+import type { ModelMetrics } from './metrics.ts';
+import { guard } from './model-guard.ts';
+import { observeStream } from './observe-stream.ts';
+import { type OpenCall, openCalls } from './open-calls.ts';
+import {
+  nativeAdditions,
+  requestContent,
+  responseAttributes,
+  responseContent,
+} from './response-attributes.ts';
+import type { ModelResponse, ResponseReader } from './response-reader.ts';
+import * as own from './semconv.ts';
+import type { ServerAddress } from './server-address.ts';
+import type { StreamObserver } from './stream-observer.ts';
+
+/** What is known of a call before it is made. */
+export interface CallDescription {
+  readonly operation: string;
+  readonly provider: string;
+  readonly model: string | undefined;
+  readonly server: ServerAddress | undefined;
+  readonly stream: boolean;
+  /** Further request attributes, set at the start. */
+  readonly attributes: Attributes;
+  readonly reader: ResponseReader;
+  /** What is said to the model; called when its text is needed, if it is. */
+  readonly messages: () => readonly Message[];
+  /** Tool definitions, as the provider is given them. */
+  readonly tools?: unknown;
+  /** The SDK starts a span of its own for this call, which {@link ModelCall.adopt} is to be given. */
+  readonly hasNativeSpan?: boolean | undefined;
+  /** The provider's own code for an error it sent, if the error holds one. */
+  readonly errorCode: (error: unknown) => string | undefined;
+}
+
+/** What an instrumentation lends to its calls. */
+export interface CallHost {
+  readonly tracer: Tracer;
+  readonly metrics: ModelMetrics;
+  readonly captureContent: boolean;
+  readonly streamIdleTimeoutMs: number;
+}
+
+const CALL = createContextKey('mcp-observatory.model-call');
+
+/** Notes, from within a call, that its request is sent once more. */
+export function noteRetry(): void {
+  const call: unknown = context.active().getValue(CALL);
+  if (call instanceof ModelCall) call.retried();
+}
+
+/**
+ * One call to a model while it is observed: from the SDK method to the last chunk. It ends exactly once, whatever
+ * comes first. Its methods may throw only where a guard stands around them; see `guard.ts`.
+ */
+export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
+  lastActivityMs: number;
+  readonly #host: CallHost;
+  readonly #call: CallDescription;
+  readonly #startMs = performance.now();
+  /** What the span starts with, so that samplers see it, and every metric carries. */
+  readonly #identity: Attributes;
+  /** Our own span, or one the SDK made, which we add to and never end. */
+  #span: Span | undefined;
+  #ownsSpan = true;
+  #ended = false;
+  #responded = false;
+  #retries = 0;
+  #firstChunkMs: number | undefined;
+  #status: number | undefined;
+
+  constructor(host: CallHost, call: CallDescription) {
+    this.#host = host;
+    this.#call = call;
+    this.lastActivityMs = this.#startMs;
+    this.#identity = identityOf(call);
+  }
+
+  /** Starts the span and gives the context to make the call in. */
+  start(parent: Context): Context {
+    if (this.#call.hasNativeSpan === true) return parent;
+    const { operation, model, attributes } = this.#call;
+    const name = model === undefined ? operation : `${operation} ${model}`;
+    const started = { ...this.#identity, ...attributes };
+    this.#span = this.#host.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes: started }, parent);
+    return trace.setSpan(parent, this.#span).setValue(CALL, this);
+  }
+
+  /** Uses the span the SDK started for this call instead of one of our own. */
+  adopt(span: Span): void {
+    this.#span = span;
+    this.#ownsSpan = false;
+    // The SDK may end it at any moment from here on.
+    attachCall(span, this.#call, () => this.#call.reader.result());
+    const { messages, tools } = this.#call;
+    if (this.#host.captureContent && span.isRecording())
+      span.setAttributes(requestContent(messages(), tools));
+  }
+
+  get awaitsNativeSpan(): boolean {
+    return this.#call.hasNativeSpan === true;
+  }
+
+  value(value: unknown, props: unknown): void {
+    if (this.#ended || this.#responded) return;
+    this.#responded = true;
+    if (isObject(props) && isObject(props.response)) this.#status = numberAt(props.response, 'status');
+    if (this.#call.stream && isObject(value) && Symbol.asyncIterator in value) {
+      openCalls.track(this, this.#host.streamIdleTimeoutMs);
+      observeStream(value, this);
+      return;
+    }
+    guard('reading a response body', () => this.#call.reader.whole(value));
+    this.#end();
+  }
+
+  retried(): void {
+    this.#retries++;
+  }
+
+  rawResponse(response: unknown): void {
+    this.#status = numberAt(response, 'status');
+    this.#end();
+  }
+
+  chunk(value: unknown): void {
+    if (this.#ended) return;
+    const now = performance.now();
+    if (this.#firstChunkMs === undefined) {
+      this.#firstChunkMs = now;
+      this.#host.metrics.timeToFirstChunk.record((now - this.#startMs) / 1000, this.#identity);
+    } else {
+      this.#host.metrics.timePerOutputChunk.record((now - this.lastActivityMs) / 1000, this.#identity);
+    }
+    this.lastActivityMs = now;
+    this.#call.reader.chunk(value);
+  }
+
+  end(): void {
+    this.#end();
+  }
+
+  closed(): void {
+    this.#end({ streamEnd: 'closed' });
+  }
+
+  abandon(): void {
+    guard('ending an abandoned call', () => this.#end({ streamEnd: 'abandoned' }));
+  }
+
+  fail(error: unknown): void {
+    if (this.#ended) return;
+    const facts = errorFacts(error, this.#call.errorCode(error));
+    const message = this.#host.captureContent && error instanceof Error ? error.message : undefined;
+    this.#end({ facts, message });
+  }
+
+  #end(how: { streamEnd?: string; facts?: ErrorFacts; message?: string | undefined } = {}): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    openCalls.close(this);
+    const seconds = (performance.now() - this.#startMs) / 1000;
+    try {
+      this.#record(how, seconds);
+    } finally {
+      if (this.#ownsSpan) this.#span?.end();
+    }
+  }
+
+  #record(
+    how: { streamEnd?: string; facts?: ErrorFacts; message?: string | undefined },
+    seconds: number,
+  ): void {
+    const response = this.#call.reader.result();
+    const errorType = how.facts?.type ?? response.errorType;
+    if (this.#host.metrics.enabled) this.#recordMetrics(response, errorType, seconds);
+
+    const span = this.#span;
+    if (span?.isRecording() !== true) return;
+    const status = how.facts?.status ?? this.#status;
+    const attributes: Attributes = this.#ownsSpan ? responseAttributes(response) : nativeAdditions(response);
+    if (how.streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = how.streamEnd;
+    if (this.#ownsSpan) {
+      if (this.#retries > 0) attributes[own.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
+      if (status !== undefined) attributes[own.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
+      if (errorType !== undefined) attributes[names.ATTR_ERROR_TYPE] = errorType;
+      if (this.#firstChunkMs !== undefined) {
+        const toFirst = (this.#firstChunkMs - this.#startMs) / 1000;
+        attributes[own.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
+      }
+    }
+    span.setAttributes(attributes);
+    if (this.#ownsSpan && errorType !== undefined) {
+      const message = how.message ?? (status === undefined ? errorType : `${status} ${errorType}`);
+      span.setStatus({ code: SpanStatusCode.ERROR, message });
+    }
+    if (this.#ownsSpan) attachCall(span, this.#call, () => response);
+    if (!this.#host.captureContent) return;
+    const { messages, tools } = this.#call;
+    if (this.#ownsSpan) span.setAttributes(requestContent(messages(), tools));
+    span.setAttributes(responseContent(response));
+  }
+
+  #recordMetrics(response: ModelResponse, errorType: string | undefined, seconds: number): void {
+    const { operationDuration, tokenUsage } = this.#host.metrics;
+    const dimensions: Attributes = { ...this.#identity };
+    if (response.model !== undefined) dimensions[names.ATTR_GEN_AI_RESPONSE_MODEL] = response.model;
+    if (errorType !== undefined) dimensions[names.ATTR_ERROR_TYPE] = errorType;
+    operationDuration.record(seconds, dimensions);
+    const { inputTokens, outputTokens } = response.usage ?? {};
+    if (inputTokens !== undefined) {
+      tokenUsage.record(inputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'input' });
+    }
+    if (outputTokens !== undefined) {
+      tokenUsage.record(outputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'output' });
+    }
+  }
+}
+
+function identityOf({ operation, provider, model, server }: CallDescription): Attributes {
+  const identity: Attributes = {
+    [names.ATTR_GEN_AI_OPERATION_NAME]: operation,
+    [names.ATTR_GEN_AI_PROVIDER_NAME]: provider,
+  };
+  if (model !== undefined) identity[names.ATTR_GEN_AI_REQUEST_MODEL] = model;
+  if (server !== undefined) {
+    identity[names.ATTR_SERVER_ADDRESS] = server.address;
+    if (server.port !== undefined) identity[names.ATTR_SERVER_PORT] = server.port;
+  }
+  return identity;
+}

@@ -1,0 +1,154 @@
+import { context } from '@opentelemetry/api';
+import { InstrumentationBase } from '@opentelemetry/instrumentation';
+import { resolveCaptureContent } from '../../processor/index.ts';
+import { isTracingSuppressed } from '../../suppress-tracing.ts';
+import { VERSION } from '../../version.ts';
+import type { ModelInstrumentationConfig } from './config.ts';
+import { type HookedModule, reportHooked } from './hook-report.ts';
+import { isObject } from './json.ts';
+import { createModelMetrics, type ModelMetrics } from './metrics.ts';
+import { type CallDescription, type CallHost, ModelCall } from './model-call.ts';
+import { guard } from './model-guard.ts';
+
+const DEFAULT_IDLE_TIMEOUT_MS = 600_000;
+/** Marks a wrapper, so that a method is wrapped once however often a module is hooked; holds who answers for it. */
+const OWNER: unique symbol = Symbol('mcp-observatory.owner');
+
+type Method = (...args: unknown[]) => unknown;
+
+/** Says what a call is about to do; nothing when it is none of ours. */
+export type Describe = (self: object, args: readonly unknown[]) => CallDescription | undefined;
+/** Begins to observe what the method returned. */
+export type Observe = (result: unknown, call: ModelCall) => void;
+
+/** One method to observe: where it is from the module's exports, and what it does. */
+export interface PatchPoint {
+  /** Path from the exports to the class, e.g. `OpenAI.Chat.Completions`. */
+  readonly path: readonly string[];
+  readonly method: string;
+  readonly describe: Describe;
+  readonly observe: Observe;
+  /** Not every supported version has it. */
+  readonly optional?: boolean | undefined;
+}
+
+interface Owner {
+  current: ModelInstrumentation<ModelInstrumentationConfig>;
+}
+
+/** What the instrumentations of the three model SDKs have in common. */
+export abstract class ModelInstrumentation<
+  Config extends ModelInstrumentationConfig,
+> extends InstrumentationBase<Config> {
+  // Set by the base constructor, before field initialisers of this class would run.
+  declare private metrics: ModelMetrics;
+  declare private captureContent: boolean;
+  declare private streamIdleTimeoutMs: number;
+
+  constructor(name: string, config: Config) {
+    super(`mcp-observatory/${name}`, VERSION, config);
+  }
+
+  protected override _updateMetricInstruments(): void {
+    this.metrics = createModelMetrics(this.meter);
+  }
+
+  /** Reads the environment once for each configuration, not for each call. */
+  override setConfig(config: Config): void {
+    super.setConfig(config);
+    const { captureContent, streamIdleTimeoutMs } = this.getConfig();
+    this.captureContent = resolveCaptureContent(captureContent);
+    this.streamIdleTimeoutMs = streamIdleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+  }
+
+  /** @internal What a call needs of this instrumentation at the moment it starts. */
+  callHost(): CallHost {
+    const { tracer, metrics, captureContent, streamIdleTimeoutMs } = this;
+    return { tracer, metrics, captureContent, streamIdleTimeoutMs };
+  }
+
+  /**
+   * Patches the points a module has. One that is missing is noted and skipped, and nothing here throws: an SDK whose
+   * shape has changed loads as if it were not instrumented.
+   */
+  protected patchModule(
+    name: string,
+    version: string | undefined,
+    exports: unknown,
+    points: readonly PatchPoint[],
+  ): void {
+    const patched: string[] = [];
+    const missing: string[] = [];
+    for (const point of points) {
+      const done = guard(`patching ${name}`, () => patch(this, exports, point)) === true;
+      const label = [...point.path, point.method].join('.');
+      if (done) patched.push(label);
+      else if (point.optional !== true) missing.push(label);
+    }
+    const report: HookedModule = { name, version, patched, missing };
+    reportHooked(report);
+    this._diag.debug(`hooked ${name}@${version ?? '?'}`, report);
+  }
+}
+
+/** Not a method: modules may be patched from within the base constructor, before a private method exists. */
+function patch(by: Owner['current'], exports: unknown, point: PatchPoint): boolean {
+  let owner: unknown = exports;
+  for (const key of point.path) owner = isClassOrObject(owner) ? Reflect.get(owner, key) : undefined;
+  const prototype = isClassOrObject(owner) ? Reflect.get(owner, 'prototype') : undefined;
+  if (!isObject(prototype)) return false;
+  const original: unknown = Reflect.get(prototype, point.method);
+  if (typeof original !== 'function') return false;
+  const known = Reflect.get(original, OWNER) as Owner | undefined;
+  if (known !== undefined) {
+    // The same method hooked again: whoever is enabled answers for it.
+    if (!known.current.isEnabled()) known.current = by;
+    return true;
+  }
+  const wrapped = observed(original as Method, point, { current: by });
+  return Reflect.defineProperty(prototype, point.method, {
+    value: wrapped,
+    configurable: true,
+    writable: true,
+    enumerable: false,
+  });
+}
+
+function observed(original: Method, point: PatchPoint, owner: Owner): Method {
+  const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    const started = guard(`starting ${point.method}`, () => begin(owner.current, point, this, args));
+    if (started === undefined) return Reflect.apply(original, this, args);
+    const { call, active } = started;
+    let result: unknown;
+    try {
+      result = context.with(active, () => Reflect.apply(original, this, args));
+    } catch (error) {
+      guard('reading a thrown error', () => call.fail(error));
+      throw error;
+    }
+    const watched = guard(`observing ${point.method}`, () => {
+      point.observe(result, call);
+      return true;
+    });
+    if (watched !== true) call.abandon();
+    return result;
+  };
+  Object.defineProperty(wrapper, 'name', { value: original.name });
+  Object.defineProperty(wrapper, 'length', { value: original.length });
+  Object.defineProperty(wrapper, OWNER, { value: owner });
+  return wrapper;
+}
+
+function begin(owner: Owner['current'], point: PatchPoint, self: unknown, args: readonly unknown[]) {
+  if (!owner.isEnabled() || !isObject(self)) return undefined;
+  const parent = context.active();
+  if (isTracingSuppressed(parent)) return undefined;
+  const description = point.describe(self, args);
+  if (description === undefined) return undefined;
+  const call = new ModelCall(owner.callHost(), description);
+  return { call, active: call.start(parent) };
+}
+
+function isClassOrObject(value: unknown): value is object {
+  return isObject(value) || typeof value === 'function';
+}

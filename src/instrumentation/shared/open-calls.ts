@@ -1,0 +1,57 @@
+/** A call whose stream was handed out and not yet read to its end. */
+export interface OpenCall {
+  /** When the stream last moved, in `performance.now()` milliseconds. */
+  readonly lastActivityMs: number;
+  /** Ends the span of a stream that nobody reads. */
+  abandon(): void;
+}
+
+const SWEEP_EVERY_MS = 30_000;
+/** More open streams than this and the one that is open longest ends its span. */
+const MAX_OPEN = 10_000;
+
+/**
+ * Sees to it that every stream ends its span: at garbage collection, after a bound of idleness, by number, or when the
+ * process shuts down. It holds calls, never their streams, so it keeps no stream alive.
+ */
+export class OpenCalls {
+  readonly #open = new Map<OpenCall, number>();
+  readonly #collected = new FinalizationRegistry<OpenCall>((call) => call.abandon());
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Counts the call as open until {@link close}; it is abandoned once idle for `idleTimeoutMs`. */
+  track(call: OpenCall, idleTimeoutMs: number): void {
+    this.#open.set(call, idleTimeoutMs);
+    if (this.#open.size > MAX_OPEN) {
+      const [eldest] = this.#open.keys();
+      eldest?.abandon();
+    }
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
+  }
+
+  /** Abandons the call when `holder` is garbage, unless the call has ended by then. */
+  abandonWith(holder: object, call: OpenCall): void {
+    this.#collected.register(holder, call);
+  }
+
+  close(call: OpenCall): void {
+    if (!this.#open.delete(call) || this.#open.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Ends the span of everything open: for the moment before a last flush. */
+  abandonAll(): void {
+    for (const call of [...this.#open.keys()]) call.abandon();
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const [call, idleTimeoutMs] of [...this.#open]) {
+      if (now - call.lastActivityMs >= idleTimeoutMs) call.abandon();
+    }
+  }
+}
+
+/** One for the process: a shutdown must reach the open calls of every instrumentation. */
+export const openCalls: OpenCalls = new OpenCalls();

@@ -1,0 +1,85 @@
+import type { Attributes } from '@opentelemetry/api';
+import { type Message, usageAttributes } from '../../interaction/index.ts';
+import * as names from '../../semconv.ts';
+import { boundedJson } from './bounded-json.ts';
+import type { ModelResponse } from './response-reader.ts';
+import * as own from './semconv.ts';
+
+/** Characters of content kept on one attribute; what is cut is marked and the JSON stays valid. */
+const MAX_CONTENT_CHARS = 262_144;
+
+/** Attributes of a response that hold no content. */
+export function responseAttributes(response: ModelResponse): Attributes {
+  const attributes: Attributes = { ...response.attributes };
+  const { id, model, usage, finishReasons, toolCallCount } = response;
+  if (id !== undefined) attributes[names.ATTR_GEN_AI_RESPONSE_ID] = id;
+  if (model !== undefined) attributes[names.ATTR_GEN_AI_RESPONSE_MODEL] = model;
+  if (finishReasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...finishReasons];
+  if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
+  if (usage !== undefined) {
+    Object.assign(attributes, usageAttributes(usage));
+    setCount(attributes, own.ATTR_ANTHROPIC_CACHE_WRITE_1H, usage.cacheWrite1hTokens);
+  }
+  return attributes;
+}
+
+/** What the spans an SDK makes by itself leave out. */
+export function nativeAdditions(response: ModelResponse): Attributes {
+  const attributes: Attributes = {};
+  const { finishReasons, toolCallCount, usage } = response;
+  if (finishReasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...finishReasons];
+  if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
+  setCount(attributes, names.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage?.cacheWriteTokens);
+  return attributes;
+}
+
+function setCount(attributes: Attributes, name: string, count: number | undefined): void {
+  if (count !== undefined) attributes[name] = count;
+}
+
+/** What was said to the model, as JSON texts: SDK 2.x drops attribute values that are objects. */
+export function requestContent(request: readonly Message[], tools: unknown): Attributes {
+  const attributes: Attributes = {};
+  const isSystem = ({ role }: Message): boolean => role === 'system' || role === 'developer';
+  const system = request.filter(isSystem).flatMap(({ parts }) => parts);
+  const input = request.filter((message) => !isSystem(message));
+  if (system.length > 0) attributes[names.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS] = json(system);
+  if (input.length > 0) attributes[names.ATTR_GEN_AI_INPUT_MESSAGES] = json(input);
+  if (tools !== undefined) attributes[own.ATTR_GEN_AI_TOOL_DEFINITIONS] = json(tools);
+  return attributes;
+}
+
+/** What the model said. */
+export function responseContent({ messages }: ModelResponse): Attributes {
+  if (messages.length === 0) return {};
+  const output = messages.map(({ role, parts, finishReason }) => ({
+    role,
+    parts,
+    finish_reason: standardFinishReason(finishReason),
+  }));
+  return { [names.ATTR_GEN_AI_OUTPUT_MESSAGES]: json(output) };
+}
+
+function json(value: unknown): string {
+  return boundedJson(value, MAX_CONTENT_CHARS);
+}
+
+/** The words of semconv's output messages for those of the providers; other words stand as they are. */
+const FINISH_REASON: Readonly<Record<string, string>> = {
+  tool_calls: 'tool_call',
+  function_call: 'tool_call',
+  tool_use: 'tool_call',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  completed: 'stop',
+  max_tokens: 'length',
+  max_output_tokens: 'length',
+  refusal: 'content_filter',
+  safety: 'content_filter',
+  failed: 'error',
+};
+
+function standardFinishReason(reason: string | undefined): string | undefined {
+  const word = reason?.toLowerCase();
+  return word === undefined ? undefined : (FINISH_REASON[word] ?? word);
+}

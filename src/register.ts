@@ -1,0 +1,61 @@
+/**
+ * `node --import mcp-observatory/register app.js`: hooks every MCP and model SDK the application loads, ES module or
+ * CommonJS, and starts an OpenTelemetry SDK where the application has none. It is configured by the standard
+ * `OTEL_*` variables and by `MCP_OBSERVATORY_DATABASE_URL`, and never writes to stdout.
+ *
+ * The only module of the package with a top-level await: it is for `--import`, not for `require()`.
+ */
+import { diag, type TracerProvider } from '@opentelemetry/api';
+import type { Instrumentation } from '@opentelemetry/instrumentation';
+import { getObservatoryInstrumentations, openCalls } from './instrumentation/index.ts';
+import { isDisabled, wantsOtlp } from './registration/environment.ts';
+import { installModuleHooks } from './registration/module-hooks.ts';
+import { addSpanProcessor, giveWay, onMeterProvider, runningProvider } from './registration/running-sdk.ts';
+import { reportHooks, warnOfObstacles } from './registration/self-check.ts';
+import { useStderrDiag } from './registration/stderr-diag.ts';
+
+useStderrDiag(process.env.OTEL_LOG_LEVEL);
+if (isDisabled(process.env)) diag.info('mcp-observatory: OTEL_SDK_DISABLED is set; nothing is traced');
+else await register();
+
+async function register(): Promise<void> {
+  try {
+    warnOfObstacles(process.cwd());
+    const kind = await installModuleHooks();
+    const instrumentations = getObservatoryInstrumentations();
+    diag.debug(`mcp-observatory: modules are hooked by ${kind}`);
+    process.once('beforeExit', () => {
+      openCalls.abandonAll();
+      reportHooks();
+    });
+    onMeterProvider((provider) => {
+      for (const instrumentation of instrumentations) instrumentation.setMeterProvider(provider);
+    });
+    const running = runningProvider();
+    if (running === undefined) await startSdk(instrumentations);
+    else await enrich(running);
+  } catch (error) {
+    // An application must start without its telemetry.
+    diag.error('mcp-observatory: could not start; the application runs without telemetry', error);
+  }
+}
+
+async function startSdk(instrumentations: readonly Instrumentation[]): Promise<void> {
+  const { startObservatory } = await import('./start/index.ts');
+  const observatory = await startObservatory({ otlp: wantsOtlp(process.env) });
+  giveWay((provider) => {
+    for (const instrumentation of instrumentations) instrumentation.setTracerProvider(provider);
+    void enrich(provider).catch((error: unknown) => diag.error('mcp-observatory: could not enrich', error));
+    observatory.shutdown().catch((error: unknown) => diag.error('mcp-observatory: could not stop', error));
+  });
+}
+
+/** Adds the signals to the spans of an SDK that is the application's. */
+async function enrich(provider: TracerProvider): Promise<void> {
+  const { ObservatorySpanProcessor } = await import('./processor/index.ts');
+  if (!addSpanProcessor(provider, new ObservatorySpanProcessor())) {
+    diag.warn(
+      'mcp-observatory: add ObservatorySpanProcessor to the span processors of your SDK to get the signals',
+    );
+  }
+}

@@ -1,0 +1,28 @@
+import { diag } from '@opentelemetry/api';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `OTEL_SDK_DISABLED=true`: nothing is hooked and nothing started. */
+export function isDisabled(environment: Environment): boolean {
+  return environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true';
+}
+
+/**
+ * Whether spans go out over OTLP, by `OTEL_TRACES_EXPORTER`: `otlp`, which is the default unless there is a database
+ * to write to and no endpoint is named, or `none`. Other exporters are not ours to make; `console` would write to
+ * stdout, which belongs to the application.
+ */
+export function wantsOtlp(environment: Environment): boolean {
+  const names = (environment.OTEL_TRACES_EXPORTER ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+  for (const name of names) {
+    if (name !== 'otlp' && name !== 'none') {
+      diag.warn(`mcp-observatory: OTEL_TRACES_EXPORTER=${name} is not supported here; use otlp or none`);
+    }
+  }
+  if (names.length > 0) return names.includes('otlp');
+  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return (endpoint ?? '') !== '' || (environment.MCP_OBSERVATORY_DATABASE_URL ?? '') === '';
+}

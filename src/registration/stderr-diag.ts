@@ -1,0 +1,54 @@
+import { type DiagLogger, DiagLogLevel, diag } from '@opentelemetry/api';
+
+const LEVELS: Readonly<Record<string, DiagLogLevel>> = {
+  none: DiagLogLevel.NONE,
+  error: DiagLogLevel.ERROR,
+  warn: DiagLogLevel.WARN,
+  info: DiagLogLevel.INFO,
+  debug: DiagLogLevel.DEBUG,
+  verbose: DiagLogLevel.VERBOSE,
+  all: DiagLogLevel.ALL,
+};
+
+/**
+ * Sends OpenTelemetry's diagnostics to stderr, from `OTEL_LOG_LEVEL` (`warn` when unset) up. The console logger of
+ * the API writes its lower levels to stdout, which belongs to the application. A logger that is set already stays.
+ */
+export function useStderrDiag(level: string | undefined): void {
+  if (hasDiagLogger()) return;
+  const chosen = LEVELS[level?.trim().toLowerCase() ?? ''] ?? DiagLogLevel.WARN;
+  diag.setLogger(stderrLogger(), { logLevel: chosen, suppressOverrideMessage: true });
+}
+
+/** The API keeps its globals under a registered symbol and has no question for this one. */
+function hasDiagLogger(): boolean {
+  const globals = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1')) as
+    | { diag?: unknown }
+    | undefined;
+  return globals?.diag !== undefined;
+}
+
+function stderrLogger(): DiagLogger {
+  const write =
+    (level: string) =>
+    (message: string, ...details: unknown[]): void => {
+      process.stderr.write(`[otel ${level}] ${[message, ...details.map(describe)].join(' ')}\n`);
+    };
+  return {
+    error: write('error'),
+    warn: write('warn'),
+    info: write('info'),
+    debug: write('debug'),
+    verbose: write('verbose'),
+  };
+}
+
+function describe(detail: unknown): string {
+  if (detail instanceof Error) return detail.stack ?? detail.message;
+  if (typeof detail === 'string') return detail;
+  try {
+    return JSON.stringify(detail) ?? String(detail);
+  } catch {
+    return String(detail);
+  }
+}

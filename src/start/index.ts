@@ -1,0 +1,2 @@
+export type { OtlpOptions, StartOptions } from './options.ts';
+export { type Observatory, startObservatory } from './start-observatory.ts';

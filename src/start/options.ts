@@ -1,0 +1,83 @@
+import { ObservatoryError } from '../errors.ts';
+import type { PostgresConnection } from '../postgres/index.ts';
+import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
+
+/** Where and how spans go out over OTLP/HTTP. */
+export interface OtlpOptions {
+  /**
+   * Full URL of the traces endpoint, e.g. `http://localhost:4318/v1/traces`.
+   * @defaultValue what the exporter makes of `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`
+   */
+  readonly url?: string | undefined;
+  /** Headers sent with each request, e.g. an API key of the back end. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Options of `startObservatory`; a flag given here beats the environment, which beats the default. */
+export interface StartOptions extends ObservatorySpanProcessorOptions {
+  /** Written as `service.name`. Env `OTEL_SERVICE_NAME`. @defaultValue `unknown_service:node` */
+  readonly serviceName?: string | undefined;
+  /**
+   * Where `mcp_traces` lives: a connection string, a `pg.Pool`, a PGlite, or `false` for no Postgres export.
+   * Env `MCP_OBSERVATORY_DATABASE_URL`. @defaultValue `false` when the variable is not set
+   */
+  readonly postgres?: PostgresConnection | false | undefined;
+  /** Create or update the tables before the first export. @defaultValue true */
+  readonly migrate?: boolean | undefined;
+  /**
+   * OTLP/HTTP export; `true` takes everything from the `OTEL_EXPORTER_OTLP_*` variables.
+   * @defaultValue `true` when an OTLP endpoint variable is set, else `false`
+   */
+  readonly otlp?: boolean | OtlpOptions | undefined;
+  /** Flush on SIGTERM, SIGINT, end of stdin and before exit. @defaultValue true */
+  readonly flushOnExit?: boolean | undefined;
+  /** How long a flush at exit may take, in milliseconds. @defaultValue 5000 */
+  readonly exitDeadlineMs?: number | undefined;
+}
+
+export interface ResolvedStartOptions {
+  readonly serviceName: string;
+  readonly postgres: PostgresConnection | undefined;
+  readonly migrate: boolean;
+  readonly otlp: OtlpOptions | undefined;
+  readonly flushOnExit: boolean;
+  readonly exitDeadlineMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Resolves options against the environment and the defaults.
+ * @throws ObservatoryError `INVALID_OPTION` when a value cannot be used.
+ */
+export function resolveStartOptions(options: StartOptions, env: Env): ResolvedStartOptions {
+  const exitDeadlineMs = options.exitDeadlineMs ?? 5000;
+  if (!Number.isFinite(exitDeadlineMs) || exitDeadlineMs < 0) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected 'exitDeadlineMs' to be a number of milliseconds from 0 up, got ${String(exitDeadlineMs)}`,
+    );
+  }
+  return {
+    serviceName: options.serviceName ?? nonEmpty(env.OTEL_SERVICE_NAME) ?? 'unknown_service:node',
+    postgres:
+      options.postgres === false
+        ? undefined
+        : (options.postgres ?? nonEmpty(env.MCP_OBSERVATORY_DATABASE_URL)),
+    migrate: options.migrate ?? true,
+    otlp: resolveOtlp(options.otlp, env),
+    flushOnExit: options.flushOnExit ?? true,
+    exitDeadlineMs,
+  };
+}
+
+function resolveOtlp(otlp: StartOptions['otlp'], env: Env): OtlpOptions | undefined {
+  if (typeof otlp === 'object') return otlp;
+  const fromEnv =
+    nonEmpty(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) ?? nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT);
+  return (otlp ?? fromEnv !== undefined) ? {} : undefined;
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value;
+}

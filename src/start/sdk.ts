@@ -1,0 +1,109 @@
+import { context, propagation, type TracerProvider, trace } from '@opentelemetry/api';
+import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { ObservatoryError } from '../errors.ts';
+import { type Constructor, type Loaded, load, locate } from './locate.ts';
+
+/**
+ * The OpenTelemetry SDK is the application's, not ours: SDK 2 and SDK 3 need different lines of the API package, so a
+ * dependency on either would keep users of the other from installing. It is loaded when first needed, from where this
+ * package sits or from the application's folder.
+ */
+export interface LoadedSdk {
+  /** Builds a provider with these processors. */
+  createProvider(serviceName: string, processors: SpanProcessor[]): ManagedProvider;
+  createBatchProcessor(exporter: SpanExporter): SpanProcessor;
+}
+
+/** A tracer provider with the life-cycle methods that both SDK lines have. */
+export interface ManagedProvider extends TracerProvider {
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+export const INSTALL_SDK =
+  'npm install @opentelemetry/sdk-trace-node@^2.12.0 @opentelemetry/exporter-trace-otlp-http@^0.223.0';
+
+/**
+ * Loads the installed SDK: `@opentelemetry/sdk-trace-node` (SDK 2) or `@opentelemetry/sdk-trace` (SDK 3).
+ * @throws ObservatoryError `MISSING_PEER` when neither is installed.
+ */
+export async function loadSdk(): Promise<LoadedSdk> {
+  const sdk2 = locate('@opentelemetry/sdk-trace-node');
+  if (sdk2 !== undefined) return sdk2Adapter(sdk2);
+  const sdk3 = locate('@opentelemetry/sdk-trace');
+  if (sdk3 !== undefined) return sdk3Adapter(sdk3);
+  throw new ObservatoryError(
+    'MISSING_PEER',
+    `No OpenTelemetry SDK is installed. Install one: ${INSTALL_SDK}`,
+  );
+}
+
+async function sdk2Adapter(file: string): Promise<LoadedSdk> {
+  const sdk = await load(file);
+  const base = locate('@opentelemetry/sdk-trace-base', file) ?? file;
+  const resources = await load(required('@opentelemetry/resources', base));
+  const Provider = sdk.NodeTracerProvider as unknown as Constructor<
+    [object],
+    ManagedProvider & { register(): void }
+  >;
+  const Batch = sdk.BatchSpanProcessor as unknown as Constructor<[SpanExporter], SpanProcessor>;
+  return {
+    createProvider: (serviceName, spanProcessors) =>
+      new Provider({ resource: resourceOf(resources, serviceName), spanProcessors }),
+    createBatchProcessor: (exporter) => new Batch(exporter),
+  };
+}
+
+async function sdk3Adapter(file: string): Promise<LoadedSdk> {
+  const sdk = await load(file);
+  const resources = await load(required('@opentelemetry/resources', file));
+  const Provider = sdk.TracerProvider as unknown as Constructor<[object], ManagedProvider>;
+  const Batch = sdk.BatchSpanProcessor as unknown as Constructor<[{ exporter: SpanExporter }], SpanProcessor>;
+  return {
+    createProvider: (serviceName, spanProcessors) =>
+      new Provider({ resource: resourceOf(resources, serviceName), spanProcessors }),
+    createBatchProcessor: (exporter) => new Batch({ exporter }),
+  };
+}
+
+/**
+ * Makes a provider the global one, with context across `await` and W3C propagation, by hand and so alike in SDK 2 and
+ * 3. Globals that the application has set already stay.
+ * @returns whether the provider became the global one.
+ */
+export async function registerGlobally(provider: ManagedProvider): Promise<boolean> {
+  const anchor = locate('@opentelemetry/sdk-trace-node') ?? locate('@opentelemetry/sdk-trace');
+  const core = await load(required('@opentelemetry/core', anchor));
+  const hooks = await load(required('@opentelemetry/context-async-hooks', anchor));
+  const Manager = hooks.AsyncLocalStorageContextManager as unknown as Constructor<[], { enable(): never }>;
+  const Composite = core.CompositePropagator as unknown as Constructor<[{ propagators: unknown[] }], never>;
+  const TraceContext = core.W3CTraceContextPropagator as unknown as Constructor<[], unknown>;
+  const Baggage = core.W3CBaggagePropagator as unknown as Constructor<[], unknown>;
+
+  const registered = trace.setGlobalTracerProvider(provider);
+  if (registered) {
+    context.setGlobalContextManager(new Manager().enable());
+    propagation.setGlobalPropagator(new Composite({ propagators: [new TraceContext(), new Baggage()] }));
+  }
+  return registered;
+}
+
+function resourceOf(resources: Loaded, serviceName: string): unknown {
+  const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources as unknown as {
+    defaultResource(): { merge(other: unknown): { merge(other: unknown): unknown } };
+    detectResources(config: { detectors: unknown[] }): unknown;
+    envDetector: unknown;
+    resourceFromAttributes(attributes: Record<string, string>): unknown;
+  };
+  return defaultResource()
+    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(resourceFromAttributes({ 'service.name': serviceName }));
+}
+
+function required(name: string, from: string | undefined): string {
+  const file = locate(name, from);
+  if (file === undefined) {
+    throw new ObservatoryError('MISSING_PEER', `The OpenTelemetry SDK needs ${name}: npm install ${name}`);
+  }
+  return file;
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import * as v2Client from '@modelcontextprotocol/client';
+import * as v2Server from '@modelcontextprotocol/server';
+import { SpanKind } from '@opentelemetry/api';
+import {
+  instrumentMcpClient,
+  instrumentMcpServer,
+  McpInstrumentation,
+} from '../src/instrumentation/mcp/index.ts';
+import { SDKS } from './support/mcp-sdks.ts';
+import { TelemetryBench } from './support/telemetry-bench.ts';
+
+const require = createRequire(import.meta.url);
+const EMPTY = { content: [] };
+
+for (const sdk of SDKS) {
+  test(`${sdk.name}: instrumentMcpClient and instrumentMcpServer take connected objects, and twice is once`, async () => {
+    await using bench = new TelemetryBench();
+    await using pair = await sdk.connect({ work: () => EMPTY });
+    assert.equal(bench.spans.length, 0);
+    assert.equal(instrumentMcpClient(pair.client), pair.client);
+    assert.equal(instrumentMcpServer(pair.server), pair.server);
+    instrumentMcpClient(pair.client);
+    instrumentMcpServer((pair.server as unknown as { server: object }).server);
+    const hooked = new McpInstrumentation();
+    sdk.instrument(hooked);
+    await pair.client.callTool({ name: 'work', arguments: {} });
+    hooked.disable();
+    const client = bench.span('tools/call work', SpanKind.CLIENT);
+    assert.equal(
+      bench.span('tools/call work', SpanKind.SERVER).parentSpanContext?.spanId,
+      client.spanContext().spanId,
+    );
+  });
+}
+
+test('what is no MCP object is handed back untouched', () => {
+  const other = { connect: () => 1 };
+  assert.equal(instrumentMcpClient(other), other);
+  assert.deepEqual(Object.keys(other), ['connect']);
+});
+
+test('every copy of the SDK is patched: the CommonJS one is not the ES module', async () => {
+  await using bench = new TelemetryBench();
+  const cjsClient = require('@modelcontextprotocol/client') as typeof v2Client;
+  const cjsServer = require('@modelcontextprotocol/server') as typeof v2Server;
+  assert.notEqual(cjsClient.Protocol, v2Client.Protocol);
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument(v2Client, v2Server, cjsClient, cjsServer);
+  try {
+    for (const [{ Client, InMemoryTransport }, { McpServer }] of [
+      [v2Client, v2Server],
+      [cjsClient, cjsServer],
+    ] as const) {
+      const server = new McpServer({ name: 's', version: '1' }, { capabilities: { tools: {} } });
+      const client = new Client({ name: 'c', version: '1' });
+      const [here, there] = InMemoryTransport.createLinkedPair();
+      await Promise.all([server.connect(there), client.connect(here)]);
+      await client.ping();
+      await client.close();
+    }
+    // Manual instrumentation of an earlier test may hold the ES module copy; either way each call has one pair.
+    const pings = bench.spans.filter((span) => span.name === 'ping');
+    assert.equal(pings.filter((span) => span.kind === SpanKind.CLIENT).length, 2);
+    assert.equal(pings.filter((span) => span.kind === SpanKind.SERVER).length, 2);
+  } finally {
+    instrumentation.disable();
+  }
+});
+
+test('a McpServer class alone is enough: its inner server is met when it connects', async () => {
+  await using bench = new TelemetryBench();
+  const { McpServer } =
+    require('@modelcontextprotocol/sdk/server/mcp.js') as typeof import('@modelcontextprotocol/sdk/server/mcp.js');
+  const { InMemoryTransport } =
+    require('@modelcontextprotocol/sdk/inMemory.js') as typeof import('@modelcontextprotocol/sdk/inMemory.js');
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument({ McpServer });
+  try {
+    const [here, there] = InMemoryTransport.createLinkedPair();
+    const server = new McpServer({ name: 's', version: '1' });
+    await server.connect(there);
+    await here.start();
+    await here.send({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    await new Promise((resolve) => setImmediate(resolve));
+    bench.span('ping', SpanKind.SERVER);
+    await server.close();
+  } finally {
+    instrumentation.disable();
+  }
+});

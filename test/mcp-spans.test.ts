@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { McpInstrumentation, type McpInstrumentationConfig } from '../src/instrumentation/mcp/index.ts';
+import { SDKS, type Sdk, type Tool } from './support/mcp-sdks.ts';
+import { TelemetryBench } from './support/telemetry-bench.ts';
+
+const echo: Tool = (args) => ({ content: [{ type: 'text', text: String(args.text) }] });
+
+/** Runs `body` on a bench with an instrumentation, for each line of the SDK. */
+function onBothSdks(
+  name: string,
+  body: (sdk: Sdk, bench: TelemetryBench, instrumentation: McpInstrumentation) => Promise<void>,
+  config: McpInstrumentationConfig = {},
+): void {
+  for (const sdk of SDKS) {
+    test(`${sdk.name}: ${name}`, async () => {
+      await using bench = new TelemetryBench();
+      const instrumentation = new McpInstrumentation(config);
+      try {
+        sdk.instrument(instrumentation);
+        await body(sdk, bench, instrumentation);
+        assert.deepEqual([...instrumentation.faults], []);
+      } finally {
+        instrumentation.disable();
+      }
+    });
+  }
+}
+
+function assertChild(child: ReadableSpan, parent: ReadableSpan): void {
+  assert.equal(child.spanContext().traceId, parent.spanContext().traceId);
+  assert.equal(child.parentSpanContext?.spanId, parent.spanContext().spanId);
+}
+
+onBothSdks(
+  'a tool call is one CLIENT and one SERVER span, in one trace, with the names of semconv',
+  async (sdk, bench) => {
+    await using pair = await sdk.connect({ echo });
+    const result = await pair.client.callTool({ name: 'echo', arguments: { text: 'hi' } });
+    assert.deepEqual(result.content, [{ type: 'text', text: 'hi' }]);
+    const client = bench.span('tools/call echo', SpanKind.CLIENT);
+    const server = bench.span('tools/call echo', SpanKind.SERVER);
+    assertChild(server, client);
+    const version = client.attributes['mcp.protocol.version'];
+    assert.match(String(version), /^\d{4}-\d{2}-\d{2}$/);
+    for (const span of [client, server]) {
+      assert.deepEqual(span.attributes, {
+        'mcp.method.name': 'tools/call',
+        'gen_ai.tool.name': 'echo',
+        'gen_ai.operation.name': 'execute_tool',
+        'jsonrpc.request.id': '1',
+        'mcp.protocol.version': version,
+      });
+      assert.equal(span.status.code, SpanStatusCode.UNSET);
+      assert.equal(span.links.length, 0);
+    }
+  },
+);
+
+onBothSdks('the handshake, its notification and the other verbs have spans', async (sdk, bench) => {
+  await using pair = await sdk.connect({ echo });
+  await pair.client.ping();
+  await pair.client.listTools();
+  await pair.client.getPrompt({ name: 'greeting' });
+  await pair.client.readResource({ uri: 'note://one' });
+  await pair.client.setLoggingLevel('debug');
+  const names = [
+    'initialize',
+    'notifications/initialized',
+    'ping',
+    'tools/list',
+    'prompts/get greeting',
+    'resources/read',
+    'logging/setLevel',
+  ];
+  for (const name of names) assertChild(bench.span(name, SpanKind.SERVER), bench.span(name, SpanKind.CLIENT));
+  assert.equal(bench.spans.length, names.length * 2);
+  assert.equal(bench.span('resources/read', SpanKind.CLIENT).attributes['mcp.resource.uri'], 'note://one');
+  assert.equal(
+    bench.span('prompts/get greeting', SpanKind.SERVER).attributes['gen_ai.prompt.name'],
+    'greeting',
+  );
+  for (const kind of [SpanKind.CLIENT, SpanKind.SERVER]) {
+    const initialize = bench.span('initialize', kind);
+    assert.match(String(initialize.attributes['mcp.protocol.version']), /^\d{4}-/);
+    assert.equal(initialize.attributes['jsonrpc.request.id'], '0');
+    assert.equal('jsonrpc.request.id' in bench.span('notifications/initialized', kind).attributes, false);
+  }
+});
+
+onBothSdks(
+  'requests of the server are children of the tool call, with the kinds the other way round',
+  async (sdk, bench) => {
+    await using pair = await sdk.connect({
+      ask: async (_args, tools) => {
+        await tools.sendRequest('sampling/createMessage', {
+          messages: [{ role: 'user', content: { type: 'text', text: 'x' } }],
+          maxTokens: 5,
+        });
+        await tools.sendRequest('elicitation/create', {
+          message: 'why?',
+          requestedSchema: { type: 'object', properties: {} },
+        });
+        await tools.sendRequest('roots/list', {});
+        return { content: [] };
+      },
+    });
+    await pair.client.callTool({ name: 'ask', arguments: {} });
+    const call = bench.span('tools/call ask', SpanKind.SERVER);
+    for (const name of ['sampling/createMessage', 'elicitation/create', 'roots/list']) {
+      const sent = bench.span(name, SpanKind.CLIENT);
+      assertChild(sent, call);
+      assertChild(bench.span(name, SpanKind.SERVER), sent);
+    }
+  },
+);
+
+onBothSdks('spans made in a handler are children of the SERVER span', async (sdk, bench) => {
+  await using pair = await sdk.connect({
+    work: () => {
+      trace.getTracer('app').startSpan('inner').end();
+      return { content: [] };
+    },
+  });
+  await pair.client.callTool({ name: 'work', arguments: {} });
+  assertChild(bench.span('inner'), bench.span('tools/call work', SpanKind.SERVER));
+});
+
+onBothSdks(
+  'progress shows as events on both spans of the request, logging as notification spans',
+  async (sdk, bench) => {
+    await using pair = await sdk.connect({
+      slow: async (_args, tools) => {
+        const progressToken = tools.meta?.progressToken;
+        await tools.notify('notifications/progress', {
+          progressToken,
+          progress: 1,
+          total: 2,
+          message: 'half',
+        });
+        await tools.notify('notifications/message', { level: 'info', data: 'secret words' });
+        return { content: [] };
+      },
+    });
+    const progress: unknown[] = [];
+    await pair.call(
+      'slow',
+      {},
+      {
+        onprogress: (p) => progress.push(p),
+      },
+    );
+    assert.equal(progress.length, 1);
+    for (const kind of [SpanKind.CLIENT, SpanKind.SERVER]) {
+      const { events } = bench.span('tools/call slow', kind);
+      assert.deepEqual(
+        events.map(({ name, attributes }) => [name, attributes]),
+        [['notifications/progress', { 'observatory.progress.value': 1, 'observatory.progress.total': 2 }]],
+      );
+    }
+    assert.equal(bench.spans.filter((span) => span.name === 'notifications/progress').length, 0);
+    const sent = bench.span('notifications/message', SpanKind.CLIENT);
+    assertChild(sent, bench.span('tools/call slow', SpanKind.SERVER));
+    assertChild(bench.span('notifications/message', SpanKind.SERVER), sent);
+  },
+);
+
+onBothSdks('a tool that reports an error is tool_error; its words stay off the span', async (sdk, bench) => {
+  await using pair = await sdk.connect({
+    fail: () => ({ isError: true, content: [{ type: 'text', text: 'the password is hunter2' }] }),
+  });
+  const result = await pair.client.callTool({ name: 'fail', arguments: {} });
+  assert.equal(result.isError, true);
+  for (const kind of [SpanKind.CLIENT, SpanKind.SERVER]) {
+    const span = bench.span('tools/call fail', kind);
+    assert.equal(span.attributes['error.type'], 'tool_error');
+    assert.equal('rpc.response.status_code' in span.attributes, false);
+    assert.deepEqual(span.status, { code: SpanStatusCode.ERROR, message: 'Tool reported an error' });
+  }
+});
+
+onBothSdks(
+  'a JSON-RPC error gives its code on both spans and the very error to the caller',
+  async (sdk, bench) => {
+    await using pair = await sdk.connect({ echo });
+    await assert.rejects(
+      pair.client.getPrompt({ name: 'no such prompt' }),
+      (error: { code?: unknown }) => error.code === -32602,
+    );
+    for (const kind of [SpanKind.CLIENT, SpanKind.SERVER]) {
+      const span = bench.span('prompts/get no such prompt', kind);
+      assert.equal(span.attributes['error.type'], '-32602');
+      assert.equal(span.attributes['rpc.response.status_code'], '-32602');
+      assert.deepEqual(span.status, { code: SpanStatusCode.ERROR, message: 'Invalid params' });
+    }
+  },
+);
+
+onBothSdks('a request nobody handles ends with -32601 on both sides', async (sdk, bench) => {
+  await using pair = await sdk.connect({ echo });
+  const schema = {
+    '~standard': { version: 1, vendor: 't', validate: (value: unknown) => ({ value }) },
+    safeParse: (data: unknown) => ({ success: true, data }),
+    parse: (v: unknown) => v,
+    _def: {},
+  };
+  await assert.rejects(
+    pair.client.request({ method: 'acme/unknown', params: { a: 1 } } as never, schema as never),
+  );
+  for (const kind of [SpanKind.CLIENT, SpanKind.SERVER]) {
+    assert.equal(bench.span('acme/unknown', kind).attributes['error.type'], '-32601');
+  }
+});
+
+onBothSdks(
+  'an abort still aborts, ends both spans as cancelled, and is a notification of the same trace',
+  async (sdk, bench) => {
+    let aborted = false;
+    await using pair = await sdk.connect({
+      hang: (_args, tools) =>
+        new Promise((resolve) => {
+          tools.signal.addEventListener('abort', () => {
+            aborted = true;
+            resolve({ content: [] });
+          });
+        }),
+    });
+    const controller = new AbortController();
+    const call = pair.call(
+      'hang',
+      {},
+      {
+        signal: controller.signal,
+      },
+    );
+    setTimeout(() => controller.abort(new Error('enough')), 20);
+    await assert.rejects(call, /enough/);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(aborted, true);
+    const sent = bench.span('tools/call hang', SpanKind.CLIENT);
+    for (const span of [sent, bench.span('tools/call hang', SpanKind.SERVER)]) {
+      assert.equal(span.attributes['error.type'], 'cancelled');
+      assert.deepEqual(span.status, { code: SpanStatusCode.ERROR, message: 'Request cancelled' });
+    }
+    const notice = bench.span('notifications/cancelled', SpanKind.CLIENT);
+    assertChild(notice, sent);
+    assertChild(bench.span('notifications/cancelled', SpanKind.SERVER), notice);
+  },
+);
+
+onBothSdks(
+  'a timeout and a closed connection are told apart from errors of the server',
+  async (sdk, bench) => {
+    await using pair = await sdk.connect({
+      hang: () => new Promise(() => undefined),
+      again: () => new Promise(() => undefined),
+    });
+    await assert.rejects(pair.call('hang', {}, { timeout: 20 }));
+    const timedOut = bench.span('tools/call hang', SpanKind.CLIENT);
+    assert.equal(timedOut.attributes['error.type'], 'timeout');
+    assert.equal('rpc.response.status_code' in timedOut.attributes, false);
+    const open = pair.client.callTool({ name: 'again', arguments: {} });
+    setTimeout(() => void pair.client.close(), 20);
+    await assert.rejects(open);
+    assert.equal(
+      bench.span('tools/call again', SpanKind.CLIENT).attributes['error.type'],
+      'connection_closed',
+    );
+    assert.equal(
+      bench.span('tools/call again', SpanKind.SERVER).attributes['error.type'],
+      'connection_closed',
+    );
+  },
+);
+
+onBothSdks('a disabled instrumentation is passed by', async (sdk, bench, instrumentation) => {
+  await using pair = await sdk.connect({ echo });
+  const before = bench.spans.length;
+  instrumentation.disable();
+  let meta: unknown = 'unset';
+  await using other = await sdk.connect({
+    look: (_args, tools) => {
+      meta = tools.meta;
+      return { content: [] };
+    },
+  });
+  await other.client.callTool({ name: 'look', arguments: {} });
+  await pair.client.ping();
+  assert.equal(bench.spans.length, before);
+  assert.equal(meta, undefined);
+});

@@ -1,0 +1,196 @@
+/** What was said goes to the processor beside the span: prompt, answer, evidence and failed tools, with no user code. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
+import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
+import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { type Interaction, takeInteraction } from '../src/interaction/index.ts';
+import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
+import { ProviderServer } from './support/provider-server.ts';
+import { Telemetry } from './support/telemetry.ts';
+
+const attached: Interaction[] = [];
+const telemetry = new Telemetry({
+  onStart() {},
+  onEnding(span: object) {
+    attached.push({ ...takeInteraction(span) });
+  },
+  onEnd() {},
+  forceFlush: async () => {},
+  shutdown: async () => {},
+});
+new OpenAIInstrumentation();
+new AnthropicInstrumentation({ native: 'suppress' });
+new GoogleGenAIInstrumentation();
+const openai = openaiSdk();
+const anthropic = anthropicSdk();
+const google = googleSdk();
+let provider: ProviderServer;
+
+before(async () => {
+  provider = await ProviderServer.start();
+});
+beforeEach(() => {
+  attached.length = 0;
+});
+after(async () => {
+  await provider[Symbol.asyncDispose]();
+  await telemetry.shutdown();
+});
+
+/** The same conversation in each provider's form: a question, two tool calls of which one failed, an answer. */
+const SAID = {
+  prompt: 'Be brief.\n\nBook a table and tell me the weather.',
+  retrievedContext: '22 degrees, sunny',
+  toolResultSummary: 'error: fully booked',
+  answer: 'It is 22 degrees. Your table is booked.',
+};
+
+test('openai chat completions', async () => {
+  const message = { role: 'assistant', content: SAID.answer };
+  provider.answer({ body: { id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] } });
+  await openai.client(provider.url).chat.completions.create({
+    model: 'gpt-4o',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'Book a table and tell me the weather.' }] },
+      {
+        role: 'assistant',
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'weather', arguments: '{}' } },
+          { id: 'b', type: 'function', function: { name: 'book', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'a', content: '22 degrees, sunny' },
+      { role: 'tool', tool_call_id: 'b', content: '{"error":"fully booked"}' },
+    ],
+  });
+  expectSaid('openai', 'm', '{"error":"fully booked"}');
+});
+
+test('openai responses', async () => {
+  const content = [{ type: 'output_text', text: SAID.answer }];
+  provider.answer({
+    body: {
+      object: 'response',
+      model: 'm',
+      status: 'completed',
+      output: [{ type: 'message', role: 'assistant', content }],
+    },
+  });
+  await openai.client(provider.url).responses.create({
+    model: 'gpt-4o',
+    instructions: 'Be brief.',
+    input: [
+      { role: 'user', content: 'Book a table and tell me the weather.' },
+      { type: 'function_call', call_id: 'a', name: 'weather', arguments: '{}' },
+      { type: 'function_call', call_id: 'b', name: 'book', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'a', output: '22 degrees, sunny' },
+      { type: 'function_call_output', call_id: 'b', output: 'Error: fully booked' },
+    ],
+  });
+  expectSaid('openai', 'm', 'Error: fully booked');
+});
+
+test('anthropic messages', async () => {
+  const message = { type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn' };
+  provider.answer({ body: { ...message, content: [{ type: 'text', text: SAID.answer }], usage: {} } });
+  await anthropic.client(provider.url).messages.create({
+    model: 'claude-sonnet-4-6',
+    max_tokens: 99,
+    system: 'Be brief.',
+    messages: [
+      { role: 'user', content: 'Book a table and tell me the weather.' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'weather', input: {} },
+          { type: 'tool_use', id: 'b', name: 'book', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: '22 degrees, sunny' },
+          {
+            type: 'tool_result',
+            tool_use_id: 'b',
+            is_error: true,
+            content: [{ type: 'text', text: 'fully booked' }],
+          },
+        ],
+      },
+    ],
+  });
+  expectSaid('anthropic', 'm');
+});
+
+test('gemini generateContent', async () => {
+  const content = { role: 'model', parts: [{ text: SAID.answer }] };
+  provider.answer({ body: { modelVersion: 'm', candidates: [{ content, finishReason: 'STOP' }] } });
+  await google.client(provider.url).models.generateContent({
+    model: 'gemini-2.5-flash',
+    config: { systemInstruction: 'Be brief.' },
+    contents: [
+      { role: 'user', parts: [{ text: 'Book a table and tell me the weather.' }] },
+      {
+        role: 'model',
+        parts: [{ functionCall: { name: 'weather', args: {} } }, { functionCall: { name: 'book' } }],
+      },
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { name: 'weather', response: { output: '22 degrees, sunny' } } },
+          { functionResponse: { name: 'book', response: { error: 'fully booked' } } },
+        ],
+      },
+    ],
+  });
+  expectSaid('gcp.gemini', 'm');
+});
+
+test('a streamed answer and its usage arrive whole', async () => {
+  for (const sdk of [openai, anthropic, google]) {
+    attached.length = 0;
+    provider.answer({ events: sdk.events(['It ', 'is ', 'so.']) });
+    for await (const _ of await sdk.stream(provider.url));
+    assert.equal(attached[0]?.prompt, 'Tell me.', sdk.name);
+    assert.equal(attached[0]?.answer, 'It is so.', sdk.name);
+    assert.equal(attached[0]?.usage?.inputTokens, 100, sdk.name);
+    assert.equal(attached[0]?.usage?.cacheReadTokens, 90, sdk.name);
+  }
+});
+
+test('nothing of what was said, called or sent is exported with content capture off', async () => {
+  const said = JSON.stringify([
+    telemetry.spans.map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
+    await telemetry.points(),
+  ]);
+  assert.ok(telemetry.spans.length >= 7);
+  const secrets = [
+    'Be brief',
+    'Book a table',
+    '22 degrees',
+    'fully booked',
+    'Your table',
+    'It is so',
+    'Tell me',
+  ];
+  for (const secret of [...secrets, 'sk-test', 'Bearer', 'x-goog-api-key']) {
+    assert.equal(said.includes(secret), false, secret);
+  }
+});
+
+function expectSaid(who: string, model: string, failure = 'fully booked'): void {
+  const [said] = attached;
+  assert.equal(said?.prompt, SAID.prompt);
+  assert.equal(said?.retrievedContext, SAID.retrievedContext);
+  assert.equal(
+    said?.toolResultSummary?.includes(failure.replace(/^.*: ?"?|"?}$/g, '')),
+    true,
+    said?.toolResultSummary,
+  );
+  assert.equal(said?.answer, SAID.answer);
+  assert.equal(said?.provider, who);
+  assert.equal(said?.model, model);
+}
