@@ -1,0 +1,76 @@
+/**
+ * Human approval of one exact call. An approval is bound to caller, server, tool, tool hash, arguments digest and
+ * policy hash, can be used once, and expires; a call that differs in any of these needs a new one.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** What an approval is for. */
+export interface ApprovalBinding {
+  readonly caller: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly toolHash: string;
+  readonly argsDigest: string;
+  readonly policyHash: string;
+}
+
+interface Approval {
+  readonly fingerprint: Buffer;
+  readonly expiresAt: number;
+}
+
+/** Approvals waiting to be used; the oldest goes first. */
+const MAX_WAITING = 10_000;
+
+export class Approvals {
+  readonly #waiting = new Map<string, Approval>();
+  readonly #now: () => number;
+  readonly #expiresMs: number;
+
+  /** @param options.expiresMs how long an approval can be used, in milliseconds. @defaultValue 300000 */
+  constructor(
+    options: { readonly expiresMs?: number | undefined; readonly now?: (() => number) | undefined } = {},
+  ) {
+    this.#expiresMs = options.expiresMs ?? 300_000;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Approves a call, on a human's word. @returns the token that the call is then made with. */
+  grant(binding: ApprovalBinding): string {
+    const token = randomBytes(24).toString('base64url');
+    if (this.#waiting.size >= MAX_WAITING) {
+      const oldest = this.#waiting.keys().next();
+      if (oldest.done !== true) this.#waiting.delete(oldest.value);
+    }
+    this.#waiting.set(token, { fingerprint: fingerprint(binding), expiresAt: this.#now() + this.#expiresMs });
+    return token;
+  }
+
+  /** Uses an approval up. True only the first time, in time, and for exactly the call it was given for. */
+  redeem(token: string, binding: ApprovalBinding): boolean {
+    const approval = this.#waiting.get(token);
+    if (approval === undefined) return false;
+    // Spent even when it does not fit: a token that was tried on another call is in the wrong hands.
+    this.#waiting.delete(token);
+    return this.#now() < approval.expiresAt && timingSafeEqual(approval.fingerprint, fingerprint(binding));
+  }
+}
+
+function fingerprint(binding: ApprovalBinding): Buffer {
+  const { caller, server, tool, toolHash, argsDigest, policyHash } = binding;
+  const text = JSON.stringify([caller, server, tool, toolHash, argsDigest, policyHash]);
+  return createHash('sha256').update(text).digest();
+}
+
+/**
+ * A text as an approver may see it: no control, bidirectional or zero-width characters, which make one call look like
+ * another, and at most `maxChars` characters.
+ */
+export function cleanPreview(text: string, maxChars = 2_000): string {
+  const shown = text
+    .slice(0, maxChars)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
+      char === '\n' || char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+    );
+  return text.length > maxChars ? `${shown} [${text.length - maxChars} more characters]` : shown;
+}

@@ -1,0 +1,145 @@
+/**
+ * G2, first half: the tools the servers list right now, each ready to be called or quarantined with a reason.
+ */
+
+import { compileLinear } from './linear-regexp.ts';
+import type { PinStore } from './pins.ts';
+import type { ReasonCode } from './reasons.ts';
+import { type CompiledSchema, compileSchema, SchemaRefusedError } from './schema-compiler.ts';
+import {
+  type DeclaredArguments,
+  declaredArguments,
+  definitionProblem,
+  type ToolDefinition,
+  toolHash,
+} from './tool-definition.ts';
+
+/** A tool of the catalogue. */
+export interface CatalogueTool {
+  readonly server: string;
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  /** SHA-256 of the definition. */
+  readonly hash: string;
+  /** Set when the tool is quarantined: it is neither listed nor callable. */
+  readonly quarantine: { readonly reasonCode: ReasonCode; readonly message: string } | undefined;
+  /** The checks of this definition, compiled once; present unless quarantined. */
+  readonly checks: ToolChecks | undefined;
+}
+
+export interface ToolChecks {
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema | undefined;
+  readonly declared: DeclaredArguments;
+  /** True when some pattern of `patternProperties` fits the name. */
+  matchesPattern(name: string): boolean;
+}
+
+export interface CatalogueOptions {
+  readonly pins?: PinStore | undefined;
+  /** True while two servers may use one name. @defaultValue () => false: both tools are quarantined */
+  readonly allowsDuplicates?: (() => boolean) | undefined;
+  /** Keys of `_meta` that belong to the pinned definition. @defaultValue none */
+  readonly metaKeys?: readonly string[] | undefined;
+}
+
+export class Catalogue {
+  readonly #options: CatalogueOptions;
+  readonly #servers = new Map<string, Map<string, CatalogueTool>>();
+  /** How many servers list a name, to see a name in two servers without walking all of them. */
+  readonly #serversByName = new Map<string, Set<string>>();
+
+  constructor(options: CatalogueOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Replaces what a server lists. The old listing is gone when this returns: a removed tool is unknown. */
+  setServer(server: string, tools: readonly ToolDefinition[]): void {
+    this.removeServer(server);
+    const entries = new Map<string, CatalogueTool>();
+    for (const definition of tools) {
+      const name = typeof definition?.name === 'string' ? definition.name : '';
+      const twin = entries.get(name);
+      entries.set(name, twin === undefined ? this.#admit(server, name, definition) : duplicate(twin, server));
+      const servers = this.#serversByName.get(name) ?? new Set();
+      this.#serversByName.set(name, servers.add(server));
+    }
+    this.#servers.set(server, entries);
+  }
+
+  /** Forgets a server: nothing of it is listed, and nothing can be called. */
+  removeServer(server: string): void {
+    for (const name of this.#servers.get(server)?.keys() ?? []) this.#serversByName.get(name)?.delete(server);
+    this.#servers.delete(server);
+  }
+
+  hasServer(server: string): boolean {
+    return this.#servers.has(server);
+  }
+
+  servers(): readonly string[] {
+    return [...this.#servers.keys()];
+  }
+
+  /** The tool, with the quarantine that a twin in another server puts it under. */
+  find(server: string, name: string): CatalogueTool | undefined {
+    const tool = this.#servers.get(server)?.get(name);
+    if (tool === undefined || this.#options.allowsDuplicates?.() === true) return tool;
+    const servers = this.#serversByName.get(name);
+    if (servers === undefined || servers.size < 2 || tool.quarantine !== undefined) return tool;
+    return duplicate(tool, [...servers].filter((other) => other !== server).join(', '));
+  }
+
+  /** Every tool of a server, or of all servers. */
+  tools(server?: string): readonly CatalogueTool[] {
+    const ids = server === undefined ? this.servers() : [server];
+    return ids.flatMap((id) =>
+      [...(this.#servers.get(id)?.keys() ?? [])].map((name) => this.find(id, name) as CatalogueTool),
+    );
+  }
+
+  #admit(server: string, name: string, definition: ToolDefinition): CatalogueTool {
+    const base = { server, name, definition, hash: '', checks: undefined };
+    const problem = definitionProblem(definition);
+    if (problem !== undefined)
+      return { ...base, quarantine: { reasonCode: 'tool_invalid', message: problem } };
+    const hash = toolHash(definition, this.#options.metaKeys);
+    const state = this.#options.pins?.check(server, name, hash) ?? 'approved';
+    if (state === 'changed') {
+      return {
+        ...base,
+        hash,
+        quarantine: { reasonCode: 'tool_changed', message: `The definition of '${name}' changed` },
+      };
+    }
+    if (state === 'unapproved') {
+      const message = `The definition of '${name}' is not approved`;
+      return { ...base, hash, quarantine: { reasonCode: 'tool_unapproved', message } };
+    }
+    try {
+      return { ...base, hash, quarantine: undefined, checks: compileChecks(definition) };
+    } catch (error) {
+      if (!(error instanceof SchemaRefusedError)) throw error;
+      return { ...base, hash, quarantine: { reasonCode: 'tool_schema_refused', message: error.message } };
+    }
+  }
+}
+
+function duplicate(tool: CatalogueTool, other: string): CatalogueTool {
+  const message = `The name '${tool.name}' is also used by ${other}`;
+  return { ...tool, quarantine: { reasonCode: 'tool_duplicate', message } };
+}
+
+function compileChecks(definition: ToolDefinition): ToolChecks {
+  const input = compileSchema(definition.inputSchema);
+  const output = definition.outputSchema === undefined ? undefined : compileSchema(definition.outputSchema);
+  const declared = declaredArguments(definition.inputSchema);
+  // The schema compiler has accepted these patterns already, so none of them throws here.
+  const patterns = declared.patterns.map((pattern) => compileLinear(pattern));
+  return {
+    input,
+    output,
+    declared,
+    matchesPattern: (name) => patterns.some((pattern) => pattern.test(name)),
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * An external policy decision point: OPA, Cedar, a service of the operator's own. It can make a decision stricter, never
+ * looser: what the built-in rules deny stays denied.
+ */
+import type { DecisionKind } from './decision.ts';
+import type { JsonRecord } from './plan.ts';
+
+export interface PolicyRequest {
+  readonly caller: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly args: JsonRecord;
+  readonly toolHash: string;
+  readonly userRequest?: string | undefined;
+}
+
+export interface PolicyAnswer {
+  readonly decision: DecisionKind;
+  /** Ids of the rules or policies that decided. */
+  readonly ruleIds?: readonly string[] | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface PolicyDecisionPoint {
+  /** Decides. A rejection, an unknown decision or silence until `signal` fires denies the call. */
+  decide(request: PolicyRequest, signal: AbortSignal): Promise<PolicyAnswer>;
+}
+
+/** Time a decision point has, in milliseconds. */
+export const DECISION_TIMEOUT_MS = 1_000;
+
+/** Asks a decision point; undefined when it failed. */
+export async function askDecisionPoint(
+  point: PolicyDecisionPoint,
+  request: PolicyRequest,
+  timeoutMs: number = DECISION_TIMEOUT_MS,
+): Promise<PolicyAnswer | undefined> {
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<undefined>((resolve) => {
+    // A timer of our own, which keeps the process alive: AbortSignal.timeout does not, and no answer is not an answer.
+    timer = setTimeout(() => resolve(undefined), timeoutMs);
+  });
+  try {
+    const answer = await Promise.race([point.decide(request, abort.signal), silence]);
+    const isKnown =
+      answer?.decision === 'allow' || answer?.decision === 'deny' || answer?.decision === 'require_approval';
+    return isKnown ? answer : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+    abort.abort();
+  }
+}

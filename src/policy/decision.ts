@@ -1,0 +1,95 @@
+/** What the gate decides, in TypeScript and on the wire. */
+import { ObservatoryError } from '../errors.ts';
+import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
+
+export type DecisionKind = 'allow' | 'deny' | 'require_approval';
+
+/** One decision about one call. `decision` is always what the policy says, whether it is enforced or not. */
+export interface Decision {
+  readonly decision: DecisionKind;
+  /** `shadow`: the decision is recorded and not enforced. */
+  readonly enforcement: 'enforced' | 'shadow';
+  /** True when enforcing the decision stops the call. */
+  readonly wouldBlock: boolean;
+  readonly reasonCode: ReasonCode;
+  /** The gate the reason belongs to. */
+  readonly gate: Gate;
+  /** For people. Holds no argument values. */
+  readonly message: string;
+  readonly ruleIds: readonly string[];
+  /** SHA-256 of the policy that decided; null when there is no usable one. */
+  readonly policyHash: string | null;
+  /** SHA-256 of the tool definition the decision is about; null when there is none. */
+  readonly toolHash: string | null;
+  /** SHA-256, or HMAC-SHA-256 with a key, of the canonical arguments; null when they cannot be written as JSON. */
+  readonly argsDigest: string | null;
+  /** Time the decision took, in microseconds. */
+  readonly latencyUs: number;
+}
+
+/** The wire form of {@link Decision}. */
+export interface WireDecision {
+  readonly decision: DecisionKind;
+  readonly enforcement: 'enforced' | 'shadow';
+  readonly would_block: boolean;
+  readonly reason_code: ReasonCode;
+  readonly gate: Gate;
+  readonly message: string;
+  readonly rule_ids: readonly string[];
+  readonly policy_hash: string | null;
+  readonly tool_hash: string | null;
+  readonly args_digest: string | null;
+  readonly latency_us: number;
+}
+
+/** True when the call must not be made. */
+export function isBlocked(decision: Decision): boolean {
+  return decision.enforcement === 'enforced' && decision.decision !== 'allow';
+}
+
+/** The wire form. Names are converted one by one; values, which may be user data, are never walked. */
+export function decisionToWire(decision: Decision): WireDecision {
+  return {
+    decision: decision.decision,
+    enforcement: decision.enforcement,
+    would_block: decision.wouldBlock,
+    reason_code: decision.reasonCode,
+    gate: decision.gate,
+    message: decision.message,
+    rule_ids: decision.ruleIds,
+    policy_hash: decision.policyHash,
+    tool_hash: decision.toolHash,
+    args_digest: decision.argsDigest,
+    latency_us: decision.latencyUs,
+  };
+}
+
+/** A call or its result was refused by the gate. `code` is `POLICY_DENIED`. */
+export class PolicyDeniedError extends ObservatoryError {
+  readonly reasonCode: ReasonCode;
+  readonly gate: Gate;
+  readonly server: string;
+  readonly tool: string;
+  /** The decision about the call; absent when its result, not the call, was refused. */
+  readonly decision: Decision | undefined;
+
+  constructor(
+    server: string,
+    tool: string,
+    refusal: { readonly reasonCode: ReasonCode; readonly message: string },
+    decision?: Decision,
+    options?: ErrorOptions,
+  ) {
+    super(
+      'POLICY_DENIED',
+      `${server}/${tool} is refused (${refusal.reasonCode}): ${refusal.message}`,
+      options,
+    );
+    this.name = 'PolicyDeniedError';
+    this.reasonCode = refusal.reasonCode;
+    this.gate = gateOf(refusal.reasonCode);
+    this.server = server;
+    this.tool = tool;
+    this.decision = decision;
+  }
+}

@@ -1,0 +1,99 @@
+/** Words, numbers and names of claims and quotes. English where language matters; ASCII letters are not assumed. */
+
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a an the and or but of to in on at by for from with as is are was were be been being it its this that these those ' +
+    'there here they them their he she his her you your we our us i my me will would can could should shall may might ' +
+    'must do does did has have had having not no nor never if then than so such into over under about after before up ' +
+    'down out off also very more most some any each all both what which who whom whose when where why how via per'
+  ).split(' '),
+);
+
+const NEGATIONS: ReadonlySet<string> = new Set(
+  'not no never none nor neither nobody nothing nowhere cannot without hardly barely scarcely'.split(' '),
+);
+
+/** Words that turn or narrow a sentence: left out of a quote, the quote says more than its source. */
+const QUALIFIERS: ReadonlySet<string> = new Set(
+  'not no never none nor neither nobody cannot unless except only'.split(' '),
+);
+
+/** Lower-cased words: letters and digits, with the apostrophes, hyphens and dots that stand inside them. */
+export function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{N}\p{M}]+)*/gu) ?? [];
+}
+
+/** Words that carry meaning, cut to a stem so that `masking` meets `mask`. */
+export function contentStems(text: string): ReadonlySet<string> {
+  const stems = new Set<string>();
+  for (const word of wordsOf(text)) {
+    const isWordy = /\p{L}/u.test(word) && word.length >= 2;
+    if (isWordy && !STOP_WORDS.has(word) && !isNegation(word)) stems.add(stem(word));
+  }
+  return stems;
+}
+
+/** A light English stemmer: plural, -ing, -ed, -ly, final e and doubled consonants. */
+function stem(word: string): string {
+  let out = word.replace(/['’]s$/, '');
+  if (out.length > 3)
+    out = out
+      .replace(/(?:sses)$/, 'ss')
+      .replace(/ies$/, 'y')
+      .replace(/([^s])s$/, '$1');
+  if (out.length > 5) out = out.replace(/(?:ing|ed|ly|er)$/, '');
+  return out.length > 3 ? out.replace(/([^aeiouls])\1$/, '$1').replace(/e$/, '') : out;
+}
+
+function isNegation(word: string): boolean {
+  return NEGATIONS.has(word) || isContraction(word);
+}
+
+function isContraction(word: string): boolean {
+  return /n['’]t$/.test(word);
+}
+
+/** True when the text says that something is not so. `No. 5` and `No 5` are numbers, not negations. */
+export function isNegated(text: string): boolean {
+  return wordsOf(withoutNumero(text)).some(isNegation);
+}
+
+/** True when the text holds a word that can turn a quote next to it: a negation or a restriction. */
+export function holdsQualifier(text: string): boolean {
+  return wordsOf(withoutNumero(text)).some((word) => isContraction(word) || QUALIFIERS.has(word));
+}
+
+function withoutNumero(text: string): string {
+  return text.replace(/\bno\.? ?(?=\d)/gi, '');
+}
+
+/** Tokens with a digit, from white space to white space, without punctuation around them. */
+export function numericTokens(text: string): readonly string[] {
+  return text
+    .split(/\s+/)
+    .map((token) => token.replace(/^[^\p{L}\p{N}$€£¥+#-]+|[^\p{L}\p{N}%]+$/gu, ''))
+    .filter((token) => /\p{N}/u.test(token));
+}
+
+/** Addresses and links: tokens with `@` or `://`, and host names that start with `www.`. */
+export function addressTokens(text: string): readonly string[] {
+  return text
+    .split(/[\s,;<>()"']+/)
+    .map((token) => token.replace(/[.,:!?]+$/, ''))
+    .filter((token) => /[^@\s]@[^@\s]|:\/\/|^www\./i.test(token));
+}
+
+/** Words that start with a capital, other than the first word of a sentence unless all of it is capitals. */
+export function properNouns(text: string): readonly string[] {
+  const names: string[] = [];
+  const matcher = /[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)*/gu;
+  for (const match of text.matchAll(matcher)) {
+    const [word] = match;
+    if (!/^\p{Lu}/u.test(word)) continue;
+    const before = text.slice(Math.max(0, match.index - 12), match.index).trimEnd();
+    const startsSentence = before === '' || /[.!?:\n•*#-]["'(]?$/u.test(before);
+    const isAcronym = word.length > 1 && word === word.toUpperCase() && /\p{L}{2}/u.test(word);
+    if (!startsSentence || isAcronym) names.push(word.replace(/['’]s$/, ''));
+  }
+  return names;
+}

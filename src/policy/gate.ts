@@ -1,0 +1,366 @@
+/**
+ * The policy gate: nothing reaches a server that a rule does not allow, with arguments its schema does not take, or from
+ * a definition nobody approved; and nothing comes back that is not what the tool promised.
+ *
+ * Terms: a *call* is what somebody wants done; a *decision* what the gate says about it (`allow`, `deny`,
+ * `require_approval`); a tool is *quarantined* when its definition may not be used. Order: deny beats approval, approval
+ * beats allow, and the default is deny. Whatever goes wrong inside the gate is a denial with a reason code.
+ */
+import { ObservatoryError } from '../errors.ts';
+import { Approvals } from './approvals.ts';
+import { argumentDigest, argumentProblem, type Refusal, unsafeArguments } from './arguments.ts';
+import { Budgets } from './budgets.ts';
+import { Catalogue, type CatalogueTool } from './catalogue.ts';
+import type { Decision, DecisionKind } from './decision.ts';
+import { askDecisionPoint, type PolicyDecisionPoint } from './decision-point.ts';
+import type { Echo } from './evidence/leaves.ts';
+import { checkSummary, type SummaryVerdict } from './evidence/summary.ts';
+import { checkInput, type InputVerdict } from './input-policy.ts';
+import { checkOutput, type OutputVerdict } from './output.ts';
+import { type OutputTypes, outputContract } from './output-contract.ts';
+import { PinStore } from './pins.ts';
+import type { JsonRecord } from './plan.ts';
+import type { Policy } from './policy.ts';
+import { type PolicyInput, PolicySource, type ReloadListener } from './policy-source.ts';
+import { gateOf, type ReasonCode } from './reasons.ts';
+import { PLAN_LIMITS } from './strict-json.ts';
+import type { ToolDefinition, ToolsByServer } from './tool-definition.ts';
+
+/** A call somebody wants made. */
+export interface GateCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly args: JsonRecord;
+  /** Who asks, as the host knows it; never what a client claims. @defaultValue '' */
+  readonly caller?: string | undefined;
+  /** The run the call counts for in budgets. @defaultValue '' */
+  readonly runId?: string | undefined;
+  /** The user's request, for rules about where arguments come from. */
+  readonly userRequest?: string | undefined;
+  /** A token from {@link PolicyGate.approve}. */
+  readonly approvalToken?: string | undefined;
+}
+
+export interface PolicyGateOptions {
+  /** Path of the policy or allowlist file, or the parsed policy. */
+  readonly policy: PolicyInput;
+  /** Tools that are known at the start; rules for anything else are then load errors. */
+  readonly tools?: ToolsByServer | undefined;
+  /** Approved definitions. @defaultValue what is seen first is pinned for the life of the gate */
+  readonly pins?: PinStore | undefined;
+  /** Output types (zod) by server and tool, beside the tools' own output schemas. */
+  readonly outputTypes?: OutputTypes | undefined;
+  readonly decisionPoint?: PolicyDecisionPoint | undefined;
+  /** Keys of a tool's `_meta` that belong to its pinned definition. @defaultValue none */
+  readonly metaKeys?: readonly string[] | undefined;
+  /** Key of the argument digests, UTF-8. @defaultValue none: plain SHA-256 */
+  readonly digestKey?: string | undefined;
+  /** How often the policy file is looked at, in milliseconds; 0 never. @defaultValue 0 */
+  readonly reloadIntervalMs?: number | undefined;
+  /** Told about each reload of the policy file. */
+  readonly onReload?: ReloadListener | undefined;
+}
+
+export class PolicyGate {
+  readonly #options: PolicyGateOptions;
+  readonly #catalogue: Catalogue;
+  readonly #source: PolicySource;
+  #approvals: Approvals;
+  #budgets: Budgets;
+  /** The policy that approvals and budgets were made for. */
+  #current: Policy | undefined;
+
+  /**
+   * Opens a gate. A policy that cannot be used does not throw here: the gate denies everything and says why in
+   * {@link problem}; call {@link assertReady} to refuse to start instead.
+   */
+  constructor(options: PolicyGateOptions) {
+    this.#options = options;
+    this.#catalogue = new Catalogue({
+      pins: options.pins ?? new PinStore({ trustFirstUse: true }),
+      allowsDuplicates: () => this.#source.policy?.document.duplicate_names === 'allow',
+      metaKeys: options.metaKeys,
+    });
+    // A changed policy has to fit the tools that are listed by then; at the start nothing is listed yet.
+    this.#source = new PolicySource(options.policy, (policy) => deadRulesError(policy, this.#catalogue));
+    for (const [server, { tools }] of Object.entries(options.tools ?? {}))
+      this.#catalogue.setServer(server, tools);
+    if (options.tools !== undefined) this.checkRules('all');
+    this.#approvals = new Approvals();
+    this.#budgets = new Budgets(undefined);
+    this.#adopt(this.#source.policy);
+    const interval = options.reloadIntervalMs ?? 0;
+    if (interval > 0) this.#source.watch(interval, (outcome) => options.onReload?.(outcome));
+  }
+
+  /** Why the policy cannot be used, or why its last change could not; undefined when all is well. */
+  get problem(): ObservatoryError | undefined {
+    return this.#source.problem;
+  }
+
+  /** SHA-256 of the policy in force; null when everything is denied for want of one. */
+  get policyHash(): string | null {
+    return this.#source.policy?.hash ?? null;
+  }
+
+  /** @throws ObservatoryError `POLICY_INVALID` when there is no usable policy. */
+  assertReady(): void {
+    if (this.#source.policy !== undefined) return;
+    throw this.#source.problem ?? new ObservatoryError('POLICY_INVALID', 'There is no policy');
+  }
+
+  /** Reads the policy file again; see {@link PolicySource.reload}. */
+  reload(): boolean {
+    return this.#source.reload();
+  }
+
+  /** Replaces what a server lists. The first listing also settles whether rules about this server can ever apply. */
+  setTools(server: string, tools: readonly ToolDefinition[]): void {
+    const isFirst = !this.#catalogue.hasServer(server);
+    this.#catalogue.setServer(server, tools);
+    if (isFirst) this.checkRules([server]);
+  }
+
+  /** Takes a server out that does not answer. Its tools cannot be called; rules about it are not held against the policy. */
+  removeServer(server: string): void {
+    this.#catalogue.removeServer(server);
+  }
+
+  /** Denies everything from now on if rules about these servers can never apply. */
+  checkRules(servers: readonly string[] | 'all'): void {
+    const policy = this.#source.policy;
+    const error = policy === undefined ? undefined : deadRulesError(policy, this.#catalogue, servers);
+    if (error !== undefined) this.#source.revoke(error);
+  }
+
+  /** The tool as the server lists it now, quarantined ones included. */
+  find(server: string, tool: string): CatalogueTool | undefined {
+    return this.#catalogue.find(server, tool);
+  }
+
+  /** The tools a model may be told of: listed now, not quarantined, and allowable by some rule. */
+  allowedTools(server?: string): readonly CatalogueTool[] {
+    const policy = this.#source.policy;
+    if (policy === undefined) return [];
+    return this.#catalogue
+      .tools(server)
+      .filter((tool) => tool.quarantine === undefined && policy.mayAllow(tool.server, tool.name));
+  }
+
+  /** Tools that are kept away, with the reason. */
+  quarantined(): readonly CatalogueTool[] {
+    return this.#catalogue.tools().filter((tool) => tool.quarantine !== undefined);
+  }
+
+  /** G0: judges a request before anything is done for it. */
+  checkInput(request: string): InputVerdict {
+    return checkInput(request, this.#source.policy?.document.input);
+  }
+
+  /** G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. */
+  evaluate(call: GateCall): Decision {
+    const started = performance.now();
+    const tool = this.#catalogue.find(call.server, call.tool);
+    const policy = this.#source.policy;
+    const limits = policy?.document.limits;
+    const unsafe = unsafeArguments(call.args, {
+      ...PLAN_LIMITS,
+      maxBytes: limits?.argument_bytes ?? PLAN_LIMITS.maxBytes,
+      maxDepth: limits?.argument_depth ?? PLAN_LIMITS.maxDepth,
+    });
+    const argsDigest = unsafe === undefined ? argumentDigest(call.args, this.#options.digestKey) : null;
+    const make = (
+      decision: DecisionKind,
+      { reasonCode, message }: Refusal,
+      ruleIds: readonly string[] = [],
+      canShadow = false,
+    ): Decision => ({
+      decision,
+      // Shadow mode tries rules out. It does not open the gate to calls that nothing describes.
+      enforcement: canShadow && policy?.document.mode === 'shadow' ? 'shadow' : 'enforced',
+      wouldBlock: decision !== 'allow',
+      reasonCode,
+      gate: gateOf(reasonCode),
+      message,
+      ruleIds,
+      policyHash: policy?.hash ?? null,
+      toolHash: tool === undefined || tool.hash === '' ? null : tool.hash,
+      argsDigest,
+      latencyUs: (performance.now() - started) * 1_000,
+    });
+    if (policy === undefined) {
+      const message = this.#source.problem?.message ?? 'There is no policy';
+      return make('deny', { reasonCode: 'policy_unavailable', message });
+    }
+    const structural = unsafe ?? this.#toolProblem(call, tool);
+    if (structural !== undefined || tool?.checks === undefined) {
+      return make(
+        'deny',
+        structural ?? { reasonCode: 'tool_invalid', message: 'The tool cannot be checked' },
+      );
+    }
+    const isClosed = policy.document.unknown_arguments === 'reject_always';
+    const misfit = argumentProblem(call.args, tool.checks, isClosed);
+    if (misfit !== undefined) return make('deny', misfit, [], true);
+    const verdict = policy.evaluate(call.server, call.tool, call.args, call.userRequest);
+    return make(verdict.decision, verdict, verdict.ruleIds, true);
+  }
+
+  /**
+   * The whole decision about a call that is about to be made: {@link evaluate}, then the external decision point, then
+   * the approval, which is used up, then the budgets.
+   */
+  async authorize(call: GateCall): Promise<Decision> {
+    const started = performance.now();
+    let decision = this.evaluate(call);
+    const point = this.#options.decisionPoint;
+    if (point !== undefined && decision.decision !== 'deny') {
+      const { caller = '', server, tool, args, userRequest } = call;
+      const toolHash = decision.toolHash ?? '';
+      const answer = await askDecisionPoint(point, { caller, server, tool, args, toolHash, userRequest });
+      if (answer === undefined) {
+        decision = revise(decision, 'deny', 'decision_point_failed', 'The decision point did not answer');
+      } else if (answer.decision === 'deny') {
+        decision = revise(
+          decision,
+          'deny',
+          'decision_point_denied',
+          answer.message ?? 'The decision point denies it',
+          answer.ruleIds,
+        );
+      } else if (answer.decision === 'require_approval' && decision.decision === 'allow') {
+        decision = revise(
+          decision,
+          'require_approval',
+          'approval_required',
+          answer.message ?? 'The decision point wants a human to approve it',
+          answer.ruleIds,
+        );
+      }
+    }
+    this.#adopt(this.#source.policy);
+    if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
+      const isApproved = this.#approvals.redeem(call.approvalToken, bindingOf(call, decision));
+      decision = isApproved
+        ? revise(decision, 'allow', 'approved', 'A human approved this exact call')
+        : revise(
+            decision,
+            'deny',
+            'approval_invalid',
+            'The approval is unknown, used, expired or for another call',
+          );
+    }
+    if (decision.decision === 'allow') {
+      const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
+      if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
+    }
+    return { ...decision, latencyUs: (performance.now() - started) * 1_000 };
+  }
+
+  /**
+   * Approves one exact call, on a human's word.
+   * @returns the token for {@link GateCall.approvalToken}: for this call only, once, until it expires.
+   * @throws ObservatoryError `INVALID_INPUT` when the call does not wait for approval.
+   */
+  approve(call: GateCall): string {
+    const decision = this.evaluate(call);
+    if (decision.decision !== 'allow' && decision.decision !== 'require_approval') {
+      throw new ObservatoryError(
+        'INVALID_INPUT',
+        `${call.server}/${call.tool} cannot be approved: ${decision.message}`,
+      );
+    }
+    this.#adopt(this.#source.policy);
+    return this.#approvals.grant(bindingOf(call, decision));
+  }
+
+  /** G4: judges the result of a call. */
+  checkOutput(call: Pick<GateCall, 'server' | 'tool' | 'args'>, result: unknown): OutputVerdict {
+    const tool = this.#catalogue.find(call.server, call.tool);
+    if (tool === undefined) {
+      return { accepted: false, reasonCode: 'output_untyped', message: 'The tool is not listed any more' };
+    }
+    return checkOutput(
+      result,
+      call.args,
+      outputContract(tool, this.#source.policy, this.#options.outputTypes ?? {}),
+    );
+  }
+
+  /** G5: judges a summary against the typed result it is about. */
+  checkSummary(source: unknown, summary: unknown, echo: Echo = {}): SummaryVerdict {
+    return checkSummary(source, summary, echo);
+  }
+
+  /** The risk tier that the rules of a decision carry. */
+  riskTierOf(decision: Decision): string | undefined {
+    return this.#source.policy?.riskTierOf(decision.ruleIds);
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #toolProblem(call: GateCall, tool: CatalogueTool | undefined): Refusal | undefined {
+    if (!this.#catalogue.hasServer(call.server)) {
+      return { reasonCode: 'server_unknown', message: `There is no server '${call.server.slice(0, 64)}'` };
+    }
+    if (tool === undefined) {
+      return { reasonCode: 'tool_unknown', message: `The server lists no tool '${call.tool.slice(0, 64)}'` };
+    }
+    return tool.quarantine;
+  }
+
+  /** A new policy brings its own budgets and approvals; those given under the old one are void. */
+  #adopt(policy: Policy | undefined): void {
+    if (policy === this.#current) return;
+    this.#current = policy;
+    const seconds = policy?.document.approval?.expires_seconds;
+    this.#approvals = new Approvals({ expiresMs: seconds === undefined ? undefined : seconds * 1_000 });
+    this.#budgets = new Budgets(policy?.document.budgets);
+  }
+}
+
+function deadRulesError(
+  policy: Policy,
+  catalogue: Catalogue,
+  servers: readonly string[] | 'all' = catalogue.servers(),
+): ObservatoryError | undefined {
+  const dead = policy.deadRules(catalogue, servers);
+  if (dead.length === 0) return undefined;
+  return new ObservatoryError('POLICY_INVALID', `The policy has dead rules: ${dead.slice(0, 10).join('; ')}`);
+}
+
+function revise(
+  decision: Decision,
+  kind: DecisionKind,
+  reasonCode: ReasonCode,
+  message: string,
+  ruleIds?: readonly string[],
+): Decision {
+  const wouldBlock = kind !== 'allow';
+  return {
+    ...decision,
+    decision: kind,
+    wouldBlock,
+    reasonCode,
+    gate: gateOf(reasonCode),
+    message,
+    ruleIds: ruleIds ?? decision.ruleIds,
+  };
+}
+
+function bindingOf(call: GateCall, decision: Decision) {
+  return {
+    caller: call.caller ?? '',
+    server: call.server,
+    tool: call.tool,
+    toolHash: decision.toolHash ?? '',
+    argsDigest: decision.argsDigest ?? '',
+    policyHash: decision.policyHash ?? '',
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * The one place where a gated call is made: decide, write it down, look at the definition again, call, judge the result,
+ * write that down. `gateClient`, `PolicyHost` and the orchestrator all come through here.
+ */
+import type { Span } from '@opentelemetry/api';
+import type { ObservatoryError } from '../errors.ts';
+import { attributeOf } from '../fields.ts';
+import type { AuditRun } from './audit.ts';
+import { type Decision, decisionToWire, isBlocked, PolicyDeniedError } from './decision.ts';
+import type { GateCall, PolicyGate } from './gate.ts';
+import type { OutputVerdict } from './output.ts';
+import { type Gate, gateOf } from './reasons.ts';
+import { redactValue } from './redact.ts';
+import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
+
+export interface GuardedCallOptions {
+  readonly gate: PolicyGate;
+  /** Where the call is recorded. Without it nothing is, and nothing can be denied for want of a record. */
+  readonly audit?: AuditRun | undefined;
+  /** Told what the decision (as `G3`) and the check of the result (`G4`) took, in microseconds. */
+  readonly onGate?: ((gate: Gate, micros: number) => void) | undefined;
+  /** Lists the server's tools again before the call, so that a definition that changed is seen. */
+  readonly refresh?: (() => Promise<void>) | undefined;
+}
+
+/** What came of a call that was made. */
+export interface GuardedResult {
+  readonly decision: Decision;
+  readonly verdict: OutputVerdict;
+  /** The raw result, secrets redacted; only when it was accepted, or in shadow mode. */
+  readonly result: unknown;
+}
+
+/**
+ * Makes a call if the gate allows it.
+ * @param invoke calls the server. It is run at most once.
+ * @throws PolicyDeniedError when the call or its result is refused.
+ * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call could not be recorded; it is then not made.
+ */
+export async function guardedCall(
+  call: GateCall,
+  invoke: () => Promise<unknown>,
+  options: GuardedCallOptions,
+): Promise<GuardedResult> {
+  return inGateSpan(`policy_gate ${call.tool}`, async (span) => {
+    const decision = await decide(call, options, span);
+    const { server, tool } = call;
+    if (isBlocked(decision)) {
+      throw new PolicyDeniedError(server, tool, decision, decision);
+    }
+    options.audit?.record('call_started', {
+      server,
+      tool,
+      tool_hash: decision.toolHash,
+      args_digest: decision.argsDigest,
+    });
+    const started = performance.now();
+    let raw: unknown;
+    try {
+      raw = await invoke();
+    } catch (cause) {
+      recordEnd(options.audit, call, started, 'failed', {
+        error_type: cause instanceof Error ? cause.name : 'unknown',
+      });
+      addGateEvent(span, 'stop', 'tool_failed');
+      setFallback(span, 'template');
+      span.setAttribute(attributeOf('fallback_reason'), 'tool_error');
+      throw cause;
+    }
+    const arrived = performance.now();
+    const verdict = options.gate.checkOutput(call, raw);
+    options.onGate?.('G4', (performance.now() - arrived) * 1_000);
+    const reason = verdict.accepted ? 'output_accepted' : verdict.reasonCode;
+    recordEnd(options.audit, call, started, verdict.accepted ? 'accepted' : 'withheld', {
+      reason_code: reason,
+    });
+    const isStopped = !verdict.accepted && decision.enforcement === 'enforced';
+    addGateEvent(span, isStopped ? 'stop' : 'pass', reason);
+    if (isStopped) {
+      setFallback(span, 'template');
+      span.setAttribute(attributeOf('policy_reason'), reason);
+      throw new PolicyDeniedError(server, tool, verdict, decision);
+    }
+    return { decision, verdict: redacted(verdict), result: redactValue(raw) };
+  });
+}
+
+/** Decides, on the definitions as they are now, and records what was decided. */
+async function decide(call: GateCall, options: GuardedCallOptions, span: Span): Promise<Decision> {
+  const { gate, audit } = options;
+  try {
+    await options.refresh?.();
+  } catch (cause) {
+    const error_type = cause instanceof Error ? cause.name : 'unknown';
+    audit?.record('call_finished', { server: call.server, tool: call.tool, outcome: 'not_made', error_type });
+    throw cause;
+  }
+  const decided = await gate.authorize(call);
+  options.onGate?.('G3', decided.latencyUs);
+  // An external decision point takes time, and the definition may have changed meanwhile.
+  const isChanged =
+    decided.decision === 'allow' && gate.find(call.server, call.tool)?.hash !== decided.toolHash;
+  const decision: Decision = isChanged
+    ? {
+        ...decided,
+        decision: 'deny',
+        wouldBlock: true,
+        reasonCode: 'tool_changed',
+        gate: gateOf('tool_changed'),
+        enforcement: 'enforced',
+        message: 'The definition changed while it was decided',
+      }
+    : decided;
+  setDecision(span, call.tool, decision, gate.riskTierOf(decision));
+  if (audit !== undefined) {
+    audit.record('call_decided', { server: call.server, tool: call.tool, ...decisionToWire(decision) });
+    span.addEvent('observatory.audit_head', {
+      'observatory.audit_run': audit.id,
+      'observatory.audit_head': audit.head,
+    });
+  }
+  return decision;
+}
+
+function recordEnd(
+  audit: AuditRun | undefined,
+  call: GateCall,
+  started: number,
+  outcome: 'accepted' | 'withheld' | 'failed',
+  fields: Readonly<Record<string, unknown>>,
+): void {
+  const duration = Math.round(performance.now() - started);
+  audit?.record('call_finished', {
+    server: call.server,
+    tool: call.tool,
+    outcome,
+    duration_ms: duration,
+    ...fields,
+  });
+}
+
+function redacted(verdict: OutputVerdict): OutputVerdict {
+  if (!verdict.accepted) return verdict;
+  return { accepted: true, value: redactValue(verdict.value) as typeof verdict.value };
+}
+
+/** The refusal of a way around the gate. */
+export function refuseBypass(server: string, what: string): ObservatoryError {
+  return new PolicyDeniedError(server, what, {
+    reasonCode: 'bypass_refused',
+    message: `'${what}' of a gated client would go around the gate`,
+  });
+}

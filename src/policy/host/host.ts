@@ -1,0 +1,275 @@
+/**
+ * `PolicyHost`: one question, at most one tool call, through every gate in a fixed order.
+ *
+ * Input policy, live tools, plan, decision, call, typed result, and a summary if it is asked for and its quotes hold.
+ * Nothing is retried and nothing is skipped; the planner chooses what to ask for, never what happens.
+ */
+
+import { trace } from '@opentelemetry/api';
+import { ObservatoryError } from '../../errors.ts';
+import { AuditLog, type AuditRun } from '../audit.ts';
+import { type Decision, PolicyDeniedError } from '../decision.ts';
+import type { GroundedSummary } from '../evidence/summary.ts';
+import type { GateCall, PolicyGate } from '../gate.ts';
+import { guardedCall } from '../guarded-call.ts';
+import { type CallToolPlan, type JsonRecord, parsePlan } from '../plan.ts';
+import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
+import { redactText } from '../redact.ts';
+import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
+import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
+import type { Planner } from './planner.ts';
+import { planMessages, summaryMessages } from './prompts.ts';
+import { connectPolicyServer, type PolicyServer, type PolicyServerConfig } from './server.ts';
+
+/** What one question came to. */
+export type AskResult =
+  | (AskBase & {
+      readonly type: 'blocked';
+      readonly gate: Gate;
+      readonly reasonCode: ReasonCode;
+      readonly message: string;
+      /** The decision about the call, when there was one. `require_approval` can be approved and asked again. */
+      readonly decision?: Decision | undefined;
+      /** The call that was refused, for an approver to look at. */
+      readonly call?: GateCall | undefined;
+    })
+  | (AskBase & { readonly type: 'final_answer'; readonly answer: string; readonly needsMoreInfo: true })
+  | (AskBase &
+      ToolResult & { readonly type: 'tool_result'; readonly summaryRefused?: ReasonCode | undefined })
+  | (AskBase & ToolResult & { readonly type: 'tool_result_with_summary'; readonly summary: GroundedSummary });
+
+interface AskBase {
+  readonly query: string;
+  /** Id of the run in the audit trail; empty when there is none. */
+  readonly runId: string;
+}
+
+interface ToolResult {
+  readonly server: string;
+  readonly tool: string;
+  readonly args: JsonRecord;
+  /** The typed result, secrets redacted. */
+  readonly result: JsonRecord;
+}
+
+export interface PolicyHostOptions {
+  readonly gate: PolicyGate;
+  readonly planner: Planner;
+  /** Servers by the id the policy knows them under: connections, or how to make them. */
+  readonly servers: Readonly<Record<string, PolicyServer | PolicyServerConfig>>;
+  /** The audit trail; false for none. @defaultValue a trail in `SAFE_TRACE_DIR`, else `.mcp-observatory/traces` */
+  readonly audit?: AuditLog | false | undefined;
+  /** Told what each gate took, in microseconds. Must not throw. */
+  readonly onGate?: ((gate: Gate, micros: number) => void) | undefined;
+  /** Always summarise. @defaultValue `SAFE_SUMMARIZE` is `1` */
+  readonly summarize?: boolean | undefined;
+}
+
+export interface AskOptions {
+  readonly caller?: string | undefined;
+  /** A token from `gate.approve`, for exactly the call the plan will ask for. */
+  readonly approvalToken?: string | undefined;
+}
+
+export class PolicyHost {
+  readonly #gate: PolicyGate;
+  readonly #planner: Planner;
+  readonly #servers: ReadonlyMap<string, PolicyServer>;
+  readonly #audit: AuditLog | undefined;
+  readonly #ownsAudit: boolean;
+  readonly #alwaysSummarizes: boolean;
+  readonly #onGate: (gate: Gate, micros: number) => void;
+
+  private constructor(
+    options: PolicyHostOptions,
+    servers: ReadonlyMap<string, PolicyServer>,
+    audit: AuditLog | undefined,
+  ) {
+    this.#gate = options.gate;
+    this.#planner = options.planner;
+    this.#servers = servers;
+    this.#audit = audit;
+    this.#onGate = options.onGate ?? (() => {});
+    this.#ownsAudit = options.audit === undefined;
+    this.#alwaysSummarizes = options.summarize ?? process.env.SAFE_SUMMARIZE === '1';
+  }
+
+  /**
+   * Opens the audit trail and the servers.
+   * @throws ObservatoryError `AUDIT_UNAVAILABLE`, or what connecting throws; servers opened before are closed.
+   */
+  static async open(options: PolicyHostOptions): Promise<PolicyHost> {
+    const audit = options.audit === false ? undefined : (options.audit ?? defaultAudit());
+    const servers = new Map<string, PolicyServer>();
+    try {
+      for (const [id, server] of Object.entries(options.servers)) {
+        servers.set(id, 'listTools' in server ? server : await connectPolicyServer(server));
+      }
+      return new PolicyHost(options, servers, audit);
+    } catch (error) {
+      await Promise.allSettled([...servers.values()].map((server) => server.close()));
+      if (options.audit === undefined) audit?.close();
+      throw error;
+    }
+  }
+
+  /** Answers one question with at most one tool call. Refusals are results; only a failing tool, planner or audit throws. */
+  async askOnce(query: string, options: AskOptions = {}): Promise<AskResult> {
+    return inGateSpan('policy_host ask', async () => {
+      const run = this.#audit?.startRun({ query_chars: query.length });
+      try {
+        const result = await this.#ask(query, options, run);
+        const reason = result.type === 'blocked' ? result.reasonCode : undefined;
+        run?.finish({ result: result.type, reason_code: reason });
+        return result;
+      } catch (error) {
+        const code = ObservatoryError.isInstance(error) ? error.code : undefined;
+        run?.finish({
+          result: 'error',
+          error_type: error instanceof Error ? error.name : 'unknown',
+          error_code: code,
+        });
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#servers.values()].map((server) => server.close()));
+    if (this.#ownsAudit) this.#audit?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #ask(query: string, options: AskOptions, run: AuditRun | undefined): Promise<AskResult> {
+    const base = { query, runId: run?.id ?? '' };
+    const input = this.#timed('G0', () => this.#gate.checkInput(query));
+    run?.record('input_checked', {
+      allowed: input.allowed,
+      rule_ids: input.ruleIds,
+      findings: input.findings,
+    });
+    if (!input.allowed) return blocked(base, input.reasonCode ?? 'input_blocked', input.message);
+
+    const listed = await this.#listTools(run);
+    const raw = await this.#planner.plan(planMessages(query, listed));
+    const parsed = this.#timed('G1', () => parsePlan(raw));
+    if ('refused' in parsed) {
+      run?.record('plan_checked', { accepted: false, reason_code: parsed.refused.reasonCode });
+      return blocked(base, parsed.refused.reasonCode, parsed.refused.message);
+    }
+    const { plan } = parsed;
+    if (plan.type === 'final_answer') {
+      run?.record('plan_checked', { accepted: true, type: plan.type });
+      return { ...base, type: 'final_answer', answer: plan.answer, needsMoreInfo: true };
+    }
+    run?.record('plan_checked', { accepted: true, type: plan.type, server: plan.server, tool: plan.tool });
+    return this.#call(plan, base, options, run);
+  }
+
+  async #call(
+    plan: CallToolPlan,
+    base: AskBase,
+    options: AskOptions,
+    run: AuditRun | undefined,
+  ): Promise<AskResult> {
+    const { server, tool, args } = plan;
+    const call: GateCall = { server, tool, args, userRequest: base.query, runId: base.runId, ...options };
+    const connection = this.#servers.get(server);
+    let value: JsonRecord;
+    try {
+      const { verdict } = await guardedCall(call, () => invoke(connection, tool, args), {
+        gate: this.#gate,
+        audit: run,
+        onGate: this.#onGate,
+        refresh: async () => {
+          if (connection !== undefined) this.#gate.setTools(server, await connection.listTools());
+        },
+      });
+      if (!verdict.accepted) return blocked(base, verdict.reasonCode, verdict.message);
+      value = verdict.value;
+    } catch (error) {
+      if (!(error instanceof PolicyDeniedError)) throw error;
+      return { ...blocked(base, error.reasonCode, error.message), decision: error.decision, call };
+    }
+    const result = { server, tool, args, result: value };
+    if (!this.#alwaysSummarizes && !/\bsummar(?:ize|ise|y)\b/i.test(base.query))
+      return { ...base, ...result, type: 'tool_result' };
+    return this.#summarize(base, result, run);
+  }
+
+  /** A summary whose quotes do not hold is dropped; the result it was about is still given. */
+  async #summarize(base: AskBase, result: ToolResult, run: AuditRun | undefined): Promise<AskResult> {
+    const summary = parseSummary(await this.#planner.plan(summaryMessages(result.result)));
+    const echo = { args: result.args, request: base.query };
+    const verdict = this.#timed('G5', () => this.#gate.checkSummary(result.result, summary, echo));
+    run?.record('summary_checked', { accepted: verdict.accepted, reason_code: verdict.reasonCode });
+    const span = trace.getActiveSpan();
+    if (span !== undefined) addGateEvent(span, verdict.accepted ? 'pass' : 'stop', verdict.reasonCode);
+    if (!verdict.accepted)
+      return { ...base, ...result, type: 'tool_result', summaryRefused: verdict.reasonCode };
+    span?.setAttributes({
+      'observatory.evidence_coverage': verdict.coverage.coverage,
+      'observatory.evidence_exact_ratio': verdict.coverage.exactRatio,
+      'observatory.evidence_distinct_spans': verdict.coverage.distinctSpans,
+    });
+    return { ...base, ...result, type: 'tool_result_with_summary', summary: verdict.summary };
+  }
+
+  #timed<T>(gate: Gate, act: () => T): T {
+    const started = performance.now();
+    const value = act();
+    this.#onGate(gate, (performance.now() - started) * 1_000);
+    return value;
+  }
+
+  /** Lists every server live. A server that does not answer has no tools; the others go on. */
+  async #listTools(run: AuditRun | undefined) {
+    await Promise.all(
+      [...this.#servers].map(async ([id, server]) => {
+        try {
+          this.#gate.setTools(id, await server.listTools());
+        } catch (error) {
+          this.#gate.removeServer(id);
+          run?.record('plan_checked', {
+            server: id,
+            error_type: error instanceof Error ? error.name : 'unknown',
+          });
+        }
+      }),
+    );
+    return this.#gate.allowedTools();
+  }
+}
+
+function defaultAudit(): AuditLog {
+  const dir = process.env.SAFE_TRACE_DIR ?? '.mcp-observatory/traces';
+  return new AuditLog({ dir, key: process.env.SAFE_AUDIT_KEY });
+}
+
+function invoke(server: PolicyServer | undefined, tool: string, args: JsonRecord): Promise<unknown> {
+  if (server === undefined)
+    throw new ObservatoryError('INVALID_INPUT', 'The server of the plan is not connected');
+  return server.callTool(tool, args);
+}
+
+function parseSummary(text: string): unknown {
+  try {
+    return parseStrictJson(text);
+  } catch (error) {
+    // `checkSummary` refuses what is not a summary, with its own reason.
+    if (error instanceof StrictJsonError) return undefined;
+    throw error;
+  }
+}
+
+function blocked(base: AskBase, reasonCode: ReasonCode, message: string): AskResult & { type: 'blocked' } {
+  const span = trace.getActiveSpan();
+  if (span !== undefined) {
+    addGateEvent(span, 'stop', reasonCode);
+    setFallback(span, reasonCode === 'approval_required' ? 'human_review' : 'template');
+  }
+  return { ...base, type: 'blocked', gate: gateOf(reasonCode), reasonCode, message: redactText(message) };
+}

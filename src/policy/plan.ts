@@ -1,0 +1,129 @@
+/**
+ * G1: a planner's output is either one of two plans, exactly, or it is refused.
+ *
+ * The planner is not trusted. Nothing is cut out of prose, no code fence is opened, no key is ignored: what the
+ * reviewer reads in the trace is the whole of what was asked.
+ */
+
+import type { ReasonCode } from './reasons.ts';
+import {
+  checkJsonValue,
+  type JsonLimits,
+  PLAN_LIMITS,
+  parseStrictJson,
+  StrictJsonError,
+} from './strict-json.ts';
+
+/** A JSON object as tools take it. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** Asks for exactly one tool call. */
+export interface CallToolPlan {
+  readonly type: 'call_tool';
+  readonly server: string;
+  readonly tool: string;
+  readonly args: JsonRecord;
+}
+
+/** Ends the step without a call. `needs_more_info` is always true: an answer without a tool has no evidence. */
+export interface FinalAnswerPlan {
+  readonly type: 'final_answer';
+  readonly answer: string;
+  readonly needs_more_info: true;
+}
+
+export type Plan = CallToolPlan | FinalAnswerPlan;
+
+/** A plan that was refused, with its reason code. */
+export interface RefusedPlan {
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+}
+
+export type PlanResult = { readonly plan: Plan } | { readonly refused: RefusedPlan };
+
+/** Longest server or tool name, in UTF-16 units. MCP itself recommends 128. */
+const MAX_NAME = 256;
+
+/**
+ * Reads a plan.
+ *
+ * @param raw a string or UTF-8 bytes, read strictly as JSON text; or a value that is already parsed, in which
+ * duplicate keys can no longer be seen: give the text wherever there is one.
+ */
+export function parsePlan(raw: unknown, limits: JsonLimits = PLAN_LIMITS): PlanResult {
+  let value: unknown;
+  try {
+    if (typeof raw === 'string' || raw instanceof Uint8Array) {
+      value = parseStrictJson(raw, limits);
+    } else {
+      checkJsonValue(raw, limits);
+      value = raw;
+    }
+  } catch (error) {
+    if (error instanceof StrictJsonError) return refuse(`plan_${error.problem}`, error.message);
+    return refuse('plan_not_json', 'The plan could not be read');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse('plan_not_an_object', 'A plan is one JSON object');
+  }
+  return readPlan(value as JsonRecord);
+}
+
+function readPlan(value: JsonRecord): PlanResult {
+  const type = own(value, 'type');
+  if (type === 'call_tool') {
+    const problem = checkKeys(value, ['type', 'server', 'tool', 'args']);
+    if (problem !== undefined) return { refused: problem };
+    const { server, tool, args } = value;
+    if (!isName(server))
+      return refuse('plan_wrong_type', `'server' is a name of 1 to ${MAX_NAME} characters`);
+    if (!isName(tool)) return refuse('plan_wrong_type', `'tool' is a name of 1 to ${MAX_NAME} characters`);
+    if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+      return refuse('plan_wrong_type', "'args' is a JSON object");
+    }
+    return { plan: { type, server, tool, args: args as JsonRecord } };
+  }
+  if (type === 'final_answer') {
+    const problem = checkKeys(value, ['type', 'answer', 'needs_more_info']);
+    if (problem !== undefined) return { refused: problem };
+    const { answer, needs_more_info } = value;
+    if (typeof answer !== 'string' || answer.trim() === '') {
+      return refuse('plan_wrong_type', "'answer' is a text that is not blank");
+    }
+    if (needs_more_info !== true) {
+      return refuse(
+        'plan_wrong_type',
+        "'needs_more_info' is true: an answer without a tool call asks for more",
+      );
+    }
+    return { plan: { type, answer, needs_more_info } };
+  }
+  return refuse('plan_unknown_type', "'type' is 'call_tool' or 'final_answer'");
+}
+
+function checkKeys(value: JsonRecord, keys: readonly string[]): RefusedPlan | undefined {
+  for (const key of keys) {
+    if (!Object.hasOwn(value, key))
+      return { reasonCode: 'plan_missing_key', message: `The plan lacks '${key}'` };
+  }
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key)) {
+      const shown = JSON.stringify(key.slice(0, 64));
+      return { reasonCode: 'plan_unknown_key', message: `The plan has the unknown key ${shown}` };
+    }
+  }
+  return undefined;
+}
+
+function own(value: JsonRecord, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_NAME;
+}
+
+function refuse(reasonCode: ReasonCode, message: string): PlanResult {
+  return { refused: { reasonCode, message } };
+}

@@ -1,0 +1,178 @@
+/**
+ * Reading a policy: the allowlist of the seed (`{"<server>": ["<tool>", ...]}`) or the richer form of
+ * schema/policy.schema.json. Whatever cannot be read exactly is refused; nothing is guessed and nothing dropped.
+ */
+import { readFileSync } from 'node:fs';
+import { ObservatoryError } from '../errors.ts';
+import { canonicalJson, sha256Hex } from '../signals/index.ts';
+import { compileOperatorSchema, SchemaRefusedError, type SchemaVerdict } from './schema-compiler.ts';
+import { FILE_LIMITS, parseStrictJson, StrictJsonError } from './strict-json.ts';
+import { isObject } from './tool-definition.ts';
+
+/** The policy document, snake_case as it stands in the file. */
+export interface PolicyDocument {
+  readonly version: 1;
+  readonly name?: string | undefined;
+  readonly mode?: 'enforce' | 'shadow' | undefined;
+  readonly duplicate_names?: 'quarantine' | 'allow' | undefined;
+  readonly unknown_arguments?: 'reject_undeclared' | 'reject_always' | undefined;
+  readonly rules: readonly RuleDocument[];
+  readonly budgets?: BudgetDocument | undefined;
+  readonly limits?: LimitsDocument | undefined;
+  readonly outputs?: Readonly<Record<string, Readonly<Record<string, OutputDocument>>>> | undefined;
+  readonly input?: InputDocument | undefined;
+  readonly approval?: { readonly expires_seconds?: number | undefined } | undefined;
+}
+
+export interface RuleDocument {
+  readonly id: string;
+  readonly description?: string | undefined;
+  readonly effect: 'allow' | 'deny' | 'require_approval';
+  readonly risk_tier?: string | undefined;
+  readonly server: string;
+  readonly tool: string | readonly string[];
+  readonly args?: Readonly<Record<string, object | boolean>> | undefined;
+  readonly required?: readonly string[] | undefined;
+  readonly provenance?: readonly string[] | undefined;
+  readonly tests?: RuleTests | undefined;
+}
+
+/** Argument objects by the decision the policy must give them. */
+export type RuleTests = Readonly<Partial<Record<'allow' | 'deny' | 'require_approval', readonly object[]>>>;
+
+export interface BudgetDocument {
+  readonly calls_per_run?: number | undefined;
+  readonly calls_per_minute?: number | undefined;
+  readonly calls_per_minute_per_tool?: number | undefined;
+}
+
+export interface LimitsDocument {
+  readonly argument_bytes?: number | undefined;
+  readonly argument_depth?: number | undefined;
+  readonly output_bytes?: number | undefined;
+}
+
+export interface OutputDocument {
+  readonly schema?: object | undefined;
+  readonly untyped?: boolean | undefined;
+  readonly echo?: Readonly<Record<string, string>> | undefined;
+  readonly max_bytes?: number | undefined;
+  readonly text?: 'match' | 'ignore' | undefined;
+}
+
+export interface InputDocument {
+  readonly mode?: 'enforce' | 'watch' | undefined;
+  readonly block_phrases?: readonly string[] | undefined;
+  readonly max_chars?: number | undefined;
+}
+
+/** A policy that has been read, with its identity. */
+export interface LoadedPolicy {
+  readonly document: PolicyDocument;
+  /** SHA-256 of the canonical JSON of the file: the same policy in another layout has the same hash. */
+  readonly hash: string;
+}
+
+/** Where the seed's allowlist lies when nothing else is said, relative to the working directory. */
+export const DEFAULT_POLICY_PATH = 'config/allowlist.json';
+
+/**
+ * The path of the policy file: what is given, else `SAFE_ALLOWLIST_PATH`, else `config/allowlist.json`.
+ * A wrong path can only deny: a file that is not there denies everything.
+ */
+export function policyPath(
+  given: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  return given ?? env.SAFE_ALLOWLIST_PATH ?? DEFAULT_POLICY_PATH;
+}
+
+/**
+ * Reads a policy file.
+ * @throws ObservatoryError `POLICY_INVALID` when it is missing, unreadable, empty or malformed.
+ */
+export function readPolicyFile(path: string): LoadedPolicy {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
+    throw invalid(
+      `The policy file '${path}' cannot be read (${code}); everything is denied until it can`,
+      cause,
+    );
+  }
+  try {
+    return readPolicy(bytes);
+  } catch (cause) {
+    if (!ObservatoryError.isInstance(cause)) throw cause;
+    throw invalid(`The policy file '${path}' cannot be used: ${cause.message}`, cause);
+  }
+}
+
+/**
+ * Reads a policy from its text, its bytes or its parsed form.
+ * @throws ObservatoryError `POLICY_INVALID`
+ */
+export function readPolicy(input: string | Uint8Array | object): LoadedPolicy {
+  const value = typeof input === 'string' || input instanceof Uint8Array ? parseFile(input) : input;
+  if (!isObject(value)) throw invalid('A policy is a JSON object');
+  const isRich = typeof value.version === 'number';
+  const verdict = isRich ? checkPolicy(value) : checkAllowlist(value);
+  if (!verdict.valid) throw invalid(verdict.message);
+  const document = isRich ? (value as unknown as PolicyDocument) : fromAllowlist(value as AllowlistDocument);
+  if (document.rules.length === 0)
+    throw invalid('The policy allows nothing: it has no rule. Add one, or remove the gate');
+  return { document, hash: sha256Hex(canonicalJson(value)) };
+}
+
+type AllowlistDocument = Readonly<Record<string, readonly string[]>>;
+
+/** The seed's allowlist in the richer form: one allow rule per tool. */
+function fromAllowlist(allowlist: AllowlistDocument): PolicyDocument {
+  const rules = Object.entries(allowlist).flatMap(([server, tools]) =>
+    tools.map((tool): RuleDocument => ({ id: `allowlist:${server}/${tool}`, effect: 'allow', server, tool })),
+  );
+  return { version: 1, rules };
+}
+
+function parseFile(input: string | Uint8Array): unknown {
+  try {
+    return parseStrictJson(input, FILE_LIMITS);
+  } catch (cause) {
+    if (cause instanceof StrictJsonError) throw invalid(cause.message, cause);
+    throw cause;
+  }
+}
+
+type Check = (value: unknown) => SchemaVerdict;
+const checks = new Map<string, Check>();
+
+const checkPolicy: Check = (value) => schemaCheck('policy.schema.json')(value);
+const checkAllowlist: Check = (value) => schemaCheck('allowlist.schema.json')(value);
+
+/** The JSON Schemas are files of the package, so that editors and this check read the same ones. */
+function schemaCheck(file: string): Check {
+  let check = checks.get(file);
+  if (check === undefined) {
+    const text = readFileSync(new URL(`../../../schema/${file}`, import.meta.url), 'utf8');
+    check = compileOperatorSchema(JSON.parse(text) as object);
+    checks.set(file, check);
+  }
+  return check;
+}
+
+/** Compiles the schema of a rule or output of the policy. */
+export function compileRuleSchema(where: string, schema: object): Check {
+  try {
+    return compileOperatorSchema(schema);
+  } catch (cause) {
+    if (cause instanceof SchemaRefusedError)
+      throw invalid(`The schema of ${where} is wrong: ${cause.message}`, cause);
+    throw cause;
+  }
+}
+
+function invalid(message: string, cause?: unknown): ObservatoryError {
+  return new ObservatoryError('POLICY_INVALID', message, cause === undefined ? undefined : { cause });
+}

@@ -1,0 +1,111 @@
+/**
+ * The policy in force. A file that cannot be used denies everything; a file that changes is read, tested and swapped in
+ * as a whole; a change that cannot be used leaves the old policy in force and says so.
+ */
+import { statSync } from 'node:fs';
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError } from '../errors.ts';
+import { Policy } from './policy.ts';
+import { type LoadedPolicy, readPolicy, readPolicyFile } from './policy-file.ts';
+
+/** Where a policy comes from: a path, or the policy itself (parsed). */
+export type PolicyInput = string | object;
+
+/** Told about each reload: the new policy, or why the file could not be used. */
+export type ReloadListener = (
+  outcome: { readonly policy: Policy } | { readonly problem: ObservatoryError },
+) => void;
+
+export class PolicySource {
+  readonly #input: PolicyInput;
+  /** Judges a new policy beside its own tests: dead rules, for one. */
+  readonly #accept: (policy: Policy) => ObservatoryError | undefined;
+  #policy: Policy | undefined;
+  #problem: ObservatoryError | undefined;
+  #stamp = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    input: PolicyInput,
+    accept: (policy: Policy) => ObservatoryError | undefined = () => undefined,
+  ) {
+    this.#input = input;
+    this.#accept = accept;
+    this.reload();
+  }
+
+  /** The policy in force; undefined while there is none, which denies everything. */
+  get policy(): Policy | undefined {
+    return this.#policy;
+  }
+
+  /** Why the policy, or its last change, cannot be used. */
+  get problem(): ObservatoryError | undefined {
+    return this.#problem;
+  }
+
+  /** Reads the policy again. On failure the old one stays in force, if there is one. @returns true when it was read. */
+  reload(): boolean {
+    this.#stamp = this.#readStamp();
+    try {
+      const policy = new Policy(this.#load());
+      const problem = this.#accept(policy);
+      if (problem !== undefined) throw problem;
+      this.#policy = policy;
+      this.#problem = undefined;
+      return true;
+    } catch (cause) {
+      this.#problem = asInvalid(cause);
+      const state =
+        this.#policy === undefined ? 'everything is denied' : 'the policy before it stays in force';
+      diag.error(`mcp-observatory: ${this.#problem.message} (${state})`);
+      return false;
+    }
+  }
+
+  /** Takes the policy out of force, for a reason found later. */
+  revoke(problem: ObservatoryError): void {
+    this.#policy = undefined;
+    this.#problem = problem;
+    diag.error(`mcp-observatory: ${problem.message} (everything is denied)`);
+  }
+
+  /** Looks for changes of the file every `intervalMs` milliseconds. The timer does not keep the process alive. */
+  watch(intervalMs: number, listener: ReloadListener): void {
+    if (typeof this.#input !== 'string' || this.#timer !== undefined) return;
+    this.#timer = setInterval(() => {
+      if (this.#readStamp() === this.#stamp) return;
+      const isRead = this.reload();
+      if (isRead && this.#policy !== undefined) listener({ policy: this.#policy });
+      else if (this.#problem !== undefined) listener({ problem: this.#problem });
+    }, intervalMs);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #load(): LoadedPolicy {
+    return typeof this.#input === 'string' ? readPolicyFile(this.#input) : readPolicy(this.#input);
+  }
+
+  /** Identity of the file's content as the file system tells it; a replaced file has another inode. */
+  #readStamp(): string {
+    if (typeof this.#input !== 'string') return '';
+    try {
+      const { mtimeMs, size, ino } = statSync(this.#input);
+      return `${mtimeMs}/${size}/${ino}`;
+    } catch {
+      return 'missing';
+    }
+  }
+}
+
+function asInvalid(cause: unknown): ObservatoryError {
+  if (ObservatoryError.isInstance(cause)) return cause;
+  return new ObservatoryError('POLICY_INVALID', `The policy cannot be used: ${(cause as Error).message}`, {
+    cause,
+  });
+}

@@ -1,0 +1,130 @@
+/** What a server says about a tool, and the hash that pins it. */
+import { canonicalJson, sha256Hex } from '../signals/index.ts';
+import { checkJsonValue, StrictJsonError } from './strict-json.ts';
+
+/** A tool as `tools/list` gives it. Servers are not trusted: every field but the name may be anything. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+  readonly annotations?: unknown;
+  readonly _meta?: unknown;
+}
+
+/** Tools by configured server id: the form of `--tools FILE`. */
+export type ToolsByServer = Readonly<Record<string, { readonly tools: readonly ToolDefinition[] }>>;
+
+/** One definition may be 1 MiB, 64 levels deep. */
+const DEFINITION_LIMITS = { maxBytes: 1_048_576, maxDepth: 64, maxValues: 100_000 };
+
+/**
+ * Why a definition is not one MCP allows, or undefined. MCP's `Tool` wants `inputSchema.type` "object" and an object
+ * as the schema of each property, so `{"properties": {"a": true}}` is refused although JSON Schema allows it.
+ */
+export function definitionProblem(tool: unknown): string | undefined {
+  if (typeof tool !== 'object' || tool === null || Array.isArray(tool))
+    return 'A tool definition is an object';
+  const { name, inputSchema, outputSchema } = tool as Partial<ToolDefinition>;
+  if (typeof name !== 'string' || name === '' || name.length > 256)
+    return 'A tool name has 1 to 256 characters';
+  try {
+    checkJsonValue(tool, DEFINITION_LIMITS);
+  } catch (error) {
+    if (error instanceof StrictJsonError) return error.message;
+    throw error;
+  }
+  return objectSchemaProblem('inputSchema', inputSchema) ?? outputProblem(outputSchema);
+}
+
+function outputProblem(schema: unknown): string | undefined {
+  return schema === undefined ? undefined : objectSchemaProblem('outputSchema', schema);
+}
+
+function objectSchemaProblem(name: string, schema: unknown): string | undefined {
+  if (!isObject(schema)) return `'${name}' is a JSON Schema object`;
+  if (schema.type !== 'object') return `'${name}.type' is "object"`;
+  const properties = schema.properties;
+  if (properties === undefined) return undefined;
+  if (!isObject(properties)) return `'${name}.properties' is an object`;
+  for (const [key, property] of Object.entries(properties)) {
+    if (!isObject(property)) return `'${name}.properties.${key.slice(0, 64)}' is a schema object`;
+  }
+  return undefined;
+}
+
+/**
+ * SHA-256 over the canonical JSON (RFC 8785) of what a model or a user sees of a tool: name, title, description,
+ * inputSchema, outputSchema, annotations, and those keys of `_meta` that are named in `metaKeys`.
+ */
+export function toolHash(tool: ToolDefinition, metaKeys: readonly string[] = []): string {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  const meta = pick(tool._meta, metaKeys);
+  return sha256Hex(
+    canonicalJson({ name, title, description, inputSchema, outputSchema, annotations, _meta: meta }),
+  );
+}
+
+function pick(meta: unknown, keys: readonly string[]): Record<string, unknown> | undefined {
+  if (!isObject(meta)) return undefined;
+  const kept = keys.filter((key) => Object.hasOwn(meta, key)).map((key) => [key, meta[key]] as const);
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** How a tool's input schema treats argument names. */
+export interface DeclaredArguments {
+  readonly names: ReadonlySet<string>;
+  /** Sources of `patternProperties`. */
+  readonly patterns: readonly string[];
+  /** True when the schema itself speaks of further arguments (`additionalProperties`, `unevaluatedProperties`). */
+  readonly isExplicit: boolean;
+}
+
+/**
+ * Collects the argument names an input schema declares, through `allOf`, `anyOf`, `oneOf`, `if`/`then`/`else`,
+ * `dependentSchemas` and local `$ref`s.
+ */
+export function declaredArguments(schema: unknown): DeclaredArguments {
+  const names = new Set<string>();
+  const patterns: string[] = [];
+  const seen = new Set<unknown>();
+  let isExplicit = false;
+  const visit = (node: unknown): void => {
+    if (!isObject(node) || seen.has(node)) return;
+    seen.add(node);
+    for (const key of Object.keys(asObject(node.properties))) names.add(key);
+    patterns.push(...Object.keys(asObject(node.patternProperties)));
+    if (node.additionalProperties !== undefined || node.unevaluatedProperties !== undefined)
+      isExplicit = true;
+    for (const key of ['allOf', 'anyOf', 'oneOf']) {
+      const branches = node[key];
+      if (Array.isArray(branches)) branches.forEach(visit);
+    }
+    for (const key of ['if', 'then', 'else']) visit(node[key]);
+    Object.values(asObject(node.dependentSchemas)).forEach(visit);
+    if (typeof node.$ref === 'string') visit(resolvePointer(schema, node.$ref));
+  };
+  visit(schema);
+  return { names, patterns, isExplicit };
+}
+
+function resolvePointer(root: unknown, ref: string): unknown {
+  if (ref === '#') return root;
+  if (!ref.startsWith('#/')) return undefined;
+  let node = root;
+  for (const part of ref.slice(2).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
+    node = (node as Record<string, unknown>)[key];
+  }
+  return node;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ObservatoryError } from '../src/errors.ts';
+import {
+  compileStats,
+  type DecisionKind,
+  decisionToWire,
+  isBlocked,
+  PinStore,
+  PolicyGate,
+  type PolicyGateOptions,
+  type ToolDefinition,
+} from '../src/policy/index.ts';
+import { docTool, SEED_ALLOWLIST, SEED_TOOLS, tempDir, tempFile } from './support/policy-fixtures.ts';
+
+const FETCH = { server: 'mcp-sharepoint', tool: 'fetch_sharepoint_doc', args: { doc_id: 'sp-001' } };
+
+const SEND: ToolDefinition = {
+  name: 'send_email',
+  inputSchema: {
+    type: 'object',
+    properties: { to: { type: 'string' }, body: { type: 'string' }, copies: { type: 'integer' } },
+    required: ['to'],
+  },
+};
+
+function gateWith(rules: object[], rest: object = {}, options: Partial<PolicyGateOptions> = {}): PolicyGate {
+  return new PolicyGate({
+    policy: { version: 1, rules, ...rest },
+    tools: { mail: { tools: [SEND] } },
+    ...options,
+  });
+}
+
+const allow = (rest: object = {}) => ({
+  id: 'send',
+  effect: 'allow',
+  server: 'mail',
+  tool: 'send_email',
+  ...rest,
+});
+const send = (args: object, rest: object = {}) => ({
+  server: 'mail',
+  tool: 'send_email',
+  args: args as never,
+  ...rest,
+});
+
+test('allows what the allowlist names and denies the rest by default', () => {
+  using gate = new PolicyGate({ policy: SEED_ALLOWLIST, tools: SEED_TOOLS });
+  const decision = gate.evaluate(FETCH);
+  assert.equal(decision.decision, 'allow');
+  assert.deepEqual(decision.ruleIds, ['allowlist:mcp-sharepoint/fetch_sharepoint_doc']);
+  assert.match(decision.policyHash ?? '', /^[0-9a-f]{64}$/);
+  assert.match(decision.toolHash ?? '', /^[0-9a-f]{64}$/);
+  assert.match(decision.argsDigest ?? '', /^[0-9a-f]{64}$/);
+  const denied = gate.evaluate({ ...FETCH, tool: 'delete_sharepoint_doc' });
+  assert.deepEqual([denied.decision, denied.reasonCode, denied.gate], ['deny', 'not_allowlisted', 'G3']);
+  assert.deepEqual(
+    gate.allowedTools().map((tool) => tool.name),
+    ['fetch_sharepoint_doc', 'fetch_policy_entry'],
+  );
+});
+
+test('the wire form has the words of the specification and leaves values alone', () => {
+  using gate = new PolicyGate({ policy: SEED_ALLOWLIST, tools: SEED_TOOLS });
+  const keys = Object.keys(decisionToWire(gate.evaluate(FETCH)));
+  for (const key of [
+    'decision',
+    'enforcement',
+    'would_block',
+    'reason_code',
+    'rule_ids',
+    'policy_hash',
+    'tool_hash',
+    'args_digest',
+    'latency_us',
+  ]) {
+    assert.ok(keys.includes(key), key);
+  }
+});
+
+test('a policy that is missing, empty, malformed or allows nothing denies everything and says so', () => {
+  const broken: (string | object)[] = [
+    join(tempDir(), 'missing.json'),
+    tempDir(),
+    ...[
+      '',
+      ' ',
+      '{',
+      '[]',
+      'null',
+      '"x"',
+      '{}',
+      '{"s":[]}',
+      '{"s":"t"}',
+      '{"s":["t"],"s":["u"]}',
+      '{"s":["t",]}',
+      '\ufeff{"s":["t"]}',
+      '{"s":[1]}',
+      '{"s":["t","t"]}',
+    ].map((text) => tempFile('policy.json', text)),
+    { version: 2, rules: [] },
+    { version: 1, rules: [allow({ effekt: 'x' })] },
+    { version: 1, rules: [allow({ args: { to: { maxLenght: 3 } } })] },
+    { version: 1, rules: [allow({ args: { to: { pattern: '(?=a)' } } })] },
+  ];
+  for (const policy of broken) {
+    using gate = new PolicyGate({ policy, tools: { mail: { tools: [SEND] } } });
+    const decision = gate.evaluate(send({ to: 'a' }));
+    assert.deepEqual(
+      [decision.decision, decision.reasonCode],
+      ['deny', 'policy_unavailable'],
+      JSON.stringify(policy),
+    );
+    assert.equal(gate.problem?.code, 'POLICY_INVALID');
+    assert.deepEqual(gate.allowedTools(), []);
+    assert.throws(
+      () => gate.assertReady(),
+      (error) => ObservatoryError.isInstance(error) && error.code === 'POLICY_INVALID',
+    );
+  }
+});
+
+test('deny beats approval, approval beats allow, whatever the order of the rules', () => {
+  const rules = [
+    allow(),
+    {
+      id: 'ask',
+      effect: 'require_approval',
+      server: 'mail',
+      tool: 'send_email',
+      args: { copies: { minimum: 10 } },
+    },
+    {
+      id: 'stop',
+      effect: 'deny',
+      server: 'mail',
+      tool: 'send_email',
+      args: { to: { pattern: '@evil\\.example$' } },
+    },
+  ];
+  for (const order of [rules, [...rules].reverse()]) {
+    using gate = gateWith(order);
+    const decide = (args: object) => gate.evaluate(send(args)).decision;
+    assert.equal(decide({ to: 'a@b.c' }), 'allow');
+    assert.equal(decide({ to: 'a@b.c', copies: 10 }), 'require_approval');
+    assert.equal(decide({ to: 'a@evil.example', copies: 10 }), 'deny');
+  }
+});
+
+test('arguments are held to the rule: a named one must fit, a required one must be there, an address is in the domain', () => {
+  using gate = gateWith([allow({ args: { to: { emailDomainIn: ['example.com'] } }, required: ['body'] })]);
+  const reason = (args: object) => gate.evaluate(send(args)).reasonCode;
+  assert.equal(reason({ to: 'a@example.com', body: 'x' }), 'allowed');
+  for (const to of [
+    'a@example.com.evil.org',
+    'a@evilexample.com',
+    'a@b@example.com',
+    'a@example.com\n',
+    'example.com',
+    '<a@example.com>',
+  ]) {
+    assert.equal(reason({ to, body: 'x' }), 'argument_rule_unmet', to);
+  }
+  assert.equal(reason({ to: 'a@example.com' }), 'argument_rule_unmet');
+});
+
+test('an argument the user did not give asks for approval', () => {
+  using gate = gateWith([allow({ provenance: ['to'] })]);
+  const decide = (userRequest?: string) => gate.evaluate(send({ to: 'bob@x.y' }, { userRequest })).decision;
+  assert.equal(decide('Write to bob@x.y please'), 'allow');
+  assert.equal(decide('Write to Bob please'), 'require_approval');
+  assert.equal(decide(), 'require_approval');
+});
+
+test('dead rules, unreachable rules, equal ids and failing tests make the policy unusable', () => {
+  const dead: object[][] = [
+    [allow({ server: 'maill' })],
+    [allow({ tool: 'send_mail' })],
+    [allow({ args: { too: {} } })],
+    [allow(), { id: 'no', effect: 'deny', server: 'mail', tool: 'send_email' }],
+    [allow(), allow()],
+    [allow({ args: { to: { const: 'x' } }, tests: { allow: [{ to: 'y' }] } })],
+    [allow({ tests: { deny: [{ to: 'y' }] } })],
+    [{ ...allow({ provenance: ['to'] }), effect: 'deny' }],
+  ];
+  for (const rules of dead) {
+    using gate = gateWith(rules);
+    assert.equal(gate.evaluate(send({ to: 'y' })).reasonCode, 'policy_unavailable', JSON.stringify(rules));
+  }
+  using gate = gateWith([
+    allow({ args: { to: { const: 'x' } }, tests: { allow: [{ to: 'x' }], deny: [{ to: 'y' }] } }),
+  ]);
+  assert.equal(gate.problem, undefined);
+});
+
+test('an approval is for one exact call, once, in time', async () => {
+  using gate = gateWith([{ id: 'ask', effect: 'require_approval', server: 'mail', tool: 'send_email' }]);
+  const reason = async (call: object) => (await gate.authorize(call as never)).reasonCode;
+  const call = send({ to: 'a' }, { caller: 'alice' });
+  assert.equal(await reason(call), 'approval_required');
+  assert.equal(await reason({ ...call, approvalToken: gate.approve(call) }), 'approved');
+  const token = gate.approve(call);
+  assert.equal(await reason({ ...call, approvalToken: token }), 'approved');
+  assert.equal(await reason({ ...call, approvalToken: token }), 'approval_invalid', 'used twice');
+  assert.equal(
+    await reason({ ...call, args: { to: 'b' }, approvalToken: gate.approve(call) }),
+    'approval_invalid',
+  );
+  assert.equal(
+    await reason({ ...call, caller: 'bob', approvalToken: gate.approve(call) }),
+    'approval_invalid',
+  );
+  assert.equal(await reason({ ...call, approvalToken: 'x' }), 'approval_invalid');
+  const changed = { ...SEND, description: 'Now with a description' };
+  const late = gate.approve(call);
+  gate.setTools('mail', [changed]);
+  assert.equal(await reason({ ...call, approvalToken: late }), 'tool_changed');
+  assert.throws(() => gate.approve({ ...call, tool: 'nothing' }), ObservatoryError);
+
+  const expires = { approval: { expires_seconds: 0.001 } };
+  using quick = gateWith(
+    [{ id: 'ask', effect: 'require_approval', server: 'mail', tool: 'send_email' }],
+    expires,
+  );
+  const old = quick.approve(call);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal((await quick.authorize({ ...call, approvalToken: old })).reasonCode, 'approval_invalid');
+});
+
+test('budgets count calls per run, per minute and per tool', async () => {
+  using gate = gateWith([allow()], { budgets: { calls_per_run: 2, calls_per_minute: 3 } });
+  const reason = async (runId: string) => (await gate.authorize(send({ to: 'a' }, { runId }))).reasonCode;
+  assert.deepEqual(
+    [await reason('1'), await reason('1'), await reason('1')],
+    ['allowed', 'allowed', 'budget_exceeded'],
+  );
+  assert.deepEqual([await reason('2'), await reason('2')], ['allowed', 'rate_limited']);
+  using none = gateWith([allow()], { budgets: { calls_per_minute_per_tool: 0 } });
+  assert.equal((await none.authorize(send({ to: 'a' }))).reasonCode, 'rate_limited');
+});
+
+test('shadow mode records the decision it would have made, and opens nothing that is not described', () => {
+  using gate = gateWith([allow({ args: { to: { const: 'x' } } })], { mode: 'shadow' });
+  const unmet = gate.evaluate(send({ to: 'y' }));
+  assert.deepEqual(
+    [unmet.decision, unmet.enforcement, unmet.wouldBlock, isBlocked(unmet)],
+    ['deny', 'shadow', true, false],
+  );
+  const unknown = gate.evaluate({ ...send({}), tool: 'nothing' });
+  assert.deepEqual([unknown.enforcement, isBlocked(unknown)], ['enforced', true]);
+});
+
+test('a decision point can only make a decision stricter; silence and failure deny', async () => {
+  const answers: [unknown, string][] = [
+    [{ decision: 'allow' }, 'allowed'],
+    [{ decision: 'deny', message: 'no' }, 'decision_point_denied'],
+    [{ decision: 'require_approval' }, 'approval_required'],
+    [{ decision: 'yes' }, 'decision_point_failed'],
+    [undefined, 'decision_point_failed'],
+  ];
+  for (const [answer, reason] of answers) {
+    using gate = gateWith(
+      [allow()],
+      {},
+      { decisionPoint: { decide: async () => answer as { decision: DecisionKind } } },
+    );
+    assert.equal((await gate.authorize(send({ to: 'a' }))).reasonCode, reason);
+  }
+  const never = { decide: () => new Promise<never>(() => {}) };
+  using silent = gateWith([allow()], {}, { decisionPoint: never });
+  assert.equal((await silent.authorize(send({ to: 'a' }))).reasonCode, 'decision_point_failed');
+  using lax = gateWith(
+    [allow({ args: { to: { const: 'x' } } })],
+    {},
+    { decisionPoint: { decide: async () => ({ decision: 'allow' }) } },
+  );
+  assert.equal((await lax.authorize(send({ to: 'y' }))).reasonCode, 'argument_rule_unmet');
+});
+
+test('a name used twice is quarantined, in one server or in two', () => {
+  using gate = new PolicyGate({ policy: { a: ['t'] } });
+  gate.setTools('a', [docTool('t')]);
+  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).decision, 'allow');
+  gate.setTools('b', [docTool('t')]);
+  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).reasonCode, 'tool_duplicate');
+  gate.setTools('b', []);
+  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).decision, 'allow');
+  gate.setTools('a', [docTool('t'), docTool('t')]);
+  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).reasonCode, 'tool_duplicate');
+});
+
+test('pins: only approved definitions pass, a change never updates its pin, a bad pin file fails closed', () => {
+  using first = new PolicyGate({ policy: { a: ['t'] }, tools: { a: { tools: [docTool('t')] } } });
+  const pins = new PinStore();
+  pins.approve('a', 't', first.find('a', 't')?.hash ?? '');
+  const path = join(tempDir(), 'pins.json');
+  pins.save(path);
+  using gate = new PolicyGate({ policy: { a: ['t'] }, pins: PinStore.fromFile(path) });
+  const reason = () => gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).reasonCode;
+  gate.setTools('a', [docTool('t')]);
+  assert.equal(reason(), 'allowed');
+  const changed = { ...docTool('t'), description: 'other' };
+  gate.setTools('a', [changed]);
+  assert.equal(reason(), 'tool_changed');
+  gate.setTools('a', [changed]);
+  assert.equal(reason(), 'tool_changed', 'seen twice is not approved');
+  gate.setTools('a', [docTool('t'), docTool('u')]);
+  assert.equal(reason(), 'allowed');
+  assert.deepEqual(
+    gate.quarantined().map((tool) => [tool.name, tool.quarantine?.reasonCode]),
+    [['u', 'tool_unapproved']],
+  );
+  for (const content of ['', '{}', '{"version":1,"pins":{"a":{"t":"nothex"}}}', '{"version":1,"pins":[]}']) {
+    assert.throws(() => PinStore.fromFile(tempFile('pins.json', content)), ObservatoryError);
+  }
+});
+
+test('a changed policy file is swapped in whole; one that cannot be used leaves the old in force', async () => {
+  const path = tempFile('policy.json', { a: ['t'] });
+  const heard: string[] = [];
+  using gate = new PolicyGate({
+    policy: path,
+    tools: { a: { tools: [docTool('t'), docTool('u')] } },
+    reloadIntervalMs: 5,
+    onReload: (outcome) => heard.push('policy' in outcome ? 'policy' : 'problem'),
+  });
+  const decide = (tool: string) => gate.evaluate({ server: 'a', tool, args: { doc_id: 'x' } }).decision;
+  const replace = async (text: string) => {
+    const count = heard.length;
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+    while (heard.length === count) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  assert.deepEqual([decide('t'), decide('u')], ['allow', 'deny']);
+  await replace('{"a":["u"]}');
+  assert.deepEqual([decide('t'), decide('u')], ['deny', 'allow']);
+  await replace('{"a":["u"');
+  assert.deepEqual([decide('t'), decide('u'), gate.problem?.code], ['deny', 'allow', 'POLICY_INVALID']);
+  await replace('{"a":["gone"]}');
+  assert.deepEqual(
+    [decide('u'), gate.problem?.code],
+    ['allow', 'POLICY_INVALID'],
+    'a dead rule is not swapped in',
+  );
+  await replace('{"a":["t","u"]}');
+  assert.deepEqual([decide('t'), decide('u'), gate.problem], ['allow', 'allow', undefined]);
+  assert.deepEqual(heard, ['policy', 'problem', 'problem', 'policy']);
+});
+
+test('one validator is compiled per definition, not per call nor per listing', () => {
+  const tool = { ...docTool('compiled_once'), description: `${Math.random()}` };
+  (tool as { inputSchema: object }).inputSchema = {
+    type: 'object',
+    properties: { doc_id: { const: `${Math.random()}` } },
+  };
+  using gate = new PolicyGate({ policy: { a: ['compiled_once'] }, tools: { a: { tools: [tool] } } });
+  const before = compileStats.compiled;
+  for (let i = 0; i < 100; i += 1) {
+    gate.evaluate({ server: 'a', tool: 'compiled_once', args: { doc_id: 'x' } });
+    gate.setTools('a', [structuredClone(tool)]);
+  }
+  assert.equal(compileStats.compiled, before);
+});
+
+test('arguments a schema says nothing about are refused; declared and open ones pass', () => {
+  const schemas: [object, object, boolean][] = [
+    [{ type: 'object', properties: { a: {} } }, { a: 1, b: 2 }, false],
+    [{ type: 'object' }, { a: 1 }, false],
+    [{ type: 'object', properties: {}, additionalProperties: true }, { a: 1 }, true],
+    [{ type: 'object', patternProperties: { '^x-': {} } }, { 'x-a': 1 }, true],
+    [{ type: 'object', patternProperties: { '^x-': {} } }, { y: 1 }, false],
+    [{ type: 'object', allOf: [{ properties: { a: {} } }] }, { a: 1 }, true],
+    [{ type: 'object', $defs: { d: { properties: { a: {} } } }, $ref: '#/$defs/d' }, { a: 1 }, true],
+    [{ type: 'object', properties: { a: {} } }, { toString: 1 }, false],
+  ];
+  for (const [inputSchema, args, passes] of schemas) {
+    using gate = new PolicyGate({
+      policy: { a: ['t'] },
+      tools: { a: { tools: [{ name: 't', inputSchema }] } },
+    });
+    const { decision } = gate.evaluate({ server: 'a', tool: 't', args: args as never });
+    assert.equal(decision === 'allow', passes, JSON.stringify([inputSchema, args]));
+  }
+});
