@@ -1,0 +1,94 @@
+import { type CompactionPlan, compacted, estimateTokens, planCompaction } from './compaction.ts';
+import { type AssistantMessage, type Message, textOf, toolCallsOf } from './providers/index.ts';
+import type { ConversationEntry } from './result.ts';
+
+/** The conversation of a run: all of it for the result, and the part of it the model is shown. */
+export class Conversation {
+  readonly #all: Message[] = [];
+  #shown: Message[] = [];
+  #headLength = 0;
+  /** What the provider counted for the messages before this position. */
+  #counted: { readonly tokens: number; readonly messages: number } = { tokens: 0, messages: 0 };
+
+  /** @param head system prompt and task, which every request holds. */
+  constructor(head: readonly Message[]) {
+    this.#all.push(...head);
+    this.#shown = [...head];
+    this.#headLength = head.length;
+  }
+
+  push(message: Message): void {
+    this.#all.push(message);
+    this.#shown.push(message);
+  }
+
+  /** Replaces the task, for instance to add a plan to it. */
+  replaceTask(message: Message): void {
+    this.#all[this.#headLength - 1] = message;
+    this.#shown[this.#headLength - 1] = message;
+  }
+
+  /**
+   * What the next request holds.
+   * @param withMemory without it only the head and the last turn with its results.
+   */
+  forModel(withMemory: boolean): readonly Message[] {
+    if (withMemory) return this.#shown;
+    const last = this.#shown.findLastIndex((message) => message.role === 'assistant');
+    return last < 0 ? this.#shown : [...this.#shown.slice(0, this.#headLength), ...this.#shown.slice(last)];
+  }
+
+  /** Notes what the provider counted as input of the last request, which held everything shown then. */
+  countedInput(tokens: number | undefined, messages: number): void {
+    if (tokens !== undefined) this.#counted = { tokens, messages };
+  }
+
+  /** Size of the next request in tokens: counted by the provider as far as it has, by rule of thumb beyond. */
+  get size(): number {
+    return this.#counted.tokens + estimateTokens(this.#shown.slice(this.#counted.messages));
+  }
+
+  get length(): number {
+    return this.#shown.length;
+  }
+
+  planCompaction(keepTurns: number, maxTokens: number): CompactionPlan | undefined {
+    return planCompaction(this.#shown, this.#headLength, keepTurns, maxTokens);
+  }
+
+  compact(plan: CompactionPlan, summary: string): void {
+    this.#shown = compacted(plan, summary);
+    this.#counted = { tokens: 0, messages: 0 };
+  }
+
+  /** The whole conversation, summaries apart, in the form of the result. */
+  toEntries(): ConversationEntry[] {
+    return this.#all.flatMap(toEntries);
+  }
+}
+
+function toEntries(message: Message): ConversationEntry[] {
+  switch (message.role) {
+    case 'system':
+      return [{ role: 'system', content: message.text, toolCalls: null, toolCallId: null }];
+    case 'user':
+      return [{ role: 'user', content: textOf(message.parts), toolCalls: null, toolCallId: null }];
+    case 'assistant':
+      return [
+        { role: 'assistant', content: textOf(message.parts), toolCalls: callsOf(message), toolCallId: null },
+      ];
+    case 'tool':
+      return message.parts.map((result) => ({
+        role: 'tool',
+        content: textOf(result.content),
+        toolCalls: null,
+        toolCallId: result.id,
+      }));
+  }
+}
+
+function callsOf(message: AssistantMessage): ConversationEntry['toolCalls'] {
+  const calls = toolCallsOf(message);
+  if (calls.length === 0) return null;
+  return calls.map((call) => ({ id: call.id, name: call.name, arguments: call.arguments }));
+}

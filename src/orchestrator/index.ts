@@ -1,0 +1,58 @@
+export type { BreakerChange, BreakerOptions, BreakerState } from './breaker.ts';
+export type { BudgetOptions, PriceOf, TokenTotals } from './budget.ts';
+export type { EventListener, GhostEvent } from './events.ts';
+export type { GateCall, GateTool, GateVerdict, ToolGate } from './gate.ts';
+export { mcpGhost } from './ghost.ts';
+export type { LoopOptions } from './loop-detector.ts';
+export type { GhostOptions } from './options.ts';
+export type { ToolPerformance } from './performance.ts';
+export { type PolicyToolGateOptions, policyToolGate } from './policy-tool-gate.ts';
+export type {
+  Completion,
+  CompletionOptions,
+  FinishReason,
+  ImagePart,
+  Message as ModelMessage,
+  ModelTool,
+  Provider,
+  ProviderFactory,
+  ProviderFailure,
+  ProviderOptions,
+  RetryPolicy,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from './providers/index.ts';
+export { createProvider, ProviderError, providerNames, registerProvider } from './providers/index.ts';
+export type {
+  ConversationEntry,
+  ConversationToolCall,
+  ExecutionMetadata,
+  GhostResult,
+  QuarantinedTool,
+  RecoveryAction,
+  RunError,
+  StopReason,
+  ToolChainEntry,
+} from './result.ts';
+export type {
+  ConnectionOptions,
+  ConnectServersOptions,
+  ElicitationAnswer,
+  JsonObject,
+  ServerConnection,
+  ServerRequestContext,
+  ServerRequestHandlers,
+  ServerTool,
+  ToolAnnotations,
+  ToolCallOptions,
+  ToolCallOutcome,
+  ToolContent,
+  ToolDefinition,
+  ToolProgress,
+  ToolResult,
+} from './servers/index.ts';
+export { connectServers, loadServerConfig, parseServerConfig, ServerPool } from './servers/index.ts';
+export type { ToolCacheOptions } from './tool-cache.ts';
+export { type AdaptedTool, AdaptedTools, adaptTools, type ToolProvider } from './tools/index.ts';
+export { toWire, type WireGhostResult } from './wire.ts';

@@ -1,0 +1,160 @@
+import { ObservatoryError } from '../errors.ts';
+import type { PolicyGate } from '../policy/index.ts';
+import type { GovernanceFields } from '../processor/index.ts';
+import type { BreakerOptions } from './breaker.ts';
+import type { PriceOf } from './budget.ts';
+import type { EventListener } from './events.ts';
+import type { ToolGate } from './gate.ts';
+import type { LoopOptions } from './loop-detector.ts';
+import { isPolicyGate, policyToolGate } from './policy-tool-gate.ts';
+import type { Provider, RetryPolicy } from './providers/index.ts';
+import type { ConnectionOptions, ServerRequestHandlers } from './servers/index.ts';
+import type { ToolCacheOptions } from './tool-cache.ts';
+
+/** Options of {@link mcpGhost}. */
+export interface GhostOptions {
+  /** Servers in the form of `server_config.json` (`{ mcpServers: { ... } }`), or the path of such a file. */
+  readonly serverConfig: unknown;
+  /** What the model is to know about its task and its tools. */
+  readonly systemPrompt: string;
+  /** `openai`, `anthropic`, `gemini`, a name given to `registerProvider`, or a provider. */
+  readonly provider: string | Provider;
+  /** @defaultValue `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GOOGLE_API_KEY`, then the same in a `.env` file */
+  readonly apiKey?: string | undefined;
+  readonly userPrompt: string;
+  /** @defaultValue the provider's default model */
+  readonly model?: string | undefined;
+  /** Names this run as an agent in telemetry, and may prefix tool names. @defaultValue 'mcp_ghost' */
+  readonly namespace?: string | undefined;
+  /** Longest silence of a tool, in seconds; its progress starts it anew. @defaultValue 30 */
+  readonly timeout?: number | undefined;
+  /** Most model turns that may call tools; one more may follow to answer from what is known. @defaultValue 10 */
+  readonly maxIterations?: number | undefined;
+  /** Recover from failed calls: automatic retries where they are safe, and recovery prompts. @defaultValue true */
+  readonly enableBacktracking?: boolean | undefined;
+  /** Show the model the whole conversation; without it only the task and the last turn. @defaultValue true */
+  readonly conversationMemory?: boolean | undefined;
+
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: EventListener | undefined;
+  /** Base URL of the provider's API, in the form its SDK takes. */
+  readonly baseUrl?: string | undefined;
+  /** Stands between the model and the tools: a `PolicyGate`, `policyToolGate(...)` with an audit, or one of your own. */
+  readonly gate?: ToolGate | PolicyGate | undefined;
+  /** Governance fields for every span of the run (`riskTier`, `promptTemplateId`, `sessionId`, ...). */
+  readonly govern?: GovernanceFields | undefined;
+  /** Make a plan before the first call. @defaultValue false */
+  readonly plan?: boolean | undefined;
+  /** Most tokens of the run, input and output, as the provider counts them. @defaultValue no limit */
+  readonly maxTokens?: number | undefined;
+  /** Most US dollars of the run; the model must have a price. @defaultValue no limit */
+  readonly maxCostUsd?: number | undefined;
+  /** Prices a model call. @defaultValue the package's price list */
+  readonly priceOf?: PriceOf | undefined;
+  readonly temperature?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  /** Fields merged into each request to the provider as they are. */
+  readonly extraBody?: Readonly<Record<string, unknown>> | undefined;
+  /** Retries of model calls. */
+  readonly retry?: RetryPolicy | undefined;
+  /** Conversation size, in tokens, above which older turns are summarised. @defaultValue 100000 */
+  readonly maxContextTokens?: number | undefined;
+  /** Latest turns a summary leaves whole. @defaultValue 4 */
+  readonly keepTurns?: number | undefined;
+  /** Most characters of one result the model is shown; the rest can be read by reference. @defaultValue 50000 */
+  readonly maxResultChars?: number | undefined;
+  /** Automatic retries of a call that got no answer, for read-only and idempotent tools. @defaultValue 2 */
+  readonly toolRetries?: number | undefined;
+  readonly breaker?: BreakerOptions | undefined;
+  readonly loop?: LoopOptions | undefined;
+  /** Use results of read-only tools again. @defaultValue false */
+  readonly toolCache?: boolean | ToolCacheOptions | undefined;
+  /** Answers what servers ask: elicitation, sampling, roots. */
+  readonly handlers?: ServerRequestHandlers | undefined;
+  readonly connection?: Omit<ConnectionOptions, 'handlers'> | undefined;
+}
+
+type Defaulted =
+  | 'namespace'
+  | 'timeout'
+  | 'maxIterations'
+  | 'enableBacktracking'
+  | 'conversationMemory'
+  | 'plan'
+  | 'maxContextTokens'
+  | 'keepTurns'
+  | 'maxResultChars'
+  | 'toolRetries';
+
+/** Options with every default in its place. */
+export type ResolvedOptions = Omit<GhostOptions, Defaulted | 'gate'> & {
+  readonly gate: ToolGate | undefined;
+} & {
+  readonly [Key in Defaulted]: NonNullable<GhostOptions[Key]>;
+};
+
+/** @throws ObservatoryError `INVALID_OPTION` that names the option, the value and what is expected. */
+export function resolveOptions(options: GhostOptions): ResolvedOptions {
+  text('systemPrompt', options.systemPrompt);
+  text('userPrompt', options.userPrompt);
+  if (options.userPrompt.trim() === '')
+    throw invalid('userPrompt', options.userPrompt, 'a text that is not empty');
+  if (typeof options.provider !== 'string' && typeof options.provider?.createCompletion !== 'function') {
+    throw invalid('provider', options.provider, 'a provider name or a provider');
+  }
+  if (options.model !== undefined) text('model', options.model);
+  return Object.freeze({
+    ...options,
+    gate: toolGate(options),
+    namespace: options.namespace ?? 'mcp_ghost',
+    timeout: number('timeout', options.timeout, 30, 0.001, 2_000_000),
+    maxIterations: integer('maxIterations', options.maxIterations, 10, 1),
+    enableBacktracking: options.enableBacktracking ?? true,
+    conversationMemory: options.conversationMemory ?? true,
+    plan: options.plan ?? false,
+    maxContextTokens: integer('maxContextTokens', options.maxContextTokens, 100_000, 1_000),
+    keepTurns: integer('keepTurns', options.keepTurns, 4, 1),
+    maxResultChars: integer('maxResultChars', options.maxResultChars, 50_000, 200),
+    toolRetries: integer('toolRetries', options.toolRetries, 2, 0),
+    maxTokens: options.maxTokens === undefined ? undefined : integer('maxTokens', options.maxTokens, 0, 1),
+    maxCostUsd:
+      options.maxCostUsd === undefined
+        ? undefined
+        : number('maxCostUsd', options.maxCostUsd, 0, 0, Number.MAX_VALUE),
+  });
+}
+
+function toolGate({ gate, userPrompt }: GhostOptions): ToolGate | undefined {
+  return gate !== undefined && isPolicyGate(gate) ? policyToolGate({ gate, userRequest: userPrompt }) : gate;
+}
+
+function text(name: string, value: unknown): void {
+  if (typeof value !== 'string') throw invalid(name, value, 'a text');
+}
+
+function number(
+  name: string,
+  value: number | undefined,
+  byDefault: number,
+  least: number,
+  most: number,
+): number {
+  const chosen = value ?? byDefault;
+  if (typeof chosen !== 'number' || !(chosen >= least && chosen <= most)) {
+    throw invalid(name, value, `a number from ${least} to ${most}`);
+  }
+  return chosen;
+}
+
+function integer(name: string, value: number | undefined, byDefault: number, least: number): number {
+  const chosen = value ?? byDefault;
+  if (!Number.isSafeInteger(chosen) || chosen < least) {
+    throw invalid(name, value, `a whole number from ${least} up`);
+  }
+  return chosen;
+}
+
+function invalid(name: string, value: unknown, expected: string): ObservatoryError {
+  const seen = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value);
+  return new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be ${expected}, got ${seen}`);
+}

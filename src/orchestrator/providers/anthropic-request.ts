@@ -1,0 +1,128 @@
+import type {
+  ContentBlockParam,
+  MessageCreateParamsBase,
+  MessageParam,
+  Tool,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages';
+import { argumentsForHistory } from './arguments.ts';
+import type { AssistantPart, ImagePart, Message, TextPart, ToolResultPart } from './messages.ts';
+import { pairCallsWithResults, wireCallId } from './pairing.ts';
+import type { CompletionOptions, ModelTool } from './provider.ts';
+
+export type AnthropicRequest = Omit<MessageCreateParamsBase, 'stream'>;
+
+/** Builds the body of a Messages request. */
+export function toAnthropicRequest(
+  model: string,
+  messages: readonly Message[],
+  tools: readonly ModelTool[],
+  options: CompletionOptions,
+): AnthropicRequest {
+  const lead = leadingSystem(messages);
+  return {
+    model,
+    max_tokens: options.maxOutputTokens ?? defaultMaxTokens(model),
+    ...(lead === 0 ? {} : { system: systemText(messages.slice(0, lead)) }),
+    messages: toAnthropicMessages(pairCallsWithResults(messages.slice(lead))),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toAnthropicTool) }),
+    ...(tools.length === 0 || options.toolChoice === undefined
+      ? {}
+      : { tool_choice: { type: options.toolChoice === 'required' ? 'any' : options.toolChoice } }),
+    ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+    ...(options.cachePrompt === true ? { cache_control: { type: 'ephemeral' } } : {}),
+    ...options.extraBody,
+  } as AnthropicRequest;
+}
+
+/** The API demands a limit; the Claude 3 families refuse one above their own. */
+function defaultMaxTokens(model: string): number {
+  if (/claude-3-(?:opus|sonnet|haiku)/.test(model)) return 4_096;
+  return /claude-3-/.test(model) ? 8_192 : 16_000;
+}
+
+/** Never strict: a handful of strict MCP tools already gives "The compiled grammar is too large". */
+function toAnthropicTool(tool: ModelTool): Tool {
+  return {
+    name: tool.name,
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    input_schema: tool.parameters as Tool.InputSchema,
+  };
+}
+
+function leadingSystem(messages: readonly Message[]): number {
+  const first = messages.findIndex((message) => message.role !== 'system');
+  return first < 0 ? messages.length : first;
+}
+
+function systemText(messages: readonly Message[]): string {
+  return messages.map((message) => (message.role === 'system' ? message.text : '')).join('\n\n');
+}
+
+/** Turns of one role are joined: results first, as the API wants them right after the calls, then text. */
+function toAnthropicMessages(messages: readonly Message[]): MessageParam[] {
+  const wire: { role: 'user' | 'assistant'; content: ContentBlockParam[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const content = toBlocks(message);
+    if (content.length === 0) continue;
+    const last = wire.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else wire.push({ role, content });
+  }
+  return wire;
+}
+
+function toBlocks(message: Message): ContentBlockParam[] {
+  switch (message.role) {
+    case 'system':
+      return textBlocks(message.text);
+    case 'user':
+      return message.parts.flatMap(textOrImage);
+    case 'assistant':
+      return message.parts.flatMap(assistantBlocks);
+    case 'tool':
+      return message.parts.map(toolResult);
+  }
+}
+
+function assistantBlocks(part: AssistantPart): ContentBlockParam[] {
+  switch (part.type) {
+    case 'text':
+      return textBlocks(part.text);
+    case 'image':
+      return [];
+    case 'reasoning':
+    case 'opaque':
+      return part.provider === 'anthropic' ? [part.raw as ContentBlockParam] : [];
+    case 'tool_call':
+      return [
+        { type: 'tool_use', id: wireCallId(part.id), name: part.name, input: argumentsForHistory(part) },
+      ];
+  }
+}
+
+function toolResult(result: ToolResultPart): ToolResultBlockParam {
+  const content = result.content.flatMap(textOrImage) as Exclude<ToolResultBlockParam['content'], string>;
+  return {
+    type: 'tool_result',
+    tool_use_id: wireCallId(result.id),
+    ...(content === undefined || content.length === 0 ? {} : { content }),
+    ...(result.isError ? { is_error: true } : {}),
+  };
+}
+
+const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+
+function textOrImage(part: TextPart | ImagePart): ContentBlockParam[] {
+  if (part.type === 'text') return textBlocks(part.text);
+  if (!IMAGE_TYPES.has(part.mimeType))
+    return textBlocks(`[${part.mimeType} image, a type the model cannot see]`);
+  const mediaType = part.mimeType as 'image/png';
+  return [{ type: 'image', source: { type: 'base64', media_type: mediaType, data: part.data } }];
+}
+
+/** The API refuses text blocks of nothing but white space. */
+function textBlocks(text: string): ContentBlockParam[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { ObservatoryError } from '../../errors.ts';
+import type { ProviderOptions } from './provider.ts';
+
+/**
+ * Finds a provider's key: the option, then the environment, then a `.env` file in the working directory.
+ *
+ * @param variables names to look for, the first one found wins.
+ * @throws ObservatoryError `API_KEY_MISSING` when there is none; the message names where it was looked for.
+ */
+export function resolveApiKey(
+  provider: string,
+  variables: readonly [string, ...string[]],
+  options: ProviderOptions,
+  dotenvPath = '.env',
+): string {
+  if (options.apiKey !== undefined && options.apiKey.trim() !== '') return options.apiKey.trim();
+  const key = firstOf(options.env ?? process.env, variables) ?? firstOf(readDotenv(dotenvPath), variables);
+  if (key !== undefined) return key;
+  throw new ObservatoryError(
+    'API_KEY_MISSING',
+    `No API key for ${provider}: give \`apiKey\`, set ${variables.join(' or ')}, or write it to a .env file`,
+  );
+}
+
+function firstOf(
+  env: Readonly<Record<string, string | undefined>>,
+  variables: readonly string[],
+): string | undefined {
+  for (const name of variables) {
+    const value = env[name]?.trim();
+    if (value !== undefined && value !== '') return value;
+  }
+  return undefined;
+}
+
+function readDotenv(path: string): Readonly<Record<string, string | undefined>> {
+  try {
+    return parseEnv(readFileSync(path, 'utf8')) as Record<string, string>;
+  } catch {
+    // No such file, or not ours to read: the caller says that no key was found.
+    return {};
+  }
+}

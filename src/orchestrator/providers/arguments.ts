@@ -1,0 +1,43 @@
+import type { InvalidArguments, JsonObject } from './messages.ts';
+
+/** Key under which arguments that are not JSON go back to a model that must be sent an object. */
+const INVALID_JSON_KEY = 'INVALID_JSON';
+
+export type ParsedArguments =
+  | { readonly arguments: JsonObject; readonly invalidArguments?: undefined }
+  | { readonly arguments: JsonObject; readonly invalidArguments: InvalidArguments };
+
+/** Reads tool arguments a model wrote as text. No text at all means no arguments, as models write it. */
+export function parseArguments(text: string): ParsedArguments {
+  if (text.trim() === '') return { arguments: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { arguments: {}, invalidArguments: { text, reason: (error as Error).message } };
+  }
+  if (isJsonObject(value)) return { arguments: value };
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  return { arguments: {}, invalidArguments: { text, reason: `expected a JSON object, got ${kind}` } };
+}
+
+/** Checks arguments that came as a value. */
+export function checkArguments(value: unknown): ParsedArguments {
+  if (value === undefined || value === null) return { arguments: {} };
+  if (isJsonObject(value)) return { arguments: value };
+  return parseArguments(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** The arguments to show the model in the history: what it wrote, wrapped when that was not an object. */
+export function argumentsForHistory(call: {
+  readonly arguments: JsonObject;
+  readonly invalidArguments?: InvalidArguments | undefined;
+}): JsonObject {
+  return call.invalidArguments === undefined
+    ? call.arguments
+    : { [INVALID_JSON_KEY]: call.invalidArguments.text };
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,155 @@
+import type { Content, GenerateContentConfig, GenerateContentParameters, Part } from '@google/genai';
+import { argumentsForHistory } from './arguments.ts';
+import type { AssistantPart, ImagePart, Message, TextPart, ToolResultPart } from './messages.ts';
+import { pairCallsWithResults } from './pairing.ts';
+import type { CompletionOptions, ModelTool } from './provider.ts';
+
+export type GeminiRequest = GenerateContentParameters & {
+  contents: Content[];
+  config: GenerateContentConfig;
+};
+
+/** Stands in for the signature of a call Gemini did not make itself: without one Gemini 3 refuses the history. */
+export const UNSIGNED_CALL_SENTINEL = 'skip_thought_signature_validator';
+
+/** Builds the parameters of `models.generateContent`. */
+export function toGeminiRequest(
+  model: string,
+  messages: readonly Message[],
+  tools: readonly ModelTool[],
+  options: CompletionOptions,
+): GeminiRequest {
+  const first = messages.findIndex((message) => message.role !== 'system');
+  const lead = first < 0 ? messages.length : first;
+  const system = messages.slice(0, lead).map((message) => (message.role === 'system' ? message.text : ''));
+  return {
+    model,
+    contents: pairCallsWithResults(messages.slice(lead)).flatMap((message) =>
+      toContent(message, isGemini3(model)),
+    ),
+    config: {
+      ...(system.length === 0 ? {} : { systemInstruction: { parts: system.map((text) => ({ text })) } }),
+      ...(tools.length === 0 ? {} : toolConfig(tools, options)),
+      ...(options.maxOutputTokens === undefined ? {} : { maxOutputTokens: options.maxOutputTokens }),
+      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+      ...(options.extraBody === undefined ? {} : { httpOptions: { extraBody: { ...options.extraBody } } }),
+    },
+  };
+}
+
+/** Gemini 3 and later: they sign their calls and check the signatures, and take images in results. Gemma does not. */
+function isGemini3(model: string): boolean {
+  const name = model.slice(model.lastIndexOf('/') + 1);
+  return name.startsWith('gemini-') && !/^gemini-[12](?:\.|-)/.test(name);
+}
+
+const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;
+
+function toolConfig(tools: readonly ModelTool[], options: CompletionOptions): GenerateContentConfig {
+  return {
+    tools: [
+      {
+        functionDeclarations: tools.map((tool) => ({
+          name: tool.name,
+          ...(tool.description === undefined ? {} : { description: tool.description }),
+          // Takes JSON Schema; `parameters` takes only a subset of OpenAPI and refuses the rest.
+          parametersJsonSchema: tool.parameters,
+        })),
+      },
+    ],
+    ...(options.toolChoice === undefined
+      ? {}
+      : {
+          toolConfig: {
+            functionCallingConfig: { mode: MODES[options.toolChoice] },
+          } as NonNullable<GenerateContentConfig['toolConfig']>,
+        }),
+  };
+}
+
+function toContent(message: Message, isGemini3: boolean): Content[] {
+  switch (message.role) {
+    case 'system':
+      return contentOf('user', [{ text: message.text }]);
+    case 'user':
+      return contentOf('user', message.parts.map(textOrImage));
+    case 'assistant':
+      return contentOf('model', assistantParts(message.parts, isGemini3));
+    case 'tool':
+      return toolContents(message.parts, isGemini3);
+  }
+}
+
+function contentOf(role: 'user' | 'model', parts: Part[]): Content[] {
+  return parts.length === 0 ? [] : [{ role, parts }];
+}
+
+function assistantParts(parts: readonly AssistantPart[], signed: boolean): Part[] {
+  const wire: Part[] = [];
+  let firstCall = true;
+  for (const part of parts) {
+    if (part.type === 'text') {
+      if (part.text !== '' || part.thoughtSignature !== undefined)
+        wire.push(withSignature({ text: part.text }, part));
+    } else if (part.type === 'image') {
+      wire.push(textOrImage(part));
+    } else if (part.type === 'tool_call') {
+      const call: Part = {
+        functionCall: {
+          ...(part.idAssigned === true ? {} : { id: part.id }),
+          name: part.name,
+          args: argumentsForHistory(part),
+        },
+      };
+      // Only the first call of a step is signed; later parallel ones never are.
+      const unsigned = signed && firstCall && part.thoughtSignature === undefined;
+      wire.push(unsigned ? { ...call, thoughtSignature: UNSIGNED_CALL_SENTINEL } : withSignature(call, part));
+      firstCall = false;
+    } else if (part.provider === 'gcp.gemini') {
+      wire.push(part.raw as Part);
+    }
+  }
+  return wire;
+}
+
+function withSignature(wire: Part, part: { readonly thoughtSignature?: string | undefined }): Part {
+  return part.thoughtSignature === undefined ? wire : { ...wire, thoughtSignature: part.thoughtSignature };
+}
+
+function textOrImage(part: TextPart | ImagePart): Part {
+  return part.type === 'text' ? { text: part.text } : inlineImage(part);
+}
+
+/** The result under `output` or `error`, the keys the API gives a meaning. */
+function functionResponse(result: ToolResultPart, withImages: boolean): Part {
+  const texts = result.content.filter((part) => part.type === 'text').map((part) => part.text);
+  const images = withImages ? imagesOf(result) : [];
+  return {
+    functionResponse: {
+      ...(result.idAssigned === true ? {} : { id: result.id }),
+      name: result.name,
+      response: { [result.isError ? 'error' : 'output']: result.structured ?? texts.join('\n') },
+      ...(images.length === 0 ? {} : { parts: images.map(inlineImage) }),
+    },
+  };
+}
+
+/** Before Gemini 3 a function response holds no images: they follow in a turn of the user. */
+function toolContents(results: readonly ToolResultPart[], takesImages: boolean): Content[] {
+  const responses = results.map((result) => functionResponse(result, takesImages));
+  const images = takesImages
+    ? []
+    : results.flatMap((result) => {
+        const found = imagesOf(result).map(inlineImage);
+        return found.length === 0 ? [] : [{ text: `Image from ${result.name}:` }, ...found];
+      });
+  return [...contentOf('user', responses), ...contentOf('user', images)];
+}
+
+function imagesOf(result: ToolResultPart): ImagePart[] {
+  return result.content.filter((part) => part.type === 'image');
+}
+
+function inlineImage(image: ImagePart): { inlineData: { mimeType: string; data: string } } {
+  return { inlineData: { mimeType: image.mimeType, data: image.data } };
+}

@@ -1,0 +1,123 @@
+/**
+ * The neutral conversation every provider adapter converts to and from.
+ *
+ * Terms: a *message* is one turn; its *parts* are what it says. A *tool call* is the model's wish to run a tool, a
+ * *tool result* the answer to exactly one call. All results of one assistant turn stand in ONE tool message, in the
+ * order of the calls, so that nothing that works on whole messages can split a call from its result.
+ */
+
+/** A JSON object, as tool arguments and schemas are. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface TextPart {
+  readonly type: 'text';
+  readonly text: string;
+  /** Gemini's signature of this part, returned verbatim in the next request. */
+  readonly thoughtSignature?: string | undefined;
+}
+
+export interface ImagePart {
+  readonly type: 'image';
+  readonly mimeType: string;
+  /** The bytes in base64. */
+  readonly data: string;
+}
+
+/** Reasoning the model showed. `raw` is the provider's own block, signature included, returned verbatim to it alone. */
+export interface ReasoningPart {
+  readonly type: 'reasoning';
+  readonly text: string;
+  readonly provider: string;
+  readonly raw: unknown;
+}
+
+/** Any other block of a provider (server tools, executable code), returned verbatim to that provider alone. */
+export interface OpaquePart {
+  readonly type: 'opaque';
+  readonly provider: string;
+  readonly raw: unknown;
+}
+
+/** Arguments the model wrote that are not a JSON object. */
+export interface InvalidArguments {
+  /** What the model wrote. */
+  readonly text: string;
+  /** What is wrong with it. */
+  readonly reason: string;
+}
+
+export interface ToolCallPart {
+  readonly type: 'tool_call';
+  readonly id: string;
+  /** Name as the model wrote it, which is the adapted one. */
+  readonly name: string;
+  /** Arguments; empty when `invalidArguments` is set. */
+  readonly arguments: JsonObject;
+  readonly invalidArguments?: InvalidArguments | undefined;
+  /** True when the provider gave no id and the adapter made this one up; it is not sent back. */
+  readonly idAssigned?: boolean | undefined;
+  /** Gemini's signature of this part, returned verbatim in the next request. */
+  readonly thoughtSignature?: string | undefined;
+}
+
+export interface ToolResultPart {
+  readonly type: 'tool_result';
+  /** Id of the call this answers. */
+  readonly id: string;
+  /** Name of the tool as the model wrote it. */
+  readonly name: string;
+  readonly content: readonly (TextPart | ImagePart)[];
+  /** The result as a JSON value, for providers that take one. It must say the same as `content`. */
+  readonly structured?: unknown;
+  readonly isError: boolean;
+  /** As on the call: the id is ours, not the provider's. */
+  readonly idAssigned?: boolean | undefined;
+}
+
+export interface SystemMessage {
+  readonly role: 'system';
+  readonly text: string;
+}
+
+export interface UserMessage {
+  readonly role: 'user';
+  readonly parts: readonly (TextPart | ImagePart)[];
+}
+
+export type AssistantPart = TextPart | ReasoningPart | OpaquePart | ToolCallPart | ImagePart;
+
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  readonly parts: readonly AssistantPart[];
+}
+
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly parts: readonly ToolResultPart[];
+}
+
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
+/** A user message of one text. */
+export function userText(text: string): UserMessage {
+  return { role: 'user', parts: [{ type: 'text', text }] };
+}
+
+/** The calls of an assistant message, in order. */
+export function toolCallsOf(message: AssistantMessage): ToolCallPart[] {
+  return message.parts.filter((part) => part.type === 'tool_call');
+}
+
+/** The visible text of parts: text joined as it stands, without reasoning. */
+export function textOf(parts: readonly { readonly type: string }[]): string {
+  let text = '';
+  for (const part of parts) if (part.type === 'text') text += (part as TextPart).text;
+  return text;
+}
+
+/** The reasoning a model showed, joined with blank lines. */
+export function reasoningOf(message: AssistantMessage): string {
+  const texts: string[] = [];
+  for (const part of message.parts) if (part.type === 'reasoning' && part.text !== '') texts.push(part.text);
+  return texts.join('\n\n');
+}

@@ -1,0 +1,124 @@
+import type {
+  ChatCompletionCreateParamsBase,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions';
+import { argumentsForHistory } from './arguments.ts';
+import {
+  type AssistantMessage,
+  type ImagePart,
+  type Message,
+  type TextPart,
+  type ToolMessage,
+  textOf,
+  toolCallsOf,
+} from './messages.ts';
+import { pairCallsWithResults, wireCallId } from './pairing.ts';
+import type { CompletionOptions, ModelTool } from './provider.ts';
+
+export type OpenAIRequest = Omit<ChatCompletionCreateParamsBase, 'stream'>;
+
+/** Builds the body of a Chat Completions request. */
+export function toOpenAIRequest(
+  model: string,
+  messages: readonly Message[],
+  tools: readonly ModelTool[],
+  options: CompletionOptions,
+): OpenAIRequest {
+  return {
+    model,
+    messages: pairCallsWithResults(messages).flatMap(toOpenAIMessages),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAITool) }),
+    ...(tools.length === 0 || options.toolChoice === undefined ? {} : { tool_choice: options.toolChoice }),
+    ...(options.maxOutputTokens === undefined ? {} : { max_completion_tokens: options.maxOutputTokens }),
+    ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+    ...options.extraBody,
+  };
+}
+
+/** Never strict: strict mode refuses optional properties and much of JSON Schema that MCP tools use. */
+function toOpenAITool(tool: ModelTool): NonNullable<OpenAIRequest['tools']>[number] {
+  return {
+    type: 'function',
+    function: {
+      name: tool.name,
+      ...(tool.description === undefined ? {} : { description: tool.description }),
+      parameters: tool.parameters as Record<string, unknown>,
+    },
+  };
+}
+
+function toOpenAIMessages(message: Message): ChatCompletionMessageParam[] {
+  switch (message.role) {
+    case 'system':
+      return [{ role: 'system', content: message.text }];
+    case 'user':
+      return [{ role: 'user', content: userContent(message.parts) }];
+    case 'assistant':
+      return assistantMessages(message);
+    case 'tool':
+      return toolMessages(message);
+  }
+}
+
+type UserContent = Extract<ChatCompletionMessageParam, { role: 'user' }>['content'];
+
+function userContent(parts: readonly (TextPart | ImagePart)[]): UserContent {
+  if (parts.every((part) => part.type === 'text') && parts.length === 1) return textOf(parts);
+  return parts.map((part) =>
+    part.type === 'text'
+      ? { type: 'text', text: part.text }
+      : { type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.data}` } },
+  );
+}
+
+function assistantMessages(message: AssistantMessage): ChatCompletionMessageParam[] {
+  const text = textOf(message.parts);
+  const calls = toolCallsOf(message);
+  // A message needs text or calls; one that held only another provider's reasoning says nothing here.
+  if (text === '' && calls.length === 0) return [];
+  if (calls.length === 0) return [{ role: 'assistant', content: text }];
+  return [
+    {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      tool_calls: calls.map((call) => ({
+        id: wireCallId(call.id),
+        type: 'function' as const,
+        function: { name: call.name, arguments: JSON.stringify(argumentsForHistory(call)) },
+      })),
+      ...reasoningContent(message),
+    },
+  ];
+}
+
+/** `reasoning_content` of compatible servers (DeepSeek and others), which want it back while tools are being used. */
+function reasoningContent(message: AssistantMessage): { reasoning_content?: string } {
+  let text = '';
+  for (const part of message.parts) {
+    if (part.type === 'reasoning' && part.provider === 'openai') text += part.text;
+  }
+  return text === '' ? {} : { reasoning_content: text };
+}
+
+/** One message per call id; images, which a tool message cannot hold, follow in a user message. */
+function toolMessages(message: ToolMessage): ChatCompletionMessageParam[] {
+  const wire: ChatCompletionMessageParam[] = [];
+  const images: Extract<UserContent, readonly unknown[]> = [];
+  for (const result of message.parts) {
+    const texts: string[] = [];
+    for (const part of result.content) {
+      if (part.type === 'text') {
+        texts.push(part.text);
+        continue;
+      }
+      texts.push(`[${part.mimeType} image, shown below]`);
+      images.push(
+        { type: 'text', text: `Image from ${result.name}:` },
+        { type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.data}` } },
+      );
+    }
+    wire.push({ role: 'tool', tool_call_id: wireCallId(result.id), content: texts.join('\n') });
+  }
+  if (images.length > 0) wire.push({ role: 'user', content: images });
+  return wire;
+}

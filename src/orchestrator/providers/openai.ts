@@ -1,0 +1,49 @@
+import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
+import { resolveApiKey } from './api-key.ts';
+import { hostOf } from './host.ts';
+import { loadPeer } from './load-peer.ts';
+import { type OpenAIRequest, toOpenAIRequest } from './openai-request.ts';
+import { fromOpenAIResponse, OpenAIStream } from './openai-response.ts';
+import type { Provider, ProviderOptions } from './provider.ts';
+import { send } from './send.ts';
+
+const NAME = 'openai';
+const DEFAULT_MODEL = 'gpt-5.4-mini';
+
+/** OpenAI's Chat Completions, and any server that speaks them (`baseUrl` with its `/v1`). */
+export async function createOpenAIProvider(options: ProviderOptions): Promise<Provider> {
+  const apiKey = resolveApiKey(NAME, ['OPENAI_API_KEY'], options);
+  const { OpenAI } = await loadPeer('openai', '6', () => import('openai'));
+  const client = new OpenAI({
+    apiKey,
+    maxRetries: 0,
+    logLevel: 'off',
+    ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
+  });
+  const defaultModel = options.model ?? DEFAULT_MODEL;
+  return {
+    name: NAME,
+    defaultModel,
+    toolDialect: 'openai',
+    serverAddress: hostOf(client.baseURL),
+    createCompletion: (messages, tools, callOptions = {}) =>
+      send<OpenAIRequest, ChatCompletionChunk, ChatCompletion>(
+        {
+          provider: NAME,
+          apiKey,
+          request: toOpenAIRequest(callOptions.model ?? defaultModel, messages, tools, callOptions),
+          once: async (request, { signal }) =>
+            await client.chat.completions.create({ ...request, stream: false }, { signal }),
+          stream: async (request, { signal }) =>
+            await client.chat.completions.create(
+              { ...request, stream: true, stream_options: { include_usage: true } },
+              { signal },
+            ),
+          newAssembler: () => new OpenAIStream(),
+          parse: fromOpenAIResponse,
+        },
+        options,
+        callOptions,
+      ),
+  };
+}

@@ -1,0 +1,49 @@
+import { ObservatoryError } from '../../errors.ts';
+import { createAnthropicProvider } from './anthropic.ts';
+import { createGeminiProvider } from './gemini.ts';
+import { createOpenAIProvider } from './openai.ts';
+import type { Provider, ProviderFactory, ProviderOptions } from './provider.ts';
+
+const factories = new Map<string, ProviderFactory>([
+  ['openai', createOpenAIProvider],
+  ['anthropic', createAnthropicProvider],
+  ['gemini', createGeminiProvider],
+]);
+
+/**
+ * Makes a provider known by name, or replaces the one known by it.
+ *
+ * @returns a function that restores what was known before.
+ */
+export function registerProvider(name: string, factory: ProviderFactory): () => void {
+  if (name.trim() === '') {
+    throw new ObservatoryError('INVALID_OPTION', 'Expected a provider name, got an empty one');
+  }
+  const before = factories.get(name);
+  factories.set(name, factory);
+  return () => {
+    if (before === undefined) factories.delete(name);
+    else factories.set(name, before);
+  };
+}
+
+/** Names `createProvider` takes. */
+export function providerNames(): string[] {
+  return [...factories.keys()];
+}
+
+/**
+ * Makes a provider by name.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for an unknown name, `API_KEY_MISSING`, `MISSING_PEER`.
+ */
+export async function createProvider(name: string, options: ProviderOptions = {}): Promise<Provider> {
+  const factory = factories.get(name);
+  if (factory === undefined) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Unknown provider ${JSON.stringify(name)}; known are ${providerNames().join(', ')} (see registerProvider)`,
+    );
+  }
+  return await factory(options);
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { diag } from '@opentelemetry/api';
+import { AttemptWatch } from './attempt-watch.ts';
+import { classifyError, type HeaderReader } from './classify-error.ts';
+import type { CompletionOptions, FailedAttempt, ProviderOptions } from './provider.ts';
+import { type FailureDetails, ProviderError } from './provider-error.ts';
+
+const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
+
+/** What one try may use. */
+export interface Attempt {
+  /** Aborts when the caller does, or when nothing came for too long. */
+  readonly signal: AbortSignal;
+  /** Call for each piece that arrives: it restarts the idle clock. */
+  onChunk(): void;
+  /** Headers of the last error response, where the SDK's error does not carry them. */
+  errorHeaders?: HeaderReader | undefined;
+}
+
+export interface RetryOutcome<T> {
+  readonly value: T;
+  readonly failedAttempts: readonly FailedAttempt[];
+  readonly timeToFirstChunkMs: number | undefined;
+}
+
+/**
+ * Runs one model call under the package's only retry policy; the SDKs' own retries are off, since theirs multiply
+ * with it, differ between SDKs, and honour any `retry-after`, however long.
+ *
+ * Only network faults and statuses 408, 409, 425, 429 and 5xx are tried again. The wait is what the provider asked
+ * for, else `initialDelayMs * 2^n` up to `maxDelayMs` less up to a quarter at random, so that clients that failed
+ * together do not come back together. Waiting ends at once on abort.
+ *
+ * @throws ProviderError after the last try; the signal's reason when aborted.
+ */
+export async function withRetries<T>(
+  provider: string,
+  apiKey: string,
+  settings: Pick<ProviderOptions, 'retry' | 'idleTimeoutMs'>,
+  options: Pick<CompletionOptions, 'signal' | 'onRetry'>,
+  run: (attempt: Attempt) => Promise<T>,
+): Promise<RetryOutcome<T>> {
+  const policy = settings.retry ?? {};
+  const maxAttempts = Math.max(1, policy.maxAttempts ?? 4);
+  const idleTimeoutMs = settings.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+  const failedAttempts: FailedAttempt[] = [];
+  for (;;) {
+    options.signal?.throwIfAborted();
+    const watch = new AttemptWatch(options.signal, idleTimeoutMs);
+    const attempt: Attempt = { signal: watch.signal, onChunk: () => watch.touch() };
+    let failure: FailureDetails;
+    try {
+      const value = await run(attempt);
+      return { value, failedAttempts, timeToFirstChunkMs: watch.timeToFirstChunkMs };
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      failure = watch.timedOut
+        ? { kind: 'timeout', message: `no data for ${idleTimeoutMs} ms`, retryable: true }
+        : classifyError(error, apiKey, attempt.errorHeaders);
+    } finally {
+      watch.close();
+    }
+    const delayMs = retryDelayMs(failure, failedAttempts.length, policy);
+    if (delayMs === undefined || failedAttempts.length + 1 >= maxAttempts) {
+      throw new ProviderError(provider, failure, failedAttempts);
+    }
+    const failed: FailedAttempt = { status: failure.status, message: failure.message, delayMs };
+    failedAttempts.push(failed);
+    notify(options.onRetry, failed);
+    await sleep(delayMs, undefined, options.signal === undefined ? {} : { signal: options.signal }).catch(
+      (error: unknown) => {
+        options.signal?.throwIfAborted();
+        throw error;
+      },
+    );
+  }
+}
+
+/** The wait before the next try, or nothing when there should be none. */
+export function retryDelayMs(
+  failure: Pick<FailureDetails, 'retryable' | 'retryAfterMs'>,
+  retries: number,
+  policy: NonNullable<ProviderOptions['retry']>,
+  random: () => number = Math.random,
+): number | undefined {
+  if (!failure.retryable) return undefined;
+  if (failure.retryAfterMs !== undefined) {
+    return failure.retryAfterMs > (policy.maxRetryAfterMs ?? 60_000) ? undefined : failure.retryAfterMs;
+  }
+  const ceiling = policy.maxDelayMs ?? 8_000;
+  const delay = Math.min((policy.initialDelayMs ?? 500) * 2 ** Math.min(retries, 30), ceiling);
+  return delay * (1 - random() / 4);
+}
+
+function notify(callback: CompletionOptions['onRetry'], failed: FailedAttempt): void {
+  try {
+    callback?.(failed);
+  } catch (error) {
+    diag.warn(`onRetry threw: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,137 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { JsonRpcId, JsonRpcMessage, Transport } from './transport.ts';
+
+/** Put into `error.data` of the answers made here, so that they are not taken for the server's. */
+export const CONNECTION_LOST: object = Object.freeze({ connectionLost: true });
+
+/** How long the parser behind a stream may lag its end. */
+const PARSE_LAG_MS = 50;
+
+/**
+ * The request under whose `send` the code runs. One storage for all connections: Node keeps every storage that was
+ * ever used and visits each at every promise, so one for each connection would be a leak that slows the process down.
+ */
+const sending: AsyncLocalStorage<{ readonly connection: object; readonly id: JsonRpcId }> =
+  new AsyncLocalStorage();
+
+interface OpenRequest {
+  /** The stream named an event id, so the SDK asks for the rest of it on a new connection. */
+  resumable: boolean;
+  streamEnded: boolean;
+}
+
+/**
+ * Watches the requests on an HTTP transport and ends those whose answer can no longer come. The SDKs' transports leave
+ * such a request waiting for its timeout: when the connection breaks in the middle of an answer stream they report it
+ * at most through `onerror`, which names no request.
+ *
+ * `fetch` is to be given to the transport, `attach` called before a client connects.
+ */
+export class RequestWatch {
+  readonly fetch: typeof fetch;
+  readonly #open: Map<JsonRpcId, OpenRequest> = new Map();
+  /** Tells this connection's requests from others'. It holds nothing, since sockets keep what they were opened under. */
+  readonly #connection: object = Object.freeze({});
+  readonly #timers: Set<NodeJS.Timeout> = new Set();
+  #transport: Transport | undefined;
+
+  constructor(inner: typeof fetch) {
+    this.fetch = async (input, init) => {
+      const request = sending.getStore();
+      const id = request?.connection === this.#connection ? request.id : undefined;
+      const response = await inner(input, init);
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+      return init?.method === 'POST' && isStream && id !== undefined
+        ? observeEnd(response, () => this.#streamEnded(id))
+        : response;
+    };
+  }
+
+  attach(transport: Transport): void {
+    this.#transport = transport;
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if (message.method === 'notifications/cancelled')
+        this.#open.delete(message.params?.requestId as JsonRpcId);
+      if (message.method === undefined || message.id === undefined) return send(message, options);
+      const id = message.id;
+      const request: OpenRequest = { resumable: false, streamEnded: false };
+      this.#open.set(id, request);
+      const onresumptiontoken = (token: string) => {
+        request.resumable = true;
+        options?.onresumptiontoken?.(token);
+      };
+      const sent = sending.run({ connection: this.#connection, id }, () =>
+        send(message, { ...options, onresumptiontoken }),
+      );
+      return sent.catch((error: unknown) => {
+        this.#open.delete(id);
+        throw error;
+      });
+    };
+    const { onmessage, onerror } = transport;
+    transport.onmessage = (message, extra) => {
+      if (message.method === undefined && message.id !== undefined) this.#open.delete(message.id);
+      onmessage?.(message, extra);
+    };
+    transport.onerror = (error) => {
+      onerror?.(error);
+      // The one sign that the SDK has given up a stream it meant to resume.
+      if (error.message.startsWith('Maximum reconnection attempts')) {
+        for (const [id, request] of this.#open) if (request.streamEnded) this.#lose(id);
+      }
+    };
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#open.clear();
+  }
+
+  #streamEnded(id: JsonRpcId): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      const request = this.#open.get(id);
+      if (request === undefined) return;
+      request.streamEnded = true;
+      if (!request.resumable) this.#lose(id);
+    }, PARSE_LAG_MS);
+    this.#timers.add(timer);
+  }
+
+  #lose(id: JsonRpcId): void {
+    this.#open.delete(id);
+    const message = 'The connection ended before the answer came.';
+    const answer: JsonRpcMessage = {
+      jsonrpc: '2.0',
+      id,
+      error: { code: -32000, message, data: CONNECTION_LOST },
+    };
+    this.#transport?.onmessage?.(answer);
+  }
+}
+
+/** The same response, with a call when its body has ended in any way. */
+function observeEnd(response: Response, onEnd: () => void): Response {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return response;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      onEnd();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(body, {
+    status: response.status,
+    statusText: response.statusText,
+    headers: response.headers,
+  });
+}

@@ -1,0 +1,262 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  createContextKey,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import {
+  attachInteraction,
+  type ConversationText,
+  conversationText,
+  type Message as SignalMessage,
+} from '../interaction/index.ts';
+import {
+  ATTR_ERROR_TYPE,
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_PROVIDER_NAME,
+  ATTR_GEN_AI_REQUEST_MODEL,
+  ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
+  ATTR_GEN_AI_RESPONSE_ID,
+  ATTR_GEN_AI_RESPONSE_MODEL,
+  ATTR_GEN_AI_TOOL_CALL_ID,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_INPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
+  ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
+  ATTR_MCP_METHOD_NAME,
+  ATTR_SERVER_ADDRESS,
+} from '../semconv.ts';
+import type { TokenUsage } from '../signals/index.ts';
+import { VERSION } from '../version.ts';
+import { ModelMetrics } from './model-metrics.ts';
+import { type Completion, type Message, type Provider, ProviderError, textOf } from './providers/index.ts';
+import type { ToolCallOutcome } from './servers/index.ts';
+
+const ATTR_AGENT_NAME = 'gen_ai.agent.name';
+const ATTR_REQUEST_STREAM = 'gen_ai.request.stream';
+const ATTR_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
+const ATTR_RETRIES = 'observatory.retries';
+
+/**
+ * The key `suppressTracing` of every SDK sets (`createContextKey` is `Symbol.for`). Model calls run under it: their
+ * span is made here, where retries and streaming are known, and an instrumented or self-tracing SDK would add a
+ * second one that counts the same tokens again.
+ */
+const SUPPRESSED = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
+
+/** The spans of a run. Texts go to the processor beside the spans, never onto them. */
+export class RunTelemetry {
+  readonly #tracer: Tracer = trace.getTracer('mcp-observatory', VERSION);
+  readonly #metrics = new ModelMetrics();
+  readonly #provider: Provider;
+  readonly #model: string;
+
+  constructor(provider: Provider, model: string) {
+    this.#provider = provider;
+    this.#model = model;
+  }
+
+  /** Runs a whole run in its `invoke_agent` span. */
+  async agent<T>(name: string, parent: Context, run: (span: Span) => Promise<T>): Promise<T> {
+    const attributes: Attributes = { ...this.#modelAttributes('invoke_agent'), [ATTR_AGENT_NAME]: name };
+    const span = this.#tracer.startSpan(`invoke_agent ${name}`, { attributes }, parent);
+    return await inSpan(span, parent, () => run(span));
+  }
+
+  /** Runs a step that has no attributes of its own: `plan`, `compaction`, `backtrack`. */
+  async step<T>(name: string, attributes: Attributes, run: (span: Span) => Promise<T>): Promise<T> {
+    const span = this.#tracer.startSpan(name, { attributes });
+    return await inSpan(span, context.active(), () => run(span));
+  }
+
+  /** Runs a model call in its `chat` span. */
+  async chat(
+    messages: readonly Message[],
+    stream: boolean,
+    call: () => Promise<Completion>,
+  ): Promise<Completion> {
+    const attributes = {
+      ...this.#modelAttributes('chat'),
+      ...(stream ? { [ATTR_REQUEST_STREAM]: true } : {}),
+      ...(this.#provider.serverAddress === undefined
+        ? {}
+        : { [ATTR_SERVER_ADDRESS]: this.#provider.serverAddress }),
+    };
+    const span = this.#tracer.startSpan(`chat ${this.#model}`, { kind: SpanKind.CLIENT, attributes });
+    // A longer conversation by then is another request: this one's messages are held as they are now.
+    const request = span.isRecording() ? [...messages] : [];
+    const startedAt = performance.now();
+    const active = trace.setSpan(context.active(), span).setValue(SUPPRESSED, true);
+    try {
+      const completion = await context.with(active, call);
+      span.setAttributes(completionAttributes(completion));
+      this.#attach(span, request, completion);
+      this.#metrics.record(this.#modelAttributes('chat'), performance.now() - startedAt, completion);
+      return completion;
+    } catch (error) {
+      const errorType = markFailed(span, error);
+      this.#attach(span, request);
+      if (error instanceof ProviderError) span.setAttribute(ATTR_RETRIES, error.failedAttempts.length);
+      this.#metrics.record(
+        { ...this.#modelAttributes('chat'), [ATTR_ERROR_TYPE]: errorType },
+        performance.now() - startedAt,
+      );
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** Hands the texts over; they are composed when first read, so never where no processor asks. */
+  #attach(span: Span, request: readonly Message[], completion?: Completion): void {
+    let composed: ConversationText | undefined;
+    const text = (): ConversationText => {
+      composed ??= conversationText(request.map(toSignalMessage));
+      return composed;
+    };
+    attachInteraction(span, {
+      get prompt() {
+        return text().prompt;
+      },
+      get retrievedContext() {
+        return text().retrievedContext;
+      },
+      get toolResultSummary() {
+        return text().toolResultSummary;
+      },
+      answer: completion === undefined ? undefined : textOf(completion.message.parts),
+      provider: this.#provider.name,
+      model: completion?.model ?? this.#model,
+      usage: completion?.usage,
+    });
+  }
+
+  /** Runs one try of a tool call in its `tools/call` span, with the trace context to send along. */
+  async tool(
+    facts: { readonly tool: string; readonly callId: string; readonly retry: number; readonly args: unknown },
+    call: (meta: Record<string, string>) => Promise<ToolCallOutcome>,
+    failureText: (outcome: ToolCallOutcome) => string | undefined,
+  ): Promise<ToolCallOutcome> {
+    const attributes: Attributes = {
+      [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+      [ATTR_GEN_AI_TOOL_NAME]: facts.tool,
+      [ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
+      'gen_ai.tool.type': 'function',
+      ...(facts.retry === 0 ? {} : { [ATTR_RETRIES]: facts.retry }),
+    };
+    const span = this.#tracer.startSpan(`tools/call ${facts.tool}`, { kind: SpanKind.CLIENT, attributes });
+    attachInteraction(span, { toolArguments: facts.args });
+    return await inSpan(span, context.active(), async () => {
+      const meta: Record<string, string> = {};
+      // Baggage may hold what is none of a server's business.
+      propagation.inject(propagation.deleteBaggage(context.active()), meta);
+      const outcome = await call(meta);
+      // Set only now: an MCP instrumentation completes a tool span that does not name the method, and makes one of
+      // its own below a span that does.
+      span.setAttribute(ATTR_MCP_METHOD_NAME, 'tools/call');
+      if (outcome.kind !== 'ok') {
+        attachInteraction(span, { toolResultSummary: failureText(outcome) });
+        span.setAttribute(ATTR_ERROR_TYPE, outcomeErrorType(outcome));
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      return outcome;
+    });
+  }
+
+  #modelAttributes(operation: string): Attributes {
+    return {
+      [ATTR_GEN_AI_OPERATION_NAME]: operation,
+      [ATTR_GEN_AI_PROVIDER_NAME]: this.#provider.name,
+      [ATTR_GEN_AI_REQUEST_MODEL]: this.#model,
+    };
+  }
+}
+
+async function inSpan<T>(span: Span, parent: Context, run: () => Promise<T>): Promise<T> {
+  try {
+    return await context.with(trace.setSpan(parent, span), run);
+  } catch (error) {
+    markFailed(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** The message of an error may hold content, so the span gets the type alone. */
+function markFailed(span: Span, error: unknown): string {
+  const type =
+    error instanceof ProviderError
+      ? String(error.status ?? error.kind)
+      : error instanceof Error
+        ? error.name
+        : 'Error';
+  span.setAttribute(ATTR_ERROR_TYPE, type);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+  return type;
+}
+
+function outcomeErrorType(outcome: Exclude<ToolCallOutcome, { kind: 'ok' }>): string {
+  return outcome.kind === 'protocol_error' ? String(outcome.errorCode) : outcome.kind;
+}
+
+function completionAttributes(completion: Completion): Attributes {
+  const { model, responseId, rawFinishReason, finishReason, timeToFirstChunkMs, failedAttempts } = completion;
+  return {
+    ...usageAttributes(completion.usage),
+    [ATTR_GEN_AI_RESPONSE_FINISH_REASONS]: [rawFinishReason ?? finishReason],
+    ...(model === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_MODEL]: model }),
+    ...(responseId === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_ID]: responseId }),
+    ...(timeToFirstChunkMs === undefined ? {} : { [ATTR_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
+    ...(failedAttempts.length === 0 ? {} : { [ATTR_RETRIES]: failedAttempts.length }),
+  };
+}
+
+/** Token counts in the words of the semantic conventions; a count that is absent stays absent. */
+export function usageAttributes(usage: TokenUsage | undefined): Attributes {
+  const named: readonly (readonly [string, number | undefined])[] = [
+    [ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage?.inputTokens],
+    [ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage?.outputTokens],
+    [ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage?.cacheReadTokens],
+    [ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage?.cacheWriteTokens],
+    [ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, usage?.reasoningTokens],
+  ];
+  const attributes: Attributes = {};
+  for (const [name, count] of named) if (count !== undefined) attributes[name] = count;
+  return attributes;
+}
+
+function toSignalMessage(message: Message): SignalMessage {
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', parts: [{ type: 'text', content: message.text }] };
+    case 'tool':
+      return {
+        role: 'tool',
+        parts: message.parts.map((part) => ({
+          type: 'tool_call_response',
+          id: part.id,
+          name: part.name,
+          response: textOf(part.content),
+          isError: part.isError,
+        })),
+      };
+    default:
+      return {
+        role: message.role,
+        parts: message.parts.flatMap((part): SignalMessage['parts'] => {
+          if (part.type === 'text') return [{ type: 'text', content: part.text }];
+          if (part.type !== 'tool_call') return [];
+          return [{ type: 'tool_call', id: part.id, name: part.name, arguments: part.arguments }];
+        }),
+      };
+  }
+}

@@ -1,0 +1,72 @@
+import type { ImagePart, TextPart } from './providers/index.ts';
+import type { ToolContent, ToolResult } from './servers/index.ts';
+
+/** A tool's result as a model is shown it, and as one text for loop detection, signals and caps. */
+export interface ShownResult {
+  readonly text: string;
+  readonly images: readonly ImagePart[];
+}
+
+/**
+ * Puts a result into words. Text stands as it is; structured content is written out only where no text says the same
+ * already (servers are asked to give both); what a model cannot read is named.
+ */
+export function showResult(result: ToolResult): ShownResult {
+  const texts: string[] = [];
+  const images: ImagePart[] = [];
+  for (const block of result.content) {
+    if (block.type === 'image') images.push({ type: 'image', mimeType: block.mimeType, data: block.data });
+    const text = textOfBlock(block);
+    if (text !== undefined) texts.push(text);
+  }
+  if (result.structuredContent !== undefined && texts.length === 0) {
+    texts.push(JSON.stringify(result.structuredContent));
+  }
+  return { text: texts.join('\n'), images };
+}
+
+function textOfBlock(block: ToolContent): string | undefined {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+      return undefined;
+    case 'audio':
+      return `[${block.mimeType} audio, ${base64Bytes(block.data)} bytes]`;
+    case 'resource_link':
+      return `[resource ${block.uri}${block.title === undefined ? '' : `: ${block.title}`}]`;
+    case 'resource':
+      return (
+        block.text ??
+        `[resource ${block.uri}, ${block.mimeType ?? 'binary'}, ${base64Bytes(block.blob ?? '')} bytes]`
+      );
+    case 'unknown':
+      return JSON.stringify(block.block);
+  }
+}
+
+function base64Bytes(data: string): number {
+  return Math.floor((data.length * 3) / 4);
+}
+
+/** The value of a result for the caller: structured content, JSON a single text holds, that text, or the blocks. */
+export function valueOfResult(result: ToolResult): unknown {
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  const [only] = result.content;
+  if (result.content.length === 1 && only?.type === 'text') return parsedOrText(only.text);
+  return result.content;
+}
+
+function parsedOrText(text: string): unknown {
+  const first = text.trimStart()[0];
+  if (first !== '{' && first !== '[') return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+export function textPart(text: string): TextPart {
+  return { type: 'text', text };
+}

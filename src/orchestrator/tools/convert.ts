@@ -1,0 +1,105 @@
+import { type RelaxedConstraint, toGeminiSchema } from './gemini-schema.ts';
+import { type AnySchema, mapSubschemas, type Schema, Unconvertible } from './json-schema.ts';
+import type { ArgumentMapping } from './map-arguments.ts';
+import { assertJsonSchema } from './metaschema.ts';
+import { normaliseSchema, type SchemaLimits } from './normalise.ts';
+import { ANTHROPIC_KEYS, GEMINI_KEYS, type KeyRule, renameProperties } from './property-keys.ts';
+import { collectReferences, neededDefinitions, type ReferencedSchema } from './references.ts';
+import { type ObjectRoot, toObjectRoot, wrap } from './root.ts';
+
+/** Providers a tool can be adapted to. */
+export type ToolProvider = 'openai' | 'anthropic' | 'gemini';
+
+export interface ConvertedSchema {
+  readonly parameters: Schema;
+  readonly mapping: ArgumentMapping;
+  /** Constraints the model may break because the provider's schema language cannot say them. */
+  readonly relaxed: readonly RelaxedConstraint[];
+}
+
+/** In-place conditions about the arguments; a renamed argument would have to be renamed inside them too. */
+const CONDITIONS = [
+  'if',
+  'then',
+  'else',
+  'dependentRequired',
+  'dependentSchemas',
+  'patternProperties',
+  'propertyNames',
+];
+
+/**
+ * Converts the input schema of one tool for one provider.
+ *
+ * @throws Unconvertible with the reason when no acceptable schema can say it.
+ */
+export function convertSchema(
+  inputSchema: Schema,
+  provider: ToolProvider,
+  limits: SchemaLimits = {},
+): ConvertedSchema {
+  const object = toObjectRoot(collectReferences(normaliseSchema(inputSchema, limits)));
+  const { schema, wrapped, relaxed, rule } = forProvider(object, provider);
+  const renamed =
+    rule === undefined ? { schema, renames: new Map<string, string>() } : renameProperties(schema, rule);
+  const parameters = assemble(renamed.schema);
+  assertJsonSchema(parameters);
+  const maxChars = limits.maxChars ?? 200_000;
+  const chars = JSON.stringify(parameters).length;
+  if (chars > maxChars)
+    throw new Unconvertible(`its schema has ${chars} characters, more than the ${maxChars} allowed`);
+  return { parameters, relaxed, mapping: { wrapped, renames: renamed.renames, shown: renamed.schema } };
+}
+
+interface ProviderSchema {
+  readonly schema: ReferencedSchema;
+  readonly wrapped: boolean;
+  readonly relaxed: readonly RelaxedConstraint[];
+  readonly rule?: KeyRule;
+}
+
+function forProvider(object: ObjectRoot, provider: ToolProvider): ProviderSchema {
+  switch (provider) {
+    case 'openai':
+      return { schema: withItems(object), wrapped: object.wrapped, relaxed: [] };
+    case 'anthropic':
+      return { ...forAnthropic(object), relaxed: [], rule: ANTHROPIC_KEYS };
+    case 'gemini': {
+      const { relaxed, ...schema } = toGeminiSchema(object);
+      return { schema, wrapped: object.wrapped, relaxed, rule: GEMINI_KEYS };
+    }
+  }
+}
+
+/** OpenAI answers an array without `items` with "array schema missing items" for the whole request. */
+function withItems({ root, definitions }: ReferencedSchema): ReferencedSchema {
+  const add = (schema: AnySchema): AnySchema => {
+    if (typeof schema === 'boolean') return schema;
+    const out = mapSubschemas(schema, add);
+    const isArray = out.type === 'array' || (Array.isArray(out.type) && out.type.includes('array'));
+    if (isArray && out.items === undefined && out.prefixItems === undefined) out.items = {};
+    return out;
+  };
+  return {
+    root: add(root) as Schema,
+    definitions: new Map([...definitions].map(([name, each]) => [name, add(each)])),
+  };
+}
+
+/** Names inside an argument are free, so arguments that cannot be renamed one by one go into one. */
+function forAnthropic({ root, definitions, wrapped }: ObjectRoot): {
+  schema: ReferencedSchema;
+  wrapped: boolean;
+} {
+  const refused = Object.keys((root.properties ?? {}) as Schema).some(
+    (name) => !ANTHROPIC_KEYS.allowed.test(name),
+  );
+  if (!refused || wrapped || !CONDITIONS.some((keyword) => root[keyword] !== undefined))
+    return { schema: { root, definitions }, wrapped };
+  return { schema: { root: wrap(root), definitions }, wrapped: true };
+}
+
+function assemble({ root, definitions }: ReferencedSchema): Schema {
+  const needed = neededDefinitions(root, definitions);
+  return needed.size === 0 ? root : { ...root, $defs: Object.fromEntries(needed) };
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LineBuffer, TailBuffer } from '../src/orchestrator/servers/line-buffer.ts';
+import { seeded } from './support/random-values.ts';
+
+test('lines come out the same however the bytes are cut', () => {
+  const random = seeded(3);
+  const lines = Array.from({ length: 200 }, (_, i) => 'é☕'.repeat(Math.floor(random() * 40)) + i);
+  const bytes = Buffer.from(
+    lines.map((line, i) => `${line}${i % 3 ? '\n' : '\r\n'}${i % 7 ? '' : '\n'}`).join(''),
+  );
+  for (let round = 0; round < 50; round++) {
+    const buffer = new LineBuffer(10_000);
+    const seen: string[] = [];
+    for (let at = 0; at < bytes.length; ) {
+      const end = at + 1 + Math.floor(random() * (round === 0 ? 1 : 300));
+      seen.push(...buffer.push(bytes.subarray(at, end)));
+      at = end;
+    }
+    assert.deepEqual(seen, lines);
+  }
+});
+
+test('a line beyond the limit is refused, one at the limit is not', () => {
+  const buffer = new LineBuffer(10);
+  assert.deepEqual([...buffer.push(Buffer.from('0123456789\n'))], ['0123456789']);
+  assert.throws(() => [...buffer.push(Buffer.from('0123456789A'))], RangeError);
+  assert.deepEqual([...new LineBuffer(10).push(Buffer.from('a\nb\n'.repeat(20)))].length, 40);
+});
+
+test('a megabyte line in small pieces takes linear time', () => {
+  const time = (pieces: number): number => {
+    const buffer = new LineBuffer(1e9);
+    const piece = Buffer.alloc(64, 0x78);
+    const started = performance.now();
+    for (let i = 0; i < pieces; i++) for (const _line of buffer.push(piece)) assert.fail('no line yet');
+    assert.equal([...buffer.push(Buffer.from('\n'))][0]?.length, pieces * 64);
+    return performance.now() - started;
+  };
+  time(20_000);
+  const [small, large] = [time(20_000), time(160_000)];
+  assert.ok(large < 40 * Math.max(small, 1), `${small} ms for 20,000 pieces, ${large} ms for 160,000`);
+});
+
+test('the tail holds the last bytes and no more', () => {
+  const tail = new TailBuffer(10);
+  for (let i = 0; i < 100; i++) tail.push(Buffer.from(`${i},`));
+  assert.equal(tail.toString(), ',97,98,99,');
+  tail.push(Buffer.from('x'.repeat(50)));
+  assert.equal(tail.toString(), 'x'.repeat(10));
+});

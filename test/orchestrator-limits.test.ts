@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { mcpGhost, toWire } from '../src/orchestrator/index.ts';
+import { PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
+import { ScriptedProvider } from './support/scripted-provider.ts';
+import type { SeenRequest } from './support/scripted-request.ts';
+
+const serverConfig = { mcpServers: { scenario: scenarioServer() } };
+const ADD = { name: 'scenario__add', arguments: { a: 1, b: 2 } };
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'limits-'));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+function mayCall(seen: SeenRequest): boolean {
+  const { tool_choice: choice, toolConfig } = seen.body as {
+    tool_choice?: string | { type: string };
+    toolConfig?: { functionCallingConfig: { mode: string } };
+  };
+  const said = typeof choice === 'object' ? choice.type : (choice ?? toolConfig?.functionCallingConfig.mode);
+  return said?.toLowerCase() !== 'none';
+}
+
+for (const { provider } of PROVIDERS) {
+  test(`${provider}: at the limit of turns the model answers from what it knows`, async () => {
+    const { result, model, events } = await tryGhost(
+      provider,
+      (seen, index) =>
+        mayCall(seen)
+          ? { calls: [{ name: 'scenario__add', arguments: { a: index, b: 1 } }] }
+          : { text: 'so far: 3' },
+      { serverConfig, maxIterations: 3 },
+    );
+    assert.deepEqual(model.refused, []);
+    assert.equal(result.success, false);
+    assert.equal(result.finalResult, 'so far: 3');
+    assert.equal(result.executionMetadata.stopReason, 'max_iterations');
+    assert.equal(result.executionMetadata.totalIterations, 3);
+    assert.equal(result.toolChain.length, 3);
+    assert.equal(model.requests.length, 4);
+    assert.ok(events.some((event) => event.type === 'limit_reached'));
+  });
+
+  test(`${provider}: the same call with the same result is warned about, then stopped`, async () => {
+    const { result, model, events } = await tryGhost(
+      provider,
+      (seen) => (mayCall(seen) ? { calls: [ADD] } : { text: 'three' }),
+      { serverConfig, maxIterations: 50 },
+    );
+    assert.deepEqual(model.refused, []);
+    assert.equal(result.toolChain.length, 5);
+    assert.equal(result.executionMetadata.stopReason, 'loop');
+    assert.equal(result.finalResult, 'three');
+    const decisions = events.flatMap((event) => (event.type === 'loop' ? [event.decision] : []));
+    assert.deepEqual(decisions, ['warn', 'stop']);
+    assert.match(model.requests[3]?.text ?? '', /same call with the same arguments/);
+  });
+
+  test(`${provider}: a long conversation is summarised and stays acceptable; marked facts survive word for word`, async () => {
+    const { result, model } = await tryGhost(
+      provider,
+      (seen, index) => {
+        if (seen.toolNames.length === 0) return { text: 'Earlier: some additions.' };
+        if (index >= 16) return { text: 'finished' };
+        return {
+          reasoning: `thinking ${index}`,
+          text: index === 1 ? 'hm\n[critical] the vault code is 7-3-9\n' : `turn ${index}`,
+          calls: [{ name: 'scenario__flood', arguments: { chars: 1_500 + index } }],
+          usage: { input: Math.ceil(seen.text.length / 4), output: 10 },
+        };
+      },
+      { serverConfig, maxIterations: 30, maxContextTokens: 3_000, keepTurns: 2 },
+    );
+    assert.deepEqual(model.refused, [], 'no call lost its result, no thinking its signature');
+    assert.equal(result.success, true, result.summary);
+    assert.ok(result.executionMetadata.compactions >= 1);
+    const last = model.requests.at(-1);
+    assert.match(last?.text ?? '', /the vault code is 7-3-9/);
+    assert.match(last?.text ?? '', /Summary of the work so far/);
+    assert.ok((last?.text.length ?? 0) < 12_000, 'the request stays small');
+    assert.match(last?.text ?? '', /Do the task/, 'the task stays');
+    assert.ok(result.conversationHistory.length > 20, 'the caller gets the whole conversation');
+    const used = result.executionMetadata.tokenUsage;
+    assert.ok(used.totalTokens > 0 && used.callsWithoutUsage === 0);
+  });
+
+  test(`${provider}: a model that cannot be reached ends the run with what there is`, async () => {
+    const { result } = await tryGhost(
+      provider,
+      (_, index) => (index === 0 ? { calls: [ADD] } : { status: 500, text: 'down' }),
+      { serverConfig },
+    );
+    assert.equal(result.success, false);
+    assert.equal(result.executionMetadata.stopReason, 'provider_failed');
+    assert.equal(result.finalResult, '3', 'the latest good result');
+    assert.match(result.errors.at(-1)?.error ?? '', /after 2 tries/);
+    assert.equal(result.executionMetadata.modelRetries, 1);
+  });
+}
+
+test('an answer cut by the output limit is continued and put together', async () => {
+  const { result } = await tryGhost(
+    'anthropic',
+    [{ text: 'One, two, ', truncated: true }, { text: 'three.' }],
+    { serverConfig },
+  );
+  assert.equal(result.finalResult, 'One, two, three.');
+  assert.equal(result.success, true);
+});
+
+test('an empty answer is asked about once', async () => {
+  const { result } = await tryGhost('openai', [{ calls: [ADD] }, { text: '' }, { text: '3' }], {
+    serverConfig,
+  });
+  assert.equal(result.finalResult, '3');
+  const silent = await tryGhost('openai', [{ text: '' }, { text: '' }], { serverConfig });
+  assert.equal(silent.result.success, false);
+  assert.equal(silent.result.executionMetadata.stopReason, 'model_stopped');
+});
+
+test('a token budget stops the run cleanly, without one more model call', async () => {
+  const { result, model } = await tryGhost(
+    'openai',
+    (_, index) => ({
+      calls: [{ ...ADD, arguments: { a: index, b: 1 } }],
+      usage: { input: 400, output: 100 },
+    }),
+    { serverConfig, maxTokens: 1_000 },
+  );
+  assert.equal(model.requests.length, 2);
+  assert.equal(result.executionMetadata.stopReason, 'budget');
+  assert.equal(result.executionMetadata.tokenUsage.totalTokens, 1_000);
+  assert.equal(result.finalResult, '2');
+});
+
+test('a run on a model of the price list says what it cost', async () => {
+  const { result } = await tryGhost('openai', [{ text: 'ok', usage: { input: 1_000, output: 100 } }], {
+    serverConfig: { mcpServers: {} },
+    model: 'gpt-4o-mini',
+    maxCostUsd: 1,
+  });
+  assert.equal(result.success, true);
+  // 1,000 tokens at $0.15 and 100 at $0.60 for a million.
+  assert.ok(
+    Math.abs((result.executionMetadata.costUsd ?? 0) - 0.00021) < 1e-9,
+    String(result.executionMetadata.costUsd),
+  );
+});
+
+test('a cost budget counts with the prices it is given', async () => {
+  const { result } = await tryGhost(
+    'openai',
+    (_, index) => ({ calls: [{ ...ADD, arguments: { a: index, b: 1 } }] }),
+    {
+      serverConfig,
+      maxCostUsd: 0.03,
+      priceOf: (_provider, _model, usage) => (usage.inputTokens ?? 0) / 10_000,
+    },
+  );
+  assert.equal(result.executionMetadata.stopReason, 'budget');
+  assert.equal(result.toolChain.length, 3);
+  assert.ok(Math.abs((result.executionMetadata.costUsd ?? 0) - 0.03) < 1e-12);
+});
+
+test('without memory the model sees the task and the last turn alone', async () => {
+  const { result, model } = await tryGhost(
+    'anthropic',
+    [
+      { text: 'first words', calls: [ADD] },
+      { text: 'second words', calls: [{ name: 'scenario__add', arguments: { a: 5, b: 5 } }] },
+      { text: 'ten' },
+    ],
+    { serverConfig, conversationMemory: false },
+  );
+  assert.deepEqual(model.refused, []);
+  assert.equal(result.success, true);
+  assert.doesNotMatch(model.requests[2]?.text ?? '', /first words/);
+  assert.match(model.requests[2]?.text ?? '', /second words/);
+});
+
+test('a plan is made first and becomes part of the task', async () => {
+  const { result, model } = await tryGhost(
+    'gemini',
+    [{ text: '1. add\n2. answer' }, { calls: [ADD] }, { text: '3' }],
+    { serverConfig, plan: true },
+  );
+  assert.equal(result.plan, '1. add\n2. answer');
+  assert.match(model.requests[1]?.text ?? '', /Your plan/);
+  assert.equal(mayCall(model.requests[0] as SeenRequest), false);
+  assert.equal(result.success, true);
+});
+
+test('results of read-only tools are used again when asked to, until something is written', async () => {
+  const search = { name: 'scenario__search_customer', arguments: { name: 'Ada' } };
+  const { result } = await tryGhost(
+    'openai',
+    [{ calls: [search] }, { calls: [search] }, { calls: [ADD] }, { calls: [search] }, { text: 'ok' }],
+    { serverConfig: { mcpServers: { scenario: scenarioServer(join(folder, 'cache')) } }, toolCache: true },
+  );
+  assert.deepEqual(
+    result.toolChain.map((entry) => entry.cached),
+    [false, true, false, false],
+  );
+  assert.deepEqual(
+    [0, 1, 3].map((at) => result.toolChain[at]?.result),
+    ['found customer Ada, call 1', 'found customer Ada, call 1', 'found customer Ada, call 2'],
+  );
+});
+
+test('a gate hides tools, stops calls, withholds results, and denies when it throws', async () => {
+  const { result, model } = await tryGhost(
+    'openai',
+    [
+      { calls: [{ name: 'scenario__wipe' }, ADD, { name: 'scenario__flood', arguments: { chars: 10 } }] },
+      { calls: [{ name: 'scenario__unlock' }] },
+      { text: 'understood' },
+    ],
+    {
+      serverConfig,
+      gate: {
+        mayList: ({ tool }) => tool.name !== 'wipe',
+        beforeCall: ({ tool }) => {
+          if (tool.name === 'unlock') throw new Error('secret detail');
+          return tool.name === 'add'
+            ? { allowed: false, reasonCode: 'ARGS_DENIED', message: 'no sums' }
+            : { allowed: true };
+        },
+        afterCall: () => ({ allowed: false, reasonCode: 'OUTPUT_DENIED', message: 'too long' }),
+      },
+    },
+  );
+  assert.ok(!model.requests[0]?.toolNames.includes('scenario__wipe'));
+  assert.deepEqual(
+    result.toolChain.map((entry) => entry.success),
+    [false, false, false, false],
+  );
+  assert.match(result.toolChain[1]?.error ?? '', /ARGS_DENIED/);
+  assert.match(result.toolChain[2]?.error ?? '', /OUTPUT_DENIED/);
+  assert.doesNotMatch(JSON.stringify(result), /BEGINxx/, 'what is withheld is nowhere');
+  assert.match(result.toolChain[3]?.error ?? '', /GATE_FAILED/);
+  assert.doesNotMatch(JSON.stringify(result), /secret detail/);
+});
+
+test('abort ends a run in mid-call with the reason', async () => {
+  await using model = await ScriptedProvider.start([{ calls: [{ name: 'scenario__never' }] }]);
+  const controller = new AbortController();
+  const run = mcpGhost({
+    serverConfig,
+    systemPrompt: '',
+    userPrompt: 'wait',
+    provider: 'openai',
+    apiKey: 'k',
+    baseUrl: model.baseUrl('openai'),
+    signal: controller.signal,
+    onEvent: (event) => {
+      if (event.type === 'tool_started') setTimeout(() => controller.abort(new Error('enough')), 20);
+    },
+  });
+  await assert.rejects(run, { message: 'enough' });
+});
+
+test('bad input is a typed error before anything starts', async () => {
+  const good = { serverConfig, systemPrompt: '', userPrompt: 'x', provider: 'openai', apiKey: 'k' };
+  await assert.rejects(mcpGhost({ ...good, provider: 'nobody' }), { code: 'INVALID_OPTION' });
+  await assert.rejects(mcpGhost({ ...good, userPrompt: ' ' }), { code: 'INVALID_OPTION' });
+  await assert.rejects(mcpGhost({ ...good, maxIterations: 0 }), { code: 'INVALID_OPTION' });
+  await assert.rejects(mcpGhost({ ...good, maxCostUsd: 1, model: 'nobody-knows-this' }), {
+    code: 'INVALID_OPTION',
+  });
+  await assert.rejects(mcpGhost({ ...good, timeout: Number.NaN }), { code: 'INVALID_OPTION' });
+  await assert.rejects(mcpGhost({ ...good, serverConfig: { mcpServers: { a: { args: [] } } } }), {
+    code: 'INVALID_SERVER_CONFIG',
+  });
+});
+
+test('a listener that throws does not disturb the run', async () => {
+  const { result } = await tryGhost('openai', [{ text: 'fine' }], {
+    serverConfig: { mcpServers: {} },
+    onEvent: () => {
+      throw new Error('boom');
+    },
+  });
+  assert.equal(result.finalResult, 'fine');
+});
+
+test('the wire form keeps to its schema and never renames user data', async () => {
+  const schema = JSON.parse(readFileSync('schema/ghost-result.schema.json', 'utf8')) as object;
+  const validate = new Ajv2020({ allowUnionTypes: true }).compile(schema);
+  const { result } = await tryGhost(
+    'anthropic',
+    [
+      { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2, camelCase: { innerName: 1 } } }] },
+      { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] },
+      { text: 'ok' },
+    ],
+    { serverConfig: { mcpServers: { scenario: scenarioServer(), gone: { command: '/no/such' } } } },
+  );
+  const wire = JSON.parse(JSON.stringify(toWire(result))) as unknown;
+  assert.ok(validate(wire), JSON.stringify(validate.errors));
+  assert.match(JSON.stringify(wire), /"camelCase":\{"innerName":1\}/);
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { context, propagation, trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { startHttpMcpServer } from './support/http-mcp-server.ts';
+
+const exporter = new InMemorySpanExporter();
+const tracing = new NodeTracerProvider({
+  spanProcessors: [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)],
+});
+tracing.register();
+after(async () => {
+  await tracing.shutdown();
+  trace.disable();
+  context.disable();
+  propagation.disable();
+});
+
+for (const { provider, model } of PROVIDERS) {
+  test(`${provider}: hashes, grounding, tool claims and governance stand on the spans with no code of the user`, async () => {
+    exporter.reset();
+    await using mcp = await startHttpMcpServer();
+    await tryGhost(
+      provider,
+      [
+        { calls: [{ name: 'http__add', arguments: { a: 20, b: 22 } }, { name: 'http__refuse' }] },
+        { text: 'The sum is 42; everything completed successfully.' },
+      ],
+      { serverConfig: { mcpServers: { http: { url: mcp.url } } }, govern: { riskTier: 'high' } },
+    );
+    const spans = exporter.getFinishedSpans();
+    const answer = spans.filter((span) => span.name === `chat ${model}`).at(-1)?.attributes ?? assert.fail();
+    assert.match(String(answer['observatory.prompt_hash']), /^[0-9a-f]{64}$/);
+    assert.match(String(answer['observatory.answer_hash']), /^[0-9a-f]{64}$/);
+    assert.equal(typeof answer['observatory.grounding_score'], 'number');
+    assert.equal(answer['observatory.tool_claim_mismatch'], true, 'success is claimed over a failed tool');
+    assert.equal(answer['observatory.risk_tier'], 'high');
+    const call = spans.find((span) => span.name === 'tools/call add')?.attributes ?? assert.fail();
+    assert.match(String(call['observatory.tool_args_hash']), /^[0-9a-f]{64}$/);
+    assert.equal(call['observatory.risk_tier'], 'high');
+    // The agent's sum is no cost of its own: it would count every call twice.
+    const agent = spans.find((span) => span.name === 'invoke_agent mcp_ghost')?.attributes ?? assert.fail();
+    assert.equal(agent['observatory.cost_usd'], undefined);
+  });
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { context, createContextKey, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import { type Interaction, takeInteraction } from '../src/interaction/index.ts';
+import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { type HttpMcpServer, startHttpMcpServer } from './support/http-mcp-server.ts';
+
+const exporter = new InMemorySpanExporter();
+const interactions = new Map<string, Interaction>();
+/** Where the span processor looks for governance fields. */
+const GOVERNANCE = createContextKey('mcp-observatory governance');
+const governed: [string, unknown][] = [];
+/** Sees what travels beside a span, as the observatory's own processor does. */
+const collector: SpanProcessor = {
+  onStart: (span, parent) => void governed.push([span.name, parent.getValue(GOVERNANCE)]),
+  onEnding: (span) => {
+    const interaction = takeInteraction(span);
+    if (interaction !== undefined) interactions.set(span.spanContext().spanId, interaction);
+  },
+  onEnd: () => undefined,
+  forceFlush: () => Promise.resolve(),
+  shutdown: () => Promise.resolve(),
+};
+const tracing = new NodeTracerProvider({ spanProcessors: [collector, new SimpleSpanProcessor(exporter)] });
+let mcp: HttpMcpServer;
+
+before(async () => {
+  tracing.register();
+  mcp = await startHttpMcpServer();
+});
+beforeEach(() => {
+  exporter.reset();
+  interactions.clear();
+  governed.length = 0;
+  mcp.metas.length = 0;
+});
+after(async () => {
+  await mcp[Symbol.asyncDispose]();
+  await tracing.shutdown();
+  trace.disable();
+  context.disable();
+  propagation.disable();
+});
+
+const CALL = { name: 'http__add', arguments: { a: 20, b: 22 } };
+
+function spans(): { all: ReadableSpan[]; named: (name: string) => ReadableSpan[] } {
+  const all = exporter.getFinishedSpans();
+  return { all, named: (name) => all.filter((span) => span.name === name) };
+}
+
+for (const { provider, model } of PROVIDERS) {
+  test(`${provider}: one tree of spans: the agent, its plan, its chats, its calls, its backtracking`, async () => {
+    await tryGhost(
+      provider,
+      [{ text: '1. add' }, { calls: [CALL] }, { calls: [{ name: 'http__refuse' }] }, { text: 'It is 42.' }],
+      { serverConfig: { mcpServers: { http: { url: mcp.url } } }, plan: true, namespace: 'tester' },
+    );
+    const { all, named } = spans();
+    const [agent] = named('invoke_agent tester');
+    assert.ok(agent);
+    assert.equal(agent.kind, SpanKind.INTERNAL);
+    assert.equal(agent.attributes['gen_ai.usage.input_tokens'], 400);
+    assert.deepEqual(all.map((span) => span.name).sort(), [
+      'backtrack',
+      `chat ${model}`,
+      `chat ${model}`,
+      `chat ${model}`,
+      `chat ${model}`,
+      'invoke_agent tester',
+      'plan',
+      'tools/call add',
+      'tools/call refuse',
+    ]);
+    const [plan] = named('plan');
+    const chats = named(`chat ${model}`);
+    assert.equal(chats[0]?.parentSpanContext?.spanId, plan?.spanContext().spanId);
+    for (const span of all) {
+      assert.equal(span.spanContext().traceId, agent.spanContext().traceId);
+      if (span !== agent && span !== chats[0]) {
+        assert.equal(span.parentSpanContext?.spanId, agent.spanContext().spanId, span.name);
+      }
+    }
+    const last = chats.at(-1);
+    assert.equal(last?.kind, SpanKind.CLIENT);
+    assert.equal(last?.attributes['gen_ai.operation.name'], 'chat');
+    assert.equal(last?.attributes['gen_ai.request.model'], model);
+    assert.equal(last?.attributes['gen_ai.usage.output_tokens'], 20);
+    assert.equal(last?.attributes['server.address'], '127.0.0.1');
+    assert.ok(Number(last?.attributes['gen_ai.response.time_to_first_chunk']) >= 0);
+    const [refused] = named('tools/call refuse');
+    assert.equal(refused?.attributes['error.type'], 'tool_error');
+    assert.equal(refused?.status.code, SpanStatusCode.ERROR);
+    assert.equal(refused?.attributes['mcp.method.name'], 'tools/call');
+    assert.equal(
+      named('backtrack')[0]?.attributes['observatory.recovery_action'],
+      'retry_with_modified_arguments',
+    );
+  });
+}
+
+test('what was said goes beside the spans: context and failures for the signals, nothing private on them', async () => {
+  await tryGhost(
+    'anthropic',
+    [{ calls: [CALL] }, { calls: [{ name: 'http__refuse' }] }, { text: 'It is 42.' }],
+    {
+      serverConfig: { mcpServers: { http: { url: mcp.url } } },
+      userPrompt: 'What is the secret sum?',
+    },
+  );
+  const last = spans().named('chat claude-sonnet-5-5').at(-1);
+  const said = interactions.get(last?.spanContext().spanId ?? '');
+  assert.match(said?.prompt ?? '', /What is the secret sum\?/);
+  assert.equal(said?.answer, 'It is 42.');
+  assert.equal(said?.retrievedContext, '42');
+  assert.match(said?.toolResultSummary ?? '', /error: private detail: 4711/);
+  assert.equal(said?.usage?.inputTokens, 100);
+  const [tool] = spans().named('tools/call add');
+  assert.deepEqual(interactions.get(tool?.spanContext().spanId ?? '')?.toolArguments, { a: 20, b: 22 });
+  const exported = JSON.stringify(
+    spans().all.map(({ name, attributes, status, events }) => ({ name, attributes, status, events })),
+  );
+  for (const secret of ['secret sum', 'It is 42', '4711', '"a":20', 'test-key']) {
+    assert.ok(!exported.includes(secret), secret);
+  }
+});
+
+test('the trace goes on in the server, and a call made under an instrumented SDK adds no second span', async () => {
+  await tryGhost('openai', [{ calls: [CALL] }, { text: 'ok' }], {
+    serverConfig: { mcpServers: { http: { url: mcp.url } } },
+  });
+  const [tool] = spans().named('tools/call add');
+  const { traceId, spanId } = tool?.spanContext() ?? assert.fail();
+  assert.deepEqual(
+    mcp.metas.map((meta) => (meta as { traceparent?: string }).traceparent),
+    [`00-${traceId}-${spanId}-01`],
+  );
+  // The SDK of Anthropic traces itself where a tracer provider is registered.
+  exporter.reset();
+  await tryGhost('anthropic', [{ text: 'ok' }], { serverConfig: { mcpServers: {} } });
+  assert.deepEqual(
+    spans()
+      .all.map((span) => span.name)
+      .sort(),
+    ['chat claude-sonnet-5-5', 'invoke_agent mcp_ghost'],
+  );
+});
+
+test('governance fields hold for every span of the run', async () => {
+  await tryGhost('openai', [{ calls: [CALL] }, { text: 'ok' }], {
+    serverConfig: { mcpServers: { http: { url: mcp.url } } },
+    govern: { riskTier: 'high', promptTemplateId: undefined },
+  });
+  const own = governed.filter(([name]) => /^(invoke_agent|chat|tools)/.test(name));
+  assert.equal(own.length, 4);
+  for (const [name, fields] of own) assert.deepEqual(fields, { riskTier: 'high' }, name);
+});
+
+test('a failed model call is an error by its type alone; retries are counted', async () => {
+  await tryGhost('openai', () => ({ status: 503, text: 'private words' }), {
+    serverConfig: { mcpServers: {} },
+  });
+  const [chat] = spans().named('chat gpt-5.4-mini');
+  assert.equal(chat?.attributes['error.type'], '503');
+  assert.equal(chat?.attributes['observatory.retries'], 1);
+  assert.equal(chat?.status.message, undefined);
+});
+
+test('decisions of breaker and loop detector are events of the agent span', async () => {
+  await tryGhost(
+    'openai',
+    (seen) => (seen.body.tool_choice === 'none' ? { text: 'ok' } : { calls: [CALL] }),
+    { serverConfig: { mcpServers: { http: { url: mcp.url } } }, maxIterations: 20 },
+  );
+  const [agent] = spans().named('invoke_agent mcp_ghost');
+  assert.deepEqual(
+    agent?.events.map((event) => [event.name, event.attributes?.['observatory.loop_decision']]),
+    [
+      ['loop', 'warn'],
+      ['loop', 'stop'],
+      ['limit', undefined],
+    ],
+  );
+});

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { context, propagation, trace } from '@opentelemetry/api';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { ObservatoryError } from '../src/errors.ts';
+import { connectServers, type ServerPool, type ToolCallOutcome } from '../src/orchestrator/servers/index.ts';
+import { eventually } from './support/processes.ts';
+
+const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');
+const rogue = (...flags: string[]) => ({ command: process.execPath, args: [ROGUE, ...flags] });
+
+async function withRogue(run: (pool: ServerPool) => Promise<void>, options = {}, flags: string[] = []) {
+  await using pool = await connectServers({ mcpServers: { rogue: rogue(...flags) } }, options);
+  assert.equal(pool.server('rogue').error, undefined);
+  await run(pool);
+}
+
+const textOf = (outcome: ToolCallOutcome): string => {
+  assert.equal(outcome.kind, 'ok', 'message' in outcome ? outcome.message : '');
+  const [block] = outcome.kind === 'ok' ? outcome.result.content : [];
+  return block?.type === 'text' ? block.text : '';
+};
+
+/** Gathers the warnings of this process, such as those about forgotten listeners, until it is asked for them. */
+function collectWarnings(): () => Promise<readonly string[]> {
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning.message);
+  process.on('warning', onWarning);
+  return async () => {
+    await new Promise((done) => setImmediate(done));
+    process.off('warning', onWarning);
+    return warnings;
+  };
+}
+
+test('a list of tools over several pages keeps the good tools and says what is wrong with the others', () =>
+  withRogue(async (pool) => {
+    const server = pool.server('rogue');
+    assert.ok(
+      server.tools.some((each) => each.name === 'honest-too'),
+      'second page',
+    );
+    assert.ok(
+      server.tools.some((each) => each.name === 'no-type'),
+      'a schema without a type can be saved',
+    );
+    assert.deepEqual(
+      server.rejectedTools.map((each) => each.name),
+      ['bad-schema', '', 'echo'],
+    );
+    assert.equal(server.toolsTruncated, false);
+  }));
+
+test('a list of tools that never ends is cut', async () => {
+  const warnings = collectWarnings();
+  await withRogue(
+    async (pool) => {
+      assert.equal(pool.tools.length, 30);
+      assert.equal(pool.server('rogue').toolsTruncated, true);
+    },
+    { maxToolPages: 30 },
+    ['endless'],
+  );
+  assert.deepEqual(await warnings(), []);
+});
+
+test('each way a call can end is told apart', () =>
+  withRogue(async (pool) => {
+    const call = (name: string, options = {}) => pool.callTool('rogue', name, { a: 1 }, options);
+    assert.equal(textOf(await call('echo')), '{"a":1}');
+
+    const failed = await call('fail');
+    assert.equal(failed.kind, 'tool_error');
+    assert.equal(failed.kind === 'tool_error' && failed.message, 'no such file');
+
+    const refused = await call('refuse');
+    assert.deepEqual(
+      refused.kind === 'protocol_error' && [refused.errorCode, refused.message, refused.data],
+      [-32000, 'not today', { retry: false }],
+    );
+
+    const liar = await call('liar');
+    assert.equal(liar.kind, 'invalid_output');
+    assert.match(liar.kind === 'invalid_output' ? liar.message : '', /\/n must be number/);
+    assert.equal((await call('no-content')).kind, 'invalid_output');
+    assert.equal((await call('honest')).kind, 'ok');
+    assert.equal((await call('honest-too')).kind, 'ok', 'another schema with the same $id');
+
+    const late = await call('hang', { timeoutMs: 100 });
+    assert.deepEqual(late.kind === 'timeout' && [late.limit, late.limitMs], ['idle', 100]);
+
+    const controller = new AbortController();
+    const hanging = call('hang', { signal: controller.signal });
+    setTimeout(() => controller.abort('enough'), 50);
+    const stopped = await hanging;
+    assert.equal(stopped.kind === 'cancelled' && stopped.reason, 'enough');
+    assert.equal((await call('hang', { signal: controller.signal })).kind, 'cancelled');
+
+    // The server was told of both; a signal that had fired before sent nothing.
+    assert.equal((JSON.parse(textOf(await call('cancelled'))) as number[]).length, 2);
+    await assert.rejects(
+      call('absent'),
+      (error) => ObservatoryError.isInstance(error) && /no tool "absent"/.test(error.message),
+    );
+  }));
+
+test('content of unknown types is kept beside the known', () =>
+  withRogue(async (pool) => {
+    const outcome = await pool.callTool('rogue', 'odd-content', {});
+    assert.equal(outcome.kind, 'ok');
+    const result = outcome.kind === 'ok' ? outcome.result : undefined;
+    assert.deepEqual(
+      result?.content.map((each) => each.type),
+      ['text', 'unknown', 'image', 'resource_link', 'resource', 'unknown'],
+    );
+    assert.deepEqual(result?.meta, { k: 1 });
+  }));
+
+test('progress starts the timeout anew, and the total holds all the same', () =>
+  withRogue(async (pool) => {
+    const seen: number[] = [];
+    const slow = await pool.callTool(
+      'rogue',
+      'slow-with-progress',
+      {},
+      { timeoutMs: 300, onProgress: (p) => seen.push(p.progress) },
+    );
+    assert.equal(textOf(slow), 'slow');
+    assert.deepEqual(seen, [1, 2, 3, 4, 5]);
+    const endless = await pool.callTool(
+      'rogue',
+      'progress-for-ever',
+      {},
+      { timeoutMs: 300, maxTotalTimeoutMs: 500 },
+    );
+    assert.deepEqual(endless.kind === 'timeout' && [endless.limit, endless.limitMs], ['total', 500]);
+    assert.ok(endless.durationMs < 1_000);
+  }));
+
+test('one signal for many calls gathers no listeners', () =>
+  withRogue(async (pool) => {
+    const warnings = collectWarnings();
+    const { signal } = new AbortController();
+    for (let i = 0; i < 30; i++) await pool.callTool('rogue', 'echo', {}, { signal });
+    await Promise.all(Array.from({ length: 8 }, () => pool.callTool('rogue', 'echo', {}, { signal })));
+    assert.deepEqual(await warnings(), []);
+  }));
+
+test('lines that are no messages do not disturb the connection', () =>
+  withRogue(
+    async (pool) => assert.equal(textOf(await pool.callTool('rogue', 'garbage', {})), 'after garbage'),
+    {},
+    ['chatty'],
+  ));
+
+test('tools that change are read again', async () => {
+  const changed: string[] = [];
+  await withRogue(
+    async (pool) => {
+      await pool.callTool('rogue', 'grow', {});
+      await eventually(() => changed.length > 0, 'onToolsChanged');
+      assert.ok(pool.server('rogue').tools.some((each) => each.name === 'grown'));
+    },
+    { onToolsChanged: (server: { name: string }) => changed.push(server.name) },
+  );
+});
+
+test('a server that dies in the middle of a call ends the call at once and is started again when asked', async () => {
+  await withRogue(async (pool) => {
+    const [died, waiting] = await Promise.all([
+      pool.callTool('rogue', 'die', {}),
+      pool.callTool('rogue', 'hang', {}),
+    ]);
+    assert.equal(died.kind, 'transport_error');
+    assert.equal(waiting.kind, 'transport_error');
+    assert.match(
+      died.kind === 'transport_error' ? died.message : '',
+      /exited with code 7.*rogue server ready/s,
+    );
+    assert.ok(died.durationMs < 1_000, `took ${died.durationMs} ms`);
+    assert.equal(pool.server('rogue').state, 'dead');
+    assert.equal((await pool.callTool('rogue', 'echo', {})).kind, 'transport_error');
+  });
+  await withRogue(
+    async (pool) => {
+      const before = pool.server('rogue').pid;
+      await pool.callTool('rogue', 'die', {});
+      assert.equal(textOf(await pool.callTool('rogue', 'echo', { again: true })), '{"again":true}');
+      assert.notEqual(pool.server('rogue').pid, before);
+    },
+    { maxReconnects: 1 },
+  );
+});
+
+test('a server that sends a message without end is ended', () =>
+  withRogue(async (pool) => {
+    const outcome = await pool.callTool('rogue', 'flood', {});
+    assert.match(
+      outcome.kind === 'transport_error' ? outcome.message : outcome.kind,
+      /more than 10485760 bytes/,
+    );
+  }));
+
+test('a server inherits OTEL settings and the active trace, and none of the secrets', async () => {
+  new NodeTracerProvider().register();
+  const host = {
+    OTEL_SERVICE_NAME: 'orchestrator',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret',
+    OPENAI_API_KEY: 'secret',
+    NODE_OPTIONS_FOR_TEST: 'x',
+  };
+  Object.assign(process.env, host);
+  try {
+    const span = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 };
+    await context.with(trace.setSpanContext(context.active(), span), async () => {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the config's own form of a variable
+      const config = { mcpServers: { rogue: { ...rogue(), env: { MINE: '${OTEL_SERVICE_NAME}-1' } } } };
+      await using pool = await connectServers(config);
+      const env = JSON.parse(textOf(await pool.callTool('rogue', 'environment', {}))) as Record<
+        string,
+        string
+      >;
+      assert.equal(env.OTEL_SERVICE_NAME, 'orchestrator');
+      assert.equal(env.TRACEPARENT, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01');
+      assert.equal(env.MINE, 'orchestrator-1');
+      assert.equal(env.PATH, process.env.PATH);
+      assert.equal(JSON.stringify(env).includes('secret'), false);
+      assert.equal(env.NODE_OPTIONS_FOR_TEST, undefined);
+    });
+  } finally {
+    for (const name of Object.keys(host)) delete process.env[name];
+    for (const api of [context, propagation, trace]) api.disable();
+  }
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ObservatoryError } from '../src/errors.ts';
+import { loadServerConfig, parseServerConfig } from '../src/orchestrator/servers/index.ts';
+
+const parse = (server: unknown, env: Record<string, string> = {}) =>
+  parseServerConfig({ mcpServers: { s: server } }, { env })[0];
+
+test('commands and urls are read with their defaults', () => {
+  assert.deepEqual(parse({ command: 'uvx', args: ['mcp-server-sqlite'] }), {
+    kind: 'stdio',
+    name: 's',
+    command: 'uvx',
+    args: ['mcp-server-sqlite'],
+    env: {},
+    cwd: undefined,
+    protocol: 'auto',
+  });
+  assert.deepEqual(parse({ url: 'https://example.com/mcp', headers: { Authorization: 'Bearer x' } }), {
+    kind: 'remote',
+    name: 's',
+    url: new URL('https://example.com/mcp'),
+    transport: 'auto',
+    headers: { Authorization: 'Bearer x' },
+    protocol: 'auto',
+  });
+  const remote = parse({ url: 'http://localhost/sse', type: 'sse', protocol: 'v2' });
+  assert.deepEqual(remote?.kind === 'remote' && [remote.transport, remote.protocol], ['sse', 'v2']);
+  assert.equal(parse({ command: 'x', disabled: true }), undefined);
+  const numbers = parse({ command: 'x', env: { PORT: 80, DEBUG: true } });
+  assert.deepEqual(numbers?.kind === 'stdio' && numbers.env, { PORT: '80', DEBUG: 'true' });
+});
+
+test('variables are replaced in every string, and only variables', () => {
+  const env = { HOME: '/home/ann', KEY: 'k', EMPTY: '' };
+  const d = '$'; // so that the texts below are no template strings
+  const server = parse(
+    {
+      command: `${d}{HOME}/bin/x`,
+      args: [
+        `${d}{KEY}-${d}{env:KEY}`,
+        `${d}{MISSING:-none}`,
+        `${d}{EMPTY:-filled}`,
+        `${d}${d}{KEY}`,
+        `${d}KEY ${d}(pwd) ${d}{1} }{`,
+        `${d}{EMPTY}`,
+      ],
+      env: { A: `a${d}{KEY}` },
+      cwd: `${d}{HOME}`,
+    },
+    env,
+  );
+  assert.ok(server?.kind === 'stdio');
+  assert.equal(server.command, '/home/ann/bin/x');
+  assert.deepEqual(server.args, ['k-k', 'none', 'filled', `${d}{KEY}`, `${d}KEY ${d}(pwd) ${d}{1} }{`, '']);
+  assert.deepEqual([server.env.A, server.cwd], ['ak', '/home/ann']);
+  const raw = parseServerConfig(
+    { mcpServers: { s: { command: `${d}{HOME}` } } },
+    { env, expandVariables: false },
+  );
+  assert.equal(raw[0]?.kind === 'stdio' && raw[0].command, `${d}{HOME}`);
+  assert.throws(
+    () => parse({ command: 'x', env: { A: `${d}{MISSING}` } }, env),
+    /Server "s" uses \$\{MISSING\} in "env\.A".*set it, or write \$\{MISSING:-default\}/,
+  );
+});
+
+test('what cannot be used is refused with its name, its value and the remedy', async () => {
+  const cases: [unknown, RegExp][] = [
+    [null, /Expected a server config object, got null/],
+    [[], /Expected a server config object/],
+    [{}, /Expected "mcpServers" to be an object.*got undefined/],
+    [{ mcpServers: [] }, /got \[\]/],
+    [{ mcpServers: { a: 'npx' } }, /Server "a": expected an object, got "npx"/],
+    [{ mcpServers: { '': { command: 'x' } } }, /needs a name/],
+    [{ mcpServers: { a: {} } }, /Server "a" has neither "command" nor "url"/],
+    [{ mcpServers: { a: { command: 'x', url: 'http://y' } } }, /has both/],
+    [{ mcpServers: { a: { command: ' ' } } }, /empty "command"/],
+    [{ mcpServers: { a: { command: ['npx'] } } }, /has \["npx"\] as "command"; expected a string/],
+    [{ mcpServers: { a: { command: 'x', args: 'y' } } }, /has "y" as "args"; expected a list/],
+    [{ mcpServers: { a: { command: 'x', args: [1] } } }, /has 1 as "args\[0\]"/],
+    [{ mcpServers: { a: { command: 'x', args: ['a\0b'] } } }, /NUL/],
+    [{ mcpServers: { a: { command: 'x', type: 'http' } } }, /"command" and the type "http"/],
+    [{ mcpServers: { a: { url: 'x' } } }, /has "x" as "url"; expected an address/],
+    [{ mcpServers: { a: { url: 'file:///x' } } }, /http:\/\/ or https:\/\//],
+    [{ mcpServers: { a: { url: 'http://x', type: 'websocket' } } }, /"websocket" as "type"; use one of/],
+    [
+      { mcpServers: { a: { url: 'http://x', protocol: 'v3' } } },
+      /"v3" as "protocol"; use one of auto, v1, v2/,
+    ],
+  ];
+  for (const [config, message] of cases) {
+    await assert.rejects(loadServerConfig(config), (error) => {
+      assert.ok(ObservatoryError.isInstance(error));
+      assert.equal(error.code, 'INVALID_SERVER_CONFIG');
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+  await assert.rejects(loadServerConfig('/no/such/file.json'), /"\/no\/such\/file.json" cannot be read/);
+  await assert.rejects(loadServerConfig(import.meta.filename), /is not valid JSON/);
+});
+
+test('messages about environments and headers hold none of their values', () => {
+  for (const server of [
+    { command: 'x', env: { KEY: ['s3cret'] } },
+    { url: 'http://x', headers: { authorization: { bearer: 's3cret' } } },
+    { url: 'http://x', headers: { authorization: 'Bearer s3cret\n' + 'x: y' } },
+  ]) {
+    assert.throws(
+      () => parse(server),
+      (error) => error instanceof Error && !error.message.includes('s3cret'),
+    );
+  }
+});

@@ -1,0 +1,70 @@
+/** Runs of mcpGhost against a scripted model, in the same words for all providers. */
+import { fileURLToPath } from 'node:url';
+import {
+  type GhostEvent,
+  type GhostOptions,
+  type GhostResult,
+  mcpGhost,
+} from '../../src/orchestrator/index.ts';
+import { type Script, ScriptedProvider } from './scripted-provider.ts';
+
+export const PROVIDERS: readonly { readonly provider: string; readonly model: string }[] = [
+  { provider: 'openai', model: 'gpt-5.4-mini' },
+  { provider: 'anthropic', model: 'claude-sonnet-5-5' },
+  { provider: 'gemini', model: 'gemini-3-flash-preview' },
+];
+
+export const SCENARIO_SERVER: string = fileURLToPath(new URL('./scenario-server.js', import.meta.url));
+
+/** The config entry of the server that fails on demand. */
+export function scenarioServer(...args: string[]) {
+  return { command: process.execPath, args: [SCENARIO_SERVER, ...args] };
+}
+
+/** The config entry of a server from npm that nobody here wrote. */
+export function npmServer(name: string, args: readonly string[] = [], env: Record<string, string> = {}) {
+  const entry = fileURLToPath(
+    new URL(`../../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, import.meta.url),
+  );
+  return { command: process.execPath, args: [entry, ...args], env };
+}
+
+export interface GhostTrial {
+  readonly result: GhostResult;
+  readonly events: readonly GhostEvent[];
+  readonly model: ScriptedProvider;
+}
+
+/** Runs one task; the scripted model is closed afterwards, its record stays readable. */
+export async function tryGhost(
+  provider: string,
+  script: Script,
+  options: Partial<GhostOptions> & Pick<GhostOptions, 'serverConfig'>,
+): Promise<GhostTrial> {
+  const model = await ScriptedProvider.start(script);
+  const events: GhostEvent[] = [];
+  try {
+    const result = await mcpGhost({
+      systemPrompt: 'You are a test.',
+      userPrompt: 'Do the task.',
+      provider,
+      model: PROVIDERS.find((one) => one.provider === provider)?.model,
+      apiKey: 'test-key',
+      baseUrl: model.baseUrl(provider),
+      retry: { initialDelayMs: 1, maxDelayMs: 2, maxAttempts: 2 },
+      onEvent: (event) => events.push(event),
+      ...options,
+    });
+    return { result, events, model };
+  } finally {
+    await model.close();
+  }
+}
+
+/** The chain in short, for comparing runs. */
+export function chainOf(result: GhostResult): string[] {
+  return result.toolChain.map(
+    (entry) =>
+      `${entry.iteration} ${entry.toolName} ${JSON.stringify(entry.arguments)} ${entry.success ? 'ok' : 'failed'}`,
+  );
+}

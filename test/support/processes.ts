@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** Ids of the live processes whose environment holds the variable, zombies left out. Linux only. */
+export function processesWith(variable: string): number[] {
+  return processIds().filter((pid) => {
+    try {
+      return (
+        stateOf(pid) !== 'Z' && readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(variable)
+      );
+    } catch {
+      return false; // ended meanwhile
+    }
+  });
+}
+
+/** Ids of this process's children that live. */
+export function children(): number[] {
+  return processIds().filter((pid) => {
+    try {
+      return stateOf(pid) !== 'Z' && Number(statOf(pid)[1]) === process.pid;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Sockets and pipes this process holds open. */
+export function openSockets(): number {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return /^socket:/.test(readlinkSync(`/proc/self/fd/${fd}`));
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+/** Timers that keep this process alive. */
+export function activeTimers(): number {
+  return process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+}
+
+/** Waits until `check` holds; the last value is in the error when it never does. */
+export async function eventually(check: () => boolean, what: string, limitMs = 3_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!check()) {
+    if (performance.now() > end) throw new Error(`${what} did not come true within ${limitMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function processIds(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger);
+}
+
+function stateOf(pid: number): string {
+  return statOf(pid)[0] ?? '';
+}
+
+/** The fields of /proc/PID/stat from the state on. */
+function statOf(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
