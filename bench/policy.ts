@@ -1,0 +1,210 @@
+/**
+ * Full policy decisions per call, with and without the audit record, side by side with cedar-wasm on the same rules.
+ *
+ *   npm install --prefix bench/peers     (once, for the peer)
+ *   node dist/bench/policy.js
+ *
+ * The calls are AgentDojo's 339 ground-truth calls where `OBSERVATORY_DATA` has them, else made-up ones. Rules: one
+ * allow rule per tool with an argument check, then deny rules about other tools, up to the number asked for. Cedar gets
+ * the same allow and forbid rules with the same argument as context, its policy set parsed once.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  AuditLog,
+  compileStats,
+  decisionToWire,
+  type GateCall,
+  PolicyGate,
+  type ToolDefinition,
+} from '../src/policy/index.ts';
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 30);
+const RULES = [1, 100, 1_000];
+const SERVER = 'bench';
+
+interface Workload {
+  readonly name: string;
+  readonly tools: readonly ToolDefinition[];
+  readonly calls: readonly GateCall[];
+}
+
+interface Row {
+  readonly kind: string;
+  readonly name: string;
+  readonly suite: string;
+  readonly description: string;
+  readonly inputSchema: object;
+  readonly ground_truth_calls: readonly { tool: string; args: Record<string, unknown> }[];
+}
+
+/** Every suite is one server of its own in AgentDojo; here they are one, with the first tool of each name. */
+function workload(): Workload {
+  const dir = process.env.OBSERVATORY_DATA ?? new URL('../../../shared/data', import.meta.url).pathname;
+  const file = join(dir, 'policy/agentdojo_v1_2_tasks.jsonl');
+  if (!existsSync(file)) {
+    const inputSchema = {
+      type: 'object',
+      properties: { id: { type: 'string', maxLength: 40 }, n: { type: 'integer' } },
+      required: ['id'],
+    };
+    const tools = Array.from({ length: 50 }, (_, i) => ({
+      name: `tool_${i}`,
+      description: `Tool ${i}`,
+      inputSchema,
+    }));
+    const calls = Array.from({ length: 339 }, (_, i) => ({
+      server: SERVER,
+      tool: `tool_${i % 50}`,
+      args: { id: `x-${i}`, n: i },
+    }));
+    return { name: 'made-up calls', tools, calls };
+  }
+  const rows = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+  const tools = new Map<string, ToolDefinition>();
+  for (const { kind, name, description, inputSchema } of rows) {
+    if (kind === 'tool' && !tools.has(name)) tools.set(name, { name, description, inputSchema });
+  }
+  const calls = rows
+    .filter(({ kind }) => kind === 'user_task')
+    .flatMap((row) => row.ground_truth_calls.map(({ tool, args }) => ({ server: SERVER, tool, args })));
+  return { name: 'AgentDojo ground-truth calls', tools: [...tools.values()], calls };
+}
+
+/** The tools there are, and made-up ones for the rules beyond them. */
+function policyOf(
+  tools: readonly ToolDefinition[],
+  count: number,
+): { policy: object; names: readonly string[] } {
+  const named = tools.slice(0, count).map(({ name }) => name);
+  const extra = Array.from({ length: count - named.length }, (_, i) => `other_${i}`);
+  const rules = [
+    ...named.map((tool) => ({ id: `allow-${tool}`, effect: 'allow', server: SERVER, tool })),
+    ...extra.map((tool) => ({
+      id: `deny-${tool}`,
+      effect: 'deny',
+      server: SERVER,
+      tool,
+      args: { id: { const: 'x' } },
+    })),
+  ];
+  return { policy: { version: 1, rules }, names: extra };
+}
+
+interface Timing {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Percentiles of single calls in microseconds, after ten rounds of warming up. */
+async function time(calls: readonly GateCall[], act: (call: GateCall) => unknown): Promise<Timing> {
+  for (let round = 0; round < 10; round += 1) for (const call of calls) await act(call);
+  const samples = new Float64Array(calls.length * ROUNDS);
+  let n = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const call of calls) {
+      const started = performance.now();
+      const pending = act(call);
+      if (pending instanceof Promise) await pending;
+      samples[n] = (performance.now() - started) * 1_000;
+      n += 1;
+    }
+  }
+  samples.sort();
+  return { p50: samples[Math.floor(n * 0.5)] ?? 0, p99: samples[Math.floor(n * 0.99)] ?? 0 };
+}
+
+interface Cedar {
+  preparsePolicySet(id: string, policies: object): { type: string };
+  statefulIsAuthorized(call: object): { type: string; response?: { decision: string } };
+}
+
+function loadCedar(): Cedar | undefined {
+  try {
+    return createRequire(new URL('../../bench/peers/', import.meta.url))(
+      '@cedar-policy/cedar-wasm/nodejs',
+    ) as Cedar;
+  } catch {
+    return undefined;
+  }
+}
+
+function cedarText(tools: readonly ToolDefinition[], count: number): string {
+  const allow = tools
+    .slice(0, count)
+    .map(({ name }) => `permit(principal, action == Action::"call", resource == Tool::"${SERVER}/${name}");`);
+  const deny = Array.from(
+    { length: count - allow.length },
+    (_, i) =>
+      `forbid(principal, action == Action::"call", resource == Tool::"${SERVER}/other_${i}") when { context has id && context.id == "x" };`,
+  );
+  return [...allow, ...deny].join('\n');
+}
+
+/** The request of a call, as Cedar takes it: the texts of the arguments as context. */
+function cedarCall(call: GateCall, set: string): object {
+  const context = Object.fromEntries(
+    Object.entries(call.args).filter(([, value]) => typeof value === 'string'),
+  );
+  return {
+    principal: { type: 'User', id: 'bench' },
+    action: { type: 'Action', id: 'call' },
+    resource: { type: 'Tool', id: `${call.server}/${call.tool}` },
+    context,
+    preparsedPolicySetId: set,
+    entities: [],
+  };
+}
+
+const { name, tools, calls } = workload();
+const cedar = loadCedar();
+const table: string[] = [];
+const us = (timing: Timing) => `${timing.p50.toFixed(1).padStart(8)} ${timing.p99.toFixed(1).padStart(8)}`;
+
+for (const count of RULES) {
+  const { policy, names } = policyOf(tools, count);
+  const stubs = names.map((tool) => ({
+    name: tool,
+    inputSchema: { type: 'object', properties: { id: { type: 'string' } } },
+  }));
+  const compiledBefore = compileStats.compiled;
+  const gate = new PolicyGate({ policy, tools: { [SERVER]: { tools: [...tools, ...stubs] } } });
+  gate.assertReady();
+  const compiled = compileStats.compiled - compiledBefore;
+  const dir = mkdtempSync(join(tmpdir(), 'observatory-bench-'));
+  const audit = new AuditLog({ dir, key: 'bench' });
+  const run = audit.startRun();
+  const decide = await time(calls, (call) => gate.evaluate(call));
+  const audited = await time(calls, async (call) => {
+    const decision = await gate.authorize(call);
+    run.record('call_decided', { server: call.server, tool: call.tool, ...decisionToWire(decision) });
+  });
+  run.finish();
+  audit.close();
+  rmSync(dir, { recursive: true });
+  if (compileStats.compiled - compiledBefore !== compiled)
+    throw new Error('a validator was compiled during the calls');
+  let peer = '   (not installed)';
+  if (cedar !== undefined) {
+    const parsed = cedar.preparsePolicySet(`set-${count}`, { staticPolicies: cedarText(tools, count) });
+    if (parsed.type !== 'success') throw new Error(`cedar refused the rules: ${JSON.stringify(parsed)}`);
+    const answer = await time(calls, (call) => cedar.statefulIsAuthorized(cedarCall(call, `set-${count}`)));
+    const agree = calls.filter((call) => {
+      const theirs =
+        cedar.statefulIsAuthorized(cedarCall(call, `set-${count}`)).response?.decision === 'allow';
+      return theirs === (gate.evaluate(call).decision === 'allow');
+    }).length;
+    peer = `${us(answer)}   (${agree} of ${calls.length} decisions agree)`;
+  }
+  gate.close();
+  table.push(`${String(count).padStart(5)} | ${us(decide)} | ${us(audited)} | ${peer}`);
+}
+
+console.log(`${name}: ${calls.length} calls x ${ROUNDS} rounds; microseconds, p50 and p99`);
+console.log('rules |  gate decision     | + audit record     | cedar-wasm, rules only');
+for (const line of table) console.log(line);

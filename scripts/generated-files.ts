@@ -1,0 +1,67 @@
+import { FIELDS, type FieldDefinition } from '../src/fields.ts';
+import { handAppliedScript } from '../src/postgres/index.ts';
+import { rowJsonSchema } from './row-json-schema.ts';
+
+export const FIELD_TABLE_START = '<!-- fields:start -->';
+export const FIELD_TABLE_END = '<!-- fields:end -->';
+
+/** A file made wholly from the sources of this repository, by its path from the repository root. */
+export interface GeneratedFile {
+  readonly path: string;
+  readonly content: string;
+}
+
+/** The files that `npm run generate` writes whole. */
+export function generatedFiles(): readonly GeneratedFile[] {
+  return [
+    { path: 'schema/postgres.sql', content: handAppliedScript() },
+    { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
+  ];
+}
+
+/**
+ * A README with its field table brought up to date.
+ * @returns `undefined` when the two markers are not there, in that order.
+ */
+export function withFieldTable(readme: string): string | undefined {
+  const start = readme.indexOf(FIELD_TABLE_START);
+  const end = readme.indexOf(FIELD_TABLE_END);
+  if (start === -1 || end < start) return undefined;
+  return `${readme.slice(0, start + FIELD_TABLE_START.length)}\n${fieldTable()}\n${readme.slice(end)}`;
+}
+
+/**
+ * A README with the code of its examples brought up to date: what stands between `<!-- example:start FILE -->` and
+ * `<!-- example:end -->` is the file of that name in `examples/`, which tests run.
+ */
+export function withExamples(readme: string, read: (file: string) => string): string {
+  return readme.replace(EXAMPLE, (_, start: string, file: string, end: string) => {
+    return `${start}\n\`\`\`ts\n${read(file)}\`\`\`\n${end}`;
+  });
+}
+
+const EXAMPLE = /(<!-- example:start ([\w.-]+) -->)[\s\S]*?(<!-- example:end -->)/g;
+
+/** The field dictionary as a Markdown table. */
+function fieldTable(): string {
+  const lines = FIELDS.map((field: FieldDefinition) =>
+    tableLine([`\`${field.column}\``, field.sqlType.toUpperCase(), field.description, readFrom(field)]),
+  );
+  return [tableLine(['Field', 'Type', 'Purpose', 'Read from']), '|---|---|---|---|', ...lines].join('\n');
+}
+
+function readFrom(field: FieldDefinition): string {
+  const names = field.sources.map((name) => `\`${name}\``).join(', ');
+  switch (field.origin) {
+    case 'span':
+      return 'the span';
+    case 'resource':
+      return `\`observatory.${field.column}\`, resource ${names}`;
+    case 'attribute':
+      return [`\`observatory.${field.column}\``, names].filter((text) => text !== '').join(', ');
+  }
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}

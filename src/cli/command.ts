@@ -1,0 +1,32 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** The streams and environment a command works with, so that tests can give their own. */
+export interface CommandIo {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Exit codes every command keeps to. */
+export const EXIT_OK = 0;
+/** The thing asked about failed. */
+export const EXIT_FAILED = 1;
+/** The command line could not be understood. */
+export const EXIT_USAGE = 2;
+
+/** One subcommand of `mcp-observatory`. */
+export interface Command {
+  /** Words after the binary's name, e.g. `score` or `db`. */
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** Text printed for `--help`, without a trailing newline. */
+  readonly help: string;
+  /**
+   * Runs the command.
+   * @returns the exit code.
+   * @throws ObservatoryError `INVALID_OPTION` for bad usage, which ends in exit code 2.
+   */
+  run(args: readonly string[], io: CommandIo): Promise<number>;
+}

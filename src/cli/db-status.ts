@@ -1,0 +1,83 @@
+import type { DatabaseStatus, NamedCount, TableStatus } from '../postgres/index.ts';
+
+const ADVICE = {
+  current: '',
+  missing: 'not there. Run: npx mcp-observatory db migrate',
+  behind: 'older than this version of mcp-observatory. Run: npx mcp-observatory db migrate',
+  too_new: 'newer than this version of mcp-observatory. Run: npm install mcp-observatory@latest',
+} as const;
+
+/** A status as text for people. */
+export function formatStatus(database: string, status: DatabaseStatus): string {
+  const advice = ADVICE[status.state];
+  const version = `version ${status.schemaVersion}, code knows ${status.codeVersion}`;
+  const lines: [string, string][] = [
+    ['database', `${database} (PostgreSQL ${status.serverVersion})`],
+    ['schema', advice === '' ? version : `${version}: ${advice}`],
+    ...(status.table === undefined ? [] : tableLines(status.table)),
+  ];
+  return lines.map(([label, text]) => `${label.padEnd(9)} ${text}`).join('\n');
+}
+
+/** A status as a wire document. */
+export function statusJson({ table, ...status }: DatabaseStatus): object {
+  return {
+    server_version: status.serverVersion,
+    state: status.state,
+    schema_version: status.schemaVersion,
+    code_version: status.codeVersion,
+    ...(table === undefined ? {} : tableJson(table)),
+  };
+}
+
+function tableJson(table: TableStatus): object {
+  return {
+    rows: table.rows,
+    first_start_time: table.firstStartTime,
+    last_start_time: table.lastStartTime,
+    table_bytes: table.tableBytes,
+    index_bytes: table.indexBytes,
+    bytes_per_span: table.bytesPerSpan,
+    partitions: table.partitions,
+    default_partition_rows: table.defaultPartitionRows,
+    dead_rows: table.deadRows,
+    services: table.services.map(({ name, rows }) => ({ service: name, rows })),
+    models: table.models.map(({ name, rows }) => ({ model: name, rows })),
+  };
+}
+
+function tableLines(table: TableStatus): [string, string][] {
+  const perSpan = table.bytesPerSpan === null ? '' : `, ${table.bytesPerSpan} bytes per span`;
+  return [
+    ['spans', String(table.rows)],
+    ['from', table.firstStartTime ?? '-'],
+    ['to', table.lastStartTime ?? '-'],
+    ['size', `table ${formatBytes(table.tableBytes)}, indexes ${formatBytes(table.indexBytes)}${perSpan}`],
+    ['parts', formatPartitions(table)],
+    ['services', formatCounts(table.services)],
+    ['models', formatCounts(table.models)],
+  ];
+}
+
+function formatPartitions({ partitions, defaultPartitionRows, deadRows }: TableStatus): string {
+  const days = partitions.flatMap(({ from, to }) =>
+    from !== null && to !== null ? [from.slice(0, 10)] : [],
+  );
+  const range = days.length === 0 ? 'none' : `${days.length} days, ${days[0]} to ${days.at(-1)}`;
+  return `${range}; about ${defaultPartitionRows} rows in none of them, ${deadRows} dead`;
+}
+
+function formatCounts(counts: readonly NamedCount[]): string {
+  return counts.map(({ name, rows }) => `${name ?? '(none)'} ${rows}`).join(', ') || '-';
+}
+
+function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}

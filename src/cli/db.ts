@@ -1,0 +1,132 @@
+import { parseArgs } from 'node:util';
+import { ObservatoryError } from '../errors.ts';
+import {
+  type Database,
+  type DatabaseStatus,
+  DEFAULT_DATA_DIR,
+  databaseStatus,
+  migrate,
+  openDatabase,
+  prune,
+} from '../postgres/index.ts';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { formatStatus, statusJson } from './db-status.ts';
+import { parseDuration } from './duration.ts';
+
+const HELP = `Usage: mcp-observatory db <migrate|status|prune> [options]
+
+  migrate   create or update the tables; any number of processes may do so at once
+  status    schema version, rows, time range, size, busiest services and models;
+            partitions; exit code 1 when the schema is missing or not of this version
+  prune     drop the partitions whose spans are all older than --older-than, and make those of the next days;
+            run it once a day; any number of processes may do so at once
+
+Options:
+  --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
+  --older-than AGE     for prune: 90m, 12h, 30d or 8w
+  --dry-run            for prune: only say which partitions would be dropped
+  --json               one JSON object instead of text`;
+
+interface DbOptions {
+  readonly url: string | undefined;
+  readonly dataDir: string | undefined;
+  readonly json: boolean;
+}
+
+/** `mcp-observatory db`: creates, updates and inspects the Postgres schema. */
+export const dbCommand: Command = {
+  name: 'db',
+  summary: 'create, update and inspect the Postgres schema',
+  help: HELP,
+  run: async (args, io) => {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        'database-url': { type: 'string' },
+        'data-dir': { type: 'string' },
+        'older-than': { type: 'string' },
+        'dry-run': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const options = {
+      url: values['database-url'] ?? urlFrom(io.env),
+      dataDir: values['data-dir'],
+      json: values.json,
+    };
+    const [subcommand, ...rest] = positionals;
+    if (rest.length === 0 && subcommand === 'migrate') return runMigrate(options, io);
+    if (rest.length === 0 && subcommand === 'status') return runStatus(options, io);
+    if (rest.length === 0 && subcommand === 'prune') {
+      return runPrune(options, values['older-than'], values['dry-run'], io);
+    }
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected one subcommand, migrate, status or prune, got '${positionals.join(' ')}'`,
+    );
+  },
+};
+
+function urlFrom(env: CommandIo['env']): string | undefined {
+  // An empty variable is one that is not set.
+  return env.MCP_OBSERVATORY_DATABASE_URL?.trim() || env.DATABASE_URL?.trim() || undefined;
+}
+
+async function runMigrate(options: DbOptions, io: CommandIo): Promise<number> {
+  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir });
+  const result = await migrate(db);
+  if (options.json) {
+    writeJson(io, {
+      database: db.name,
+      kind: db.kind,
+      applied: result.applied,
+      schema_version: result.version,
+    });
+  } else {
+    const done = result.applied.length === 0 ? 'up to date' : `applied ${result.applied.join(', ')}`;
+    io.stdout.write(`${db.name}: ${done}; schema version ${result.version}\n`);
+  }
+  return EXIT_OK;
+}
+
+async function runPrune(
+  options: DbOptions,
+  olderThan: string | undefined,
+  isDryRun: boolean,
+  io: CommandIo,
+): Promise<number> {
+  if (olderThan === undefined) {
+    throw new ObservatoryError('INVALID_OPTION', 'prune needs --older-than, for instance --older-than 30d');
+  }
+  const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
+  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
+  const { dropped, deletedRows } = await prune(db, before, isDryRun);
+  if (options.json) {
+    writeJson(io, { database: db.name, before, dry_run: isDryRun, dropped, deleted_rows: deletedRows });
+  } else {
+    const verb = isDryRun ? 'would drop' : 'dropped';
+    io.stdout.write(
+      `${db.name}: ${verb} ${dropped.length} partitions older than ${before.toISOString()}` +
+        `${dropped.length === 0 ? '' : ` (${dropped.join(', ')})`}; ${deletedRows} rows deleted\n`,
+    );
+  }
+  return EXIT_OK;
+}
+
+async function runStatus(options: DbOptions, io: CommandIo): Promise<number> {
+  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
+  const status = await databaseStatus(db);
+  report(db, status, options, io);
+  return status.state === 'current' ? EXIT_OK : EXIT_FAILED;
+}
+
+function report(db: Database, status: DatabaseStatus, options: DbOptions, io: CommandIo): void {
+  if (options.json) writeJson(io, { database: db.name, kind: db.kind, ...statusJson(status) });
+  else io.stdout.write(`${formatStatus(db.name, status)}\n`);
+}
+
+function writeJson(io: CommandIo, value: object): void {
+  io.stdout.write(`${JSON.stringify(value)}\n`);
+}

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { ObservatoryError } from '../errors.ts';
+import type { CommandIo } from './command.ts';
+import { type Line, readLines } from './lines.ts';
+
+/** A JSON object read from one input line. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads JSONL from stdin and writes one JSON line per input line, in order, with the input's `id`.
+ *
+ * A line that is not a JSON object, or that `handle` refuses with a thrown error, becomes
+ * `{"id":..., "line":n, "error":{"code","message"}}`, `id` being null where it is not known, and the rest goes on.
+ * Blank lines are skipped. Lines end with LF or CRLF, the last one also with the input; a byte order mark is dropped.
+ * Memory does not grow with the input: reading waits while the output is full, and ends when nobody reads it any more.
+ *
+ * @param handle gets the parsed line, its number from 1, and its text, for what parsing loses (duplicate keys).
+ * @returns the number of lines that gave an error.
+ */
+export async function pumpJsonl(
+  io: CommandIo,
+  handle: (input: JsonObject, line: number, text: string) => JsonObject | Promise<JsonObject>,
+): Promise<number> {
+  let failures = 0;
+  let lineNumber = 0;
+  for await (const line of readLines(io.stdin)) {
+    lineNumber += 1;
+    if (typeof line === 'string' && line.trim() === '') continue;
+    let id: unknown;
+    let output: JsonObject;
+    try {
+      const input = parseObject(line);
+      id = input.id;
+      output = { ...(id === undefined ? {} : { id }), ...(await handle(input, lineNumber, line as string)) };
+    } catch (error) {
+      failures += 1;
+      output = { id: id ?? null, line: lineNumber, error: describe(error) };
+    }
+    await write(io.stdout, `${JSON.stringify(output)}\n`);
+    if (io.stdout.destroyed) break;
+  }
+  return failures;
+}
+
+/** Writes, and waits until there is room for more or the reader has gone away. */
+async function write(output: Writable, text: string): Promise<void> {
+  if (output.destroyed || output.write(text)) return;
+  const given = new AbortController();
+  try {
+    await Promise.race([
+      once(output, 'drain', { signal: given.signal }),
+      once(output, 'close', { signal: given.signal }),
+    ]);
+  } finally {
+    given.abort();
+  }
+}
+
+function parseObject(line: Line): JsonObject {
+  if (typeof line !== 'string') throw line;
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (cause) {
+    throw new ObservatoryError('INVALID_INPUT', `The line is not JSON: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ObservatoryError('INVALID_INPUT', `Expected a JSON object on the line, got ${kindOf(value)}`);
+  }
+  return value as JsonObject;
+}
+
+/** What a JSON value is, with its article, for messages. */
+export function kindOf(value: unknown): string {
+  return value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'an array'
+      : `a${typeof value === 'object' ? 'n' : ''} ${typeof value}`;
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  if (ObservatoryError.isInstance(error)) return { code: error.code, message: error.message };
+  return { code: 'INTERNAL', message: error instanceof Error ? error.message : String(error) };
+}

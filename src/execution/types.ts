@@ -1,0 +1,107 @@
+import type { TracerProvider } from '@opentelemetry/api';
+import type { CamelFieldValues } from '../camel-case.ts';
+import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
+import type { TokenUsage } from '../signals/index.ts';
+
+/** Options of `instrument`; those on signals, prices and content are the span processor's. */
+export interface InstrumentOptions extends ObservatorySpanProcessorOptions {
+  /** Service the calls belong to; stored in the column `service`, whatever the SDK's resource says. */
+  readonly serviceName: string;
+  /** Where spans go. @defaultValue the globally registered tracer provider */
+  readonly tracerProvider?: TracerProvider | undefined;
+}
+
+/** What governance says of a call, in the words of the field dictionary. */
+export interface GovernanceOptions {
+  /** Manual risk classification, e.g. `high`. */
+  readonly riskTier?: string | undefined;
+  /** Template and version the prompt was made from, e.g. `payment-risk-v3`. */
+  readonly promptTemplateId?: string | undefined;
+  /** Confidence of the application or model in the answer, 0..1. */
+  readonly confidence?: number | undefined;
+  /** A confidence below it sets `gate_blocked`, unless `gateBlocked` is given. */
+  readonly confidenceGateThreshold?: number | undefined;
+  readonly gateBlocked?: boolean | undefined;
+  readonly fallbackUsed?: boolean | undefined;
+  /** `template`, `human_review` or `draft_only`. */
+  readonly fallbackType?: string | undefined;
+  /** `low_confidence`, `tool_error`, `policy_violation` or a reason of your own. */
+  readonly fallbackReason?: string | undefined;
+  /** Attempts made after the first one. @defaultValue 0 */
+  readonly retries?: number | undefined;
+  readonly isShadow?: boolean | undefined;
+  /** Trace id of the primary run, as 32 hex digits or a UUID; only kept when `isShadow`. */
+  readonly shadowParentTraceId?: string | undefined;
+}
+
+/** One model call. Give either `call`, which is run inside the span, or the `response` of one already made. */
+export interface ModelCall<T> extends GovernanceOptions {
+  readonly model: string;
+  /** The exact final prompt. */
+  readonly prompt: string;
+  /** Runs the model; gets the prompt and model back, so that a shared function will do. */
+  readonly call?:
+    | ((request: { readonly prompt: string; readonly model: string }) => T | Promise<T>)
+    | undefined;
+  /** The response: a text, an object with `text`, `content`, `output` or `message`, or a provider's response. */
+  readonly response?: T | undefined;
+  /** Tool or function on whose behalf the model is asked. */
+  readonly toolName?: string | undefined;
+  /** A second answer to the same prompt, for self-consistency. */
+  readonly secondaryResponse?: unknown;
+  /** Evidence the model was given, for grounding. */
+  readonly retrievedContext?: string | undefined;
+  /** What a tool said of its outcome, for tool-claim mismatch. */
+  readonly toolResultSummary?: string | undefined;
+  /** Provider in the words of the semantic conventions; guessed from the response when absent. */
+  readonly provider?: string | undefined;
+  /** `gen_ai.operation.name`. @defaultValue `chat` */
+  readonly operation?: string | undefined;
+  /** Token usage, when the response does not carry it. */
+  readonly usage?: TokenUsage | undefined;
+}
+
+/** One tool call, run inside its span. */
+export interface ToolCall<T> extends GovernanceOptions {
+  readonly toolName: string;
+  readonly call: () => T | Promise<T>;
+  /** Arguments as a JSON value; only their hash is kept unless content is captured. */
+  readonly arguments?: unknown;
+  /** Id the model gave the call. */
+  readonly callId?: string | undefined;
+}
+
+/** What was recorded of a model call. */
+export interface ModelCallRecord {
+  /** Trace id of the span, 32 hex digits. */
+  readonly traceId: string;
+  /** Span id, 16 hex digits. */
+  readonly spanId: string;
+  /** The fields of the dictionary that the span carries; empty when it is not sampled. */
+  readonly fields: CamelFieldValues;
+}
+
+/** A result with what was recorded of it. */
+export interface RecordedModelCall<T> {
+  readonly result: T;
+  readonly record: ModelCallRecord;
+}
+
+/** Records model and tool calls as spans of the registered tracer provider. */
+export interface Interceptor {
+  /**
+   * Records one model call.
+   * @returns the result of `call`, or `response`, unchanged.
+   * @throws whatever `call` throws, after the span is marked; ObservatoryError `INVALID_OPTION` when neither `call`
+   *   nor `response` is given.
+   */
+  interceptModelCall<T>(call: ModelCall<T>): Promise<T>;
+  /** As `interceptModelCall`, and also gives what was recorded. */
+  recordModelCall<T>(call: ModelCall<T>): Promise<RecordedModelCall<T>>;
+  /**
+   * Records one tool call as an `execute_tool` span. An MCP result with `isError` marks the span as failed.
+   * @returns the result of `call`, unchanged.
+   * @throws whatever `call` throws, after the span is marked.
+   */
+  interceptToolCall<T>(call: ToolCall<T>): Promise<T>;
+}

@@ -1,0 +1,3 @@
+export { type Paint, type Progress, paintFor, progressOn } from './style.ts';
+export { formatTable, type TableColumn } from './table.ts';
+export { formatWaterfall } from './waterfall.ts';

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { PassThrough, Readable } from 'node:stream';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { dbCommand } from '../src/cli/db.ts';
+import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
+import { exportSpans } from './support/export.ts';
+import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { spanWith } from './support/spans.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'observatory-db-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('db, embedded', () => {
+  const dataDir = join(folder, 'a', 'pgdata');
+
+  test('status where there is no database says so and makes none', async () => {
+    await assert.rejects(db(['status', '--data-dir', dataDir]), {
+      code: 'DATABASE_UNREACHABLE',
+      message: /no embedded database in .*pgdata.*db migrate/,
+    });
+    assert.equal(existsSync(dataDir), false);
+  });
+
+  test('status of a database without the schema exits with 1 and says what to run', async () => {
+    const bare = join(folder, 'bare');
+    await (await openDatabase({ dataDir: bare })).close();
+    const { code, stdout } = await db(['status', '--data-dir', bare]);
+    assert.equal(code, 1);
+    assert.match(stdout, /schema +version 0, code knows 3: not there\. Run: npx mcp-observatory db migrate/);
+  });
+
+  test('migrate makes the tables, then finds them up to date, and status counts what is in them', async () => {
+    const first = await db(['migrate', '--data-dir', dataDir]);
+    assert.deepEqual(
+      [first.code, first.stdout],
+      [0, `${dataDir}: applied 001_mcp_traces, 002_partitions, 003_rows_of_first_table; schema version 3\n`],
+    );
+    const again = await db(['migrate', '--data-dir', dataDir, '--json']);
+    assert.deepEqual(JSON.parse(again.stdout), {
+      database: dataDir,
+      kind: 'pglite',
+      applied: [],
+      schema_version: 3,
+    });
+
+    const empty = await db(['status', '--data-dir', dataDir]);
+    assert.equal(empty.code, 0);
+    assert.match(empty.stdout, /^spans +0$/m);
+
+    await fill(dataDir);
+    const json = await db(['status', '--data-dir', dataDir, '--json']);
+    const status = JSON.parse(json.stdout) as Record<string, unknown>;
+    const {
+      server_version: version,
+      table_bytes: table,
+      index_bytes: index,
+      bytes_per_span: perSpan,
+      partitions,
+      default_partition_rows: inDefault,
+      dead_rows: deadRows,
+      ...rest
+    } = status;
+    assert.equal((partitions as unknown[]).length, 5);
+    assert.deepEqual([typeof inDefault, typeof deadRows], ['number', 'number']);
+    assert.deepEqual(rest, {
+      database: dataDir,
+      kind: 'pglite',
+      state: 'current',
+      schema_version: 3,
+      code_version: 3,
+      rows: 3,
+      first_start_time: '2026-11-18T11:06:40.000001Z',
+      last_start_time: '2026-11-18T11:06:42.000001Z',
+      services: [
+        { service: 'billing', rows: 2 },
+        { service: 'search', rows: 1 },
+      ],
+      models: [
+        { model: null, rows: 2 },
+        { model: 'gpt-4o', rows: 1 },
+      ],
+    });
+    assert.match(String(version), /^\d+/);
+    assert.equal(perSpan, Math.round((Number(table) + Number(index)) / 3));
+    const text = (await db(['status', '--data-dir', dataDir])).stdout;
+    assert.match(text, /^spans +3$/m);
+    assert.match(text, /^services +billing 2, search 1$/m);
+    assert.match(text, /^models +\(none\) 2, gpt-4o 1$/m);
+  });
+
+  test('a data directory that another process uses is refused until that process ends, however it ends', async () => {
+    const program = fileURLToPath(new URL('./support/hold-database-process.js', import.meta.url));
+    const holder = spawn(process.execPath, [program, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const exited = new Promise((resolve) => holder.once('exit', resolve));
+    try {
+      const lines = createInterface({ input: holder.stdout })[Symbol.asyncIterator]();
+      assert.equal((await lines.next()).value, 'open');
+      await assert.rejects(openDatabase({ dataDir }), {
+        code: 'DATABASE_UNREACHABLE',
+        message: new RegExp(`in use by process ${holder.pid} on ${hostname()}`),
+      });
+    } finally {
+      holder.kill('SIGKILL');
+      await exited;
+    }
+    await using database = await openDatabase({ dataDir });
+    assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.one, 1);
+    await assert.rejects(openDatabase({ dataDir }), { code: 'DATABASE_UNREACHABLE' });
+    await database.close();
+    await database.close();
+    assert.deepEqual(
+      readdirSync(dirname(dataDir)).filter((name) => name.includes('.lock.')),
+      [],
+      'no lock is left',
+    );
+  });
+
+  test('of many that open a data directory at once, one at the most gets it', async () => {
+    const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => openDatabase({ dataDir })));
+    const open = attempts.filter((attempt) => attempt.status === 'fulfilled');
+    for (const { value } of open) await value.close();
+    assert.ok(open.length <= 1);
+    await (await openDatabase({ dataDir })).close();
+  });
+
+  test('the lock of another host is respected, and the error names the file to delete', async () => {
+    const lock = `${dataDir}.lock.1`;
+    writeFileSync(lock, JSON.stringify({ pid: 1, host: 'another-host' }));
+    await assert.rejects(openDatabase({ dataDir }), (error: Error) => {
+      assert.match(error.message, /process 1 on another-host/);
+      assert.ok(error.message.includes(lock));
+      return true;
+    });
+    rmSync(lock);
+    await (await openDatabase({ dataDir })).close();
+  });
+});
+
+describe('db, with a server', { skip: noPostgres() }, () => {
+  let server: Promise<PostgresServer> | undefined;
+  const newDatabase = async () => {
+    server ??= startPostgres();
+    return (await server).createDatabase();
+  };
+  after(async () => (await server)?.stop());
+
+  test('the flag beats MCP_OBSERVATORY_DATABASE_URL, which beats DATABASE_URL', async () => {
+    const [flag, own, common] = [await newDatabase(), await newDatabase(), await newDatabase()];
+    const env = { MCP_OBSERVATORY_DATABASE_URL: own, DATABASE_URL: common };
+    assert.equal((await db(['migrate', '--database-url', flag], env)).code, 0);
+    assert.deepEqual(await Promise.all([flag, own, common].map(hasTable)), [true, false, false]);
+    assert.equal((await db(['migrate'], env)).code, 0);
+    assert.deepEqual(await Promise.all([flag, own, common].map(hasTable)), [true, true, false]);
+    assert.equal((await db(['migrate'], { MCP_OBSERVATORY_DATABASE_URL: '', DATABASE_URL: common })).code, 0);
+    assert.deepEqual(await Promise.all([flag, own, common].map(hasTable)), [true, true, true]);
+  });
+
+  test('no output holds the password', async () => {
+    const url = new URL(await newDatabase());
+    url.password = 'hunter2';
+    for (const args of [['migrate'], ['migrate', '--json'], ['status'], ['status', '--json']]) {
+      const { code, stdout } = await db([...args, '--database-url', url.href]);
+      assert.equal(code, 0);
+      assert.ok(stdout.includes(`postgresql://postgres@${url.host}${url.pathname}`), stdout);
+      assert.ok(!stdout.includes('hunter2'));
+    }
+  });
+
+  test('status of an empty server and of one that is ahead exits with 1', async () => {
+    const url = await newDatabase();
+    const missing = await db(['status', '--database-url', url, '--json']);
+    assert.deepEqual([missing.code, JSON.parse(missing.stdout).state], [1, 'missing']);
+    await db(['migrate', '--database-url', url]);
+    await runSql(url, `INSERT INTO mcp_observatory_migrations (id, name) VALUES (99, 'future')`);
+    const ahead = await db(['status', '--database-url', url]);
+    assert.equal(ahead.code, 1);
+    assert.match(ahead.stdout, /version 99, code knows 3: newer than this version/);
+    await assert.rejects(db(['migrate', '--database-url', url]), { code: 'DATABASE_SCHEMA_TOO_NEW' });
+  });
+
+  test('prune says what it would drop, drops it, and then finds nothing', async () => {
+    const url = await newDatabase();
+    await db(['migrate', '--database-url', url]);
+    const old = 'mcp_traces_20250101';
+    await runSql(
+      url,
+      `CREATE TABLE ${old} PARTITION OF mcp_traces FOR VALUES FROM ('2025-01-01 00:00Z') TO ('2025-01-02 00:00Z')`,
+    );
+    const prune = async (...more: string[]) => {
+      const { stdout } = await db(['prune', '--older-than', '30d', '--json', '--database-url', url, ...more]);
+      const { dropped, deleted_rows: deleted } = JSON.parse(stdout) as Record<string, unknown>;
+      return { dropped, deleted };
+    };
+    assert.deepEqual(await prune('--dry-run'), { dropped: [old], deleted: 0 });
+    assert.deepEqual(await prune(), { dropped: [old], deleted: 0 });
+    assert.deepEqual(await prune(), { dropped: [], deleted: 0 });
+    const text = await db(['prune', '--older-than', '8w', '--database-url', url]);
+    assert.match(text.stdout, /dropped 0 partitions older than \d{4}-.*; 0 rows deleted/);
+  });
+
+  async function hasTable(url: string): Promise<boolean> {
+    const [row] = await runSql(url, `SELECT to_regclass('mcp_traces') IS NOT NULL AS present`);
+    return row?.present === true;
+  }
+});
+
+test('bad usage is told apart', async () => {
+  await assert.rejects(db([]), { code: 'INVALID_OPTION' });
+  await assert.rejects(db(['drop']), {
+    code: 'INVALID_OPTION',
+    message: /migrate, status or prune, got 'drop'/,
+  });
+  await assert.rejects(db(['prune']), { code: 'INVALID_OPTION', message: /--older-than 30d/ });
+  for (const age of ['30', '0d', '1.5d', '1y', '']) {
+    await assert.rejects(db(['prune', '--older-than', age]), { code: 'INVALID_OPTION' }, age);
+  }
+  await assert.rejects(db(['status', '--nonsense']), { code: 'ERR_PARSE_ARGS_UNKNOWN_OPTION' });
+  await assert.rejects(db(['status', '--database-url', 'nonsense']), { code: 'INVALID_OPTION' });
+});
+
+/** Runs the command as the shell would. */
+async function db(
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; stdout: string }> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const code = await dbCommand.run(args, { stdin: Readable.from([]), stdout, stderr, env });
+  stdout.end();
+  return { code, stdout: await stdout.setEncoding('utf8').reduce((all, chunk) => all + chunk, '') };
+}
+
+async function fill(dataDir: string): Promise<void> {
+  await using database = await openDatabase({ dataDir });
+  await migrate(database);
+  await using exporter = new PostgresSpanExporter({ connection: database });
+  const spans = [
+    spanWith({ 'gen_ai.request.model': 'gpt-4o' }, { service: 'billing' }),
+    spanWith({}, { service: 'billing' }),
+    spanWith({}, { service: 'search' }),
+  ].map((span, i) => Object.assign(span, { startTime: [1_795_000_000 + i, 1000] }));
+  assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+}

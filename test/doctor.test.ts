@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { doctorCommand } from '../src/cli/doctor.ts';
+import type { Diagnosis } from '../src/registration/diagnosis.ts';
+import { inRange } from '../src/registration/version-range.ts';
+
+async function doctor(args: string[], env: Record<string, string> = {}) {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const code = await doctorCommand.run(args, { stdin: Readable.from([]), stdout, stderr, env });
+  stdout.end();
+  return { code, printed: await text(stdout) };
+}
+
+async function withFolder(
+  files: Record<string, string>,
+  run: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+  try {
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(join(folder, path, '..'), { recursive: true });
+      await writeFile(join(folder, path), content);
+    }
+    await run(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+test('this package has nothing wrong, and says what would be hooked', async () => {
+  const { code, printed } = await doctor(['--json']);
+  const diagnosis = JSON.parse(printed) as Diagnosis;
+  assert.deepEqual(diagnosis.problems, []);
+  assert.equal(code, 0);
+  for (const { name, state } of diagnosis.modules) assert.equal(state, 'hooked', name);
+  assert.equal(diagnosis.runtime.hook_copies.length, 1);
+});
+
+test('an SDK of a version we do not know is a problem, and exit code 1', async () => {
+  await withFolder({ 'node_modules/openai/package.json': '{"version":"99.1.0"}' }, async (folder) => {
+    const { code, printed } = await doctor(['--json', '--folder', folder]);
+    const { modules, problems } = JSON.parse(printed) as Diagnosis;
+    assert.equal(code, 1);
+    assert.equal(modules.find(({ name }) => name === 'openai')?.state, 'version not supported');
+    assert.deepEqual(
+      problems.map((problem) => problem.code),
+      ['VERSION_NOT_SUPPORTED', 'NO_API', 'NO_SDK'],
+    );
+  });
+});
+
+test('a bundled SDK is found in the entry file', async () => {
+  await withFolder({ 'bundle.js': 'x("OpenAI-Organization")' }, async (folder) => {
+    const { printed } = await doctor(['--folder', folder, 'bundle.js']);
+    assert.match(printed, /BUNDLED: openai is bundled into/);
+  });
+});
+
+test('misspelt variables are named', async () => {
+  const { printed, code } = await doctor([], {
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'yes',
+    OTEL_TRACES_EXPORTER: 'console',
+    OTEL_SDK_DISABLED: 'true',
+  });
+  assert.equal(code, 1);
+  assert.match(printed, /SDK_DISABLED/);
+  assert.match(printed, /OTEL_TRACES_EXPORTER=console/);
+  assert.match(printed, /CAPTURE_MESSAGE_CONTENT/);
+});
+
+test('an unknown option is bad usage', async () => {
+  await assert.rejects(doctor(['--frobnicate']), { code: 'INVALID_OPTION' });
+});
+
+test('version ranges hold at their borders', () => {
+  for (const [version, inside] of [
+    ['4.18.9', false],
+    ['4.19.0', true],
+    ['7.99.9', true],
+    ['8.0.0', false],
+  ] as const) {
+    assert.equal(inRange(version, '>=4.19.0 <8'), inside, version);
+  }
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { COLUMNS, FIELDS, type FieldDefinition } from '../src/fields.ts';
+import { migrate, spanToRow } from '../src/postgres/index.ts';
+import { testDatabases } from './support/databases.ts';
+import { ATTRIBUTE_FIELDS, randomValue, seededRandom } from './support/random-spans.ts';
+import { recordSpans, spanWith } from './support/spans.ts';
+
+const fields: readonly FieldDefinition[] = FIELDS;
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const generate = (...args: string[]) =>
+  promisify(execFile)(process.execPath, [join(root, 'dist/scripts/generate.js'), ...args]);
+
+for (const databases of testDatabases()) {
+  describe(`the table on ${databases.name}`, { skip: databases.skip }, () => {
+    after(() => databases[Symbol.asyncDispose]());
+
+    test('has the columns of the dictionary: name, order, type, nullability and comment', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      const { rows } = await db.query(
+        `SELECT attname AS column, format_type(atttypid, atttypmod) AS type, attnotnull AS not_null,
+           col_description(attrelid, attnum) AS comment
+         FROM pg_attribute WHERE attrelid = 'mcp_traces'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+      );
+      assert.deepEqual(
+        rows.map((row) => ({ ...row })),
+        fields.map((field) => ({
+          column: field.column,
+          type: field.sqlType === 'timestamptz' ? 'timestamp with time zone' : field.sqlType,
+          not_null: field.notNull,
+          comment: field.description,
+        })),
+      );
+    });
+
+    test('limits the length of exactly those texts that are indexed', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      const { rows } = await db.query(
+        `SELECT DISTINCT attname AS column FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+         WHERE indrelid = 'mcp_traces'::regclass AND atttypid = 'text'::regtype ORDER BY 1`,
+      );
+      const long = 'x'.repeat(5000);
+      const names = ATTRIBUTE_FIELDS.filter((field) => field.sqlType === 'text').map((field) => field.column);
+      const attributes = Object.fromEntries(names.map((column) => [`observatory.${column}`, long]));
+      const row = spanToRow(spanWith(attributes, { service: long }));
+      const limited = [...names, 'service' as const].filter((column) => row[column] === null).sort();
+      assert.deepEqual(
+        limited,
+        rows.map((found) => found.column),
+      );
+    });
+  });
+}
+
+describe('schema/mcp_traces_row.schema.json', () => {
+  const schema = JSON.parse(readFileSync(join(root, 'schema/mcp_traces_row.schema.json'), 'utf8')) as {
+    required: string[];
+    properties: Record<string, unknown>;
+  };
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  addFormats.default(ajv);
+  const validate = ajv.compile(schema);
+
+  test('names the columns of the dictionary', () => {
+    assert.deepEqual(Object.keys(schema.properties), COLUMNS);
+    assert.deepEqual(schema.required, COLUMNS);
+  });
+
+  test('accepts the rows of real spans', () => {
+    const random = seededRandom(1);
+    for (let i = 0; i < 100; i += 1) {
+      const values = ATTRIBUTE_FIELDS.map((field) => [
+        `observatory.${field.column}`,
+        randomValue(field, random),
+      ]);
+      const [span] = recordSpans((tracer) => {
+        const started = tracer.startSpan('chat', { attributes: Object.fromEntries(values) });
+        started.addEvent('event', { a: 1 });
+        started.addLink({ context: started.spanContext() });
+        started.end();
+      });
+      assert.ok(span);
+      assert.ok(validate(spanToRow(span)), JSON.stringify(validate.errors));
+    }
+    assert.ok(validate(spanToRow(spanWith({}))), JSON.stringify(validate.errors));
+  });
+
+  test('refuses a row with any column of another type, absent, or unknown', () => {
+    const row = spanToRow(spanWith({}));
+    for (const { column } of fields) {
+      assert.ok(!validate({ ...row, [column]: Symbol.iterator }), `${column} of another type`);
+      const without = Object.entries(row).filter(([name]) => name !== column);
+      assert.ok(!validate(Object.fromEntries(without)), `${column} absent`);
+    }
+    assert.ok(!validate({ ...row, extra: 1 }));
+    for (const { column } of fields.filter((field) => field.notNull)) {
+      assert.ok(!validate({ ...row, [column]: null }), `${column} null`);
+    }
+  });
+});
+
+describe('npm run generate', () => {
+  test('would change nothing that stands in the repository', async () => {
+    const { stdout } = await generate('--check');
+    assert.doesNotMatch(stdout, /would change/);
+  });
+
+  test('the README holds the field table', {
+    skip: !existsSync(join(root, 'README.md')) && 'no README.md',
+  }, () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    assert.match(readme, /<!-- fields:start -->\n\| Field \| Type \| Purpose \| Read from \|/);
+    for (const { column } of fields) assert.ok(readme.includes(`\n| \`${column}\` |`), column);
+  });
+
+  test('writes all files and keeps the README around its table; --check fails on each that is stale', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'observatory-generate-'));
+    const readme = join(folder, 'README.md');
+    try {
+      writeFileSync(readme, 'before\n<!-- fields:start -->\nold\n<!-- fields:end -->\nafter\n');
+      await generate('--root', folder);
+      await generate('--root', folder, '--check');
+      const text = readFileSync(readme, 'utf8');
+      assert.match(text, /^before\n<!-- fields:start -->\n\| Field .*<!-- fields:end -->\nafter\n$/s);
+      assert.equal(text.split('\n').filter((line) => line.startsWith('| `')).length, COLUMNS.length);
+      for (const file of ['README.md', 'schema/postgres.sql', 'schema/mcp_traces_row.schema.json']) {
+        const path = join(folder, file);
+        const good = readFileSync(path, 'utf8');
+        writeFileSync(path, good.replaceAll('prompt', 'pormpt'));
+        await assert.rejects(generate('--root', folder, '--check'), {
+          code: 1,
+          stdout: new RegExp(`${file}: would change`),
+        });
+        writeFileSync(path, good);
+      }
+      writeFileSync(readme, 'no markers');
+      await generate('--root', folder);
+      assert.equal(readFileSync(readme, 'utf8'), 'no markers');
+      await assert.rejects(generate('--root', folder, '--check'), {
+        code: 1,
+        stdout: /README.md: no field table/,
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

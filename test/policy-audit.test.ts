@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gateCommand } from '../src/cli/gate.ts';
+import { ObservatoryError } from '../src/errors.ts';
+import { AuditLog, cleanPreview, redactText, redactValue, verifyAudit } from '../src/policy/index.ts';
+import { tempDir, tempFile } from './support/policy-fixtures.ts';
+import { runCommand } from './support/run-command.ts';
+
+/** A trail of three runs. */
+function writeTrail(key?: string): string {
+  const dir = tempDir();
+  using audit = new AuditLog({ dir, key });
+  for (let i = 0; i < 3; i += 1) {
+    const run = audit.startRun({ number: i });
+    for (let n = 0; n < 4; n += 1)
+      run.record('call_decided', { n, text: `lone \ud800 surrogate ${n}`, nothing: undefined });
+    run.finish();
+  }
+  return dir;
+}
+
+const runFiles = (dir: string) => readdirSync(dir).filter((name) => name.startsWith('run-'));
+
+function edit(dir: string, file: string, change: (lines: string[]) => string[]): void {
+  const path = join(dir, file);
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+  writeFileSync(
+    path,
+    change(lines)
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+}
+
+test('an untouched trail verifies, with a key and without', async () => {
+  for (const key of [undefined, 'secret']) {
+    const report = await verifyAudit(writeTrail(key), key);
+    assert.deepEqual(report, { runs: 3, records: 18, unfinished: [], problems: [] });
+  }
+  assert.notDeepEqual((await verifyAudit(writeTrail('secret'), 'other')).problems, []);
+});
+
+test('every single change to a trail is found', async () => {
+  const changes: Record<string, (dir: string) => void> = {
+    'a changed value': (dir) =>
+      edit(dir, runFiles(dir)[0] ?? '', (lines) => lines.map((line) => line.replace('"n":2', '"n":3'))),
+    'a removed record': (dir) =>
+      edit(dir, runFiles(dir)[1] ?? '', (lines) => lines.filter((_, i) => i !== 3)),
+    'a removed last record': (dir) => edit(dir, runFiles(dir)[1] ?? '', (lines) => lines.slice(0, -1)),
+    'a removed first record': (dir) => edit(dir, runFiles(dir)[1] ?? '', (lines) => lines.slice(1)),
+    'two records exchanged': (dir) =>
+      edit(dir, runFiles(dir)[2] ?? '', ([a, b, c, ...rest]) => [a, c, b, ...rest] as string[]),
+    'a doubled record': (dir) =>
+      edit(dir, runFiles(dir)[2] ?? '', ([a, b, ...rest]) => [a, b, b, ...rest] as string[]),
+    'an added key': (dir) =>
+      edit(dir, runFiles(dir)[0] ?? '', (lines) =>
+        lines.map((line, i) => (i === 1 ? line.replace('{', '{"more":1,') : line)),
+      ),
+    'a duplicate key': (dir) =>
+      edit(dir, runFiles(dir)[0] ?? '', (lines) =>
+        lines.map((line, i) => (i === 1 ? line.replace('{', '{"n":9,') : line)),
+      ),
+    'a removed run': (dir) => rmSync(join(dir, runFiles(dir)[0] ?? '')),
+    'an emptied run': (dir) => writeFileSync(join(dir, runFiles(dir)[0] ?? ''), ''),
+    'an added run': (dir) => writeFileSync(join(dir, 'run-20260101000000000-abc.jsonl'), ''),
+    'a run under another name': (dir) => {
+      const [first = '', second = ''] = runFiles(dir);
+      const [a, b] = [readFileSync(join(dir, first)), readFileSync(join(dir, second))];
+      writeFileSync(join(dir, first), b);
+      writeFileSync(join(dir, second), a);
+    },
+    'a shortened list of runs': (dir) =>
+      edit(dir, readdirSync(dir).find((name) => name.startsWith('chain-')) ?? '', (lines) =>
+        lines.slice(0, -1),
+      ),
+    'a removed list of runs': (dir) => {
+      writeTrailInto(dir);
+      rmSync(join(dir, readdirSync(dir).find((name) => name.startsWith('chain-')) ?? ''));
+    },
+    'a removed head': (dir) =>
+      rmSync(join(dir, readdirSync(dir).find((name) => name.startsWith('head-')) ?? '')),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    const dir = writeTrail();
+    change(dir);
+    assert.notDeepEqual((await verifyAudit(dir)).problems, [], what);
+    const { code } = await runCommand(gateCommand, ['verify', dir]);
+    assert.equal(code, 1, what);
+  }
+});
+
+function writeTrailInto(dir: string): void {
+  using audit = new AuditLog({ dir });
+  audit.startRun().finish();
+}
+
+test('every byte of a record counts', async () => {
+  const dir = writeTrail('key');
+  const file = runFiles(dir)[0] ?? '';
+  const original = readFileSync(join(dir, file));
+  for (let at = 0; at < original.length; at += 7) {
+    const bytes = Buffer.from(original);
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(join(dir, file), bytes);
+    assert.notDeepEqual((await verifyAudit(dir, 'key')).problems, [], `byte ${at}`);
+  }
+});
+
+test('gate verify says what it found and reads SAFE_TRACE_DIR and SAFE_AUDIT_KEY', async () => {
+  const dir = writeTrail('secret');
+  const good = await runCommand(gateCommand, ['verify', '--json'], [], {
+    SAFE_TRACE_DIR: dir,
+    SAFE_AUDIT_KEY: 'secret',
+  });
+  assert.deepEqual([good.code, good.rows[0]?.runs, good.rows[0]?.problems], [0, 3, []]);
+  const bad = await runCommand(gateCommand, ['verify', dir], [], {});
+  assert.equal(bad.code, 1);
+  assert.match(bad.stdout, /chain-[0-9a-f]{16}\.jsonl:1: the record was changed/);
+  await assert.rejects(runCommand(gateCommand, ['verify', tempDir()]), ObservatoryError);
+  await assert.rejects(runCommand(gateCommand, ['verify']), { code: 'INVALID_OPTION' });
+});
+
+test('a run that never ended is told apart from a damaged one', async () => {
+  const dir = tempDir();
+  using audit = new AuditLog({ dir });
+  const run = audit.startRun();
+  run.record('call_started', {});
+  const report = await verifyAudit(dir);
+  assert.deepEqual([report.unfinished.length, report.problems], [1, []]);
+  run.finish();
+});
+
+test('a directory that cannot be written is a typed error', {
+  skip: process.getuid?.() === 0 && 'root writes everywhere',
+}, () => {
+  const dir = tempDir();
+  chmodSync(dir, 0o500);
+  assert.throws(() => new AuditLog({ dir: join(dir, 'x') }), { code: 'AUDIT_UNAVAILABLE' });
+});
+
+test('a file where the directory should be is a typed error', () => {
+  assert.throws(() => new AuditLog({ dir: tempFile('file', 'x') }), { code: 'AUDIT_UNAVAILABLE' });
+});
+
+test('secrets of known form are redacted in texts, keys and nested values; other texts stay', () => {
+  const secrets = [
+    'password=hunter2',
+    '"api_key": "abcd1234"',
+    'AKIAIOSFODNN7EXAMPLE',
+    'ghp_abcdefghijklmnopqrstuvwxyz0123456789',
+    'Authorization: Bearer abcdef0123456789abcdef',
+    'postgres://user:s3cret@host/db',
+    'sk-proj-abcdefghijklmnop1234567890',
+    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc',
+    '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----',
+  ];
+  for (const secret of secrets) assert.match(redactText(`before ${secret} after`), /redacted/, secret);
+  assert.deepEqual(redactValue({ password: 'x1', list: ['token AKIAIOSFODNN7EXAMPLE'], n: 1, ok: null }), {
+    password: '[redacted: secret]',
+    list: ['token [redacted: access key]'],
+    n: 1,
+    ok: null,
+  });
+  const honest = 'The password policy asks for 14 characters. See https://example.com/a:b, ticket INC12345.';
+  assert.equal(redactText(honest), honest);
+  const started = performance.now();
+  redactText('-----BEGIN '.repeat(20_000));
+  redactText('a_'.repeat(100_000));
+  redactText('password '.repeat(50_000));
+  assert.ok(performance.now() - started < 2_000);
+});
+
+test('what an approver sees holds no characters that hide or reorder text', () => {
+  assert.equal(
+    cleanPreview('pay \u202eevil\u202c \u200bnow\u0007'),
+    'pay \\u{202e}evil\\u{202c} \\u{200b}now\\u{7}',
+  );
+  assert.match(cleanPreview('x'.repeat(3_000)), /1000 more characters/);
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gateCommand } from '../src/cli/gate.ts';
+import { PolicyGate } from '../src/policy/index.ts';
+import { docTool, tempFile } from './support/policy-fixtures.ts';
+import { runCommand } from './support/run-command.ts';
+
+const docs = (name: string) =>
+  readFileSync(join(new URL('../../docs', import.meta.url).pathname, name), 'utf8');
+const fences = (text: string, language: string) =>
+  [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)]
+    .filter(([, kind]) => kind === language)
+    .map(([, , body]) => body ?? '');
+
+test('the commands of the quickstart print what it shows', async () => {
+  const text = docs('policy-quickstart.md');
+  const tools = tempFile('tools.json', {
+    notes: { tools: [{ name: 'read', inputSchema: { type: 'object' } }] },
+  });
+  const allowlist = tempFile('allowlist.json', { notes: ['read'] });
+  const shells = fences(text, 'sh');
+  const shown = fences(text, 'text');
+  for (const [index, args] of [
+    ['plan', '--tools', tools, '--allowlist', allowlist],
+    ['evidence'],
+  ].entries()) {
+    const line = /^echo '(.*)' \|$/m.exec(shells[index] ?? '')?.[1] ?? '';
+    const { code, stdout } = await runCommand(gateCommand, args, [line]);
+    assert.deepEqual([code, stdout], [0, shown[index]]);
+  }
+});
+
+test('the policy of the tool contracts loads against tools that fit it, and its tests pass', () => {
+  const policy = JSON.parse(fences(docs('tool-contracts.md'), 'json')[0] ?? '');
+  const search = {
+    name: 'search_sharepoint',
+    inputSchema: { type: 'object', properties: { query: { type: 'string' } } },
+  };
+  const send = {
+    name: 'send_email',
+    inputSchema: { type: 'object', properties: { to: { type: 'string' } } },
+  };
+  const tools = {
+    'mcp-sharepoint': { tools: [search, docTool('fetch_sharepoint_doc'), docTool('delete_sharepoint_doc')] },
+    mail: { tools: [send] },
+  };
+  using gate = new PolicyGate({ policy, tools });
+  assert.equal(gate.problem, undefined);
+  const decide = (to: string, userRequest: string) =>
+    gate.evaluate({ server: 'mail', tool: 'send_email', args: { to }, userRequest }).decision;
+  assert.deepEqual(
+    [
+      decide('bob@example.com', 'Mail bob@example.com'),
+      decide('bob@example.com', 'Mail Bob'),
+      decide('bob@example.org', 'Mail bob@example.org'),
+    ],
+    ['allow', 'require_approval', 'deny'],
+  );
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { askCommand } from '../src/cli/ask.ts';
+import { gateCommand } from '../src/cli/gate.ts';
+import { ObservatoryError } from '../src/errors.ts';
+import { verifyAudit } from '../src/policy/index.ts';
+import { tempDir, tempFile } from './support/policy-fixtures.ts';
+import { runCommand } from './support/run-command.ts';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const ids = ['mcp-sharepoint', 'mcp-servicenow', 'mcp-policy-kb'];
+const SERVERS = tempFile(
+  'servers.json',
+  Object.fromEntries(
+    ids.map((id) => [
+      id,
+      { command: process.execPath, args: [join(ROOT, 'dist/examples/servers/main.js'), id] },
+    ]),
+  ),
+);
+const ALLOWLIST = join(ROOT, 'config/allowlist.json');
+
+test('gate e2e: no call of the gated host goes against the policy, where the naive one makes several', async () => {
+  const out = tempDir();
+  const cases = join(ROOT, 'examples/gate-e2e/cases.jsonl');
+  const args = ['e2e', '--cases', cases, '--servers', SERVERS, '--allowlist', ALLOWLIST, '--out', out];
+  const { code, stdout } = await runCommand(gateCommand, args);
+  assert.equal(code, 0, stdout);
+  const read = (end: string) =>
+    readFileSync(join(out, readdirSync(out).find((name) => name.endsWith(end)) ?? ''), 'utf8');
+  const { safe, naive } = JSON.parse(read('_metrics.json'));
+  assert.deepEqual([safe.cases, safe.violations, naive.violations >= 6], [12, 0, true]);
+  assert.deepEqual(Object.keys(safe.gate_us_p50), ['G0', 'G1', 'G3', 'G4']);
+  assert.equal(read('_runs.jsonl').trim().split('\n').length, 24);
+  assert.match(read('_table.md'), /\| of these against the policy \| 0 \|/);
+});
+
+test('ask prints the result of one gated step, writes its trail and ends in 1 when blocked', async (t) => {
+  const plans = [
+    '{"type":"call_tool","server":"mcp-sharepoint","tool":"fetch_sharepoint_doc","args":{"doc_id":"sp-001"}}',
+    '{"type":"summary","bullets":[{"claim":"Mask emails","evidence":"Mask emails"}],"risks":[],"recommendations":[]}',
+    '{"type":"call_tool","server":"mcp-sharepoint","tool":"delete_sharepoint_doc","args":{"doc_id":"sp-001"}}',
+  ];
+  const http = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: plans.shift() } }] }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const dir = tempDir();
+  const baseUrl = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`;
+  const ask = (question: string) =>
+    runCommand(
+      askCommand,
+      [
+        '--servers',
+        SERVERS,
+        '--allowlist',
+        ALLOWLIST,
+        '--model',
+        'm',
+        '--base-url',
+        baseUrl,
+        '--json',
+        question,
+      ],
+      [],
+      { SAFE_TRACE_DIR: dir },
+    );
+  const first = await ask('Summarize sp-001');
+  assert.equal(first.code, 0);
+  const {
+    type,
+    summary,
+    run_id: run,
+  } = first.rows[0] as { type: string; summary: { bullets: object[] }; run_id: string };
+  assert.equal(type, 'tool_result_with_summary');
+  assert.deepEqual(summary.bullets, [
+    {
+      claim: 'Mask emails',
+      evidence: 'Mask emails',
+      path: ['content'],
+      start: 43,
+      end: 54,
+      match: 'exact',
+      is_suspect: false,
+    },
+  ]);
+  assert.ok(readdirSync(dir).includes(`run-${run}.jsonl`));
+  const second = await ask('Delete sp-001');
+  assert.deepEqual([second.code, second.rows[0]?.reason_code], [1, 'not_allowlisted']);
+  assert.deepEqual((await verifyAudit(dir)).problems, []);
+  await assert.rejects(runCommand(askCommand, ['--model', 'm', 'x']), (error) =>
+    ObservatoryError.isInstance(error),
+  );
+});

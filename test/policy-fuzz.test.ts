@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gateCommand } from '../src/cli/gate.ts';
+import { fuzzPlans, isClean, runOfflineEval } from '../src/policy/index.ts';
+import { runCommand } from './support/run-command.ts';
+
+/** Fuzzed plans per run; CI sets 100000. */
+const CASES = Number(process.env.POLICY_FUZZ_CASES ?? 5_000);
+
+test('an adversarial planner gets no call outside allowlist and schema to a server (fixed seed)', async () => {
+  const metrics = await fuzzPlans(CASES, 20_261_120);
+  assert.deepEqual([metrics.slipped, metrics.refused_honest, metrics.examples], [0, 0, []]);
+  assert.ok(metrics.allowed > CASES * 0.05, 'the planner is honest at times, and then heard');
+  assert.ok((metrics.by_gate.G1 ?? 0) > 0 && (metrics.by_gate.G2 ?? 0) > 0 && (metrics.by_gate.G3 ?? 0) > 0);
+});
+
+test('an adversarial planner gets no call outside allowlist and schema to a server (fresh seed)', async (t) => {
+  const seed = randomInt(2 ** 31);
+  t.diagnostic(`seed ${seed}`);
+  const metrics = await fuzzPlans(CASES, seed);
+  assert.deepEqual([metrics.slipped, metrics.refused_honest, metrics.examples], [0, 0, []]);
+});
+
+test('gate eval runs every suite, writes its report and ends in 0', async () => {
+  const out = join(mkdtempSync(join(tmpdir(), 'observatory-eval-')), 'results/offline_gate_eval.json');
+  const { code, stdout } = await runCommand(gateCommand, [
+    'eval',
+    '--out',
+    out,
+    '--cases',
+    '500',
+    '--seed',
+    '7',
+  ]);
+  assert.equal(code, 0, stdout);
+  const report = JSON.parse(readFileSync(out, 'utf8'));
+  assert.deepEqual(Object.keys(report), [
+    'policy_gate',
+    'plan_parse',
+    'plan_gate',
+    'plan_fuzz',
+    'typed_output',
+    'grounding',
+    'grounding_fuzz',
+    'cases',
+  ]);
+  assert.equal(report.plan_fuzz.seed, 7);
+  assert.equal(report.grounding_fuzz.invalid_slipped, 0);
+});
+
+test('the evaluation tells a broken gate from a sound one', async () => {
+  const report = await runOfflineEval({ cases: 50 });
+  assert.equal(isClean(report), true);
+  assert.equal(isClean({ ...report, plan_fuzz: { ...report.plan_fuzz, slipped: 1 } }), false);
+  assert.equal(isClean({ ...report, grounding: { ...report.grounding, failed: 1 } }), false);
+});

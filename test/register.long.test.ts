@@ -1,0 +1,199 @@
+/** `node --import mcp-observatory/register app.js`, out of process: what an application gets without a line of code. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, before, beforeEach, test } from 'node:test';
+import { OtlpCollector } from './support/otlp-collector.ts';
+import { ProviderServer, sse } from './support/provider-server.ts';
+
+const SDKS = ['openai', '@anthropic-ai/sdk', '@google/genai'] as const;
+const REGISTER = new URL('../src/register.js', import.meta.url).href;
+const FIXTURES = new URL('../../test/fixtures/llm/', import.meta.url);
+
+let collector: OtlpCollector;
+let provider: ProviderServer;
+before(async () => {
+  [collector, provider] = await Promise.all([OtlpCollector.start(), ProviderServer.start(answer)]);
+});
+beforeEach(() => {
+  collector.spans.length = 0;
+  collector.bodies.length = 0;
+});
+after(async () => {
+  await collector[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
+
+for (const sdk of SDKS) {
+  for (const [kind, app] of [
+    ['ES module', 'app.mjs'],
+    ['CommonJS', 'app.cjs'],
+  ] as const) {
+    for (const mode of ['plain', 'stream'] as const) {
+      test(`${sdk}, ${kind}, ${mode}: one span, nothing on stdout`, async () => {
+        const { stdout, stderr, code } = await run(app, [sdk, mode]);
+        assert.equal(code, 0, stderr);
+        assert.equal(stdout, '');
+        await collector.until((spans) => spans.length > 0);
+        assert.equal(collector.spans.length, 1);
+        const [span] = collector.spans;
+        assert.equal(span?.kind, 'CLIENT');
+        assert.equal(span?.service, 'fixture');
+        assert.equal(span?.parentSpanId, '');
+        assert.equal(span?.attributes['gen_ai.usage.input_tokens'], 10);
+        assert.equal(span?.attributes['gen_ai.usage.output_tokens'], 5);
+        assert.equal(span?.attributes['gen_ai.request.stream'], mode === 'stream' ? true : undefined);
+        assert.equal(span?.attributes['server.port'], provider.port);
+      });
+    }
+  }
+}
+
+test('a static import of the default export is traced too', async () => {
+  const { stdout, code } = await run('static-openai.mjs', ['plain']);
+  assert.deepEqual([code, stdout], [0, '']);
+  await collector.until((spans) => spans.length === 1);
+});
+
+test('content, keys and errors stay in the process with content capture off', async () => {
+  const { code } = await run('app.mjs', ['openai', 'plain'], { PROMPT: 'PLANTED-PROMPT' });
+  assert.equal(code, 0);
+  for (const sdk of SDKS) {
+    const env = { PROMPT: 'FAIL PLANTED-PROMPT', EXPECT_ERROR: 'yes' };
+    assert.equal((await run('app.mjs', [sdk, 'plain'], env)).code, 0);
+  }
+  await collector.until((spans) => spans.length === 4);
+  for (const body of collector.bodies) {
+    for (const secret of ['PLANTED-PROMPT', 'PLANTED-ANSWER', 'PLANTED-ERROR', 'sk-secret-key']) {
+      assert.equal(body.includes(secret), false, secret);
+    }
+  }
+});
+
+test('content stands on the span when the variable asks for it', async () => {
+  await run('app.mjs', ['openai', 'plain'], {
+    PROMPT: 'PLANTED-PROMPT',
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'SPAN_ONLY',
+  });
+  await collector.until((spans) => spans.length === 1);
+  assert.match(String(collector.spans[0]?.attributes['gen_ai.input.messages']), /PLANTED-PROMPT/);
+  assert.match(String(collector.spans[0]?.attributes['gen_ai.output.messages']), /PLANTED-ANSWER/);
+});
+
+test('OTEL_SDK_DISABLED and OTEL_TRACES_EXPORTER=none send nothing, and the call works', async () => {
+  for (const env of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }]) {
+    const { code, stdout, stderr } = await run('app.mjs', ['openai', 'plain'], env);
+    assert.deepEqual([code, stdout, stderr], [0, '', '']);
+  }
+  assert.equal(collector.bodies.length, 0);
+});
+
+test('a collector that is not there does not keep the application from its work, nor alive', async () => {
+  const started = Date.now();
+  const { code, stdout } = await run('app.mjs', ['openai', 'plain'], {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+  });
+  assert.deepEqual([code, stdout], [0, '']);
+  assert.ok(Date.now() - started < 30_000);
+});
+
+test('an application that starts its own SDK keeps it, and its spans are traced by it alone', async () => {
+  const { code, stdout, stderr } = await run('own-sdk.mjs', ['plain']);
+  assert.deepEqual([code, stdout], [0, ''], stderr);
+  await collector.until((spans) => spans.length > 0);
+  assert.equal(collector.spans.length, 1);
+  assert.equal(collector.spans[0]?.attributes['own.sdk'], true);
+});
+
+test('at OTEL_LOG_LEVEL=info stderr says what was hooked', async () => {
+  const { stderr, stdout } = await run('app.cjs', ['openai', 'plain'], { OTEL_LOG_LEVEL: 'info' });
+  assert.equal(stdout, '');
+  assert.match(stderr, /hooked openai \d+\.\d+\.\d+: OpenAI\.Chat\.Completions\.create/);
+});
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(app: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, ['--import', REGISTER, new URL(app, FIXTURES).pathname, ...args], {
+    env: {
+      PATH,
+      PROVIDER_URL: provider.url,
+      OTEL_SERVICE_NAME: 'fixture',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      ANTHROPIC_OPEN_TELEMETRY: 'false',
+      ...env,
+    },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+/** One answer for each API, and an error that quotes the prompt and the key for a prompt that asks for it. */
+function answer({ path, body }: { path: string; body: unknown }) {
+  const text = JSON.stringify(body);
+  if (text.includes('FAIL')) {
+    const message = `PLANTED-ERROR for sk-secret-key: ${text}`;
+    const error = { type: 'invalid_request_error', code: 400, status: 'INVALID_ARGUMENT', message };
+    return { status: 400, body: { type: 'error', error } };
+  }
+  const stream = path.includes('stream') || (body as { stream?: boolean }).stream === true;
+  if (path.includes('/chat/completions')) return openaiAnswer(stream);
+  return path.includes('/messages') ? anthropicAnswer(stream) : googleAnswer(stream);
+}
+
+function openaiAnswer(stream: boolean) {
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  const message = { role: 'assistant', content: 'PLANTED-ANSWER' };
+  const common = { id: 'c1', model: 'gpt-4o-mini-2024', usage };
+  if (!stream) return { body: { ...common, choices: [{ index: 0, message, finish_reason: 'stop' }] } };
+  return {
+    events: sse([{ ...common, choices: [{ index: 0, delta: message, finish_reason: 'stop' }] }, '[DONE]']),
+  };
+}
+
+function anthropicAnswer(stream: boolean) {
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  const message = {
+    id: 'm1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-4-6',
+    stop_reason: 'end_turn',
+  };
+  const content = [{ type: 'text', text: 'PLANTED-ANSWER' }];
+  if (!stream) return { body: { ...message, content, usage } };
+  return {
+    events: sse(
+      [
+        { type: 'message_start', message: { ...message, content: [], usage } },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } },
+        { type: 'message_stop' },
+      ],
+      true,
+    ),
+  };
+}
+
+function googleAnswer(stream: boolean) {
+  const content = { role: 'model', parts: [{ text: 'PLANTED-ANSWER' }] };
+  const response = {
+    candidates: [{ content, finishReason: 'STOP' }],
+    modelVersion: 'gemini-2.5-flash',
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
+  };
+  return stream ? { events: sse([response]) } : { body: response };
+}

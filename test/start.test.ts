@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
+
+const PROGRAM = fileURLToPath(new URL('./fixtures/start-program.js', import.meta.url));
+
+/** Starts the fixture, which makes one span and says `ready`; `mode` tells how it goes on. */
+async function program(mode: string, receiver: OtlpReceiver, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [PROGRAM, mode], {
+    env: { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.baseUrl, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk;
+  });
+  const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const ended = exit.then(() => {
+    throw new Error(`The program ended before it was ready: ${output.stderr}`);
+  });
+  while (!output.stderr.includes('ready')) await Promise.race([once(child.stderr, 'data'), ended]);
+  ended.catch(() => {});
+  return { child, output, exit };
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`spans that are still queued are sent on ${signal}, and the signal still ends the process`, async () => {
+    await using receiver = await startOtlpReceiver();
+    const { child, exit, output } = await program('wait', receiver);
+    child.kill(signal);
+    assert.deepEqual(await exit, [null, signal]);
+    assert.equal(receiver.spans.length, 1);
+    assert.equal(output.stdout, '');
+  });
+}
+
+test('an application that listens to the signal decides by itself when to exit', async () => {
+  await using receiver = await startOtlpReceiver();
+  const { child, exit } = await program('own-handler', receiver);
+  child.kill('SIGTERM');
+  assert.deepEqual(await exit, [7, null]);
+  assert.equal(receiver.spans.length, 1);
+});
+
+test('spans are sent when stdin ends, while the process goes on', async () => {
+  await using receiver = await startOtlpReceiver();
+  const { child, exit } = await program('read-stdin', receiver);
+  child.stdin.end();
+  while (receiver.spans.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(child.exitCode, null);
+  child.kill('SIGKILL');
+  await exit;
+});
+
+test('spans are sent before a natural exit, and nothing keeps the process alive', async () => {
+  await using receiver = await startOtlpReceiver();
+  const { exit, child } = await program('end', receiver);
+  child.stdin.end();
+  assert.deepEqual(await exit, [0, null]);
+  assert.equal(receiver.spans.length, 1);
+});
+
+for (const [protocol, contentType] of [
+  ['http/protobuf', 'application/x-protobuf'],
+  ['http/json', 'application/json'],
+  ['grpc', 'application/json'],
+] as const) {
+  test(`OTEL_EXPORTER_OTLP_PROTOCOL=${protocol} sends ${contentType}`, async () => {
+    await using receiver = await startOtlpReceiver();
+    const { exit, child, output } = await program('end', receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
+    child.stdin.end();
+    await exit;
+    assert.deepEqual(receiver.contentTypes, [contentType]);
+    assert.equal(output.stderr.includes("no exporter for the OTLP protocol 'grpc'"), protocol === 'grpc');
+  });
+}
+
+test('a receiver that never answers delays the exit no longer than the deadline', async () => {
+  await using receiver = await startOtlpReceiver({ silent: true });
+  const { child, exit, output } = await program('wait', receiver, { EXIT_DEADLINE_MS: '200' });
+  child.kill('SIGTERM');
+  assert.deepEqual(await exit, [null, 'SIGTERM']);
+  assert.match(output.stderr, /not flushed within 200 ms/);
+});

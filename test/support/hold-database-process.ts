@@ -1,0 +1,6 @@
+/** Opens the embedded database in the folder given, says so, and holds it until it is killed. */
+import { openDatabase } from '../../src/postgres/index.ts';
+
+await openDatabase({ dataDir: process.argv[2] });
+process.stdout.write('open\n');
+setInterval(() => {}, 60_000);
