@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { trace } from '@opentelemetry/api';
@@ -12,40 +10,23 @@ import {
   type AskResult,
   AuditLog,
   connectPolicyServer,
-  openAiPlanner,
   type Planner,
   PolicyGate,
   PolicyHost,
   type PolicyServer,
   verifyAudit,
 } from '../src/policy/index.ts';
+import {
+  ALLOWLIST,
+  call,
+  FETCH,
+  fromRoot,
+  SERVER,
+  SERVERS,
+  script,
+  stdio,
+} from './support/example-servers.ts';
 import { tempDir } from './support/policy-fixtures.ts';
-
-const ROOT = new URL('../../', import.meta.url).pathname;
-const SERVER = join(ROOT, 'dist/examples/servers/main.js');
-const ALLOWLIST = join(ROOT, 'config/allowlist.json');
-const stdio = (id: string) => ({ command: process.execPath, args: [SERVER, id] });
-const SERVERS = {
-  'mcp-sharepoint': stdio('mcp-sharepoint'),
-  'mcp-servicenow': stdio('mcp-servicenow'),
-  'mcp-policy-kb': stdio('mcp-policy-kb'),
-};
-
-/** A planner that says its lines in turn, whatever it is asked. */
-function script(...lines: (string | object)[]): Planner & { asked: string[] } {
-  const asked: string[] = [];
-  return {
-    asked,
-    async plan(messages) {
-      asked.push(messages.map(({ content }) => content).join('\n'));
-      const line = lines[asked.length - 1];
-      return typeof line === 'string' ? line : JSON.stringify(line);
-    },
-  };
-}
-
-const call = (server: string, tool: string, args: object) => ({ type: 'call_tool', server, tool, args });
-const FETCH = call('mcp-sharepoint', 'fetch_sharepoint_doc', { doc_id: 'sp-001' });
 
 async function ask(
   planner: Planner,
@@ -293,7 +274,7 @@ test('spans carry the decision: columns of mcp_traces follow from them', async (
 
 test('the audit trail is on by default, in SAFE_TRACE_DIR or .mcp-observatory/traces', () => {
   const program = `
-    import { PolicyGate, PolicyHost } from ${JSON.stringify(join(ROOT, 'dist/src/policy/index.js'))};
+    import { PolicyGate, PolicyHost } from ${JSON.stringify(fromRoot('dist/src/policy/index.js'))};
     const gate = new PolicyGate({ policy: { s: ['t'] } });
     const host = await PolicyHost.open({ gate, planner: { plan: async () => 'x' }, servers: {} });
     await host.askOnce('hello');
@@ -344,38 +325,6 @@ test('a trail that cannot be written refuses the call', async () => {
   });
   await assert.rejects(host.askOnce('Call it'), { code: 'AUDIT_UNAVAILABLE' });
   assert.equal(called, 0);
-});
-
-test('the OpenAI planner asks any compatible endpoint once, and fails with a typed error', async (t) => {
-  const requests: { path: string | undefined; body: string }[] = [];
-  const http = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => (body += String(chunk)));
-    request.on('end', () => {
-      requests.push({ path: request.url, body });
-      response.statusCode = requests.length === 1 ? 200 : 500;
-      response.setHeader('content-type', 'application/json');
-      response.end(
-        JSON.stringify({
-          id: 'x',
-          object: 'chat.completion',
-          choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'a plan' } }],
-        }),
-      );
-    });
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    http.closeAllConnections();
-    http.close();
-  });
-  const baseUrl = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`;
-  const planner = await openAiPlanner({ model: 'local', baseUrl, apiKey: 'none' });
-  assert.equal(await planner.plan([{ role: 'user', content: 'hi' }]), 'a plan');
-  assert.equal(requests[0]?.path, '/v1/chat/completions');
-  assert.deepEqual(JSON.parse(requests[0]?.body ?? '').messages, [{ role: 'user', content: 'hi' }]);
-  await assert.rejects(planner.plan([{ role: 'user', content: 'hi' }]), { code: 'PLANNER_FAILED' });
-  assert.equal(requests.length, 2, 'no hidden retry');
 });
 
 test('a server that cannot be started closes what was opened and leaves no process', async () => {

@@ -1,11 +1,11 @@
 /** `mcp-observatory ask`: one policy-gated step. */
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../errors.ts';
+import { modelPlanner } from '../orchestrator/index.ts';
 import {
   type AskResult,
   AuditLog,
   askResultToWire,
-  openAiPlanner,
   PolicyGate,
   PolicyHost,
   policyPath,
@@ -13,14 +13,16 @@ import {
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { readServerFile } from './server-file.ts';
 
-const HELP = `Usage: mcp-observatory ask --servers FILE --model MODEL [options] "question"
+const HELP = `Usage: mcp-observatory ask --servers FILE [options] "question"
 
 Asks one question: at most one tool call, through every gate of the policy.
 
   --servers FILE     {"<id>": {"command", "args"} or {"url"}}; the ids are those of the policy
   --allowlist FILE   allowlist or policy (else SAFE_ALLOWLIST_PATH, else config/allowlist.json)
-  --model MODEL      model of an OpenAI-compatible endpoint
-  --base-url URL     its address, with /v1 (else OPENAI_BASE_URL, else OpenAI); the key is OPENAI_API_KEY
+  --provider NAME    openai (any OpenAI-compatible endpoint), anthropic, gemini (default openai)
+  --model MODEL      the planner's model (else the provider's default)
+  --base-url URL     address of the API (for openai with /v1, else OPENAI_BASE_URL)
+                     The key is OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, also from a .env file
   --summarize        ask for a summary with quotes (also SAFE_SUMMARIZE=1)
   --json             print the result as JSON
 The audit trail goes to SAFE_TRACE_DIR, else .mcp-observatory/traces. Exit code 1 when the step was blocked.`;
@@ -38,11 +40,7 @@ export const askCommand: Command = {
       dir: io.env.SAFE_TRACE_DIR ?? '.mcp-observatory/traces',
       key: io.env.SAFE_AUDIT_KEY,
     });
-    const planner = await openAiPlanner({
-      model: options.model,
-      baseUrl: options.baseUrl,
-      apiKey: io.env.OPENAI_API_KEY,
-    });
+    const planner = await modelPlanner(options.planner);
     await using host = await PolicyHost.open({ gate, planner, servers, audit, summarize: options.summarize });
     const result = await host.askOnce(options.question);
     io.stdout.write(options.json ? `${JSON.stringify(askResultToWire(result))}\n` : `${textOf(result)}\n`);
@@ -54,6 +52,7 @@ function readOptions(args: readonly string[], io: CommandIo) {
   const options = {
     servers: { type: 'string' },
     allowlist: { type: 'string' },
+    provider: { type: 'string', default: 'openai' },
     model: { type: 'string' },
     'base-url': { type: 'string' },
     summarize: { type: 'boolean', default: false },
@@ -69,13 +68,11 @@ function readOptions(args: readonly string[], io: CommandIo) {
   const [question] = positionals;
   if (question === undefined || positionals.length > 1)
     throw usage('Give exactly one question, in quotation marks');
-  if (values.servers === undefined || values.model === undefined)
-    throw usage("'ask' needs --servers FILE and --model MODEL");
+  if (values.servers === undefined) throw usage("'ask' needs --servers FILE");
   return {
     question,
     servers: values.servers,
-    model: values.model,
-    baseUrl: values['base-url'] ?? io.env.OPENAI_BASE_URL,
+    planner: { provider: values.provider, model: values.model, baseUrl: values['base-url'] },
     policy: policyPath(values.allowlist, io.env),
     summarize: values.summarize || io.env.SAFE_SUMMARIZE === '1',
     json: values.json,

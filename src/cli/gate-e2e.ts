@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../errors.ts';
+import { modelPlanner } from '../orchestrator/index.ts';
 import {
   connectPolicyServer,
   type EndToEndCase,
   FILE_LIMITS,
-  openAiPlanner,
   PolicyGate,
   type PolicyServer,
   parseStrictJson,
@@ -24,9 +24,9 @@ export async function runGateE2e(args: readonly string[], io: CommandIo): Promis
   using gate = new PolicyGate({ policy: policyPath(options.allowlist, io.env) });
   gate.assertReady();
   const planner =
-    options.model === undefined
+    options.model === undefined && options.provider === undefined
       ? undefined
-      : await openAiPlanner({ model: options.model, baseUrl: options.baseUrl });
+      : await modelPlanner({ provider: options.provider, model: options.model, baseUrl: options.baseUrl });
   const servers = new Map<string, PolicyServer>();
   try {
     for (const [id, config] of Object.entries(readServerFile(options.servers)))
@@ -51,6 +51,7 @@ function readOptions(args: readonly string[]) {
     cases: { type: 'string' },
     servers: { type: 'string' },
     allowlist: { type: 'string' },
+    provider: { type: 'string' },
     model: { type: 'string' },
     'base-url': { type: 'string' },
     out: { type: 'string', default: 'eval/results' },
@@ -62,10 +63,10 @@ function readOptions(args: readonly string[]) {
   } catch (cause) {
     throw invalid(`${(cause as Error).message}; see 'mcp-observatory gate --help'`, cause);
   }
-  const { cases, servers, allowlist, model, out, json } = values;
+  const { cases, servers, allowlist, provider, model, out, json } = values;
   if (cases === undefined || servers === undefined)
     throw invalid("'gate e2e' needs --cases FILE and --servers FILE");
-  return { cases, servers, allowlist, model, baseUrl: values['base-url'], out, json };
+  return { cases, servers, allowlist, provider, model, baseUrl: values['base-url'], out, json };
 }
 
 function readCases(path: string): readonly EndToEndCase[] {

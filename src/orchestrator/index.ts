@@ -4,6 +4,7 @@ export type { EventListener, GhostEvent } from './events.ts';
 export type { GateCall, GateTool, GateVerdict, ToolGate } from './gate.ts';
 export { mcpGhost } from './ghost.ts';
 export type { LoopOptions } from './loop-detector.ts';
+export { type ModelPlannerOptions, modelPlanner } from './model-planner.ts';
 export type { GhostOptions } from './options.ts';
 export type { ToolPerformance } from './performance.ts';
 export { type PolicyToolGateOptions, policyToolGate } from './policy-tool-gate.ts';

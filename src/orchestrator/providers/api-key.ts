@@ -11,17 +11,26 @@ import type { ProviderOptions } from './provider.ts';
  */
 export function resolveApiKey(
   provider: string,
-  variables: readonly [string, ...string[]],
+  variables: readonly string[],
   options: ProviderOptions,
   dotenvPath = '.env',
 ): string {
-  if (options.apiKey !== undefined && options.apiKey.trim() !== '') return options.apiKey.trim();
-  const key = firstOf(options.env ?? process.env, variables) ?? firstOf(readDotenv(dotenvPath), variables);
+  const key = findApiKey(variables, options, dotenvPath);
   if (key !== undefined) return key;
   throw new ObservatoryError(
     'API_KEY_MISSING',
     `No API key for ${provider}: give \`apiKey\`, set ${variables.join(' or ')}, or write it to a .env file`,
   );
+}
+
+/** As {@link resolveApiKey}, undefined where there is none. */
+export function findApiKey(
+  variables: readonly string[],
+  options: ProviderOptions,
+  dotenvPath = '.env',
+): string | undefined {
+  if (options.apiKey !== undefined && options.apiKey.trim() !== '') return options.apiKey.trim();
+  return firstOf(options.env ?? process.env, variables) ?? firstOf(readDotenv(dotenvPath), variables);
 }
 
 function firstOf(

@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
-import { resolveApiKey } from './api-key.ts';
+import { findApiKey, resolveApiKey } from './api-key.ts';
 import { hostOf } from './host.ts';
 import { loadPeer } from './load-peer.ts';
 import { type OpenAIRequest, toOpenAIRequest } from './openai-request.ts';
@@ -8,11 +8,14 @@ import type { Provider, ProviderOptions } from './provider.ts';
 import { send } from './send.ts';
 
 const NAME = 'openai';
+const VARIABLES = ['OPENAI_API_KEY'] as const;
 const DEFAULT_MODEL = 'gpt-5.4-mini';
 
 /** OpenAI's Chat Completions, and any server that speaks them (`baseUrl` with its `/v1`). */
 export async function createOpenAIProvider(options: ProviderOptions): Promise<Provider> {
-  const apiKey = resolveApiKey(NAME, ['OPENAI_API_KEY'], options);
+  const apiKey = isOwnEndpoint(options)
+    ? (findApiKey(VARIABLES, options) ?? 'no-key')
+    : resolveApiKey(NAME, VARIABLES, options);
   const { OpenAI } = await loadPeer('openai', '6', () => import('openai'));
   const client = new OpenAI({
     apiKey,
@@ -46,4 +49,9 @@ export async function createOpenAIProvider(options: ProviderOptions): Promise<Pr
         callOptions,
       ),
   };
+}
+
+/** Compatible servers of one's own may ask for no key; OpenAI's always does. */
+function isOwnEndpoint({ baseUrl, env = process.env }: ProviderOptions): boolean {
+  return (baseUrl ?? env.OPENAI_BASE_URL) !== undefined;
 }

@@ -1,0 +1,94 @@
+import { ObservatoryError } from '../errors.ts';
+import type { Planner } from '../policy/index.ts';
+import {
+  createProvider,
+  type JsonObject,
+  type Message,
+  type Provider,
+  ProviderError,
+  textOf,
+  userText,
+} from './providers/index.ts';
+import { RunTelemetry } from './telemetry.ts';
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+export interface ModelPlannerOptions {
+  /** `openai` (any OpenAI-compatible endpoint), `anthropic`, `gemini`, a registered name, or a provider. @defaultValue 'openai' */
+  readonly provider?: string | Provider | undefined;
+  /** @defaultValue the provider's default model */
+  readonly model?: string | undefined;
+  /** Base URL of the API, in the form the provider's SDK takes (for OpenAI with its `/v1`). Not for a provider that is given. */
+  readonly baseUrl?: string | undefined;
+  /** @defaultValue the provider's environment variable, then a `.env` file. Not for a provider that is given. */
+  readonly apiKey?: string | undefined;
+  /** Longest wait for an answer, in milliseconds. @defaultValue 60000 */
+  readonly timeoutMs?: number | undefined;
+  /** Not sent unless set: the newer reasoning models refuse it. */
+  readonly temperature?: number | undefined;
+  /** Most tokens an answer may have. @defaultValue the provider's own limit */
+  readonly maxOutputTokens?: number | undefined;
+  /** Fields merged into the request as they are, for instance `{ response_format: { type: 'json_object' } }`. */
+  readonly extraBody?: JsonObject | undefined;
+}
+
+/**
+ * A planner for `PolicyHost` over a model provider. It sees allowed tools as text and has none it could call itself;
+ * each question is one request, without retries, in a `chat` span of its own.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for an unknown provider, `API_KEY_MISSING`, `MISSING_PEER`. Its `plan`
+ * throws `PLANNER_FAILED` when the provider fails, does not answer in time, or answers without a text.
+ */
+export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<Planner> {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, temperature, maxOutputTokens, extraBody } = options;
+  if (!(timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1)) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `timeoutMs must be a positive number of milliseconds, got ${timeoutMs}`,
+    );
+  }
+  const provider = await providerOf(options);
+  const model = options.model ?? provider.defaultModel;
+  const telemetry = new RunTelemetry(provider, model);
+  return {
+    async plan(messages) {
+      const conversation = messages.map(
+        ({ role, content }): Message => (role === 'system' ? { role, text: content } : userText(content)),
+      );
+      // Not streamed: the answer is one short object, and not every compatible endpoint can stream.
+      const request = { model, temperature, maxOutputTokens, extraBody, stream: false };
+      let text: string;
+      try {
+        const { message } = await telemetry.chat(conversation, false, () =>
+          provider.createCompletion(conversation, [], { ...request, signal: AbortSignal.timeout(timeoutMs) }),
+        );
+        text = textOf(message.parts);
+      } catch (cause) {
+        throw new ObservatoryError(
+          'PLANNER_FAILED',
+          `The planner's model (${model}) failed with ${kindOf(cause)}`,
+          { cause },
+        );
+      }
+      if (text.trim() === '') {
+        throw new ObservatoryError(
+          'PLANNER_FAILED',
+          `The planner's model (${model}) answered without a text`,
+        );
+      }
+      return text;
+    },
+  };
+}
+
+/** What failed, without the provider's message, which may quote what was asked. */
+function kindOf(cause: unknown): string {
+  if (cause instanceof ProviderError) return [cause.kind, cause.status].filter(Boolean).join(' ');
+  return cause instanceof Error ? cause.name : 'an error';
+}
+
+async function providerOf({ provider = 'openai', apiKey, baseUrl, model }: ModelPlannerOptions) {
+  if (typeof provider !== 'string') return provider;
+  // One request per question: the control flow of a step has no hidden retries.
+  return await createProvider(provider, { apiKey, baseUrl, model, retry: { maxAttempts: 1 } });
+}

@@ -1,0 +1,41 @@
+/** The three example servers over stdio, the policy they are meant to stand behind, and a planner that has its lines. */
+import { fileURLToPath } from 'node:url';
+import type { Planner } from '../../src/policy/index.ts';
+
+/** A path of the repository. */
+export const fromRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+export const ALLOWLIST: string = fromRoot('config/allowlist.json');
+
+export const SERVER: string = fromRoot('dist/examples/servers/main.js');
+
+/** How to start one of the example servers. */
+export const stdio = (id: string) => ({ command: process.execPath, args: [SERVER, id] });
+
+export const SERVERS = {
+  'mcp-sharepoint': stdio('mcp-sharepoint'),
+  'mcp-servicenow': stdio('mcp-servicenow'),
+  'mcp-policy-kb': stdio('mcp-policy-kb'),
+};
+
+/** A planner that says its lines in turn, whatever it is asked. */
+export function script(...lines: (string | object)[]): Planner & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    async plan(messages) {
+      asked.push(messages.map(({ content }) => content).join('\n'));
+      const line = lines[asked.length - 1];
+      return typeof line === 'string' ? line : JSON.stringify(line);
+    },
+  };
+}
+
+export const call = (server: string, tool: string, args: object) => ({
+  type: 'call_tool',
+  server,
+  tool,
+  args,
+});
+
+export const FETCH = call('mcp-sharepoint', 'fetch_sharepoint_doc', { doc_id: 'sp-001' });
