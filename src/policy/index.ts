@@ -29,8 +29,10 @@ export {
 export { type GateCall, PolicyGate, type PolicyGateOptions } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
 export { type GuardedCallOptions, type GuardedResult, guardedCall } from './guarded-call.ts';
+export { discoverTools } from './host/discover-tools.ts';
 export { type AskOptions, type AskResult, PolicyHost, type PolicyHostOptions } from './host/host.ts';
 export type { Planner, PlannerMessage } from './host/planner.ts';
+export { asksForSummary, parseSummary, planMessages, summaryMessages } from './host/prompts.ts';
 export { connectPolicyServer, type PolicyServer, type PolicyServerConfig } from './host/server.ts';
 export { askResultToWire } from './host/wire.ts';
 export { checkInput, type InputVerdict } from './input-policy.ts';

@@ -15,10 +15,10 @@ import { guardedCall } from '../guarded-call.ts';
 import { type CallToolPlan, type JsonRecord, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
 import { redactText } from '../redact.ts';
-import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
+import { discoverTools } from './discover-tools.ts';
 import type { Planner } from './planner.ts';
-import { planMessages, summaryMessages } from './prompts.ts';
+import { asksForSummary, parseSummary, planMessages, summaryMessages } from './prompts.ts';
 import { connectPolicyServer, type PolicyServer, type PolicyServerConfig } from './server.ts';
 
 /** What one question came to. */
@@ -153,7 +153,10 @@ export class PolicyHost {
     });
     if (!input.allowed) return blocked(base, input.reasonCode ?? 'input_blocked', input.message);
 
-    const listed = await this.#listTools(run);
+    const listed = await discoverTools(this.#gate, this.#servers, (server, error) => {
+      const error_type = error instanceof Error ? error.name : 'unknown';
+      run?.record('plan_checked', { server, error_type });
+    });
     const raw = await this.#planner.plan(planMessages(query, listed));
     const parsed = this.#timed('G1', () => parsePlan(raw));
     if ('refused' in parsed) {
@@ -195,7 +198,7 @@ export class PolicyHost {
       return { ...blocked(base, error.reasonCode, error.message), decision: error.decision, call };
     }
     const result = { server, tool, args, result: value };
-    if (!this.#alwaysSummarizes && !/\bsummar(?:ize|ise|y)\b/i.test(base.query))
+    if (!this.#alwaysSummarizes && !asksForSummary(base.query))
       return { ...base, ...result, type: 'tool_result' };
     return this.#summarize(base, result, run);
   }
@@ -224,24 +227,6 @@ export class PolicyHost {
     this.#onGate(gate, (performance.now() - started) * 1_000);
     return value;
   }
-
-  /** Lists every server live. A server that does not answer has no tools; the others go on. */
-  async #listTools(run: AuditRun | undefined) {
-    await Promise.all(
-      [...this.#servers].map(async ([id, server]) => {
-        try {
-          this.#gate.setTools(id, await server.listTools());
-        } catch (error) {
-          this.#gate.removeServer(id);
-          run?.record('plan_checked', {
-            server: id,
-            error_type: error instanceof Error ? error.name : 'unknown',
-          });
-        }
-      }),
-    );
-    return this.#gate.allowedTools();
-  }
 }
 
 function defaultAudit(): AuditLog {
@@ -253,16 +238,6 @@ function invoke(server: PolicyServer | undefined, tool: string, args: JsonRecord
   if (server === undefined)
     throw new ObservatoryError('INVALID_INPUT', 'The server of the plan is not connected');
   return server.callTool(tool, args);
-}
-
-function parseSummary(text: string): unknown {
-  try {
-    return parseStrictJson(text);
-  } catch (error) {
-    // `checkSummary` refuses what is not a summary, with its own reason.
-    if (error instanceof StrictJsonError) return undefined;
-    throw error;
-  }
 }
 
 function blocked(base: AskBase, reasonCode: ReasonCode, message: string): AskResult & { type: 'blocked' } {

@@ -1,6 +1,7 @@
 /** What the planner is told. The gate does not rely on any of it being followed. */
 import type { CatalogueTool } from '../catalogue.ts';
 import { MAX_CLAIM_WORDS, SECTIONS } from '../evidence/summary.ts';
+import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 import type { PlannerMessage } from './planner.ts';
 
 const PLAN_RULES = `You choose at most one tool for the user's request. Answer with ONE JSON object and nothing else: no prose, no code fence.
@@ -43,4 +44,19 @@ export function summaryMessages(source: unknown): readonly PlannerMessage[] {
     { role: 'system', content: SUMMARY_RULES },
     { role: 'user', content: `SOURCE\n${shown}` },
   ];
+}
+
+/** Whether a question asks for a summary of what its tool gives. */
+export function asksForSummary(query: string): boolean {
+  return /\bsummar(?:ize|ise|y)\b/i.test(query);
+}
+
+/** Reads the summariser's answer. @returns undefined for what is no strict JSON; `checkSummary` then says why it is refused. */
+export function parseSummary(text: string): unknown {
+  try {
+    return parseStrictJson(text);
+  } catch (error) {
+    if (error instanceof StrictJsonError) return undefined;
+    throw error;
+  }
 }

@@ -1,0 +1,34 @@
+/**
+ * Asks one question of the graph, with the three example servers and the model of your choice:
+ *
+ *   OPENAI_API_KEY=... node dist/examples/langgraph-single-step/main.js "Summarize SharePoint doc sp-001"
+ *
+ * `PROVIDER=anthropic` or `gemini` takes another provider, `OPENAI_BASE_URL` any OpenAI-compatible endpoint.
+ */
+import { fileURLToPath } from 'node:url';
+import { askResultToWire, connectPolicyServer, modelPlanner, PolicyGate } from 'mcp-observatory';
+import { singleStepGraph } from './graph.ts';
+
+const [query] = process.argv.slice(2);
+if (query === undefined) {
+  process.stderr.write('Usage: main.js "question"\n');
+  process.exit(2);
+}
+
+const main = fileURLToPath(new URL('../servers/main.js', import.meta.url));
+const policy = fileURLToPath(new URL('../../../config/allowlist.json', import.meta.url));
+const connect = (id: string) => connectPolicyServer({ command: process.execPath, args: [main, id] });
+
+const planner = await modelPlanner({ provider: process.env.PROVIDER });
+using gate = new PolicyGate({ policy });
+const servers = {
+  'mcp-sharepoint': await connect('mcp-sharepoint'),
+  'mcp-servicenow': await connect('mcp-servicenow'),
+  'mcp-policy-kb': await connect('mcp-policy-kb'),
+};
+try {
+  const { outcome } = await singleStepGraph({ gate, planner, servers }).invoke({ query });
+  process.stdout.write(`${JSON.stringify(askResultToWire(outcome), null, 2)}\n`);
+} finally {
+  await Promise.allSettled(Object.values(servers).map((server) => server.close()));
+}
