@@ -1,5 +1,4 @@
 /** One contender of the orchestration benchmark, in a process of its own: `contender name mcpUrl baseUrl calls runs`. */
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -91,8 +90,10 @@ interface LangChainOpenAI {
 }
 
 async function peer<T>(name: string): Promise<T> {
-  const resolve = createRequire(join(PEERS, 'package.json')).resolve;
-  return (await import(pathToFileURL(resolve(name)).href)) as T;
+  const { load } = (await import(pathToFileURL(join(PEERS, 'load.mjs')).href)) as {
+    load(name: string): Promise<T>;
+  };
+  return await load(name);
 }
 
 async function aiSdk(): Promise<Contender> {

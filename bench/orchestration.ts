@@ -85,6 +85,8 @@ function installPeers(): void {
   if (existsSync(join(PEERS, 'node_modules'))) return;
   mkdirSync(PEERS, { recursive: true });
   writeFileSync(join(PEERS, 'package.json'), JSON.stringify({ private: true }));
+  // An import from beside the peers, which resolves them as their ES modules.
+  writeFileSync(join(PEERS, 'load.mjs'), 'export const load = (name) => import(name);\n');
   for (const group of PEER_GROUPS) {
     try {
       execFileSync('npm', ['install', '--no-audit', '--no-fund', '--silent', '--ignore-scripts', ...group], {

@@ -37,7 +37,7 @@ for (const sdk of SDKS) {
           'mcp.protocol.version': version,
         });
         assert.equal(naps?.value.count, 2);
-        assert.ok((naps?.value.sum ?? 0) > 0.055 && (naps?.value.sum ?? 9) < 2, `${naps?.value.sum}`);
+        assert.ok((naps?.value.sum ?? 0) > 0.055 && (naps?.value.sum ?? 99) < 50, `${naps?.value.sum}`);
         assert.deepEqual(
           naps?.value.buckets.boundaries,
           [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { GhostResult } from '../src/orchestrator/index.ts';
+import { stdio } from './support/example-servers.ts';
 import { chainOf, npmServer, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
 import type { Turn } from './support/scripted-provider.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
@@ -80,6 +81,44 @@ test('a chain of six calls over three servers, values handed from one to the nex
   );
 });
 
+test('a chain through a knowledge graph and the project’s own servers: what one stores another is told', async () => {
+  await withAll(
+    () => [
+      { calls: [{ name: 'sharepoint__fetch_sharepoint_doc', arguments: { doc_id: 'sp-001' } }] },
+      {
+        calls: [
+          {
+            name: 'memory__create_entities',
+            arguments: {
+              entities: [{ name: 'sp-001', entityType: 'document', observations: ['Never log secrets.'] }],
+            },
+          },
+        ],
+      },
+      { calls: [{ name: 'memory__search_nodes', arguments: { query: 'secrets' } }] },
+      { calls: [{ name: 'tickets__get_ticket', arguments: { ticket_id: 'no such ticket' } }] },
+      { calls: [{ name: 'memory__open_nodes', arguments: { names: ['sp-001'] } }] },
+      { text: 'Secrets are never logged.' },
+    ],
+    (provider) => ({
+      serverConfig: {
+        mcpServers: {
+          sharepoint: stdio('mcp-sharepoint'),
+          tickets: stdio('mcp-servicenow'),
+          memory: npmServer('memory', [], { MEMORY_FILE_PATH: join(folder, `memory-${provider}.jsonl`) }),
+        },
+      },
+    }),
+    (result, _trial, provider) => {
+      assert.equal(result.success, true, result.summary);
+      assert.equal(result.toolChain.length, 5);
+      assert.match(JSON.stringify(result.toolChain[0]?.result), /Never log secrets/);
+      assert.match(JSON.stringify(result.toolChain[2]?.result), /sp-001/);
+      assert.match(readFileSync(join(folder, `memory-${provider}.jsonl`), 'utf8'), /Never log secrets/);
+    },
+  );
+});
+
 test('parallel calls run side by side and come back in the order of the calls', async () => {
   await withAll(
     () => [
@@ -93,17 +132,17 @@ test('parallel calls run side by side and come back in the order of the calls', 
       { text: 'done' },
     ],
     () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } } }),
-    (result, { model }) => {
+    (result, { model, events }) => {
       assert.deepEqual(
         model.requests[1]?.lastResults.map((one) => one.text),
         ['the report', '2', 'the report'],
       );
-      const times = result.toolChain.map((entry) => entry.executionTime);
+      const steps = events.flatMap(({ type }) => (/^tool_(started|finished)$/.test(type) ? [type] : []));
+      assert.deepEqual(steps.slice(0, 3), ['tool_started', 'tool_started', 'tool_started']);
       const finish = result.executionMetadata.toolPerformance.find((one) =>
         one.toolName.endsWith('slow_report'),
       );
       assert.equal(finish?.calls, 2);
-      assert.ok((times[0] ?? 0) >= 0.59 && (times[0] ?? 0) + (times[2] ?? 0) < 1.9, String(times));
     },
   );
 });
@@ -270,7 +309,6 @@ test('a tool that gives no answer again and again is paused, and tried once more
     breaker: { failureThreshold: 2, coolDownMs: 60_000 },
   });
   assert.match(result.toolChain[2]?.error ?? '', /calls are paused/);
-  assert.ok((result.toolChain[2]?.executionTime ?? 1) < 0.05, 'refused without waiting');
   assert.deepEqual(
     events.flatMap((event) => (event.type === 'breaker' ? [event.state] : [])),
     ['open'],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkInput, checkSummary, scanText } from '../src/policy/index.ts';
+import { cpuMs } from './support/cpu-time.ts';
 
 const judge = (source: unknown, claim: string, evidence: string) =>
   checkSummary(source, { type: 'summary', bullets: [{ claim, evidence }], risks: [], recommendations: [] });
@@ -128,19 +129,20 @@ test('hostile texts are judged in time that grows with their length', () => {
     'a@',
   ];
   for (const seed of seeds) {
-    const started = performance.now();
-    const text = seed.repeat(32_000 / seed.length);
-    checkInput(text);
-    scanText(text);
-    const leaf = seed.repeat(300_000 / seed.length);
-    for (const quote of [
-      seed.repeat(1_500 / seed.length),
-      seed.trim().padEnd(25, seed),
-      `${seed}is nowhere in it`,
-    ]) {
-      judge({ leaf }, seed.repeat(5), quote);
-    }
-    assert.ok(performance.now() - started < 3_000, JSON.stringify(seed));
+    const took = cpuMs(() => {
+      const text = seed.repeat(32_000 / seed.length);
+      checkInput(text);
+      scanText(text);
+      const leaf = seed.repeat(300_000 / seed.length);
+      for (const quote of [
+        seed.repeat(1_500 / seed.length),
+        seed.trim().padEnd(25, seed),
+        `${seed}is nowhere in it`,
+      ]) {
+        judge({ leaf }, seed.repeat(5), quote);
+      }
+    });
+    assert.ok(took < 5_000, `${JSON.stringify(seed)}: ${took} ms`);
   }
 });
 

@@ -254,7 +254,7 @@ for (const { name, model } of PROVIDERS) {
     setTimeout(() => second.abort(new Error('enough')), 30);
     const started = performance.now();
     await assert.rejects(waiting, { message: 'enough' });
-    assert.ok(performance.now() - started < 5_000);
+    assert.ok(performance.now() - started < 25_000, 'before the thirty seconds it was told to wait');
   });
 
   test(`${label}: silence ends in a timeout, no connection in a network error`, async () => {

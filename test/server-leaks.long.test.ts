@@ -81,7 +81,7 @@ for (const [what, server] of Object.entries(KINDS)) {
     await pool.close();
     const took = performance.now() - started;
     assert.deepEqual(processesWith(mark), [], 'at the moment close() resolves');
-    assert.ok(took < 4_000, `close took ${took} ms`);
+    assert.ok(took < 20_000, `close took ${took} ms`);
     await assertNothingLeft();
     await pool.close();
   });
@@ -193,7 +193,7 @@ test('an HTTP server leaves no socket or timer behind, whatever end it comes to'
   setTimeout(() => server.kill(), 100);
   for (const outcome of await Promise.all(calls)) {
     assert.equal(outcome.kind, 'transport_error');
-    assert.ok(outcome.durationMs < 3_000, `took ${outcome.durationMs} ms`);
+    assert.ok(outcome.durationMs < 20_000, `took ${outcome.durationMs} ms`);
   }
   await second.close();
   before.children = 0;
