@@ -60,7 +60,7 @@ describe('on Postgres', { skip: noPostgres() }, () => {
     await withPool(byCode, migrate);
     const schema = await describeSchema(byHand);
     assert.deepEqual(schema, await describeSchema(byCode));
-    assert.ok(schema.columns.length > 300 && schema.indexes.length === 31, 'the description is not empty');
+    assert.ok(schema.columns.length > 300 && schema.indexes.length > 30, 'the description is not empty');
     assert.deepEqual(await withPool(byHand, migrate), { applied: [], version: LATEST_MIGRATION });
   });
 

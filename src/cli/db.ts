@@ -8,18 +8,21 @@ import {
   migrate,
   openDatabase,
   prune,
+  refreshRollups,
 } from '../postgres/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { formatStatus, statusJson } from './db-status.ts';
 import { parseDuration } from './duration.ts';
 
-const HELP = `Usage: mcp-observatory db <migrate|status|prune> [options]
+const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
 
   migrate   create or update the tables; any number of processes may do so at once
   status    schema version, rows, time range, size, busiest services and models;
             partitions; exit code 1 when the schema is missing or not of this version
   prune     drop the partitions whose spans are all older than --older-than, and make those of the next days;
             run it once a day; any number of processes may do so at once
+  rollup    count the spans that came since the last time into mcp_traces_hourly, which prune leaves alone;
+            run it as often as the dashboard should be fresh; any number of processes may do so at once
 
 Options:
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
@@ -62,9 +65,10 @@ export const dbCommand: Command = {
     if (rest.length === 0 && subcommand === 'prune') {
       return runPrune(options, values['older-than'], values['dry-run'], io);
     }
+    if (rest.length === 0 && subcommand === 'rollup') return runRollup(options, io);
     throw new ObservatoryError(
       'INVALID_OPTION',
-      `Expected one subcommand, migrate, status or prune, got '${positionals.join(' ')}'`,
+      `Expected one subcommand, migrate, status, prune or rollup, got '${positionals.join(' ')}'`,
     );
   },
 };
@@ -111,6 +115,18 @@ async function runPrune(
       `${db.name}: ${verb} ${dropped.length} partitions older than ${before.toISOString()}` +
         `${dropped.length === 0 ? '' : ` (${dropped.join(', ')})`}; ${deletedRows} rows deleted\n`,
     );
+  }
+  return EXIT_OK;
+}
+
+async function runRollup(options: DbOptions, io: CommandIo): Promise<number> {
+  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
+  const counted = await refreshRollups(db);
+  if (options.json) {
+    writeJson(io, { database: db.name, counted_spans: counted });
+  } else {
+    const what = counted === null ? 'another process is counting' : `${counted} spans counted`;
+    io.stdout.write(`${db.name}: ${what}\n`);
   }
   return EXIT_OK;
 }

@@ -6,8 +6,8 @@ const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 const NO_CONNECTION = /^(?:08|28|57P|3D000|53300)/;
 /** Faults of one row: its data, its size, a constraint or a trigger that refuses it. */
 const ROW_AT_FAULT = /^(?:22|23|44|54|P0)/;
-/** No such table, no such column, or a column of another type. */
-const OTHER_SCHEMA = /^(?:42P01|42703|42804|42P10|3F000)/;
+/** No such table, function or column, or a column of another type. */
+const OTHER_SCHEMA = /^(?:42P01|42703|42804|42883|42P10|3F000)/;
 
 /** The five-character code Postgres gave, `undefined` for errors that are not the server's. */
 export function sqlStateOf(error: unknown): string | undefined {

@@ -7,6 +7,7 @@ export { handAppliedScript, LATEST_MIGRATION, MIGRATIONS } from './migrations.ts
 export type { PostgresSpanExporterOptions } from './options.ts';
 export { createPartitions, listPartitions, type Partition, type PruneResult, prune } from './partitions.ts';
 export { RefusedSpansError } from './refused-spans.ts';
+export { refreshRollups } from './rollups.ts';
 export { SANITISED_ATTRIBUTE, spanToRow } from './row.ts';
 export { type DatabaseStatus, databaseStatus, type NamedCount, type TableStatus } from './status.ts';
 export type { Database, PostgresConnection, Queryable, QueryResult } from './types.ts';

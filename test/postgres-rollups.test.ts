@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, describe, test } from 'node:test';
+import pg from 'pg';
+import { dbCommand } from '../src/cli/db.ts';
+import { migrate, PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
+import { testDatabases } from './support/databases.ts';
+import { exportSpans } from './support/export.ts';
+import { randomSpans } from './support/random-spans.ts';
+import { runCommand } from './support/run-command.ts';
+import { altered, spanWith } from './support/spans.ts';
+
+const SUMS = `sum(spans)::integer AS spans, sum(errors)::integer AS errors, sum(prompt_tokens)::integer AS prompt_tokens,
+  round(sum(cost_usd)::numeric, 6)::float8 AS cost_usd, sum(scored)::integer AS scored,
+  sum(high_risk)::integer AS high_risk, sum(gate_blocked)::integer AS gate_blocked,
+  sum(fallbacks)::integer AS fallbacks, sum(retries)::integer AS retries, sum(unpriced)::integer AS unpriced`;
+/** The same figures from the spans themselves. */
+const COUNTED = `SELECT count(*)::integer AS spans, count(*) FILTER (WHERE status_code = 'error')::integer AS errors,
+  coalesce(sum(prompt_tokens), 0)::integer AS prompt_tokens,
+  round(coalesce(sum(cost_usd), 0)::numeric, 6)::float8 AS cost_usd, count(hallucination_risk_score)::integer AS scored,
+  count(*) FILTER (WHERE hallucination_risk_level = 'high')::integer AS high_risk,
+  count(*) FILTER (WHERE gate_blocked)::integer AS gate_blocked,
+  count(*) FILTER (WHERE fallback_used)::integer AS fallbacks, coalesce(sum(retries), 0)::integer AS retries,
+  count(*) FILTER (WHERE cost_source = 'unknown')::integer AS unpriced FROM mcp_traces`;
+
+/** Calls of several models in several hours, with every figure that is counted. */
+function calls(count: number, hoursAgo = 0) {
+  const now = Math.floor(Date.now() / 1000);
+  return Array.from({ length: count }, (_, i) => {
+    const start = now - (hoursAgo + (i % 3)) * 3600;
+    const span = spanWith(
+      {
+        'gen_ai.request.model': `model-${i % 4}`,
+        'gen_ai.tool.name': i % 2 === 0 ? 'add' : undefined,
+        'gen_ai.usage.input_tokens': 10 + i,
+        'observatory.cost_usd': i % 5 === 0 ? undefined : i / 1000,
+        'observatory.cost_source': i % 5 === 0 ? 'unknown' : 'genai-prices',
+        'observatory.hallucination_risk_score': (i % 10) / 10,
+        'observatory.hallucination_risk_level': i % 10 > 7 ? 'high' : 'low',
+        'observatory.gate_blocked': i % 7 === 0,
+        'observatory.fallback_used': i % 6 === 0,
+        'observatory.retries': i % 3,
+      },
+      { service: `service-${i % 2}` },
+    );
+    return altered(span, {
+      startTime: [start, 0],
+      endTime: [start, (i % 1000) * 1_000_000],
+      ...(i % 9 === 0 ? { status: { code: 2 } } : {}),
+    });
+  });
+}
+
+async function one(db: Queryable, sql: string): Promise<Record<string, unknown>> {
+  return { ...(await db.query(sql)).rows[0] };
+}
+
+async function assertTotals(db: Queryable): Promise<void> {
+  const expected = await one(db, COUNTED);
+  assert.deepEqual(await one(db, `SELECT ${SUMS} FROM mcp_traces_hourly`), expected);
+  const daily = SUMS.replace('sum(scored)::integer AS scored, ', '').replaceAll(
+    /sum\(scored\)::integer AS scored,/g,
+    '',
+  );
+  const { scored: _scored, ...rest } = expected;
+  assert.deepEqual(await one(db, `SELECT ${daily} FROM mcp_traces_daily`), rest);
+}
+
+const [postgres, pglite] = testDatabases();
+for (const databases of [postgres, pglite]) {
+  describe(`roll-ups on ${databases.name}`, { skip: databases.skip }, () => {
+    after(() => databases[Symbol.asyncDispose]());
+
+    test('count each span once, however often they are refreshed and however late it comes', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      const exporter = new PostgresSpanExporter({ connection: db });
+      assert.equal(await refreshRollups(db), 0);
+      const first = calls(120);
+      await exportSpans(exporter, first);
+      assert.equal(await refreshRollups(db), 120);
+      await assertTotals(db);
+      assert.equal(await refreshRollups(db), 0);
+      await exportSpans(exporter, first);
+      await exportSpans(exporter, calls(30, 500));
+      assert.equal(await refreshRollups(db), 30, 'what is sent again is not counted again');
+      await assertTotals(db);
+      const hours = await one(db, 'SELECT count(DISTINCT hour)::integer AS hours FROM mcp_traces_hourly');
+      assert.equal(hours.hours, 6);
+    });
+
+    test('survive the pruning of the spans they count', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      await exportSpans(new PostgresSpanExporter({ connection: db }), calls(60));
+      await refreshRollups(db);
+      const before = await one(db, `SELECT ${SUMS} FROM mcp_traces_hourly`);
+      await db.query('DELETE FROM mcp_traces');
+      assert.equal(await refreshRollups(db), 0);
+      assert.deepEqual(await one(db, `SELECT ${SUMS} FROM mcp_traces_hourly`), before);
+    });
+
+    test('rows with absurd values are counted and do not stop them', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      const spans = randomSpans(200, 7);
+      assert.deepEqual(await exportSpans(new PostgresSpanExporter({ connection: db }), spans), { code: 0 });
+      assert.equal(await refreshRollups(db), 200);
+      assert.equal((await one(db, 'SELECT sum(spans)::integer AS n FROM mcp_traces_hourly')).n, 200);
+      await db.query('SELECT * FROM mcp_traces_daily');
+    });
+
+    test('percentiles are interpolated inside a bucket, and null where nothing was counted', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      const percentile = async (buckets: string, fraction: number) =>
+        (await one(db, `SELECT mcp_traces_percentile(${buckets}, ${fraction}) AS p`)).p;
+      // Ten spans of 10 to 20 ms, ten of 100 to 200 ms.
+      const buckets = "'{0,0,0,0,10,0,0,10,0,0,0,0,0,0,0,0,0}'::bigint[]";
+      assert.equal(await percentile(buckets, 0.25), 15);
+      assert.equal(await percentile(buckets, 0.5), 20);
+      assert.equal(await percentile(buckets, 0.95), 190);
+      assert.equal(await percentile("'{0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,3}'::bigint[]", 0.5), 300_000);
+      assert.equal(await percentile("'{0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}'::bigint[]", 0.5), null);
+    });
+
+    test('rows from before there were roll-ups are counted by the first refresh', async () => {
+      const db = await databases.create();
+      await migrate(db);
+      await exportSpans(new PostgresSpanExporter({ connection: db }), calls(20));
+      await db.query('UPDATE mcp_traces SET ingest_xid = NULL');
+      assert.equal(await refreshRollups(db), 20);
+      await assertTotals(db);
+    });
+  });
+}
+
+describe('roll-ups on a server that many processes use', { skip: postgres.skip }, () => {
+  const [server] = testDatabases();
+  after(() => server[Symbol.asyncDispose]());
+
+  test('writers and refreshers at the same time leave each span counted once', async () => {
+    const db = await server.create();
+    await migrate(db);
+    let isWriting = true;
+    const writers = Array.from({ length: 3 }, async (_, w) => {
+      const exporter = new PostgresSpanExporter({ connection: db });
+      for (let i = 0; i < 10; i += 1) await exportSpans(exporter, calls(20, w));
+    });
+    let counted = 0;
+    const refresh = async () => {
+      const spans = await refreshRollups(db);
+      counted += spans ?? 0;
+    };
+    const refreshers = Array.from({ length: 2 }, async () => {
+      do await refresh();
+      while (isWriting);
+    });
+    await Promise.all(writers);
+    isWriting = false;
+    await Promise.all(refreshers);
+    await refresh();
+    assert.equal(counted, 600);
+    await assertTotals(db);
+  });
+
+  test('rows of an open transaction are counted when it has ended, and then once', async () => {
+    const db = await server.create();
+    await migrate(db);
+    const slow = new pg.Client({ connectionString: (db as pg.Pool).options.connectionString as string });
+    await slow.connect();
+    try {
+      await slow.query('BEGIN');
+      await exportSpans(new PostgresSpanExporter({ connection: slow as Queryable }), calls(5));
+      await exportSpans(new PostgresSpanExporter({ connection: db }), calls(7));
+      assert.equal(await refreshRollups(db), 0, 'what began after the open one waits with it');
+      await slow.query('COMMIT');
+      assert.equal(await refreshRollups(db), 12);
+      await assertTotals(db);
+    } finally {
+      await slow.end();
+    }
+  });
+
+  test('the command counts, says so, and needs the schema', async () => {
+    const db = await server.create();
+    const url = (db as pg.Pool).options.connectionString as string;
+    await assert.rejects(runCommand(dbCommand, ['rollup', '--database-url', url]), {
+      code: 'DATABASE_SCHEMA_MISSING',
+    });
+    await migrate(db);
+    await exportSpans(new PostgresSpanExporter({ connection: db }), calls(3));
+    const { stdout } = await runCommand(dbCommand, ['rollup', '--json', '--database-url', url]);
+    assert.equal((JSON.parse(stdout) as { counted_spans: number }).counted_spans, 3);
+    const again = await runCommand(dbCommand, ['rollup', '--database-url', url]);
+    assert.match(again.stdout, /0 spans counted/);
+  });
+});
+
+test('the file of the roll-ups names the bounds of the durations it counts', () => {
+  const sql = readFileSync(new URL('../../schema/006_rollups.sql', import.meta.url), 'utf8');
+  const bounds = /ARRAY\[(1, 2, 5,[^\]]*)\]::double/.exec(sql)?.[1];
+  assert.equal((sql.match(new RegExp(`ARRAY\\[${bounds}, 300000\\]`)) ?? []).length, 1);
+});
