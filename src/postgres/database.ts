@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ObservatoryError } from '../errors.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { loadPeer } from './missing-peer.ts';
+import { loadPeer } from '../peer.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Database } from './types.ts';
 
@@ -55,7 +55,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
   const { PGlite } = await loadPeer(
     '@electric-sql/pglite',
     () => import('@electric-sql/pglite'),
-    'The embedded database',
+    { neededFor: 'The embedded database' },
   );
   const release = await lockDataDirectory(directory);
   try {

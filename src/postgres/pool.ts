@@ -1,7 +1,7 @@
 import { diag } from '@opentelemetry/api';
 import { nameOfConnectionString } from './connection-string.ts';
 import type { CopyClient, CopyPool } from './copy-in.ts';
-import { loadPeer } from './missing-peer.ts';
+import { loadPeer } from '../peer.ts';
 
 /** Bounds of a pool that this package opens. */
 export interface PoolOptions {
@@ -30,7 +30,7 @@ export interface OwnPool extends CopyPool {
  */
 export async function openPool(connectionString: string, options: PoolOptions = {}): Promise<OwnPool> {
   const name = nameOfConnectionString(connectionString);
-  const { default: pg } = await loadPeer('pg', () => import('pg'), 'A connection to Postgres');
+  const { default: pg } = await loadPeer('pg', () => import('pg'), { neededFor: 'A connection to Postgres' });
   const statementTimeoutMs = options.statementTimeoutMs ?? 0;
   const pool = new pg.Pool({
     connectionString,

@@ -3,7 +3,7 @@ import { type AnthropicRequest, toAnthropicRequest } from './anthropic-request.t
 import { AnthropicStream, fromAnthropicResponse } from './anthropic-response.ts';
 import { resolveApiKey } from './api-key.ts';
 import { hostOf } from './host.ts';
-import { loadPeer } from './load-peer.ts';
+import { loadPeer } from '../../peer.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import { send } from './send.ts';
 
@@ -13,7 +13,7 @@ const DEFAULT_MODEL = 'claude-sonnet-5-5';
 /** Anthropic's Messages API. */
 export async function createAnthropicProvider(options: ProviderOptions): Promise<Provider> {
   const apiKey = resolveApiKey(NAME, ['ANTHROPIC_API_KEY'], options);
-  const { Anthropic } = await loadPeer('@anthropic-ai/sdk', '1', () => import('@anthropic-ai/sdk'));
+  const { Anthropic } = await loadPeer('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'), { neededFor: 'This provider', range: '1' });
   const client = new Anthropic({
     apiKey,
     // A token in the environment would be sent beside the key that was asked for.

@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
+import { loadPeer } from '../../peer.ts';
 import { findApiKey, resolveApiKey } from './api-key.ts';
 import { hostOf } from './host.ts';
-import { loadPeer } from './load-peer.ts';
 import { type OpenAIRequest, toOpenAIRequest } from './openai-request.ts';
 import { fromOpenAIResponse, OpenAIStream } from './openai-response.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
@@ -16,7 +16,7 @@ export async function createOpenAIProvider(options: ProviderOptions): Promise<Pr
   const apiKey = isOwnEndpoint(options)
     ? (findApiKey(VARIABLES, options) ?? 'no-key')
     : resolveApiKey(NAME, VARIABLES, options);
-  const { OpenAI } = await loadPeer('openai', '6', () => import('openai'));
+  const { OpenAI } = await loadPeer('openai', () => import('openai'), { neededFor: 'This provider', range: '6' });
   const client = new OpenAI({
     apiKey,
     maxRetries: 0,

@@ -1,6 +1,6 @@
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { VERSION } from '../../version.ts';
-import { importPeer } from './peer.ts';
+import { loadPeer } from '../../peer.ts';
 import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
 import type { JsonObject } from './types.ts';
@@ -21,9 +21,10 @@ const ANY_RESULT: StandardSchemaV1<unknown, JsonObject> = {
 
 /** Connects with `@modelcontextprotocol/client`: the 2026-07-28 protocol where the server speaks it, else the older one. */
 export async function openV2(transport: Transport, options: SessionOptions): Promise<McpSession> {
-  const { Client, ProtocolError, SdkError } = await importPeer(
+  const { Client, ProtocolError, SdkError } = await loadPeer(
     '@modelcontextprotocol/client',
     () => import('@modelcontextprotocol/client'),
+    { neededFor: 'This MCP server' },
   );
   const { handlers, server } = options;
   const client = new Client(

@@ -1,0 +1,39 @@
+import { ObservatoryError } from './errors.ts';
+
+/** What an optional package is wanted for; both stand in the message when it is missing. */
+export interface PeerUse {
+  /** What needs it, as the start of a sentence, e.g. `The embedded database`. */
+  readonly neededFor: string;
+  /** Version the install command asks for, e.g. `6`. @defaultValue the newest */
+  readonly range?: string | undefined;
+}
+
+/**
+ * Loads an optional package when it is first needed. Any other failure than its absence comes through as it is, the
+ * absence of a package that it needs itself among them.
+ *
+ * @throws ObservatoryError `MISSING_PEER` with the install command when it is not installed.
+ */
+export async function loadPeer<T>(name: string, load: () => Promise<T>, use: PeerUse): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    if (!isAbsent(cause, name)) throw cause;
+    const wanted = use.range === undefined ? name : `${name}@${use.range}`;
+    throw new ObservatoryError(
+      'MISSING_PEER',
+      `${use.neededFor} needs the package '${name}', which is not installed. Run: npm install ${wanted}`,
+      { cause },
+    );
+  }
+}
+
+/** Node names the package it has not found in quotes, or, from `require`, the path below it that was asked for. */
+function isAbsent(error: unknown, name: string): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND') &&
+    (error.message.includes(`'${name}'`) || error.message.includes(`'${name}/`))
+  );
+}
