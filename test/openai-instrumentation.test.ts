@@ -196,7 +196,7 @@ test('the Responses API gives usage, status and tool calls', async () => {
   const { attributes } = telemetry.only;
   assert.equal(attributes['openai.api.type'], 'responses');
   assert.equal(attributes['gen_ai.conversation.id'], 'conv_1');
-  assert.deepEqual(attributes['gen_ai.response.finish_reasons'], ['completed']);
+  assert.deepEqual(attributes['gen_ai.response.finish_reasons'], ['tool_call']);
   assert.equal(attributes['observatory.tool_call_count'], 1);
   assert.equal(attributes['gen_ai.usage.cache_read.input_tokens'], 4);
   assert.equal(attributes['gen_ai.usage.reasoning.output_tokens'], 2);

@@ -27,6 +27,7 @@ export {
   readGeminiUsage,
   readOpenAiUsage,
   readProviderResponse,
+  responsesFinishReason,
   type ToolCall,
 } from './provider-response/index.ts';
 export { readInteraction } from './read.ts';

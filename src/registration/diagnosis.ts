@@ -72,7 +72,7 @@ export async function diagnose(about: {
   const api = await installedVersion(folder, '@opentelemetry/api');
   const sdk =
     (await installedVersion(folder, '@opentelemetry/sdk-trace')) ??
-    (await installedVersion(folder, '@opentelemetry/sdk-trace'));
+    (await installedVersion(folder, '@opentelemetry/sdk-trace-node'));
   const problems = [
     ...modules.filter(({ state }) => state === 'version not supported').map(unsupported),
     ...runtimeProblems(api, sdk, copies),

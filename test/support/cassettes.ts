@@ -112,6 +112,13 @@ function responsesExpected(documents: Json[], streamed: boolean): Expected {
   const response = streamed
     ? documents.findLast((event) => event.type.startsWith('response.') && event.response).response
     : documents[0];
+  const calls = response.output.filter((item: Json) =>
+    ['function_call', 'custom_tool_call'].includes(item.type),
+  ).length;
+  // The API has no finish reason: the conventions' words stand for its status.
+  const words: Record<string, string> = { completed: calls > 0 ? 'tool_call' : 'stop', failed: 'error' };
+  const cut = response.incomplete_details?.reason;
+  const reason = cut === 'max_output_tokens' ? 'length' : (cut ?? words[response.status] ?? response.status);
   return {
     model: response.model,
     id: response.id,
@@ -120,10 +127,8 @@ function responsesExpected(documents: Json[], streamed: boolean): Expected {
     cached: response.usage?.input_tokens_details?.cached_tokens,
     cacheWrite: response.usage?.input_tokens_details?.cache_write_tokens,
     reasoning: response.usage?.output_tokens_details?.reasoning_tokens,
-    finishReasons: [response.incomplete_details?.reason ?? response.status],
-    toolCalls: response.output.filter((item: Json) =>
-      ['function_call', 'custom_tool_call'].includes(item.type),
-    ).length,
+    finishReasons: [reason],
+    toolCalls: calls,
   };
 }
 

@@ -6,7 +6,8 @@ import {
 } from '@opentelemetry/instrumentation';
 import type { Hook } from 'require-in-the-middle';
 import { VERSION } from '../../version.ts';
-import { type McpModule, patchModule } from './manual.ts';
+import { reportHooked } from '../shared/hook-report.ts';
+import { BY_HAND, type McpModule, patchModule } from './manual.ts';
 import { hookV1Require, V1_PACKAGE } from './require-hook.ts';
 import { SCOPE, Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
@@ -44,13 +45,14 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
    * Patching twice, or what a hook has patched already, does nothing.
    */
   manuallyInstrument(...modules: McpModule[]): void {
-    for (const module of modules) patchModule(module, this.telemetry);
+    for (const module of modules)
+      reportHooked({ name: BY_HAND, version: undefined, ...patchModule(module, this.telemetry) });
   }
 
   override enable(): void {
     this.telemetry.enabled = true;
     super.enable();
-    this.v1Hook ??= hookV1Require((exports) => this.patched(exports));
+    this.v1Hook ??= hookV1Require((exports, version) => this.patched(exports, V1_PACKAGE, version));
   }
 
   override disable(): void {
@@ -73,13 +75,13 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   }
 
   protected override init(): InstrumentationNodeModuleDefinition[] {
-    const patch = (exports: unknown) => this.patched(exports);
+    const patch = (name: string) => (exports: unknown, version?: string) => this.patched(exports, name, version);
     const v1File = `${V1_PACKAGE}/dist/esm/shared/protocol.js`;
     return [
       new InstrumentationNodeModuleDefinition(V1_PACKAGE, V1_RANGE, undefined, undefined, [
-        new InstrumentationNodeModuleFile(v1File, V1_RANGE, patch, keep),
+        new InstrumentationNodeModuleFile(v1File, V1_RANGE, patch(V1_PACKAGE), keep),
       ]),
-      ...V2_PACKAGES.map((name) => new InstrumentationNodeModuleDefinition(name, V2_RANGE, patch, keep)),
+      ...V2_PACKAGES.map((name) => new InstrumentationNodeModuleDefinition(name, V2_RANGE, patch(name), keep)),
     ];
   }
 
@@ -88,8 +90,10 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
     return this.telemetryState;
   }
 
-  private patched<T>(exports: T): T {
-    this.telemetry.guard.run('mcp.hook', () => patchModule(exports as McpModule, this.telemetry));
+  private patched<T>(exports: T, name: string, version: string | undefined): T {
+    this.telemetry.guard.run('mcp.hook', () =>
+      reportHooked({ name, version, ...patchModule(exports as McpModule, this.telemetry) }),
+    );
     return exports;
   }
 }

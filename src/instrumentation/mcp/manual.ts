@@ -1,11 +1,15 @@
 /** Patching by hand, for bundled programs and for objects that were there before the hooks. */
 import { diag, metrics, trace } from '@opentelemetry/api';
 import { VERSION } from '../../version.ts';
+import { reportHooked } from '../shared/hook-report.ts';
 import type { McpTelemetry } from './internal-types.ts';
 import { type Method, patchMethod, type Slot } from './patch-method.ts';
-import { patchProtocol } from './patch-protocol.ts';
+import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
 import { SCOPE, Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
+
+/** What a copy of the SDK is called in the report of hooked modules when the application has handed it over. */
+export const BY_HAND = 'MCP SDK, by hand';
 
 /** The exports of the SDK that are of use here; a namespace import has them. */
 export interface McpModule {
@@ -15,13 +19,20 @@ export interface McpModule {
   readonly McpServer?: unknown;
 }
 
-export function patchModule(module: McpModule, telemetry: McpTelemetry): void {
+export function patchModule(module: McpModule, telemetry: McpTelemetry): PatchedMethods {
+  const patched: string[] = [];
+  const missing: string[] = [];
   for (const exported of [module.Protocol, module.Client, module.Server]) {
     const prototype = prototypeOf(exported);
-    if (prototype !== undefined) patchProtocol(prototype, telemetry);
+    if (prototype === undefined) continue;
+    const done = patchProtocol(prototype, telemetry);
+    patched.push(...done.patched);
+    missing.push(...done.missing);
   }
   const facade = prototypeOf(module.McpServer);
-  if (facade !== undefined) patchMethod(facade, 'connect', telemetry, patchedFacade);
+  if (facade !== undefined && patchMethod(facade, 'connect', telemetry, patchedFacade))
+    patched.push('McpServer.connect');
+  return { patched, missing };
 }
 
 /** `McpServer` stands before a `Server` it makes for itself: that one's class is met when it connects. */
@@ -92,7 +103,7 @@ function instrument<T extends object>(target: T, config: McpInstrumentationConfi
     const inner = (target as { readonly server?: unknown }).server;
     const protocol = typeof inner === 'object' && inner !== null ? inner : target;
     if (typeof (protocol as { _onrequest?: unknown })._onrequest === 'function')
-      patchProtocol(protocol, telemetry);
+      reportHooked({ name: BY_HAND, version: undefined, ...patchProtocol(protocol, telemetry) });
     else diag.warn('mcp-observatory: expected an MCP Client, Server or McpServer; nothing was instrumented');
   });
   return target;

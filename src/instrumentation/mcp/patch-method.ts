@@ -53,6 +53,11 @@ export function patchMethod(
   return true;
 }
 
+/** Whether `owner[name]` is a method of ours, whoever put it there. */
+export function isPatched(owner: object, name: string): boolean {
+  return (owner as { [MARK]?: Slot })[MARK]?.methods.has(name) === true;
+}
+
 /** The object in a prototype chain that has `name` as its own. */
 export function ownerOf(start: object, name: string): object | undefined {
   for (let owner: object | null = start; owner !== null && owner !== Object.prototype; ) {

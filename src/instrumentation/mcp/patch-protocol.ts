@@ -26,33 +26,41 @@ import {
   whileRequesting,
 } from './outbound.ts';
 import { CLOSED_OUTCOME, outcomeOfError } from './outcome.ts';
-import { type Method, ownerOf, patchMethod, type Slot } from './patch-method.ts';
+import { isPatched, type Method, ownerOf, patchMethod, type Slot } from './patch-method.ts';
 import { hookTransport } from './patch-transport.ts';
 import { watchHandler } from './watch-handler.ts';
 
 /** v2's funnel for all requests; its `request` is only one way in. */
 const V2_REQUEST = '_requestWithSchemaViaCodec';
 
-/** Patches a class of the SDK, given its prototype or an instance. Gives the number of methods replaced. */
-export function patchProtocol(start: object, telemetry: McpTelemetry): number {
+/** Names of methods: those replaced now, and those the protocol's root class should have and has not. */
+export interface PatchedMethods {
+  readonly patched: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Patches a class of the SDK, given its prototype or an instance. */
+export function patchProtocol(start: object, telemetry: McpTelemetry): PatchedMethods {
   const root = ownerOf(start, '_onrequest');
-  if (root === undefined) return 0;
-  let patched = 0;
+  if (root === undefined) return { patched: [], missing: ['_onrequest'] };
+  const patched: string[] = [];
   const patch = (owner: object, name: string, replace: (original: Method, slot: Slot) => Method) => {
-    if (patchMethod(owner, name, telemetry, replace)) patched += 1;
+    if (patchMethod(owner, name, telemetry, replace)) patched.push(`${owner.constructor.name}.${name}`);
   };
+  const request = Object.hasOwn(root, V2_REQUEST) ? V2_REQUEST : 'request';
+  const at = request === V2_REQUEST ? 1 : 0;
   patch(root, '_onrequest', patchedOnRequest);
-  if (Object.hasOwn(root, V2_REQUEST))
-    patch(root, V2_REQUEST, (original, slot) => patchedRequest(original, slot, 1));
-  else patch(root, 'request', (original, slot) => patchedRequest(original, slot, 0));
+  patch(root, request, (original, slot) => patchedRequest(original, slot, at));
   // Subclasses override these and call `super`; both levels are patched, and the inner one stands aside.
   for (let owner = start; ; owner = Object.getPrototypeOf(owner) as object) {
     patch(owner, 'connect', patchedConnect);
     patch(owner, '_onnotification', patchedOnNotification);
     patch(owner, '_onclose', patchedOnClose);
     patch(owner, '_resolveNonCompleteResult', patchedRounds);
-    if (owner === root) return patched;
+    if (owner === root) break;
   }
+  const needed = [request, 'connect', '_onnotification', '_onclose'];
+  return { patched, missing: needed.filter((name) => !isPatched(root, name)) };
 }
 
 /** v1 `request(request, schema, options)`, v2 `_requestWithSchemaViaCodec(codec, request, schema, options)`. */

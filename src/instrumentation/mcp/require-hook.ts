@@ -11,27 +11,32 @@ export const V1_PACKAGE = '@modelcontextprotocol/sdk';
 /** First minor of v1 with Streamable HTTP as it is today; also the range the peers support. */
 const FIRST_MINOR = 9;
 
-/** Calls `found` with the exports of every copy of v1's protocol module as it is loaded. Undo with `unhook()`. */
-export function hookV1Require(found: (exports: unknown) => void): Hook {
+/** Calls `found` with the exports and version of every copy of v1's protocol module as it is loaded. */
+export function hookV1Require(found: (exports: unknown, version: string) => void): Hook {
   return new Hook(
     [`${V1_PACKAGE}/dist/cjs/shared/protocol`],
     { internals: true },
     (exports, _name, basedir) => {
-      if (isSupported(basedir)) found(exports);
+      const version = versionIn(basedir);
+      if (version !== undefined && isSupported(version)) found(exports, version);
       return exports;
     },
   );
 }
 
-function isSupported(basedir: string | undefined): boolean {
-  if (basedir === undefined) return false;
+function versionIn(basedir: string | undefined): string | undefined {
+  if (basedir === undefined) return undefined;
   try {
     const { version } = JSON.parse(readFileSync(join(basedir, 'package.json'), 'utf8')) as {
       version?: unknown;
     };
-    const [major, minor] = String(version).split('.').map(Number);
-    return major === 1 && minor !== undefined && minor >= FIRST_MINOR;
+    return typeof version === 'string' ? version : undefined;
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+function isSupported(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number);
+  return major === 1 && minor !== undefined && minor >= FIRST_MINOR;
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { readOpenAiUsage } from '../../interaction/index.ts';
+import { readOpenAiUsage, responsesFinishReason } from '../../interaction/index.ts';
 import { firstCode } from '../shared/error-type.ts';
 import { type JsonObject, listAt, objectAt, stringAt } from '../shared/json.ts';
 import {
@@ -44,7 +44,8 @@ export class ResponsesReader implements ResponseReader {
   result(): ModelResponse {
     const response = this.#response;
     const status = stringAt(response, 'status');
-    const reason = stringAt(objectAt(response, 'incomplete_details'), 'reason') ?? finalStatus(status);
+    const calls = this.#output().filter(isToolCall).length;
+    const reason = responsesFinishReason(response ?? {}, calls > 0);
     const attributes: Attributes = {};
     const tier = stringAt(response, 'service_tier');
     if (tier !== undefined) attributes[own.ATTR_OPENAI_RESPONSE_SERVICE_TIER] = tier;
@@ -59,7 +60,7 @@ export class ResponsesReader implements ResponseReader {
       get messages() {
         return messages();
       },
-      toolCallCount: this.#output().filter(isToolCall).length,
+      toolCallCount: calls,
       attributes,
       errorType: failed ? (firstCode(stringAt(failure, 'code')) ?? 'failed') : this.#eventError,
     };
@@ -84,9 +85,4 @@ export class ResponsesReader implements ResponseReader {
 function isToolCall(item: unknown): boolean {
   const type = stringAt(item, 'type');
   return type === 'function_call' || type === 'custom_tool_call';
-}
-
-/** A response that is still in progress when its reader leaves has no reason yet. */
-function finalStatus(status: string | undefined): string | undefined {
-  return status === 'in_progress' || status === 'queued' ? undefined : status;
 }

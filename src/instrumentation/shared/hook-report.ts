@@ -10,7 +10,9 @@ export interface HookedModule {
 
 const hooked: HookedModule[] = [];
 
+/** A module that is met again, with nothing left to patch, is no news. */
 export function reportHooked(module: HookedModule): void {
+  if (module.patched.length === 0 && module.missing.length === 0) return;
   hooked.push(module);
 }
 

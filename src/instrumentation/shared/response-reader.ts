@@ -12,7 +12,7 @@ export interface OutputMessage extends Message {
 export interface ModelResponse {
   readonly id?: string | undefined;
   readonly model?: string | undefined;
-  /** One per choice, in the provider's own words. */
+  /** One per choice, in the provider's own words; in those of the conventions for an API that has none of its own. */
   readonly finishReasons: readonly string[];
   readonly usage?: TokenUsage | undefined;
   /** May be composed anew at each read; see `attachCall`. */

@@ -13,7 +13,7 @@ export const openAiResponses: ResponseReader = {
     const items = listOf(value.output).filter(isRecord);
     const calls = items.filter((item) => CALLS.has(textOf(item.type) ?? ''));
     const model = textOf(value.model);
-    const finishReason = readFinishReason(value, calls.length > 0);
+    const finishReason = responsesFinishReason(value, calls.length > 0);
     return {
       provider: model !== undefined && OPENAI_MODEL.test(model) ? 'openai' : undefined,
       answer: readAnswer(items),
@@ -47,7 +47,8 @@ function readAnswer(items: readonly UnknownRecord[]): string | undefined {
   return answer;
 }
 
-function readFinishReason(response: UnknownRecord, hasCalls: boolean): string | undefined {
+/** Why a response ended, by its status; nothing while it is still being made. */
+export function responsesFinishReason(response: UnknownRecord, hasCalls: boolean): string | undefined {
   switch (response.status) {
     case 'completed':
       return hasCalls ? 'tool_call' : 'stop';
@@ -57,6 +58,9 @@ function readFinishReason(response: UnknownRecord, hasCalls: boolean): string | 
     }
     case 'failed':
       return 'error';
+    case 'queued':
+    case 'in_progress':
+      return undefined;
     default:
       return textOf(response.status);
   }
