@@ -5,7 +5,7 @@
  *
  * The only module of the package with a top-level await: it is for `--import`, not for `require()`.
  */
-import { diag, type TracerProvider } from '@opentelemetry/api';
+import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { getObservatoryInstrumentations, openCalls } from './instrumentation/index.ts';
 import { isDisabled, wantsOtlp } from './registration/environment.ts';
@@ -28,19 +28,22 @@ async function register(): Promise<void> {
       openCalls.abandonAll();
       reportHooks();
     });
-    onMeterProvider((provider) => {
-      for (const instrumentation of instrumentations) instrumentation.setMeterProvider(provider);
-    });
     const running = runningProvider();
-    if (running === undefined) await startSdk(instrumentations);
-    else await enrich(running);
+    const meterProvider = running === undefined ? await startSdk(instrumentations) : undefined;
+    const useMeters = (provider: MeterProvider): void => {
+      for (const instrumentation of instrumentations) instrumentation.setMeterProvider(provider);
+    };
+    if (meterProvider !== undefined) useMeters(meterProvider);
+    onMeterProvider(meterProvider, useMeters);
+    if (running !== undefined) await enrich(running);
   } catch (error) {
     // An application must start without its telemetry.
     diag.error('mcp-observatory: could not start; the application runs without telemetry', error);
   }
 }
 
-async function startSdk(instrumentations: readonly Instrumentation[]): Promise<void> {
+/** @returns the meter provider, where metrics are exported. */
+async function startSdk(instrumentations: readonly Instrumentation[]): Promise<MeterProvider | undefined> {
   const { startObservatory } = await import('./start/index.ts');
   const observatory = await startObservatory({ otlp: wantsOtlp(process.env) });
   giveWay((provider) => {
@@ -48,6 +51,7 @@ async function startSdk(instrumentations: readonly Instrumentation[]): Promise<v
     void enrich(provider).catch((error: unknown) => diag.error('mcp-observatory: could not enrich', error));
     observatory.shutdown().catch((error: unknown) => diag.error('mcp-observatory: could not stop', error));
   });
+  return observatory.meterProvider;
 }
 
 /** Adds the signals to the spans of an SDK that is the application's. */

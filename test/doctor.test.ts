@@ -74,6 +74,19 @@ test('misspelt variables are named', async () => {
   assert.match(printed, /CAPTURE_MESSAGE_CONTENT/);
 });
 
+test('of the OTLP protocols both that register can speak are fine, and others are named', async () => {
+  for (const protocol of ['http/json', 'http/protobuf']) {
+    assert.equal((await doctor([], { OTEL_EXPORTER_OTLP_PROTOCOL: protocol })).code, 0, protocol);
+  }
+  const { printed, code } = await doctor([], {
+    OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'grpc',
+    OTEL_METRICS_EXPORTER: 'prometheus',
+  });
+  assert.equal(code, 1);
+  assert.match(printed, /OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=grpc .* use http\/json or http\/protobuf/);
+  assert.match(printed, /OTEL_METRICS_EXPORTER=prometheus/);
+});
+
 test('an unknown option is bad usage', async () => {
   await assert.rejects(doctor(['--frobnicate']), { code: 'INVALID_OPTION' });
 });

@@ -77,7 +77,10 @@ for (const [protocol, contentType] of [
     child.stdin.end();
     await exit;
     assert.deepEqual(receiver.contentTypes, [contentType]);
-    assert.equal(output.stderr.includes("no exporter for the OTLP protocol 'grpc'"), protocol === 'grpc');
+    assert.equal(
+      output.stderr.includes("no trace exporter for the OTLP protocol 'grpc'"),
+      protocol === 'grpc',
+    );
   });
 }
 

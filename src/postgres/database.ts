@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ObservatoryError } from '../errors.ts';
-import { lockDataDirectory } from './data-directory-lock.ts';
 import { loadPeer } from '../peer.ts';
+import { lockDataDirectory } from './data-directory-lock.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Database } from './types.ts';
 
@@ -52,11 +52,9 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
     );
   }
-  const { PGlite } = await loadPeer(
-    '@electric-sql/pglite',
-    () => import('@electric-sql/pglite'),
-    { neededFor: 'The embedded database' },
-  );
+  const { PGlite } = await loadPeer('@electric-sql/pglite', () => import('@electric-sql/pglite'), {
+    neededFor: 'The embedded database',
+  });
   const release = await lockDataDirectory(directory);
   try {
     await mkdir(directory, { recursive: true });

@@ -1,7 +1,7 @@
 import { diag } from '@opentelemetry/api';
+import { loadPeer } from '../peer.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import type { CopyClient, CopyPool } from './copy-in.ts';
-import { loadPeer } from '../peer.ts';
 
 /** Bounds of a pool that this package opens. */
 export interface PoolOptions {

@@ -135,16 +135,16 @@ function environmentProblems(env: Readonly<Record<string, string | undefined>>):
       `${CAPTURE} is neither true, false, SPAN_ONLY, SPAN_AND_EVENT, EVENT_ONLY nor NO_CONTENT`,
     );
   }
-  const exporter = env.OTEL_TRACES_EXPORTER?.trim() ?? '';
-  if (!/^(?:otlp|none)?$/.test(exporter)) {
-    add('BAD_VALUE', `OTEL_TRACES_EXPORTER=${exporter} is not supported by register; use otlp or none`);
+  for (const name of ['OTEL_TRACES_EXPORTER', 'OTEL_METRICS_EXPORTER']) {
+    const exporter = env[name]?.trim() ?? '';
+    if (/^(?:otlp|none)?$/.test(exporter)) continue;
+    add('BAD_VALUE', `${name}=${exporter} is not supported by register; use otlp or none`);
   }
-  const protocol = env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim() ?? '';
-  if (protocol !== '' && protocol !== 'http/json') {
-    add(
-      'BAD_VALUE',
-      `OTEL_EXPORTER_OTLP_PROTOCOL=${protocol} is not supported by register; it sends http/json`,
-    );
+  for (const signal of ['', 'TRACES_', 'METRICS_']) {
+    const name = `OTEL_EXPORTER_OTLP_${signal}PROTOCOL`;
+    const protocol = env[name]?.trim() ?? '';
+    if (/^(?:http\/json|http\/protobuf)?$/.test(protocol)) continue;
+    add('BAD_VALUE', `${name}=${protocol} is not supported by register; use http/json or http/protobuf`);
   }
   return problems;
 }

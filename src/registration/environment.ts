@@ -23,6 +23,6 @@ export function wantsOtlp(environment: Environment): boolean {
     }
   }
   if (names.length > 0) return names.includes('otlp');
-  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || environment.OTEL_EXPORTER_OTLP_ENDPOINT;
   return (endpoint ?? '') !== '' || (environment.MCP_OBSERVATORY_DATABASE_URL ?? '') === '';
 }

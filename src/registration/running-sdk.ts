@@ -44,11 +44,19 @@ export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
   };
 }
 
-/** The metrics API has no proxy: instruments made before the application sets its meter provider must be made again. */
-export function onMeterProvider(tell: (provider: MeterProvider) => void): void {
+/**
+ * The metrics API has no proxy: instruments made before the application sets its meter provider must be made again.
+ *
+ * @param ours The provider that gives way to the application's, where we have set one.
+ */
+export function onMeterProvider(
+  ours: MeterProvider | undefined,
+  tell: (provider: MeterProvider) => void,
+): void {
   const setProvider = metrics.setGlobalMeterProvider;
   metrics.setGlobalMeterProvider = (provider) => {
     metrics.setGlobalMeterProvider = setProvider;
+    if (ours !== undefined && metrics.getMeterProvider() === ours) metrics.disable();
     const done = setProvider.call(metrics, provider);
     tell(provider);
     return done;

@@ -29,6 +29,12 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
    * @defaultValue `true` when an OTLP endpoint variable is set, else `false`
    */
   readonly otlp?: boolean | OtlpOptions | undefined;
+  /**
+   * Export of the GenAI and MCP metrics over OTLP/HTTP, to where the `OTEL_EXPORTER_OTLP_*` variables say. Packages
+   * that are missing for it, and a meter provider of the application's, leave it off; `diag` tells.
+   * @defaultValue `true` when `OTEL_METRICS_EXPORTER` is `otlp`, or is not set and an OTLP endpoint variable is
+   */
+  readonly metrics?: boolean | undefined;
   /** Flush on SIGTERM, SIGINT, end of stdin and before exit. @defaultValue true */
   readonly flushOnExit?: boolean | undefined;
   /** How long a flush at exit may take, in milliseconds. @defaultValue 5000 */
@@ -40,6 +46,8 @@ export interface ResolvedStartOptions {
   readonly postgres: PostgresConnection | undefined;
   readonly migrate: boolean;
   readonly otlp: OtlpOptions | undefined;
+  /** `asked` where somebody named metrics; `implied` by an endpoint for all signals. */
+  readonly metrics: 'asked' | 'implied' | undefined;
   readonly flushOnExit: boolean;
   readonly exitDeadlineMs: number;
 }
@@ -66,6 +74,7 @@ export function resolveStartOptions(options: StartOptions, env: Env): ResolvedSt
         : (options.postgres ?? nonEmpty(env.MCP_OBSERVATORY_DATABASE_URL)),
     migrate: options.migrate ?? true,
     otlp: resolveOtlp(options.otlp, env),
+    metrics: resolveMetrics(options.metrics, env),
     flushOnExit: options.flushOnExit ?? true,
     exitDeadlineMs,
   };
@@ -76,6 +85,15 @@ function resolveOtlp(otlp: StartOptions['otlp'], env: Env): OtlpOptions | undefi
   const fromEnv =
     nonEmpty(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) ?? nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT);
   return (otlp ?? fromEnv !== undefined) ? {} : undefined;
+}
+
+function resolveMetrics(metrics: boolean | undefined, env: Env): ResolvedStartOptions['metrics'] {
+  if (metrics !== undefined) return metrics ? 'asked' : undefined;
+  const names = (env.OTEL_METRICS_EXPORTER ?? '').split(',').map((name) => name.trim().toLowerCase());
+  if (names.includes('otlp')) return 'asked';
+  if (names.some((name) => name !== '')) return undefined;
+  if (nonEmpty(env.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT) !== undefined) return 'asked';
+  return nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT) === undefined ? undefined : 'implied';
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

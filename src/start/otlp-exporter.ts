@@ -5,34 +5,29 @@ import { type Constructor, load, locate } from './locate.ts';
 import type { OtlpOptions } from './options.ts';
 import { INSTALL_SDK } from './sdk.ts';
 
-/** Packages that send OTLP over HTTP, by the protocol's name in `OTEL_EXPORTER_OTLP_PROTOCOL`. */
-const PACKAGES: ReadonlyMap<string, string> = new Map([
-  ['http/json', '@opentelemetry/exporter-trace-otlp-http'],
-  ['http/protobuf', '@opentelemetry/exporter-trace-otlp-proto'],
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The signals that are sent, in the words of the exporters' package names. */
+type Signal = 'trace' | 'metrics';
+
+/** Ends of the names of the packages that send OTLP over HTTP, by the protocol's name in `OTEL_EXPORTER_OTLP_PROTOCOL`. */
+const ENDINGS: ReadonlyMap<string, string> = new Map([
+  ['http/json', 'http'],
+  ['http/protobuf', 'proto'],
 ]);
 
 /**
- * Makes an OTLP/HTTP exporter for the protocol the environment names. One that is not available is told through
- * `diag`, and whichever exporter is installed takes its place: every OTLP/HTTP receiver reads both.
- *
- * @throws ObservatoryError `MISSING_PEER` when neither exporter package is installed.
+ * Makes an OTLP/HTTP exporter of spans for the protocol the environment names.
+ * @throws ObservatoryError `MISSING_PEER` when no exporter package is installed.
  */
-export async function createOtlpExporter(
-  options: OtlpOptions,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<SpanExporter> {
+export async function createOtlpExporter(options: OtlpOptions, env: Env): Promise<SpanExporter> {
   const asked = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
-  const preferred = asked === undefined ? undefined : locateExporter(asked);
-  const file = preferred ?? [...PACKAGES.keys()].map(locateExporter).find((found) => found !== undefined);
+  const file = locateExporter('trace', asked);
   if (file === undefined) {
     throw new ObservatoryError(
       'MISSING_PEER',
       `OTLP export needs a package that is not installed: ${INSTALL_SDK}`,
     );
-  }
-  if (asked && preferred === undefined) {
-    const instead = file.includes('otlp-proto') ? 'http/protobuf' : 'http/json';
-    diag.warn(`mcp-observatory: no exporter for the OTLP protocol '${asked}' is installed; using ${instead}`);
   }
   const module = await load(file);
   const Exporter = module.OTLPTraceExporter as unknown as Constructor<[OtlpOptions], SpanExporter>;
@@ -42,7 +37,26 @@ export async function createOtlpExporter(
   });
 }
 
-function locateExporter(protocol: string): string | undefined {
-  const name = PACKAGES.get(protocol.trim().toLowerCase());
-  return name === undefined ? undefined : locate(name);
+/**
+ * The file of the exporter for a protocol. One that is not there is told through `diag`, and whichever exporter is
+ * installed takes its place: every OTLP/HTTP receiver reads both.
+ */
+export function locateExporter(signal: Signal, protocol: string | undefined): string | undefined {
+  const located = (name: string): string | undefined => {
+    const ending = ENDINGS.get(name.trim().toLowerCase());
+    return ending === undefined ? undefined : locate(`@opentelemetry/exporter-${signal}-otlp-${ending}`);
+  };
+  const preferred = protocol === undefined ? undefined : located(protocol);
+  if (preferred !== undefined) return preferred;
+  for (const instead of ENDINGS.keys()) {
+    const file = located(instead);
+    if (file === undefined) continue;
+    if (protocol) {
+      diag.warn(
+        `mcp-observatory: no ${signal} exporter for the OTLP protocol '${protocol}' is installed; using ${instead}`,
+      );
+    }
+    return file;
+  }
+  return undefined;
 }

@@ -9,8 +9,10 @@ import { type Constructor, type Loaded, load, locate } from './locate.ts';
  * package sits or from the application's folder.
  */
 export interface LoadedSdk {
+  /** What the environment says of the program, under this service name. */
+  createResource(serviceName: string): unknown;
   /** Builds a provider with these processors. */
-  createProvider(serviceName: string, processors: SpanProcessor[]): ManagedProvider;
+  createProvider(resource: unknown, processors: SpanProcessor[]): ManagedProvider;
   createBatchProcessor(exporter: SpanExporter): SpanProcessor;
 }
 
@@ -48,8 +50,8 @@ async function sdk2Adapter(file: string): Promise<LoadedSdk> {
   >;
   const Batch = sdk.BatchSpanProcessor as unknown as Constructor<[SpanExporter], SpanProcessor>;
   return {
-    createProvider: (serviceName, spanProcessors) =>
-      new Provider({ resource: resourceOf(resources, serviceName), spanProcessors }),
+    createResource: (serviceName) => resourceOf(resources, serviceName),
+    createProvider: (resource, spanProcessors) => new Provider({ resource, spanProcessors }),
     createBatchProcessor: (exporter) => new Batch(exporter),
   };
 }
@@ -60,8 +62,8 @@ async function sdk3Adapter(file: string): Promise<LoadedSdk> {
   const Provider = sdk.TracerProvider as unknown as Constructor<[object], ManagedProvider>;
   const Batch = sdk.BatchSpanProcessor as unknown as Constructor<[{ exporter: SpanExporter }], SpanProcessor>;
   return {
-    createProvider: (serviceName, spanProcessors) =>
-      new Provider({ resource: resourceOf(resources, serviceName), spanProcessors }),
+    createResource: (serviceName) => resourceOf(resources, serviceName),
+    createProvider: (resource, spanProcessors) => new Provider({ resource, spanProcessors }),
     createBatchProcessor: (exporter) => new Batch({ exporter }),
   };
 }

@@ -1,8 +1,10 @@
 import { diag } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import { openCalls } from '../instrumentation/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
 import { ObservatorySpanProcessor } from '../processor/index.ts';
 import { flushOnExit, type RemoveExitHandlers } from './exit.ts';
+import { type ManagedMeterProvider, startMetrics } from './meter-provider.ts';
 import { resolveStartOptions, type StartOptions } from './options.ts';
 import { createOtlpExporter } from './otlp-exporter.ts';
 import { loadSdk, type ManagedProvider, registerGlobally } from './sdk.ts';
@@ -10,17 +12,19 @@ import { loadSdk, type ManagedProvider, registerGlobally } from './sdk.ts';
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {
   readonly tracerProvider: ManagedProvider;
+  /** Absent where metrics are not exported by us. */
+  readonly meterProvider: ManagedMeterProvider | undefined;
   /** False when the application had registered a tracer provider before: then only ours is enriched and exported. */
   readonly isGlobal: boolean;
   /** Sends everything that has ended so far. */
   forceFlush(): Promise<void>;
-  /** Flushes, closes the exporters and removes the exit handlers. Calling it again does nothing. */
+  /** Ends the spans of what is under way, flushes, closes the exporters and removes the exit handlers. Calling it again does nothing. */
   shutdown(): Promise<void>;
 }
 
 /**
  * Sets up OpenTelemetry for a program that has none: a tracer provider with the `ObservatorySpanProcessor`, batched
- * export to Postgres and over OTLP/HTTP, context across `await`, W3C propagation, and a bounded flush at exit.
+ * export to Postgres and over OTLP/HTTP, metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded flush at exit.
  *
  * A program that runs an SDK already adds `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
  *
@@ -35,7 +39,8 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
     exporters.push(new PostgresSpanExporter({ connection: resolved.postgres, migrate: resolved.migrate }));
   }
   if (resolved.otlp !== undefined) exporters.push(await createOtlpExporter(resolved.otlp, process.env));
-  const tracerProvider = sdk.createProvider(resolved.serviceName, [
+  const resource = sdk.createResource(resolved.serviceName);
+  const tracerProvider = sdk.createProvider(resource, [
     new ObservatorySpanProcessor(options),
     ...exporters.map((exporter) => sdk.createBatchProcessor(exporter)),
   ]);
@@ -45,36 +50,48 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
       'mcp-observatory: a tracer provider is registered already; spans of that one are not exported by us',
     );
   }
+  const meterProvider =
+    resolved.metrics === undefined || !isGlobal
+      ? undefined
+      : await startMetrics(resource, resolved.metrics === 'asked', process.env);
   return manage(
-    { tracerProvider, exporters, isGlobal },
+    { tracerProvider, meterProvider, exporters, isGlobal },
     resolved.flushOnExit ? resolved.exitDeadlineMs : undefined,
   );
 }
 
 interface Parts {
   readonly tracerProvider: ManagedProvider;
+  readonly meterProvider: ManagedMeterProvider | undefined;
   readonly exporters: readonly SpanExporter[];
   readonly isGlobal: boolean;
 }
 
 function manage(
-  { tracerProvider, exporters, isGlobal }: Parts,
+  { tracerProvider, meterProvider, exporters, isGlobal }: Parts,
   exitDeadlineMs: number | undefined,
 ): Observatory {
   let removeExitHandlers: RemoveExitHandlers = () => {};
   let stopped: Promise<void> | undefined;
-  const forceFlush = async () => {
+  const flushSpans = async () => {
     await tracerProvider.forceFlush();
     // The SDK's batch processor does not wait for a batch that is under way already; its exporter does.
     await Promise.all(exporters.map((exporter) => exporter.forceFlush?.()));
   };
+  const forceFlush = async () => {
+    await both(flushSpans(), meterProvider?.forceFlush());
+  };
   const stop = async () => {
     removeExitHandlers();
-    await forceFlush();
-    await tracerProvider.shutdown();
+    openCalls.abandonAll();
+    await both(
+      flushSpans().then(() => tracerProvider.shutdown()),
+      meterProvider?.shutdown(),
+    );
   };
   const observatory: Observatory = {
     tracerProvider,
+    meterProvider,
     isGlobal,
     forceFlush,
     shutdown: () => {
@@ -85,4 +102,10 @@ function manage(
   };
   if (exitDeadlineMs !== undefined) removeExitHandlers = flushOnExit(observatory, exitDeadlineMs);
   return observatory;
+}
+
+/** Waits for the spans and the metrics; the one does not keep the other back, and a failure of the spans counts first. */
+async function both(spans: Promise<void>, meters: Promise<void> | undefined): Promise<void> {
+  const results = await Promise.allSettled([spans, meters]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

@@ -4,8 +4,9 @@
  */
 import { type Attributes, createContextKey } from '@opentelemetry/api';
 import * as semconv from '../../semconv.ts';
+import { openCalls } from '../shared/open-calls.ts';
 import type { McpMessage, McpTelemetry, MessageExtra, TransportLike } from './internal-types.ts';
-import type { Outcome } from './outcome.ts';
+import { CLOSED_OUTCOME, type Outcome } from './outcome.ts';
 import { type TransportFacts, transportFacts } from './transport.ts';
 import type { McpPropagation, McpSide } from './types.ts';
 import { UnderWay } from './under-way.ts';
@@ -109,5 +110,20 @@ export function connectionOn(transport: TransportLike, telemetry: McpTelemetry):
   if (known !== undefined && (known.telemetry === telemetry || known.telemetry.isEnabled())) return known;
   const connection = new Connection(telemetry, transport);
   connections.set(transport, connection);
+  const reference = new WeakRef(connection);
+  live.add(reference);
+  collected.register(connection, reference);
   return connection;
 }
+
+/** Weak, for nobody is bound to close a connection. */
+const live = new Set<WeakRef<Connection>>();
+const collected = new FinalizationRegistry<WeakRef<Connection>>((reference) => live.delete(reference));
+
+/** The process is about to end: so do its connections, and the spans of what is under way on them. */
+openCalls.alsoEnd(() => {
+  for (const reference of live) {
+    const connection = reference.deref();
+    connection?.telemetry.guard.run('mcp.exit', () => connection.close(CLOSED_OUTCOME, performance.now()));
+  }
+});

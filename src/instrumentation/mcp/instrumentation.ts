@@ -75,13 +75,16 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   }
 
   protected override init(): InstrumentationNodeModuleDefinition[] {
-    const patch = (name: string) => (exports: unknown, version?: string) => this.patched(exports, name, version);
+    const patch = (name: string) => (exports: unknown, version?: string) =>
+      this.patched(exports, name, version);
     const v1File = `${V1_PACKAGE}/dist/esm/shared/protocol.js`;
     return [
       new InstrumentationNodeModuleDefinition(V1_PACKAGE, V1_RANGE, undefined, undefined, [
         new InstrumentationNodeModuleFile(v1File, V1_RANGE, patch(V1_PACKAGE), keep),
       ]),
-      ...V2_PACKAGES.map((name) => new InstrumentationNodeModuleDefinition(name, V2_RANGE, patch(name), keep)),
+      ...V2_PACKAGES.map(
+        (name) => new InstrumentationNodeModuleDefinition(name, V2_RANGE, patch(name), keep),
+      ),
     ];
   }
 

@@ -17,6 +17,7 @@ const MAX_OPEN = 10_000;
 export class OpenCalls {
   readonly #open = new Map<OpenCall, number>();
   readonly #collected = new FinalizationRegistry<OpenCall>((call) => call.abandon());
+  readonly #others = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
 
   /** Counts the call as open until {@link close}; it is abandoned once idle for `idleTimeoutMs`. */
@@ -40,9 +41,15 @@ export class OpenCalls {
     this.#timer = undefined;
   }
 
+  /** Registers what else is to be ended by {@link abandonAll}, once per kind of thing. `end` must not throw. */
+  alsoEnd(end: () => void): void {
+    this.#others.add(end);
+  }
+
   /** Ends the span of everything open: for the moment before a last flush. */
   abandonAll(): void {
     for (const call of [...this.#open.keys()]) call.abandon();
+    for (const end of this.#others) end();
   }
 
   #sweep(): void {

@@ -1,9 +1,9 @@
 import type { RawMessageStreamEvent, Message as WireMessage } from '@anthropic-ai/sdk/resources/messages';
+import { loadPeer } from '../../peer.ts';
 import { type AnthropicRequest, toAnthropicRequest } from './anthropic-request.ts';
 import { AnthropicStream, fromAnthropicResponse } from './anthropic-response.ts';
 import { resolveApiKey } from './api-key.ts';
 import { hostOf } from './host.ts';
-import { loadPeer } from '../../peer.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import { send } from './send.ts';
 
@@ -13,7 +13,10 @@ const DEFAULT_MODEL = 'claude-sonnet-5-5';
 /** Anthropic's Messages API. */
 export async function createAnthropicProvider(options: ProviderOptions): Promise<Provider> {
   const apiKey = resolveApiKey(NAME, ['ANTHROPIC_API_KEY'], options);
-  const { Anthropic } = await loadPeer('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'), { neededFor: 'This provider', range: '1' });
+  const { Anthropic } = await loadPeer('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'), {
+    neededFor: 'This provider',
+    range: '1',
+  });
   const client = new Anthropic({
     apiKey,
     // A token in the environment would be sent beside the key that was asked for.

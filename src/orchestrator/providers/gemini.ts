@@ -1,8 +1,8 @@
+import { loadPeer } from '../../peer.ts';
 import { resolveApiKey } from './api-key.ts';
 import { type GeminiRequest, toGeminiRequest } from './gemini-request.ts';
 import { fromGeminiResponse, type GeminiResponse, GeminiStream } from './gemini-response.ts';
 import { hostOf } from './host.ts';
-import { loadPeer } from '../../peer.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import type { Attempt } from './retry.ts';
 import { send } from './send.ts';
@@ -14,7 +14,10 @@ const DEFAULT_HOST = 'generativelanguage.googleapis.com';
 /** Google's Gemini API (`generateContent`). */
 export async function createGeminiProvider(options: ProviderOptions): Promise<Provider> {
   const apiKey = resolveApiKey('gemini', ['GOOGLE_API_KEY', 'GEMINI_API_KEY'], options);
-  const { GoogleGenAI } = await loadPeer('@google/genai', () => import('@google/genai'), { neededFor: 'This provider', range: '2' });
+  const { GoogleGenAI } = await loadPeer('@google/genai', () => import('@google/genai'), {
+    neededFor: 'This provider',
+    range: '2',
+  });
   const client = new GoogleGenAI({
     apiKey,
     vertexai: false,

@@ -1,6 +1,6 @@
+import { loadPeer } from '../../peer.ts';
 import type { RemoteServerConfig } from './config.ts';
 import { createOwnedFetch } from './owned-fetch.ts';
-import { loadPeer } from '../../peer.ts';
 import { Reconnections } from './reconnections.ts';
 import { RequestWatch } from './request-watch.ts';
 import type { Transport } from './transport.ts';
@@ -99,12 +99,16 @@ function isUnreachable(error: unknown): boolean {
 
 async function loadTransports(sdk: 'v1' | 'v2') {
   if (sdk === 'v2')
-    return loadPeer('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client'), { neededFor: 'This MCP server' });
-  const [http, sse] = await loadPeer('@modelcontextprotocol/sdk', () =>
-    Promise.all([
-      import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-      import('@modelcontextprotocol/sdk/client/sse.js'),
-    ]),
+    return loadPeer('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client'), {
+      neededFor: 'This MCP server',
+    });
+  const [http, sse] = await loadPeer(
+    '@modelcontextprotocol/sdk',
+    () =>
+      Promise.all([
+        import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+        import('@modelcontextprotocol/sdk/client/sse.js'),
+      ]),
     { neededFor: 'This MCP server' },
   );
   return {

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { VERSION } from '../../version.ts';
 import { loadPeer } from '../../peer.ts';
+import { VERSION } from '../../version.ts';
 import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
 import type { JsonObject, ToolDefinition } from './types.ts';
@@ -12,11 +12,13 @@ type SdkTransport = Parameters<Client['connect']>[0];
 
 /** Connects with `@modelcontextprotocol/sdk`, protocol versions up to 2025-11-25. */
 export async function openV1(transport: Transport, options: SessionOptions): Promise<McpSession> {
-  const [{ Client }, types] = await loadPeer('@modelcontextprotocol/sdk', () =>
-    Promise.all([
-      import('@modelcontextprotocol/sdk/client/index.js'),
-      import('@modelcontextprotocol/sdk/types.js'),
-    ]),
+  const [{ Client }, types] = await loadPeer(
+    '@modelcontextprotocol/sdk',
+    () =>
+      Promise.all([
+        import('@modelcontextprotocol/sdk/client/index.js'),
+        import('@modelcontextprotocol/sdk/types.js'),
+      ]),
     { neededFor: 'This MCP server' },
   );
   const { handlers, server } = options;

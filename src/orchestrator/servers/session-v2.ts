@@ -1,6 +1,6 @@
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { VERSION } from '../../version.ts';
 import { loadPeer } from '../../peer.ts';
+import { VERSION } from '../../version.ts';
 import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
 import type { JsonObject } from './types.ts';
