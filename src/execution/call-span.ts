@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { toColumns } from '../camel-case.ts';
 import { type AttributeColumn, attributeOf } from '../fields.ts';
-import { attachInteraction, type Interaction } from '../interaction/index.ts';
+import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
 import type { GovernanceFields, ObservatorySpanProcessor } from '../processor/index.ts';
 import { ATTR_ERROR_TYPE } from '../semconv.ts';
 
@@ -37,6 +37,8 @@ export interface CallDescription<T> {
   readonly kind: SpanKind;
   readonly attributes: Attributes;
   readonly governance: GovernanceFields;
+  /** Whether an instrumented SDK called inside completes this span instead of making one of its own. */
+  readonly isModelCall?: boolean | undefined;
   /** What is known however the call ends. */
   readonly interaction: Interaction;
   readonly outcome: (result: T) => CallOutcome;
@@ -52,14 +54,17 @@ export async function traceCall<T>(
   work: () => T | Promise<T>,
 ): Promise<{ result: T; span: Span }> {
   const span = startSpan(settings, description);
+  const outer = description.isModelCall === true ? new OuterCall(span) : undefined;
+  const active = trace.setSpan(context.active(), span);
   try {
-    const result = await context.with(trace.setSpan(context.active(), span), work);
+    const result = await context.with(outer === undefined ? active : withOuterCall(active, outer), work);
     quietly(() => describeResult(span, description, result));
     return { result, span };
   } catch (error) {
     quietly(() => describeError(span, description, settings, error));
     throw error;
   } finally {
+    quietly(() => outer?.close());
     quietly(() => settings.enricher.onEnding(span as never));
     span.end();
   }

@@ -66,6 +66,7 @@ function describeModelCall<T>(call: ModelCall<T>): CallDescription<T> {
       ...(toolName === undefined ? {} : { [attributeOf('tool_name')]: toolName }),
     },
     governance: governanceOf(call),
+    isModelCall: true,
     interaction: {
       prompt: call.prompt,
       model,

@@ -19,6 +19,7 @@ export {
   type ToolCallPart,
   type ToolCallResponsePart,
 } from './messages.ts';
+export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';
 export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
 export { normaliseProvider } from './provider.ts';
 export {

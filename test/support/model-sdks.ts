@@ -43,7 +43,7 @@ export function openaiSdk(): ModelSdk & { client(url: string): import('openai').
     },
   };
   function chunk(choices: unknown[]): object {
-    return { id: 'chatcmpl-1', object: 'chat.completion.chunk', model: 'gpt-4o-mini-2024', choices };
+    return { id: 'chatcmpl-1', object: 'chat.completion.chunk', model: 'gpt-4o-mini-2024-07-18', choices };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
+import { context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
-import { parseRequest } from '../../interaction/index.ts';
+import { outerCallOf, parseRequest } from '../../interaction/index.ts';
 import { observeApiPromise } from '../shared/api-promise.ts';
 import { beforeMethod } from '../shared/before-method.ts';
 import { firstCode } from '../shared/error-type.ts';
@@ -12,7 +13,14 @@ import * as own from '../shared/semconv.ts';
 import { serverAddress } from '../shared/server-address.ts';
 import type { ApiResource } from './internal-types.ts';
 import { MessageReader } from './message-reader.ts';
-import { suppressNativeSpans, takeNativeSpan, tracesItself, watchNativeSpans } from './native-span.ts';
+import {
+  hideTracer,
+  restoreTracer,
+  suppressNativeSpans,
+  takeNativeSpan,
+  tracesItself,
+  watchNativeSpans,
+} from './native-span.ts';
 import type { AnthropicInstrumentationConfig } from './types.ts';
 
 /** Versions of `@anthropic-ai/sdk` that are hooked. */
@@ -82,6 +90,13 @@ function patchPoints(config: () => AnthropicInstrumentationConfig): PatchPoint[]
 
 function prepareHelper(self: ApiResource, config: AnthropicInstrumentationConfig): undefined {
   if (config.native === 'suppress') suppressNativeSpans(self._client);
+  hideTracerFromOuterCall(self);
+}
+
+/** Where an outer span stands for this call already, the SDK's own would be one too many. */
+function hideTracerFromOuterCall({ _client: client }: ApiResource): void {
+  if (client !== undefined && tracesItself(client) && outerCallOf(context.active()) !== undefined)
+    hideTracer(client);
 }
 
 function describeCall(
@@ -93,6 +108,7 @@ function describeCall(
   const native = config.native ?? 'prefer';
   if (native === 'suppress') suppressNativeSpans(self._client);
   takeNativeSpan();
+  hideTracerFromOuterCall(self);
   return {
     operation: own.OPERATION_CHAT,
     provider: 'anthropic',
@@ -109,6 +125,7 @@ function describeCall(
 }
 
 function observe(result: unknown, call: ModelCall): void {
+  restoreTracer();
   const native = takeNativeSpan();
   if (native !== undefined && call.awaitsNativeSpan) call.adopt(native);
   if (!isObject(result)) throw new TypeError('create() gave no promise');

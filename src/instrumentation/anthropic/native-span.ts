@@ -27,6 +27,23 @@ export function tracesItself(client: ApiClient | undefined): boolean {
   return client?._tracer !== undefined;
 }
 
+let hidden: { readonly client: ApiClient; readonly tracer: unknown } | undefined;
+
+/**
+ * Switches the SDK's own spans off for one call: from here until {@link restoreTracer}, while `messages.create` runs,
+ * which asks for the tracer before it returns.
+ */
+export function hideTracer(client: ApiClient): void {
+  restoreTracer();
+  hidden = { client, tracer: client._tracer };
+  client._tracer = undefined;
+}
+
+export function restoreTracer(): void {
+  if (hidden !== undefined) hidden.client._tracer = hidden.tracer;
+  hidden = undefined;
+}
+
 /** Switches the SDK's own spans off for this client, for good. */
 export function suppressNativeSpans(client: ApiClient | undefined): void {
   if (client !== undefined && tracesItself(client)) client._tracer = undefined;

@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { Message } from '../../interaction/index.ts';
+import { type Message, type OuterCall, outerCallOf } from '../../interaction/index.ts';
 import * as names from '../../semconv.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
@@ -77,9 +77,10 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   readonly #startMs = performance.now();
   /** What the span starts with, so that samplers see it, and every metric carries. */
   readonly #identity: Attributes;
-  /** Our own span, or one the SDK made, which we add to and never end. */
   #span: Span | undefined;
-  #ownsSpan = true;
+  /** Of those that are not our own, a `native` one is the SDK's, `outer` one around the call: we add, and never end. */
+  #whose: 'own' | 'native' | 'outer' = 'own';
+  #outer: OuterCall | undefined;
   #ended = false;
   #responded = false;
   #retries = 0;
@@ -96,17 +97,38 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   /** Starts the span and gives the context to make the call in. */
   start(parent: Context): Context {
     if (this.#call.hasNativeSpan === true) return parent;
+    const outer = outerCallOf(parent);
+    if (outer?.claim(() => this.#leave(parent)) === true) {
+      this.#outer = outer;
+      this.#whose = 'outer';
+      this.#span = outer.span;
+      outer.span.setAttributes(untold(outer.span, { ...this.#identity, ...this.#call.attributes }));
+    } else this.#span = this.#startSpan(parent);
+    return trace.setSpan(parent, this.#span).setValue(CALL, this);
+  }
+
+  #startSpan(parent: Context, startTime?: number): Span {
     const { operation, model, attributes } = this.#call;
     const name = model === undefined ? operation : `${operation} ${model}`;
-    const started = { ...this.#identity, ...attributes };
-    this.#span = this.#host.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes: started }, parent);
-    return trace.setSpan(parent, this.#span).setValue(CALL, this);
+    const options = {
+      kind: SpanKind.CLIENT,
+      attributes: { ...this.#identity, ...attributes },
+      ...(startTime === undefined ? {} : { startTime }),
+    };
+    return this.#host.tracer.startSpan(name, options, parent);
+  }
+
+  /** The outer span ends before its stream does: the rest of the call has a span of its own, from its true start. */
+  #leave(parent: Context): void {
+    this.#outer = undefined;
+    this.#whose = 'own';
+    this.#span = this.#startSpan(parent, performance.timeOrigin + this.#startMs);
   }
 
   /** Uses the span the SDK started for this call instead of one of our own. */
   adopt(span: Span): void {
     this.#span = span;
-    this.#ownsSpan = false;
+    this.#whose = 'native';
     // The SDK may end it at any moment from here on.
     attachCall(span, this.#call, () => this.#call.reader.result());
     const { messages, tools } = this.#call;
@@ -180,7 +202,8 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     try {
       this.#record(how, seconds);
     } finally {
-      if (this.#ownsSpan) this.#span?.end();
+      if (this.#whose === 'own') this.#span?.end();
+      this.#outer?.settle(how.facts !== undefined);
     }
   }
 
@@ -195,26 +218,28 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     const span = this.#span;
     if (span?.isRecording() !== true) return;
     const status = how.facts?.status ?? this.#status;
-    const attributes: Attributes = this.#ownsSpan ? responseAttributes(response) : nativeAdditions(response);
+    const isNative = this.#whose === 'native';
+    const attributes: Attributes = isNative ? nativeAdditions(response) : responseAttributes(response);
     if (how.streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = how.streamEnd;
-    if (this.#ownsSpan) {
+    if (!isNative) {
       if (this.#retries > 0) attributes[own.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
       if (status !== undefined) attributes[own.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
-      if (errorType !== undefined) attributes[names.ATTR_ERROR_TYPE] = errorType;
+      // Whether an outer call failed is for whoever made it to say: it may have tried again.
+      if (errorType !== undefined && this.#whose === 'own') attributes[names.ATTR_ERROR_TYPE] = errorType;
       if (this.#firstChunkMs !== undefined) {
         const toFirst = (this.#firstChunkMs - this.#startMs) / 1000;
         attributes[own.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
       }
     }
     span.setAttributes(attributes);
-    if (this.#ownsSpan && errorType !== undefined) {
+    if (this.#whose === 'own' && errorType !== undefined) {
       const message = how.message ?? (status === undefined ? errorType : `${status} ${errorType}`);
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
-    if (this.#ownsSpan) attachCall(span, this.#call, () => response);
+    if (!isNative) attachCall(span, this.#call, () => response);
     if (!this.#host.captureContent) return;
     const { messages, tools } = this.#call;
-    if (this.#ownsSpan) span.setAttributes(requestContent(messages(), tools));
+    if (!isNative) span.setAttributes(requestContent(messages(), tools));
     span.setAttributes(responseContent(response));
   }
 
@@ -232,6 +257,12 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
       tokenUsage.record(outputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'output' });
     }
   }
+}
+
+/** Those attributes that a span does not have yet: what was said of it by whoever made it stands. */
+function untold(span: Span, attributes: Attributes): Attributes {
+  const told = (span as { readonly attributes?: Attributes }).attributes ?? {};
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => told[name] === undefined));
 }
 
 function identityOf({ operation, provider, model, server }: CallDescription): Attributes {
