@@ -1,14 +1,21 @@
 /** `node --import mcp-observatory/register app.js`, out of process: what an application gets without a line of code. */
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { answer } from './support/model-answers.ts';
+import { describeModelMatrix, MODEL_SDKS } from './support/model-matrix.ts';
 import { OtlpCollector } from './support/otlp-collector.ts';
-import { ProviderServer, sse } from './support/provider-server.ts';
+import { outcomeOf, type ProgramHost, type ProgramOutcome, startProgram } from './support/programs.ts';
+import { ProviderServer } from './support/provider-server.ts';
 
-const SDKS = ['openai', '@anthropic-ai/sdk', '@google/genai'] as const;
-const REGISTER = new URL('../src/register.js', import.meta.url).href;
-const FIXTURES = new URL('../../test/fixtures/llm/', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
+const HOST: ProgramHost = {
+  node: process.execPath,
+  programs: fileURLToPath(new URL('test/fixtures/llm/', ROOT)),
+  register: new URL('dist/src/register.js', ROOT).href,
+  cwd: fileURLToPath(ROOT),
+};
 
 let collector: OtlpCollector;
 let provider: ProviderServer;
@@ -25,30 +32,7 @@ after(async () => {
   await provider[Symbol.asyncDispose]();
 });
 
-for (const sdk of SDKS) {
-  for (const [kind, app] of [
-    ['ES module', 'app.mjs'],
-    ['CommonJS', 'app.cjs'],
-  ] as const) {
-    for (const mode of ['plain', 'stream'] as const) {
-      test(`${sdk}, ${kind}, ${mode}: one span, nothing on stdout`, async () => {
-        const { stdout, stderr, code } = await run(app, [sdk, mode]);
-        assert.equal(code, 0, stderr);
-        assert.equal(stdout, '');
-        await collector.until((spans) => spans.length > 0);
-        assert.equal(collector.spans.length, 1);
-        const [span] = collector.spans;
-        assert.equal(span?.kind, 'CLIENT');
-        assert.equal(span?.service, 'fixture');
-        assert.equal(span?.parentSpanId, '');
-        assert.equal(span?.attributes['gen_ai.usage.input_tokens'], 10);
-        assert.equal(span?.attributes['gen_ai.usage.output_tokens'], 5);
-        assert.equal(span?.attributes['gen_ai.request.stream'], mode === 'stream' ? true : undefined);
-        assert.equal(span?.attributes['server.port'], provider.port);
-      });
-    }
-  }
-}
+describeModelMatrix(() => ({ run, collector, provider }));
 
 test('a static import of the default export is traced too', async () => {
   const { stdout, code } = await run('static-openai.mjs', ['plain']);
@@ -59,7 +43,7 @@ test('a static import of the default export is traced too', async () => {
 test('content, keys and errors stay in the process with content capture off', async () => {
   const { code } = await run('app.mjs', ['openai', 'plain'], { PROMPT: 'PLANTED-PROMPT' });
   assert.equal(code, 0);
-  for (const sdk of SDKS) {
+  for (const sdk of MODEL_SDKS) {
     const env = { PROMPT: 'FAIL PLANTED-PROMPT', EXPECT_ERROR: 'yes' };
     assert.equal((await run('app.mjs', [sdk, 'plain'], env)).code, 0);
   }
@@ -117,7 +101,7 @@ for (const [what, app, args, attribute, value] of [
 ] as const) {
   test(`${what} at SIGTERM has its span ended and sent`, async () => {
     const child = start(app, args);
-    const ended = outcome(child);
+    const ended = outcomeOf(child);
     await once(child.stdout, 'data');
     child.kill('SIGTERM');
     assert.equal((await ended).signal, 'SIGTERM');
@@ -163,100 +147,21 @@ for (const [program, pattern] of [
   });
 }
 
-interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(app: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const { code, stdout, stderr } = await outcome(start(app, args, env));
+async function run(
+  app: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Pick<ProgramOutcome, 'code' | 'stdout' | 'stderr'>> {
+  const { code, stdout, stderr } = await outcomeOf(start(app, args, env));
   return { code, stdout, stderr };
 }
 
 function start(app: string, args: readonly string[], env: Record<string, string> = {}) {
-  const { PATH = '' } = process.env;
-  return spawn(process.execPath, ['--import', REGISTER, new URL(app, FIXTURES).pathname, ...args], {
-    env: {
-      PATH,
-      PROVIDER_URL: provider.url,
-      OTEL_SERVICE_NAME: 'fixture',
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      ANTHROPIC_OPEN_TELEMETRY: 'false',
-      ...env,
-    },
+  return startProgram(HOST, [app, ...args], {
+    PROVIDER_URL: provider.url,
+    OTEL_SERVICE_NAME: 'fixture',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    ANTHROPIC_OPEN_TELEMETRY: 'false',
+    ...env,
   });
-}
-
-function outcome(
-  child: ChildProcessWithoutNullStreams,
-): Promise<Outcome & { readonly signal: NodeJS.Signals | null }> {
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    stdout += chunk.toString();
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString();
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
-  });
-}
-
-/** One answer for each API, and an error that quotes the prompt and the key for a prompt that asks for it. */
-function answer({ path, body }: { path: string; body: unknown }) {
-  const text = JSON.stringify(body);
-  if (text.includes('FAIL')) {
-    const message = `PLANTED-ERROR for sk-secret-key: ${text}`;
-    const error = { type: 'invalid_request_error', code: 400, status: 'INVALID_ARGUMENT', message };
-    return { status: 400, body: { type: 'error', error } };
-  }
-  const stream = path.includes('stream') || (body as { stream?: boolean }).stream === true;
-  if (path.includes('/chat/completions')) return openaiAnswer(stream);
-  return path.includes('/messages') ? anthropicAnswer(stream) : googleAnswer(stream);
-}
-
-function openaiAnswer(stream: boolean) {
-  const usage = { prompt_tokens: 10, completion_tokens: 5 };
-  const message = { role: 'assistant', content: 'PLANTED-ANSWER' };
-  const common = { id: 'c1', model: 'gpt-4o-mini-2024', usage };
-  if (!stream) return { body: { ...common, choices: [{ index: 0, message, finish_reason: 'stop' }] } };
-  return {
-    events: sse([{ ...common, choices: [{ index: 0, delta: message, finish_reason: 'stop' }] }, '[DONE]']),
-  };
-}
-
-function anthropicAnswer(stream: boolean) {
-  const usage = { input_tokens: 10, output_tokens: 5 };
-  const message = {
-    id: 'm1',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-sonnet-4-6',
-    stop_reason: 'end_turn',
-  };
-  const content = [{ type: 'text', text: 'PLANTED-ANSWER' }];
-  if (!stream) return { body: { ...message, content, usage } };
-  return {
-    events: sse(
-      [
-        { type: 'message_start', message: { ...message, content: [], usage } },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } },
-        { type: 'message_stop' },
-      ],
-      true,
-    ),
-  };
-}
-
-function googleAnswer(stream: boolean) {
-  const content = { role: 'model', parts: [{ text: 'PLANTED-ANSWER' }] };
-  const response = {
-    candidates: [{ content, finishReason: 'STOP' }],
-    modelVersion: 'gemini-2.5-flash',
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
-  };
-  return stream ? { events: sse([response]) } : { body: response };
 }

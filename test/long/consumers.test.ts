@@ -1,38 +1,18 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { Consumers, NODE_24 } from '../support/consumer.ts';
 
 const run = promisify(execFile);
-const ROOT = join(import.meta.dirname, '../../..');
 const HELLO = createHash('sha256').update('Hello').digest('hex');
 
-let work: string;
-let tarball: string;
-
+let consumers: Consumers;
 before(async () => {
-  work = await mkdtemp(join(tmpdir(), 'observatory-consumers-'));
-  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', work, '--ignore-scripts'], {
-    cwd: ROOT,
-  });
-  tarball = join(work, stdout.trim().split('\n').at(-1) as string);
+  consumers = await Consumers.pack();
 });
-after(() => rm(work, { recursive: true, force: true }));
-
-/** Installs the tarball beside the packages a user would have; ERESOLVE fails the test. */
-async function consumer(name: string, dependencies: readonly string[]): Promise<string> {
-  const folder = join(work, name);
-  await cp(join(ROOT, 'test/consumers'), folder, { recursive: true });
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
-  await run('npm', ['install', '--strict-peer-deps', '--no-audit', '--no-fund', tarball, ...dependencies], {
-    cwd: folder,
-  });
-  return folder;
-}
+after(() => consumers[Symbol.asyncDispose]());
 
 interface Output {
   readonly node: string;
@@ -64,10 +44,9 @@ const SDK3 = [
   '@opentelemetry/context-async-hooks@3',
   '@electric-sql/pglite@0.5',
 ];
-const NODE_24 = ['npx', '--yes', '--package', 'node@24', 'node'];
 
 test('the packed tarball installs beside SDK 2, and its spans are enriched and stored', async () => {
-  const folder = await consumer('sdk2', SDK2);
+  const folder = await consumers.install('sdk2', SDK2);
   assertEnriched(await runOn(['node'], folder, ['sdk2.mjs']));
   const started = await runOn(['node'], folder, ['start.mjs']);
   assert.deepEqual(started.rows, [
@@ -77,7 +56,7 @@ test('the packed tarball installs beside SDK 2, and its spans are enriched and s
 });
 
 test('the packed tarball installs beside SDK 3 on Node 24, and its spans are enriched and stored', async () => {
-  const folder = await consumer('sdk3', SDK3);
+  const folder = await consumers.install('sdk3', SDK3);
   const output = await runOn(NODE_24, folder, ['sdk3.mjs', 'structured']);
   assert.match(output.node, /^v24\./);
   assertEnriched(output);

@@ -69,7 +69,7 @@ export class OtlpCollector implements AsyncDisposable {
   }
 
   /** Waits until `ready` holds. Throws at the deadline, with what has come so far. */
-  async until(ready: (spans: readonly CollectedSpan[]) => boolean, deadlineMs = 10_000): Promise<void> {
+  async until(ready: (spans: readonly CollectedSpan[]) => boolean, deadlineMs = 30_000): Promise<void> {
     const end = Date.now() + deadlineMs;
     while (!ready(this.spans)) {
       if (Date.now() > end) {

@@ -6,6 +6,7 @@ export const TOOLS_CALL = 'tools/call';
 export const INITIALIZE = 'initialize';
 export const CANCELLED = 'notifications/cancelled';
 export const PROGRESS = 'notifications/progress';
+export const LISTEN = 'subscriptions/listen';
 
 /** Methods of every protocol revision to 2026-07-28: the closed set that metrics keep apart without a limit. */
 export const PROTOCOL_METHODS: ReadonlySet<string> = new Set([
@@ -26,7 +27,7 @@ export const PROTOCOL_METHODS: ReadonlySet<string> = new Set([
   'elicitation/create',
   'completion/complete',
   'logging/setLevel',
-  'subscriptions/listen',
+  LISTEN,
   'tasks/get',
   'tasks/result',
   'tasks/list',

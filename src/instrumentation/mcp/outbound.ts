@@ -9,9 +9,9 @@ import type {
   RequestOptions,
   TransportLike,
 } from './internal-types.ts';
-import { CANCELLED, INITIALIZE, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
+import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
 import { Operation } from './operation.ts';
-import { LOST_OUTCOME, outcomeOfError, outcomeOfResponse, outcomeOfResult } from './outcome.ts';
+import { LOST_OUTCOME, type Outcome, outcomeOfError, outcomeOfResponse, outcomeOfResult } from './outcome.ts';
 import { withTraceContext } from './propagation.ts';
 
 export interface OutgoingRequest {
@@ -130,6 +130,8 @@ export function beginSend(
   return outgoing;
 }
 
+const CLOSED_BY_US: Outcome = {};
+
 function notify(
   connection: Connection,
   message: McpMessage & { method: string },
@@ -153,6 +155,8 @@ function notify(
     parent: cancelled?.context ?? context.active(),
     protocolVersion: protocolVersionFor(connection, message, undefined),
   });
+  // A subscription has no other end than this, and it is no failure.
+  if (cancelled?.method === LISTEN) cancelled.end(CLOSED_BY_US);
   return {
     message: withTraceContext(message, operation.context, connection.propagation),
     context: operation.context,

@@ -1,0 +1,128 @@
+/**
+ * The newest lines, on Node 24: OpenTelemetry SDK 3 with API 1.10, `openai` 7, `@google/genai` 3, `@anthropic-ai/sdk`,
+ * both generations of the MCP SDK, and the packed tarball beside them. The same matrices and suites as on the lines of
+ * this repository, run from a user's folder.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Consumers, NODE_24, ROOT } from '../support/consumer.ts';
+import { describeMcpMatrix } from '../support/mcp-matrix.ts';
+import { answer } from '../support/model-answers.ts';
+import { describeModelMatrix } from '../support/model-matrix.ts';
+import { OtlpCollector } from '../support/otlp-collector.ts';
+import { outcomeOf, type ProgramHost, startProgram } from '../support/programs.ts';
+import { ProviderServer } from '../support/provider-server.ts';
+
+const run = promisify(execFile);
+
+const NEWEST = [
+  '@opentelemetry/api@1.10',
+  '@opentelemetry/sdk-trace@3',
+  '@opentelemetry/sdk-metrics@3',
+  '@opentelemetry/context-async-hooks@3',
+  '@opentelemetry/exporter-trace-otlp-http@0.301',
+  '@opentelemetry/exporter-metrics-otlp-http@0.301',
+  'openai@7',
+  '@google/genai@3',
+  '@anthropic-ai/sdk@1',
+  '@modelcontextprotocol/sdk@1',
+  '@modelcontextprotocol/client@2',
+  '@modelcontextprotocol/server@2',
+  'zod@4',
+];
+
+/** Suites that run in one process, as they stand; the eight stream cases are the first of them. */
+const SUITES = [
+  'model-streams',
+  'openai-instrumentation',
+  'anthropic-native',
+  'outer-call',
+  'cassette-replay',
+  'mcp-spans',
+  'mcp-propagation',
+  'mcp-metrics',
+];
+
+let consumers: Consumers;
+let folder: string;
+let node: string;
+let collector: OtlpCollector;
+let provider: ProviderServer;
+
+before(async () => {
+  consumers = await Consumers.pack();
+  folder = await consumers.install('newest', NEWEST);
+  const [npx, ...rest] = NODE_24;
+  const { stdout } = await run(npx, [...rest, '-p', 'process.execPath'], { cwd: folder });
+  node = stdout.trim();
+  await cp(join(ROOT, 'test/fixtures'), join(folder, 'fixtures'), { recursive: true });
+  [collector, provider] = await Promise.all([OtlpCollector.start(), ProviderServer.start(answer)]);
+});
+beforeEach(() => {
+  collector.spans.length = 0;
+  collector.points.length = 0;
+});
+after(async () => {
+  await collector?.[Symbol.asyncDispose]();
+  await provider?.[Symbol.asyncDispose]();
+  await consumers?.[Symbol.asyncDispose]();
+});
+
+const host = (programs: string): ProgramHost => ({
+  node,
+  programs: join(folder, 'fixtures', programs),
+  register: 'mcp-observatory/register',
+  cwd: folder,
+});
+
+const runModelProgram = (app: string, args: readonly string[]) =>
+  outcomeOf(
+    startProgram(host('llm'), [app, ...args], {
+      PROVIDER_URL: provider.url,
+      OTEL_SERVICE_NAME: 'fixture',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      ANTHROPIC_OPEN_TELEMETRY: 'false',
+    }),
+  );
+
+test('the Node of these tests is 24, and doctor finds every SDK in a version it hooks', async () => {
+  const { stdout: version } = await run(node, ['--version']);
+  assert.match(version, /^v24\./);
+  const doctor = join(folder, 'node_modules/mcp-observatory/dist/src/cli/main.js');
+  const { stdout } = await run(node, [doctor, 'doctor', '--json'], { cwd: folder });
+  const { modules, problems } = JSON.parse(stdout) as Record<string, { name: string; version: string }[]>;
+  assert.deepEqual(problems, []);
+  const major = (name: string) => modules?.find((module) => module.name === name)?.version.split('.')[0];
+  assert.deepEqual([major('openai'), major('@google/genai')], ['7', '3']);
+});
+
+describeModelMatrix(() => ({ run: runModelProgram, collector, provider }));
+describeMcpMatrix(() => host('mcp'));
+
+test('metrics are exported by SDK 3', async () => {
+  assert.equal((await runModelProgram('app.mjs', ['openai', 'plain'])).stderr, '');
+  assert.ok(collector.points.some((point) => point.metric === 'gen_ai.client.operation.duration'));
+});
+
+for (const suite of SUITES) {
+  test(`the suite ${suite} passes`, async () => {
+    const place = join(folder, 'suite');
+    await cp(join(ROOT, 'dist'), join(place, 'dist'), { recursive: true });
+    const shim = join(place, 'node_modules/@opentelemetry/sdk-trace-node');
+    await cp(join(ROOT, 'test/consumers/sdk-trace-node'), shim, { recursive: true });
+    const OBSERVATORY_DATA = process.env.OBSERVATORY_DATA ?? resolve(ROOT, '../shared/data');
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const file = join(place, 'dist/test', `${suite}.test.js`);
+    const done = run(node, ['--test', '--test-reporter=tap', file], {
+      cwd: place,
+      env: { ...env, OBSERVATORY_DATA },
+      maxBuffer: 2 ** 26,
+    });
+    const { stdout } = await done.catch((error: { stdout: string }) => assert.fail(error.stdout));
+    assert.ok(Number(/^# pass (\d+)$/m.exec(stdout)?.[1]) > 0, stdout);
+  });
+}

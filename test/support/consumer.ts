@@ -1,0 +1,43 @@
+/** A user's project in a temporary folder: the packed tarball, installed beside the packages a user would have. */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+export const ROOT: string = join(import.meta.dirname, '../../..');
+
+/** The Node of the newest line, fetched through npm, as a command. */
+export const NODE_24 = ['npx', '--yes', '--package', 'node@24', 'node'] as const;
+
+export class Consumers implements AsyncDisposable {
+  readonly #work: string;
+  readonly #tarball: string;
+
+  private constructor(work: string, tarball: string) {
+    this.#work = work;
+    this.#tarball = tarball;
+  }
+
+  static async pack(): Promise<Consumers> {
+    const work = await mkdtemp(join(tmpdir(), 'observatory-consumers-'));
+    const pack = ['pack', '--silent', '--pack-destination', work, '--ignore-scripts'];
+    const { stdout } = await run('npm', pack, { cwd: ROOT });
+    return new Consumers(work, join(work, stdout.trim().split('\n').at(-1) as string));
+  }
+
+  /** Installs the tarball beside `dependencies`, in a folder of its own; ERESOLVE fails the test. */
+  async install(name: string, dependencies: readonly string[]): Promise<string> {
+    const folder = join(this.#work, name);
+    await cp(join(ROOT, 'test/consumers'), folder, { recursive: true });
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
+    const install = ['install', '--strict-peer-deps', '--no-audit', '--no-fund', this.#tarball];
+    await run('npm', [...install, ...dependencies], { cwd: folder });
+    return folder;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#work, { recursive: true, force: true });
+  }
+}
