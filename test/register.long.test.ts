@@ -117,13 +117,15 @@ test('a collector that is not there does not keep the application from its work,
   assert.deepEqual([code, stdout], [0, '']);
 });
 
-test('an application that starts its own SDK keeps it, and its spans are traced by it alone', async () => {
-  const { code, stdout, stderr } = await run('own-sdk.mjs', ['plain']);
-  assert.deepEqual([code, stdout], [0, ''], stderr);
-  await collector.until((spans) => spans.length > 0);
-  assert.equal(collector.spans.length, 1);
-  assert.equal(collector.spans[0]?.attributes['own.sdk'], true);
-});
+for (const app of ['own-sdk.mjs', 'own-sdk.cjs']) {
+  test(`an application that starts its own SDK keeps it, and its spans are traced by it alone: ${app}`, async () => {
+    const { code, stdout, stderr } = await run(app, ['plain']);
+    assert.deepEqual([code, stdout], [0, ''], stderr);
+    await collector.until((spans) => spans.length > 0);
+    assert.equal(collector.spans.length, 1);
+    assert.equal(collector.spans[0]?.attributes['own.sdk'], true);
+  });
+}
 
 test('at OTEL_LOG_LEVEL=info stderr says which model SDK was hooked', async () => {
   const { stderr, stdout } = await run('app.cjs', ['openai', 'plain'], { OTEL_LOG_LEVEL: 'info' });

@@ -1,12 +1,5 @@
-import {
-  context,
-  diag,
-  type MeterProvider,
-  metrics,
-  propagation,
-  type TracerProvider,
-  trace,
-} from '@opentelemetry/api';
+import { diag, type MeterProvider, type TracerProvider, trace } from '@opentelemetry/api';
+import { type Api, apiInstances } from './api-instances.ts';
 
 /** The tracer provider the application has registered, if it has. */
 export function runningProvider(): TracerProvider | undefined {
@@ -21,27 +14,33 @@ export function runningProvider(): TracerProvider | undefined {
  * the API is as it was.
  */
 export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
-  const setProvider = trace.setGlobalTracerProvider;
-  const setManager = context.setGlobalContextManager;
-  const setPropagator = propagation.setGlobalPropagator;
-  trace.setGlobalTracerProvider = (provider) => {
-    trace.setGlobalTracerProvider = setProvider;
-    trace.disable();
-    const done = setProvider.call(trace, provider);
-    diag.info('mcp-observatory: the application has started its own SDK; ours stops and only instruments');
-    onReplaced(provider);
-    return done;
-  };
-  context.setGlobalContextManager = (manager) => {
-    context.setGlobalContextManager = setManager;
-    context.disable();
-    return setManager.call(context, manager);
-  };
-  propagation.setGlobalPropagator = (propagator) => {
-    propagation.setGlobalPropagator = setPropagator;
-    propagation.disable();
-    return setPropagator.call(propagation, propagator);
-  };
+  replaceOnce(
+    ({ trace }) => trace,
+    'setGlobalTracerProvider',
+    (provider: TracerProvider, { trace }, set) => {
+      trace.disable();
+      const done = set();
+      diag.info('mcp-observatory: the application has started its own SDK; ours stops and only instruments');
+      onReplaced(provider);
+      return done;
+    },
+  );
+  replaceOnce(
+    ({ context }) => context,
+    'setGlobalContextManager',
+    (_value, { context }, set) => {
+      context.disable();
+      return set();
+    },
+  );
+  replaceOnce(
+    ({ propagation }) => propagation,
+    'setGlobalPropagator',
+    (_value, { propagation }, set) => {
+      propagation.disable();
+      return set();
+    },
+  );
 }
 
 /**
@@ -53,14 +52,37 @@ export function onMeterProvider(
   ours: MeterProvider | undefined,
   tell: (provider: MeterProvider) => void,
 ): void {
-  const setProvider = metrics.setGlobalMeterProvider;
-  metrics.setGlobalMeterProvider = (provider) => {
-    metrics.setGlobalMeterProvider = setProvider;
-    if (ours !== undefined && metrics.getMeterProvider() === ours) metrics.disable();
-    const done = setProvider.call(metrics, provider);
-    tell(provider);
-    return done;
-  };
+  replaceOnce(
+    ({ metrics }) => metrics,
+    'setGlobalMeterProvider',
+    (provider: MeterProvider, { metrics }, set) => {
+      if (ours !== undefined && metrics.getMeterProvider() === ours) metrics.disable();
+      const done = set();
+      tell(provider);
+      return done;
+    },
+  );
+}
+
+type Setter<Value> = (value: Value) => boolean;
+
+/** Replaces a setter of the API, in each of its modules, until it is called for the first time in one of them. */
+function replaceOnce<Value>(
+  part: (api: Api) => object,
+  name: string,
+  instead: (value: Value, api: Api, original: () => boolean) => boolean,
+): void {
+  const restores: (() => void)[] = [];
+  for (const api of apiInstances()) {
+    const owner = part(api);
+    const original = Reflect.get(owner, name) as Setter<Value>;
+    restores.push(() => Reflect.set(owner, name, original));
+    const replaced: Setter<Value> = (value) => {
+      for (const restore of restores) restore();
+      return instead(value, api, () => original.call(owner, value));
+    };
+    Reflect.set(owner, name, replaced);
+  }
 }
 
 /**

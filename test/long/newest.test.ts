@@ -79,13 +79,14 @@ const host = (programs: string): ProgramHost => ({
   cwd: folder,
 });
 
-const runModelProgram = (app: string, args: readonly string[]) =>
+const runModelProgram = (app: string, args: readonly string[], env: Record<string, string> = {}) =>
   outcomeOf(
     startProgram(host('llm'), [app, ...args], {
       PROVIDER_URL: provider.url,
       OTEL_SERVICE_NAME: 'fixture',
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       ANTHROPIC_OPEN_TELEMETRY: 'false',
+      ...env,
     }),
   );
 
@@ -106,6 +107,14 @@ describeMcpMatrix(() => host('mcp'));
 test('metrics are exported by SDK 3', async () => {
   assert.equal((await runModelProgram('app.mjs', ['openai', 'plain'])).stderr, '');
   assert.ok(collector.points.some((point) => point.metric === 'gen_ai.client.operation.duration'));
+});
+
+test('an application that requires the API and starts its own SDK 3 keeps it', async () => {
+  const { code, stderr } = await runModelProgram('own-sdk.cjs', ['plain'], { SDK_LINE: '3' });
+  assert.equal(code, 0, stderr);
+  await collector.until((spans) => spans.length > 0);
+  assert.equal(collector.spans.length, 1);
+  assert.equal(collector.spans[0]?.attributes['own.sdk'], true);
 });
 
 for (const suite of SUITES) {

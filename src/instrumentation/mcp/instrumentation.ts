@@ -7,6 +7,7 @@ import {
 import type { Hook } from 'require-in-the-middle';
 import { VERSION } from '../../version.ts';
 import { reportHooked } from '../shared/hook-report.ts';
+import { lateTracerProvider } from '../shared/late-tracer.ts';
 import { BY_HAND, type McpModule, patchModule } from './manual.ts';
 import { hookV1Require, V1_PACKAGE } from './require-hook.ts';
 import { SCOPE, Telemetry } from './telemetry.ts';
@@ -27,6 +28,8 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
 
   constructor(config: McpInstrumentationConfig = {}) {
     super(SCOPE, VERSION, config);
+    const late = lateTracerProvider();
+    if (late !== undefined) this.setTracerProvider(late);
   }
 
   /** Faults of the instrumentation itself, by patch point; the calls concerned went on without telemetry. */

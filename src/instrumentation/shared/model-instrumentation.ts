@@ -6,6 +6,7 @@ import { VERSION } from '../../version.ts';
 import type { ModelInstrumentationConfig } from './config.ts';
 import { type HookedModule, reportHooked } from './hook-report.ts';
 import { isObject } from './json.ts';
+import { lateTracerProvider } from './late-tracer.ts';
 import { createModelMetrics, type ModelMetrics } from './metrics.ts';
 import { type CallDescription, type CallHost, ModelCall } from './model-call.ts';
 import { guard } from './model-guard.ts';
@@ -47,6 +48,8 @@ export abstract class ModelInstrumentation<
 
   constructor(name: string, config: Config) {
     super(`mcp-observatory/${name}`, VERSION, config);
+    const late = lateTracerProvider();
+    if (late !== undefined) this.setTracerProvider(late);
   }
 
   protected override _updateMetricInstruments(): void {
