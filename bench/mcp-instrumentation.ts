@@ -8,6 +8,10 @@
  * median over the rounds of the mean CPU time per call, garbage collection included: nothing in memory waits, and CPU
  * time bears a busy machine better than the clock does. Sentry brings an SDK of its own, whose envelopes are dropped.
  *
+ * `two bare SDK spans` is the floor: a CLIENT and a SERVER span with three attributes each, made by hand around the call
+ * and in the handler, active while it runs, and nothing else; no trace context in `_meta`. `ours, enriched` has an
+ * `ObservatorySpanProcessor`, as `register` sets up.
+ *
  *   npm run build && node dist/bench/mcp-instrumentation.js            # the table
  *   npm run build && node dist/bench/mcp-instrumentation.js --memory   # heap over 100,000 calls, or as many as follow
  *
@@ -22,7 +26,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { context, metrics, trace } from '@opentelemetry/api';
+import { context, metrics, SpanKind, trace } from '@opentelemetry/api';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -31,14 +35,17 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
+import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PEERS = join(ROOT, 'bench/peers/mcp');
 const PEER_VERSIONS = { '@traceloop/instrumentation-mcp': '0.27.0', '@sentry/node': '11.11.0' };
+const FLOOR = 'two bare SDK spans';
 const TRACES = 'ours, traces';
+const ENRICHED = 'ours, enriched';
 const METRICS = 'ours, traces and metrics';
 const CONTENT = 'ours, all with content';
-const CONTENDERS = ['none', TRACES, METRICS, CONTENT, ...Object.keys(PEER_VERSIONS)];
+const CONTENDERS = ['none', FLOOR, TRACES, ENRICHED, METRICS, CONTENT, ...Object.keys(PEER_VERSIONS)];
 const RESULT_CHARS = [100, 50_000];
 const ROUNDS = 5;
 const CALLS = 10_000;
@@ -47,6 +54,8 @@ const WARM_UP = 10_000;
 /** Spans each `tools/call` must give here; a contender that traces less does less work. */
 const SPANS_PER_CALL: Readonly<Record<string, number>> = {
   none: 0,
+  [FLOOR]: 2,
+  [ENRICHED]: 2,
   [TRACES]: 2,
   [METRICS]: 2,
   [CONTENT]: 2,
@@ -124,23 +133,50 @@ async function openBench(name: string, chars: number): Promise<Bench> {
       forceFlush: async () => {},
       shutdown: async () => {},
     };
-    const tracerProvider = new NodeTracerProvider({ spanProcessors: [counting] });
+    const spanProcessors = name === ENRICHED ? [new ObservatorySpanProcessor(), counting] : [counting];
+    const tracerProvider = new NodeTracerProvider({ spanProcessors });
     tracerProvider.register();
     const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
-    if (name !== TRACES) metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+    if (name === METRICS || name === CONTENT)
+      metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
     instrument(name, tracerProvider);
   }
   const result = { content: [{ type: 'text' as const, text: 'x'.repeat(chars) }] };
   const server = prepare(new McpServer({ name: 'bench', version: '1' }));
-  server.registerTool('work', { description: 'works' }, () => result);
+  const work = () => result;
+  server.registerTool(
+    'work',
+    { description: 'works' },
+    name === FLOOR ? bareSpan(SpanKind.SERVER, work) : work,
+  );
   const client = new Client({ name: 'bench', version: '1' });
   const [here, there] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(there), client.connect(here)]);
+  const call = () => client.callTool({ name: 'work', arguments: { query: 'q', limit: 3 } });
   return {
-    call: () => client.callTool({ name: 'work', arguments: { query: 'q', limit: 3 } }),
+    call: name === FLOOR ? bareSpan(SpanKind.CLIENT, call) : call,
     spans: () => spans,
     close: () => client.close(),
+  };
+}
+
+const BARE_ATTRIBUTES = {
+  'mcp.method.name': 'tools/call',
+  'gen_ai.tool.name': 'work',
+  'gen_ai.operation.name': 'execute_tool',
+};
+
+/** What any instrumentation must do at least: start a span, run the work in it, end it when the work has ended. */
+function bareSpan<T>(kind: SpanKind, work: () => T | Promise<T>): () => Promise<T> {
+  const tracer = trace.getTracer('bench');
+  return async () => {
+    const span = tracer.startSpan('tools/call work', { kind, attributes: BARE_ATTRIBUTES });
+    try {
+      return await context.with(trace.setSpan(context.active(), span), work);
+    } finally {
+      span.end();
+    }
   };
 }
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
-import { type Interaction, takeInteraction } from '../src/interaction/index.ts';
+import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { anthropicSdk } from './support/model-sdks.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
+
+readInteractions();
 
 const NATIVE = 'com.anthropic.sdk.typescript';
 const OURS = 'mcp-observatory/anthropic';

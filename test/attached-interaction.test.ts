@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { test } from 'node:test';
-import { attachInteraction, takeInteraction } from '../src/interaction/index.ts';
+import { promisify } from 'node:util';
+import { attachInteraction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { observe } from './support/observed.ts';
+
+readInteractions();
 
 const recording = () => observe().tracer.startSpan('span');
 
@@ -39,4 +43,19 @@ test('a span that has ended keeps nothing', () => {
   span.end();
   attachInteraction(span, { prompt: 'p' });
   assert.equal(takeInteraction(span), undefined);
+});
+
+test('until somebody reads interactions, none are kept', async () => {
+  // A program of its own: in this one they are read.
+  const source = `
+    import { attachInteraction, hasInteraction, readInteractions } from ${JSON.stringify(new URL('../src/interaction/index.js', import.meta.url).href)};
+    const span = { isRecording: () => true };
+    attachInteraction(span, { prompt: 'p' });
+    const before = hasInteraction(span);
+    readInteractions();
+    attachInteraction(span, { prompt: 'p' });
+    console.log(before, hasInteraction(span));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source]);
+  assert.equal(stdout, 'false true\n');
 });

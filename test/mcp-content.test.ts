@@ -9,9 +9,11 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { z } from 'zod';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
-import { takeInteraction } from '../src/interaction/index.ts';
+import { readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { SDKS, type Sdk, v1 } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
+
+readInteractions();
 
 const SECRET = 'sk-planted-4f1d9c';
 const text = [{ type: 'text', text: `result ${SECRET}` }];

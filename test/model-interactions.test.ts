@@ -4,10 +4,12 @@ import { after, before, beforeEach, test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
-import { type Interaction, takeInteraction } from '../src/interaction/index.ts';
+import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
+
+readInteractions();
 
 const attached: Interaction[] = [];
 const telemetry = new Telemetry({

@@ -8,26 +8,34 @@ import type { Interaction } from './types.ts';
 interface SpanNotes {
   readonly interactions: WeakMap<object, Interaction>;
   readonly enriched: WeakSet<object>;
+  /** Whether anyone reads interactions: until then none are kept. */
+  isRead: boolean;
 }
 
 const KEY = Symbol.for('mcp-observatory.span-notes.v1');
 
 function spanNotes(): SpanNotes {
   const holder = globalThis as { [KEY]?: SpanNotes };
-  holder[KEY] ??= { interactions: new WeakMap(), enriched: new WeakSet() };
+  holder[KEY] ??= { interactions: new WeakMap(), enriched: new WeakSet(), isRead: false };
   return holder[KEY];
 }
 
 /**
  * Hands text, tool arguments or usage of a call to the processor without making them attributes of the span.
  * Parts given later complete and replace those given before; a field that is `undefined` replaces nothing.
- * The span keeps them no longer than it lives. A span that is not recording keeps none.
+ * The span keeps them no longer than it lives. A span that is not recording keeps none, nor does any span before
+ * {@link readInteractions} is called: where nothing enriches spans, calls do not pay for it.
  */
 export function attachInteraction(span: Span, part: Interaction): void {
-  if (!span.isRecording()) return;
-  const { interactions } = spanNotes();
+  const { interactions, isRead } = spanNotes();
+  if (!isRead || !span.isRecording()) return;
   const before = interactions.get(span);
   interactions.set(span, before === undefined ? part : mergeInteractions(before, part));
+}
+
+/** Says that what is attached from now on will be taken; a processor does so when it is made. */
+export function readInteractions(): void {
+  spanNotes().isRead = true;
 }
 
 /** Returns what was attached to a span and forgets it. */

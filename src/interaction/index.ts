@@ -4,6 +4,7 @@ export {
   isEnriched,
   markEnriched,
   mergeInteractions,
+  readInteractions,
   takeInteraction,
 } from './attached.ts';
 export { type InteractionKind, interactionKind } from './kind.ts';

@@ -10,6 +10,7 @@ import {
   isEnriched,
   markEnriched,
   readInteraction,
+  readInteractions,
   takeInteraction,
 } from '../interaction/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
@@ -60,6 +61,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   /** @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used. */
   constructor(options: ObservatorySpanProcessorOptions = {}) {
     this.#options = resolveOptions(options, (error) => this.#fault('verifier', error));
+    readInteractions();
   }
 
   get stats(): ProcessorStats {

@@ -26,6 +26,12 @@ export class Connection {
   dispatching: unknown;
   protocolVersion: string | undefined;
   readonly #transport: TransportLike;
+  #knownFor: unknown;
+  #knownVersion: string | undefined;
+  #knownMetrics: Readonly<Record<McpSide, Map<string, Attributes>>> = {
+    client: new Map(),
+    server: new Map(),
+  };
   #session: { readonly side: McpSide; readonly startedAt: number } | undefined;
   #sessionError: string | undefined;
 
@@ -34,6 +40,17 @@ export class Connection {
     this.facts = transportFacts(transport);
     this.#transport = transport;
     this.propagation = propagationTo(telemetry, this.facts);
+  }
+
+  /** Attributes of metrics by what they are about; anew for each set of metrics and each protocol version. */
+  knownMetrics(side: McpSide, protocolVersion: string | undefined): Map<string, Attributes> {
+    const { metrics } = this.telemetry;
+    if (this.#knownFor !== metrics || this.#knownVersion !== protocolVersion) {
+      this.#knownFor = metrics;
+      this.#knownVersion = protocolVersion;
+      this.#knownMetrics = { client: new Map(), server: new Map() };
+    }
+    return this.#knownMetrics[side];
   }
 
   get sessionId(): string | undefined {

@@ -13,11 +13,14 @@ const MAX_CODES = 50;
 const OTHER = '_other';
 
 export class McpMetrics {
+  /** False where no meter provider is set: then nothing is computed for them. */
+  readonly enabled: boolean;
   readonly #operations: Readonly<Record<McpSide, Histogram>>;
   readonly #sessions: Readonly<Record<McpSide, Histogram>>;
   readonly #bounded: Readonly<Record<string, BoundedNames>>;
 
   constructor(meter: Meter, maxNames: number) {
+    this.enabled = meter.constructor.name !== 'NoopMeter';
     const histogram = (name: string, description: string) =>
       meter.createHistogram(name, { ...OPTIONS, description });
     this.#operations = {
@@ -50,16 +53,17 @@ export class McpMetrics {
     };
   }
 
-  /** @param attributes Owned by the caller, changed here: names beyond the limits become `_other`. */
+  /** @param attributes As {@link bound} has made them. */
   recordOperation(side: McpSide, seconds: number, attributes: Attributes): void {
-    this.#operations[side].record(seconds, this.#bound(attributes));
+    this.#operations[side].record(seconds, attributes);
   }
 
   recordSession(side: McpSide, seconds: number, attributes: Attributes): void {
-    this.#sessions[side].record(seconds, this.#bound(attributes));
+    this.#sessions[side].record(seconds, this.bound(attributes));
   }
 
-  #bound(attributes: Attributes): Attributes {
+  /** @param attributes Owned by the caller, changed here: names beyond the limits become `_other`. */
+  bound(attributes: Attributes): Attributes {
     for (const key in this.#bounded) {
       const value = attributes[key];
       if (typeof value === 'string') attributes[key] = this.#bounded[key]?.admit(value);

@@ -41,6 +41,9 @@ export interface OperationStart {
   readonly outer?: Span | undefined;
 }
 
+/** Tools, prompts and methods of one connection whose metric attributes are kept. */
+const MAX_KNOWN_METRICS = 1000;
+
 export class Operation {
   readonly span: Span;
   /** The context the operation runs in: its span active, with the baggage it came with. */
@@ -120,7 +123,6 @@ export class Operation {
   end(outcome: Outcome): void {
     if (this.#ended) return;
     this.#ended = true;
-    const seconds = (performance.now() - this.startedAt) / 1000;
     if (this.#id !== undefined) this.#underWay?.remove(this.#id, this);
     const { span, connection } = this;
     const { settings, metrics } = connection.telemetry;
@@ -148,7 +150,10 @@ export class Operation {
       recordContent(span, toolArguments, outcome, settings);
     }
     if (this.#ownsSpan) span.end();
-    metrics.recordOperation(this.#side, seconds, this.#metricAttributes(outcome));
+    if (metrics.enabled) {
+      const seconds = (performance.now() - this.startedAt) / 1000;
+      metrics.recordOperation(this.#side, seconds, this.#metricAttributes(outcome));
+    }
   }
 
   #setSessionId(): void {
@@ -187,7 +192,21 @@ export class Operation {
     }
   }
 
+  /** Of calls that went well there are few kinds, and many of each: their attributes are made once. */
   #metricAttributes(outcome: Outcome): Attributes {
+    const { connection, method } = this;
+    const { tool, prompt } = this.#target;
+    if (outcome.errorType !== undefined) return this.#describeMetric(outcome);
+    const known = connection.knownMetrics(this.#side, this.#protocolVersion);
+    const key = tool ?? prompt ?? method;
+    const found = known.get(key);
+    if (found !== undefined && found[semconv.ATTR_MCP_METHOD_NAME] === method) return found;
+    const attributes = Object.freeze(this.#describeMetric(outcome));
+    if (known.size < MAX_KNOWN_METRICS) known.set(key, attributes);
+    return attributes;
+  }
+
+  #describeMetric(outcome: Outcome): Attributes {
     const attributes: Attributes = { [semconv.ATTR_MCP_METHOD_NAME]: this.method };
     const { tool, prompt } = this.#target;
     if (tool !== undefined) attributes[semconv.ATTR_GEN_AI_TOOL_NAME] = tool;
@@ -204,7 +223,7 @@ export class Operation {
     const { network } = this.connection.facts;
     for (const key in network) attributes[key] = network[key];
     if (this.#side === 'client') addServerAddress(this.connection, attributes);
-    return attributes;
+    return this.connection.telemetry.metrics.bound(attributes);
   }
 }
 
