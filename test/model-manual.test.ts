@@ -1,0 +1,61 @@
+/** Model SDKs handed over by hand, as a bundled program does: once, twice, and beside the hooks. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
+import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
+import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
+import { ProviderServer } from './support/provider-server.ts';
+import { Telemetry } from './support/telemetry.ts';
+
+// The SDKs are loaded before any hook is there.
+const openai = openaiSdk();
+const anthropic = anthropicSdk();
+const google = googleSdk();
+const { OpenAI } = await import('openai');
+const { Anthropic } = await import('@anthropic-ai/sdk');
+
+const telemetry = new Telemetry();
+const CASES = [
+  {
+    sdk: openai,
+    instrumentation: new OpenAIInstrumentation(),
+    modules: [openai.client('http://127.0.0.1').constructor, { OpenAI }],
+  },
+  {
+    sdk: anthropic,
+    instrumentation: new AnthropicInstrumentation({ native: 'suppress' }),
+    modules: [anthropic.client('http://127.0.0.1').constructor, { Anthropic }],
+  },
+  { sdk: google, instrumentation: new GoogleGenAIInstrumentation(), modules: [google.module] },
+];
+
+let provider: ProviderServer;
+before(async () => {
+  provider = await ProviderServer.start();
+});
+afterEach(() => telemetry.reset());
+after(async () => {
+  await provider[Symbol.asyncDispose]();
+  await telemetry.shutdown();
+});
+
+/** Without the spans that an SDK makes by itself. */
+const ours = () =>
+  telemetry.spans.filter(({ instrumentationScope }) =>
+    instrumentationScope.name.startsWith('mcp-observatory'),
+  );
+
+for (const { sdk, instrumentation, modules } of CASES) {
+  test(`${sdk.name}: an SDK loaded before the hooks is traced when it is handed over, and twice is once`, async () => {
+    provider.answer({ events: sdk.events(['one', 'two']) });
+    for await (const _ of await sdk.stream(provider.url));
+    assert.equal(ours().length, 0);
+    for (const module of [...modules, ...modules]) instrumentation.manuallyInstrument(module);
+    for await (const _ of await sdk.stream(provider.url));
+    assert.deepEqual(
+      ours().map(({ attributes }) => attributes['gen_ai.usage.output_tokens']),
+      [20],
+    );
+  });
+}
