@@ -23,6 +23,12 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `POLICY_DENIED`: the policy gate refused a call or its result; see `PolicyDeniedError`.
  * - `AUDIT_UNAVAILABLE`: an audit record could not be written, so the call it belongs to was not made.
  * - `PLANNER_FAILED`: the planner's endpoint did not answer with a text.
+ * - `GOLDEN_UNREADABLE`: a golden is missing, truncated, or not of the form of one.
+ * - `GOLDEN_TOO_NEW`: a golden was written by a later version of this package.
+ * - `GOLDEN_EDITED`: a golden was changed after it was written; the message names the places.
+ * - `GOLDEN_EXPIRED`: a golden is past its date.
+ * - `GOLDEN_MISMATCH`: a replay asked for something its golden does not hold, did not use all of it, or came to another
+ *   result; see `GoldenMismatchError`.
  */
 export type ObservatoryErrorCode =
   | 'INVALID_OPTION'
@@ -41,7 +47,12 @@ export type ObservatoryErrorCode =
   | 'POLICY_INVALID'
   | 'POLICY_DENIED'
   | 'AUDIT_UNAVAILABLE'
-  | 'PLANNER_FAILED';
+  | 'PLANNER_FAILED'
+  | 'GOLDEN_UNREADABLE'
+  | 'GOLDEN_TOO_NEW'
+  | 'GOLDEN_EDITED'
+  | 'GOLDEN_EXPIRED'
+  | 'GOLDEN_MISMATCH';
 
 export class ObservatoryError extends Error {
   /** Stable, machine-readable reason; see {@link ObservatoryErrorCode}. */

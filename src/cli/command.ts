@@ -23,6 +23,8 @@ export interface Command {
   readonly summary: string;
   /** Text printed for `--help`, without a trailing newline. */
   readonly help: string;
+  /** Commands under this one by the word that follows it, for their help texts. */
+  readonly subcommands?: Readonly<Record<string, () => Promise<Command>>> | undefined;
   /**
    * Runs the command.
    * @returns the exit code.

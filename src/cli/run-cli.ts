@@ -24,6 +24,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'check plans, evidence and audit trails against the policy (plan, evidence, verify, eval, e2e)',
     load: async () => (await import('./gate.ts')).gateCommand,
   },
+  golden: {
+    summary: 'runs kept as files: record, replay',
+    load: async () => (await import('./golden.ts')).goldenCommand,
+  },
   doctor: {
     summary: 'what would be hooked, in which versions, and what is misconfigured',
     load: async () => (await import('./doctor.ts')).doctorCommand,
@@ -64,11 +68,16 @@ export async function runCli(argv: readonly string[], io: CommandIo): Promise<nu
   }
   try {
     const command = await (COMMANDS[name] as { load: () => Promise<Command> }).load();
-    if (rest.includes('--help') || rest.includes('-h')) return print(io, command.help);
+    if (rest.includes('--help') || rest.includes('-h')) return print(io, await helpOf(command, rest));
     return await command.run(rest, io);
   } catch (error) {
     return report(error, name, io);
   }
+}
+
+async function helpOf(command: Command, [word]: readonly string[]): Promise<string> {
+  const load = word === undefined ? undefined : command.subcommands?.[word];
+  return load === undefined ? command.help : (await load()).help;
 }
 
 function print(io: CommandIo, text: string): number {

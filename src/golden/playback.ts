@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Golden } from './golden.ts';
+import type { Golden } from './format.ts';
 
 /** Requests larger than this are refused; a conversation is far smaller. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -35,12 +35,12 @@ export async function playGolden(golden: Golden): Promise<Playback> {
     if (exchange === undefined) {
       return send(response, 409, problem(`'${golden.test_name}' holds ${next} exchanges and all are used`));
     }
-    const difference = differenceOf(exchange.request, body);
+    const difference = differenceOf(exchange.request.body as Record<string, unknown>, body);
     if (difference !== undefined) {
       return send(response, 409, problem(`exchange ${next + 1} of '${golden.test_name}': ${difference}`));
     }
     next += 1;
-    send(response, 200, exchange.response);
+    send(response, 200, exchange.response.body as object);
   }
 
   await new Promise<void>((resolve, reject) => {

@@ -1,0 +1,38 @@
+/** `mcp-observatory golden`: runs kept as files. Each subcommand stands in a `golden-<name>.ts` of its own. */
+import { ObservatoryError } from '../errors.ts';
+import type { Command } from './command.ts';
+
+/** Subcommands, loaded when asked for. */
+const SUBCOMMANDS: Readonly<
+  Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>
+> = {};
+
+const HELP = [
+  'Usage: mcp-observatory golden <command> [options]',
+  '',
+  'Goldens are runs kept as files: recorded once, replayed without a key, a network or a server.',
+  '',
+  'Commands:',
+  ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`),
+  '',
+  "Options of a command: 'mcp-observatory golden <command> --help'.",
+].join('\n');
+
+export const goldenCommand: Command = {
+  name: 'golden',
+  summary: 'Keep runs as files: record, replay',
+  help: HELP,
+  subcommands: Object.fromEntries(Object.entries(SUBCOMMANDS).map(([name, { load }]) => [name, load])),
+  async run(args, io) {
+    const [word, ...rest] = args;
+    const subcommand = word !== undefined && Object.hasOwn(SUBCOMMANDS, word) ? SUBCOMMANDS[word] : undefined;
+    if (subcommand === undefined) {
+      const seen = word === undefined ? 'nothing' : `'${word}'`;
+      throw new ObservatoryError(
+        'INVALID_OPTION',
+        `Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}; see 'mcp-observatory golden --help'`,
+      );
+    }
+    return (await subcommand.load()).run(rest, io);
+  },
+};
