@@ -109,10 +109,16 @@ export interface WireResponse {
   readonly events?: readonly StreamEvent[];
   /** Line end of the stream. Default `\n`. */
   readonly line_end?: string;
-  /** The connection broke after what is kept here. */
-  readonly cut?: true;
+  /** The connection broke after what is kept here. Of a stream, the last event is then the broken one. */
+  readonly cut?: NetworkFault;
   /** Why there was no answer. */
-  readonly error?: { readonly code: string | null; readonly message: string };
+  readonly error?: NetworkFault;
+}
+
+/** A connection that failed, in the words of Node: `code` as `ECONNREFUSED`, where there is one. */
+export interface NetworkFault {
+  readonly code: string | null;
+  readonly message: string;
 }
 
 /** One server-sent event: its name and JSON data, or its text as it came where that is not the usual form. */
@@ -164,8 +170,10 @@ export interface McpCall {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
   /** Why there was no answer. */
   readonly message?: string;
-  /** The server announced other tools while it ran. */
+  /** The server announced other tools while it ran, or after it. */
   readonly tools_changed?: true;
+  /** The server went away with this call, or after it: why, and its last words on stderr. */
+  readonly server_died?: { readonly cause: string; readonly stderr: string };
   readonly duration_ms: number;
 }
 

@@ -1,3 +1,5 @@
+export { CassettePlayer } from './cassette-player.ts';
+export { CassetteRecorder, type ConnectionRecording } from './cassette-recorder.ts';
 export { editedPlaces, sealGolden } from './checksum.ts';
 export {
   type AnswerCheck,
@@ -18,6 +20,7 @@ export {
   type McpCassette,
   type McpConnection,
   type McpServerCassette,
+  type NetworkFault,
   type PerformanceBounds,
   type ProviderExchange,
   type StreamEvent,
@@ -25,7 +28,10 @@ export {
   type WireRequest,
   type WireResponse,
 } from './format.ts';
+export { GoldenMismatchError } from './mismatch.ts';
+export { ModelRecorder } from './model-recorder.ts';
 export { type Playback, playGolden } from './playback.ts';
+export { GoldenPlayer, type PlayerOptions } from './player.ts';
 export {
   type GoldenProblem,
   inspectGolden,
@@ -34,4 +40,5 @@ export {
   type ReadGoldenOptions,
   readGolden,
 } from './read.ts';
+export { Scrubber } from './scrubber.ts';
 export { formatGolden, writeGolden } from './write.ts';

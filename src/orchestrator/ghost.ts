@@ -6,6 +6,7 @@ import { buildCatalogue, type Catalogue } from './catalogue.ts';
 import { Conversation } from './conversation.ts';
 import { type EventListener, safeListener } from './events.ts';
 import { listableTools } from './gate.ts';
+import type { GoldenSession } from './golden-session.ts';
 import { LoopDetector } from './loop-detector.ts';
 import { ModelCaller } from './model-caller.ts';
 import { type GhostOptions, type ResolvedOptions, resolveOptions } from './options.ts';
@@ -33,24 +34,27 @@ const CHANGED_TOOLS_WAIT_MS = 5_000;
  * the answer with everything that led to it. All servers are closed when it returns or throws.
  *
  * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `API_KEY_MISSING` or `MISSING_PEER`, before
- * anything is started; the signal's reason when aborted. What goes wrong later is in the result.
+ * anything is started; the signal's reason when aborted; with `golden`, what reading or writing it throws, and
+ * `GOLDEN_MISMATCH` when a replay leaves it. What else goes wrong later is in the result.
  */
 export async function mcpGhost(options: GhostOptions): Promise<GhostResult> {
   const startedAt = performance.now();
-  const resolved = resolveOptions(options);
+  const golden = await goldenSession(options);
+  const resolved = resolveOptions(golden?.options ?? options);
   resolved.signal?.throwIfAborted();
-  const provider = await providerOf(resolved);
+  const provider = await providerOf(resolved, golden);
   const model = resolved.model ?? provider.defaultModel;
   assertPriced(resolved, provider.name, model);
   const telemetry = new RunTelemetry(provider, model);
   const emit = safeListener(resolved.onEvent);
   const parent = setGovernance(context.active(), resolved.govern ?? {});
-  return await telemetry.agent(resolved.namespace, parent, async (span) => {
+  const result = await telemetry.agent(resolved.namespace, parent, async (span) => {
     emit({ type: 'run_started', provider: provider.name, model });
     let changes = 0;
     await using pool = await connectServers(resolved.serverConfig, {
       maxReconnects: DEFAULT_RECONNECTS,
       ...resolved.connection,
+      ...golden?.servers,
       handlers: resolved.handlers,
       signal: resolved.signal,
       onToolsChanged: (server) => {
@@ -61,15 +65,25 @@ export async function mcpGhost(options: GhostOptions): Promise<GhostResult> {
     const session = { resolved, provider, model, telemetry, emit, span, pool, startedAt };
     return await runWith(session, () => changes);
   });
+  await golden?.finish(result, provider);
+  return result;
 }
 
-async function providerOf(options: ResolvedOptions): Promise<Provider> {
+async function goldenSession(options: GhostOptions): Promise<GoldenSession | undefined> {
+  if (options.golden === undefined) return undefined;
+  // Loaded when needed: most runs neither record nor replay.
+  const { openGoldenSession } = await import('./golden-session.ts');
+  return await openGoldenSession(options);
+}
+
+async function providerOf(options: ResolvedOptions, golden: GoldenSession | undefined): Promise<Provider> {
   if (typeof options.provider !== 'string') return options.provider;
   return await createProvider(options.provider, {
     apiKey: options.apiKey,
     baseUrl: options.baseUrl,
     model: options.model,
     retry: options.retry,
+    ...golden?.provider,
   });
 }
 

@@ -3,6 +3,8 @@ export type { BudgetOptions, PriceOf, TokenTotals } from './budget.ts';
 export type { EventListener, GhostEvent } from './events.ts';
 export type { GateCall, GateTool, GateVerdict, ToolGate } from './gate.ts';
 export { mcpGhost } from './ghost.ts';
+export { fromGoldenInput } from './golden-input.ts';
+export type { GoldenOption, RecordGoldenOptions, ReplayGoldenOptions } from './golden-option.ts';
 export type { LoopOptions } from './loop-detector.ts';
 export { type ModelPlannerOptions, modelPlanner } from './model-planner.ts';
 export type { GhostOptions } from './options.ts';

@@ -5,6 +5,7 @@ import type { BreakerOptions } from './breaker.ts';
 import type { PriceOf } from './budget.ts';
 import type { EventListener } from './events.ts';
 import type { ToolGate } from './gate.ts';
+import type { GoldenOption } from './golden-option.ts';
 import type { LoopOptions } from './loop-detector.ts';
 import { isPolicyGate, policyToolGate } from './policy-tool-gate.ts';
 import type { Provider, RetryPolicy } from './providers/index.ts';
@@ -72,6 +73,8 @@ export interface GhostOptions {
   /** Answers what servers ask: elicitation, sampling, roots. */
   readonly handlers?: ServerRequestHandlers | undefined;
   readonly connection?: Omit<ConnectionOptions, 'handlers'> | undefined;
+  /** Record the run to a file, or play it from one. Needs `provider` to be a name. */
+  readonly golden?: GoldenOption | undefined;
 }
 
 type Defaulted =

@@ -24,6 +24,7 @@ export async function createAnthropicProvider(options: ProviderOptions): Promise
     maxRetries: 0,
     logLevel: 'off',
     ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
+    ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
   });
   const defaultModel = options.model ?? DEFAULT_MODEL;
   return {

@@ -36,9 +36,9 @@ export async function createGeminiProvider(options: ProviderOptions): Promise<Pr
           apiKey,
           request: toGeminiRequest(callOptions.model ?? defaultModel, messages, tools, callOptions),
           once: async (request, attempt) =>
-            await client.models.generateContent(withAttempt(request, attempt)),
+            await client.models.generateContent(withAttempt(request, attempt, options.fetch)),
           stream: async (request, attempt) =>
-            await client.models.generateContentStream(withAttempt(request, attempt)),
+            await client.models.generateContentStream(withAttempt(request, attempt, options.fetch)),
           newAssembler: () => new GeminiStream(),
           parse: fromGeminiResponse,
         },
@@ -49,9 +49,13 @@ export async function createGeminiProvider(options: ProviderOptions): Promise<Pr
 }
 
 /** The SDK's errors do not carry the response's headers, where a wait may be asked for: keep them on the attempt. */
-function withAttempt(request: GeminiRequest, attempt: Attempt): GeminiRequest {
+function withAttempt(
+  request: GeminiRequest,
+  attempt: Attempt,
+  fetchWith: typeof fetch = fetch,
+): GeminiRequest {
   const fetchAndKeepHeaders: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await fetchWith(input, init);
     attempt.errorHeaders = response.ok ? undefined : response.headers;
     return response;
   };

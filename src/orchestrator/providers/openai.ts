@@ -22,6 +22,7 @@ export async function createOpenAIProvider(options: ProviderOptions): Promise<Pr
     maxRetries: 0,
     logLevel: 'off',
     ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
+    ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
   });
   const defaultModel = options.model ?? DEFAULT_MODEL;
   return {

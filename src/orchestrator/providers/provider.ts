@@ -116,6 +116,10 @@ export interface ProviderOptions {
   readonly retry?: RetryPolicy | undefined;
   /** Longest wait for the next byte of an answer, in milliseconds. @defaultValue 300000 */
   readonly idleTimeoutMs?: number | undefined;
+  /** Stands in for the global `fetch`, to record or play what goes over the wire. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Waits before another try; a replay has no reason to. @defaultValue a timer */
+  readonly wait?: ((delayMs: number, signal: AbortSignal | undefined) => Promise<void>) | undefined;
   /** Environment read for keys. @defaultValue process.env */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }

@@ -36,7 +36,7 @@ export interface RetryOutcome<T> {
 export async function withRetries<T>(
   provider: string,
   apiKey: string,
-  settings: Pick<ProviderOptions, 'retry' | 'idleTimeoutMs'>,
+  settings: Pick<ProviderOptions, 'retry' | 'idleTimeoutMs' | 'wait'>,
   options: Pick<CompletionOptions, 'signal' | 'onRetry'>,
   run: (attempt: Attempt) => Promise<T>,
 ): Promise<RetryOutcome<T>> {
@@ -67,13 +67,15 @@ export async function withRetries<T>(
     const failed: FailedAttempt = { status: failure.status, message: failure.message, delayMs };
     failedAttempts.push(failed);
     notify(options.onRetry, failed);
-    await sleep(delayMs, undefined, options.signal === undefined ? {} : { signal: options.signal }).catch(
-      (error: unknown) => {
-        options.signal?.throwIfAborted();
-        throw error;
-      },
-    );
+    await (settings.wait ?? pause)(delayMs, options.signal).catch((error: unknown) => {
+      options.signal?.throwIfAborted();
+      throw error;
+    });
   }
+}
+
+async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(delayMs, undefined, signal === undefined ? {} : { signal });
 }
 
 /** The wait before the next try, or nothing when there should be none. */

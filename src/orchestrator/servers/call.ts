@@ -12,6 +12,9 @@ type WithoutDuration<T> = T extends unknown ? Omit<T, 'durationMs'> : never;
 /** An outcome before its duration is known. */
 type Outcome = WithoutDuration<ToolCallOutcome>;
 
+/** Thrown by a session that plays a recording in which the call got no answer in time. */
+export class RecordedTimeout extends Error {}
+
 export interface CallContext {
   readonly session: McpSession;
   readonly server: string;
@@ -43,7 +46,12 @@ export async function callTool(
     });
     return timed(judge(raw, context.outputCheck));
   } catch (error) {
-    return timed(limits.exceeded ?? cancelled(options.signal) ?? classify(error, context));
+    return timed(
+      limits.exceeded ??
+        cancelled(options.signal) ??
+        recordedTimeout(error, options) ??
+        classify(error, context),
+    );
   } finally {
     limits.clear();
   }
@@ -88,6 +96,12 @@ function classify(error: unknown, { session, server, causeOfDeath }: CallContext
   }
   if (session.isInvalidResult(error)) return { kind: 'invalid_output', message, violations: [message] };
   return { kind: 'transport_error', message: `Server "${server}": ${message}`, cause: error };
+}
+
+function recordedTimeout(error: unknown, options: ToolCallOptions): Outcome | undefined {
+  if (!(error instanceof RecordedTimeout)) return undefined;
+  const limitMs = options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS;
+  return { kind: 'timeout', message: error.message, limit: 'idle', limitMs };
 }
 
 function cancelled(signal: AbortSignal | undefined): Outcome | undefined {

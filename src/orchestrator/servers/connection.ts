@@ -2,12 +2,12 @@ import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../../errors.ts';
 import { callTool } from './call.ts';
 import type { ServerConfig } from './config.ts';
-import { type LinkHooks, openLink, type ServerLink } from './link.ts';
+import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import type { ConnectionOptions } from './options.ts';
 import { compileOutputCheck, type OutputCheck } from './output-schema.ts';
-import { reasonOf } from './reason.ts';
 import { listAllTools, type ToolList } from './tool-list.ts';
 import type { JsonObject, RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
 
 /**
  * - `connecting`: being started or reached.
@@ -18,7 +18,6 @@ import type { JsonObject, RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDe
  */
 export type ServerState = 'connecting' | 'ready' | 'failed' | 'dead' | 'closed';
 
-const DEFAULT_CONNECT_TIMEOUT_MS = 60_000;
 const NO_TOOLS: ToolList = { tools: [], rejected: [], truncated: false };
 
 /** One server: its connection, its tools, and how it is faring. */
@@ -27,6 +26,7 @@ export class ServerConnection {
   readonly #config: ServerConfig;
   readonly #options: ConnectionOptions;
   readonly #onToolsChanged: (connection: ServerConnection) => void;
+  readonly #openLink: OpenLink;
   readonly #closing: AbortController = new AbortController();
   #state: ServerState = 'connecting';
   #error: ObservatoryError | undefined;
@@ -45,11 +45,13 @@ export class ServerConnection {
     config: ServerConfig,
     options: ConnectionOptions,
     onToolsChanged: (connection: ServerConnection) => void,
+    openLink: OpenLink,
   ) {
     this.name = config.name;
     this.#config = config;
     this.#options = options;
     this.#onToolsChanged = onToolsChanged;
+    this.#openLink = openLink;
   }
 
   get state(): ServerState {
@@ -192,7 +194,7 @@ export class ServerConnection {
     };
     let link: ServerLink | undefined;
     try {
-      link = await openLink(this.#config, this.#options, deadline.signal, hooks);
+      link = await this.#openLink(this.#config, this.#options, deadline.signal, hooks);
       const list = await this.#readTools(link, deadline.signal);
       if (link.lost() !== undefined) throw new Error(link.lost());
       this.#link = link;
@@ -201,7 +203,7 @@ export class ServerConnection {
       this.#state = 'ready';
       this.#wasReady = true;
     } catch (cause) {
-      const why = deadline.passed ? `did not become ready within ${limitMs} ms` : undefined;
+      const why = deadline.passed ? notReadyWithin(limitMs) : undefined;
       this.#state = this.#closing.signal.aborted ? 'closed' : this.#wasReady ? 'dead' : 'failed';
       this.#error = unavailable(this.name, cause, why, link?.stderr());
       await link?.close();
@@ -299,17 +301,4 @@ class Deadline {
   }
 
   readonly #onAbort = (): void => this.#controller.abort(new Error('cancelled'));
-}
-
-function unavailable(
-  server: string,
-  cause: unknown,
-  why: string | undefined,
-  stderr: string | undefined,
-): ObservatoryError {
-  if (why === undefined && ObservatoryError.isInstance(cause)) return cause;
-  const said = (stderr ?? '').trim();
-  const reason = why ?? reasonOf(cause);
-  const tail = said === '' ? '' : ` Its last words on stderr: ${said.slice(-1_000)}`;
-  return new ObservatoryError('SERVER_UNAVAILABLE', `Server "${server}": ${reason}.${tail}`, { cause });
 }

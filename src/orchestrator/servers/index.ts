@@ -10,6 +10,7 @@ export {
 export type { ServerConnection, ServerState } from './connection.ts';
 export type { ConnectionOptions } from './options.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
+export { playedLink, recordingLink } from './recorded-link.ts';
 export type {
   ElicitationAnswer,
   JsonObject,

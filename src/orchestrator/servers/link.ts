@@ -21,6 +21,14 @@ export interface ServerLink {
   close(): Promise<void>;
 }
 
+/** Opens a server: {@link openLink}, or what stands in for it to record or play what servers say. */
+export type OpenLink = (
+  config: ServerConfig,
+  options: ConnectionOptions,
+  signal: AbortSignal,
+  hooks: LinkHooks,
+) => Promise<ServerLink>;
+
 export interface LinkHooks {
   onToolsChanged(): void;
   /** The connection ended, and nobody asked for it. */

@@ -2,6 +2,7 @@ import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../../errors.ts';
 import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
+import { type OpenLink, openLink } from './link.ts';
 import type { ConnectionOptions } from './options.ts';
 import type { JsonObject, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
 import { within } from './within.ts';
@@ -9,6 +10,8 @@ import { within } from './within.ts';
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
   /** Gives up: servers that are being started are ended, and `connectServers` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Opens each server in place of the real way. */
+  readonly openLink?: OpenLink | undefined;
   /** Called after a server has announced that its tools changed and they have been read again. */
   readonly onToolsChanged?: ((server: ServerConnection) => void) | undefined;
 }
@@ -38,7 +41,9 @@ export async function connectServers(
       diag.warn('mcp-observatory: onToolsChanged threw', error);
     }
   };
-  const connections = configs.map((each) => new ServerConnection(each, options, changed));
+  const connections = configs.map(
+    (each) => new ServerConnection(each, options, changed, options.openLink ?? openLink),
+  );
   const pool = new ServerPool(connections);
   await Promise.all(connections.map((each) => each.connect(options.signal)));
   if (options.signal?.aborted) {

@@ -1,0 +1,116 @@
+import { keptPath, keptRequestHeaders } from './allow-list.ts';
+import { CassettePlayer } from './cassette-player.ts';
+import { Entries } from './entries.ts';
+import type { Golden, ProviderExchange, WireRequest } from './format.ts';
+import { GoldenMismatchError } from './mismatch.ts';
+import { canonicalRequest, requestKey } from './request-key.ts';
+import { Scrubber } from './scrubber.ts';
+import { fromWireResponse } from './wire-response.ts';
+
+export interface PlayerOptions {
+  /** Whether tools are run for real: their results are then no part of what a request is known by. @defaultValue false */
+  readonly liveTools?: boolean | undefined;
+}
+
+/**
+ * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}, from the file
+ * alone. Each entry is used once. What the file does not hold fails at once with the field-level difference to the
+ * nearest entry, is kept as {@link failure}, and aborts {@link signal}, since SDKs and retry policies take a failed
+ * `fetch` for a network fault.
+ */
+export class GoldenPlayer {
+  readonly #golden: Golden;
+  readonly #liveTools: boolean;
+  readonly #exchanges = new Entries<ProviderExchange>();
+  readonly #scrubber = new Scrubber();
+  readonly #aborter = new AbortController();
+  readonly #cassette: CassettePlayer;
+  #failure: GoldenMismatchError | undefined;
+
+  constructor(golden: Golden, options: PlayerOptions = {}) {
+    this.#golden = golden;
+    this.#liveTools = options.liveTools === true;
+    this.#cassette = new CassettePlayer(golden, (error) => this.#miss(error));
+    for (const [index, exchange] of golden.provider_responses.entries()) {
+      const canonical = canonicalRequest(exchange.request, this.#liveTools);
+      const key = requestKey(exchange.request, this.#liveTools);
+      this.#exchanges.add(`provider_responses[${index}]`, key, canonical, exchange);
+    }
+  }
+
+  /** What the MCP servers said. */
+  get cassette(): CassettePlayer {
+    return this.#cassette;
+  }
+
+  /** The first request or call the golden does not hold. */
+  get failure(): GoldenMismatchError | undefined {
+    return this.#failure;
+  }
+
+  /** Aborts with {@link failure}. */
+  get signal(): AbortSignal {
+    return this.#aborter.signal;
+  }
+
+  /** Stands in for the global `fetch` in an SDK's options. Opens no connection. */
+  readonly fetch: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const text = await request.text();
+    request.signal.throwIfAborted();
+    return fromWireResponse(this.#take(toWireRequest(request, text, this.#scrubber)).response);
+  };
+
+  /**
+   * Call when the run is over.
+   * @throws GoldenMismatchError for a miss, and for entries nobody asked for.
+   */
+  assertFinished(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    const unused = [...this.#exchanges.unused(), ...(this.#liveTools ? [] : this.#cassette.unused())];
+    if (unused.length === 0) return;
+    throw new GoldenMismatchError(
+      `The replay of '${this.#golden.test_name}' ended and did not use all of its golden: ${unused.join(', ')}`,
+    );
+  }
+
+  #take(request: WireRequest): ProviderExchange {
+    const exchange = this.#exchanges.take(requestKey(request, this.#liveTools));
+    if (exchange !== undefined) return exchange;
+    const nearest = this.#exchanges.nearest(canonicalRequest(request, this.#liveTools));
+    const where =
+      nearest === undefined
+        ? 'it has no exchange with a model'
+        : nearest.used
+          ? `every exchange is used; the nearest was ${nearest.place}`
+          : `the nearest is ${nearest.place}, which differs at`;
+    throw this.#miss(
+      new GoldenMismatchError(
+        `The golden '${this.#golden.test_name}' has no answer to this request to ${request.path}: ${where}`,
+        nearest?.differences.map((one) => ({ ...one, place: `${nearest.place}.request.${one.place}` })),
+      ),
+    );
+  }
+
+  #miss(error: GoldenMismatchError): GoldenMismatchError {
+    this.#failure ??= error;
+    this.#aborter.abort(this.#failure);
+    return error;
+  }
+}
+
+/** A request in the form it was recorded in: what was scrubbed then is scrubbed now. */
+function toWireRequest(request: Request, text: string, scrubber: Scrubber): WireRequest {
+  let body: unknown = text;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // Kept as text, as the recorder does.
+  }
+  return {
+    method: request.method,
+    path: keptPath(new URL(request.url)),
+    headers: keptRequestHeaders(request.headers),
+    body: scrubber.clean(body),
+  };
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import {
+  type Golden,
+  GoldenMismatchError,
+  readGolden,
+  sealGolden,
+  writeGolden,
+} from '../src/golden/index.ts';
+import { fromGoldenInput, type GhostOptions, mcpGhost, toWire } from '../src/orchestrator/index.ts';
+import { chainOf, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
+import type { Script } from './support/scripted-provider.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'golden-replay-'));
+after(() => rm(folder, { recursive: true }));
+
+const SCRIPT: Script = [
+  { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x1' } }] },
+  { status: 429, errorType: 'rate_limit_error', text: 'slow down', headers: { 'retry-after-ms': '1' } },
+  {
+    text: 'Another id.',
+    calls: [
+      { name: 'scenario__find_customer', arguments: { id: 'C1' } },
+      { name: 'scenario__add', arguments: { a: 20, b: 22 } },
+    ],
+  },
+  { text: 'Ada, and 42.' },
+];
+
+async function record(provider: string, script: Script = SCRIPT, options: Partial<GhostOptions> = {}) {
+  const path = join(folder, `${provider}.json`);
+  const trial = await tryGhost(provider, script, {
+    serverConfig: { mcpServers: { scenario: scenarioServer() } },
+    golden: { mode: 'record', path },
+    ...options,
+  });
+  return { path, ...trial };
+}
+
+/** Plays a golden from its own input. */
+async function replay(path: string, options: Partial<GhostOptions> = {}) {
+  const golden = await readGolden(path);
+  return await mcpGhost({ ...fromGoldenInput(golden.input), golden: { mode: 'replay', path }, ...options });
+}
+
+for (const { provider } of PROVIDERS) {
+  test(`${provider}: a run is recorded at the wire and replayed without model, key or server`, async () => {
+    const { path, result } = await record(provider);
+    const golden = await readGolden(path);
+    assert.equal(golden.source, 'scripted', 'a local server is no provider');
+    assert.deepEqual(
+      golden.provider_responses.map(({ iteration, response }) => [iteration, response.status]),
+      [
+        [1, 200],
+        [2, 429],
+        [2, 200],
+        [3, 200],
+      ],
+    );
+    assert.equal(golden.mcp_cassette?.calls.length, 3);
+    assert.match(golden.versions.sdk?.version ?? '', /^\d+\.\d+\.\d+$/);
+    const again = await replay(path);
+    assert.deepEqual(chainOf(again), chainOf(result));
+    assert.equal(again.finalResult, 'Ada, and 42.');
+    assert.deepEqual(again.conversationHistory, result.conversationHistory);
+    assert.deepEqual(again.errors, result.errors);
+    assert.deepEqual(again.executionMetadata.tokenUsage, result.executionMetadata.tokenUsage);
+    assert.equal(again.executionMetadata.modelRetries, 1);
+  });
+}
+
+test('with live tools the model comes from the file and the servers are real', async () => {
+  const { path } = await record('openai', (_, index) =>
+    index === 0 ? { calls: [{ name: 'scenario__slow_report', arguments: { ms: 1 } }] } : { text: 'done' },
+  );
+  const result = await replay(path, { golden: { mode: 'replay', path, tools: 'live' } });
+  assert.equal(result.success, true);
+  assert.equal(result.toolChain[0]?.result, 'the report');
+});
+
+test('a request the golden does not hold fails with the field that differs from the nearest one', async () => {
+  const { path } = await record('anthropic');
+  await assert.rejects(replay(path, { userPrompt: 'Do another task.' }), (error: unknown) => {
+    assert.ok(error instanceof GoldenMismatchError);
+    assert.match(
+      error.message,
+      /provider_responses\[0\]\.request\.body\.messages\[0\].*"Do the task\.".*"Do another/s,
+    );
+    return true;
+  });
+});
+
+test('a call the golden does not hold fails with the argument that differs', async () => {
+  const { path } = await record('openai');
+  const golden = await readGolden(path);
+  const calls = golden.mcp_cassette?.calls.map((call) =>
+    call.tool === 'add' ? { ...call, arguments: { a: 20, b: 23 } } : call,
+  );
+  await writeGolden(path, {
+    ...golden,
+    mcp_cassette: { servers: {}, ...golden.mcp_cassette, calls: calls ?? [] },
+  });
+  await assert.rejects(replay(path), {
+    code: 'GOLDEN_MISMATCH',
+    message: /call of scenario\.add.*mcp_cassette\.calls\[2\]\.arguments\.b: expected 23, got 22/s,
+  });
+});
+
+test('what a replay does not use is named', async () => {
+  const { path } = await record('openai');
+  const golden: Golden = await readGolden(path);
+  const [first] = golden.provider_responses;
+  assert.ok(first);
+  const more = { ...golden, provider_responses: [...golden.provider_responses, first] };
+  await writeGolden(path, sealGolden(more));
+  await assert.rejects(replay(path), {
+    code: 'GOLDEN_MISMATCH',
+    message: /did not use.*provider_responses\[4\]/,
+  });
+});
+
+test('a replay opens no connection and starts no process', async () => {
+  const { path, result } = await record('gemini');
+  const before = globalThis.fetch;
+  globalThis.fetch = () => Promise.reject(new Error('the network was touched'));
+  try {
+    const again = await replay(path, {
+      serverConfig: { mcpServers: { scenario: { command: '/no/such/program' } } },
+    });
+    assert.deepEqual(toWire(again).conversation_history, toWire(result).conversation_history);
+  } finally {
+    globalThis.fetch = before;
+  }
+});
+
+test('a provider that is no name is refused', async () => {
+  const provider = {
+    name: 'own',
+    defaultModel: 'm',
+    createCompletion: () => Promise.reject(new Error('no')),
+  };
+  const options = { serverConfig: { mcpServers: {} }, systemPrompt: '', userPrompt: 'x', provider };
+  await assert.rejects(mcpGhost({ ...options, golden: { mode: 'record', path: join(folder, 'no.json') } }), {
+    code: 'INVALID_OPTION',
+  });
+});
