@@ -19,20 +19,38 @@ test('playback answers the official client as the golden says, each exchange onc
     const completion = await openai.chat.completions.create(exchange.request.body as never);
     assert.deepEqual(JSON.parse(JSON.stringify(completion)), exchange.response.body);
   }
+  playback.player.assertFinished();
   const again = golden.provider_responses[0]?.request.body as never;
-  await assert.rejects(openai.chat.completions.create(again), { status: 409, message: /all are used/ });
+  await assert.rejects(openai.chat.completions.create(again), {
+    status: 409,
+    message: /every exchange is used/,
+  });
 });
 
-test('playback refuses a request that is not the next one, and says what was expected', async () => {
+test('playback refuses a request the golden does not hold, and names the field', async () => {
   const golden = await readGolden(INVOICE_REVIEW);
   await using playback = await playGolden(golden);
   const openai = new OpenAI({ apiKey: 'none', baseURL: playback.baseUrl, maxRetries: 0 });
-  const first = golden.provider_responses[0]?.request
-    .body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
+  const first = golden.provider_responses[0]
+    ?.request.body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
   await assert.rejects(
     openai.chat.completions.create({ ...first, model: 'other' }),
-    /the golden has 'gpt-4o'/,
+    /provider_responses\[0\]\.request\.body\.model: expected "gpt-4o", got "other"/,
   );
-  await assert.rejects(openai.chat.completions.create({ ...first, messages: [] }), /the golden has 2/);
-  assert.ok(await openai.chat.completions.create(first));
+  assert.throws(() => playback.player.assertFinished(), { code: 'GOLDEN_MISMATCH' });
+});
+
+test('playback in order takes other wordings, and no other course', async () => {
+  const golden = await readGolden(INVOICE_REVIEW);
+  await using playback = await playGolden(golden, { inOrder: true });
+  const openai = new OpenAI({ apiKey: 'none', baseURL: playback.baseUrl, maxRetries: 0 });
+  const messages = [
+    { role: 'system' as const, content: 'In other words.' },
+    { role: 'user' as const, content: 'May it be paid?' },
+  ];
+  assert.ok(await openai.chat.completions.create({ model: 'gpt-4o', messages }));
+  await assert.rejects(openai.chat.completions.create({ model: 'gpt-4o', messages }), {
+    status: 409,
+    message: /messages: expected 5, got 2/,
+  });
 });

@@ -5,7 +5,16 @@ import type { Command } from './command.ts';
 /** Subcommands, loaded when asked for. */
 const SUBCOMMANDS: Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>
-> = {};
+> = {
+  record: {
+    summary: 'run a task and keep it',
+    load: async () => (await import('./golden-record.ts')).goldenRecordCommand,
+  },
+  replay: {
+    summary: 'run goldens again from their files and compare',
+    load: async () => (await import('./golden-replay.ts')).goldenReplayCommand,
+  },
+};
 
 const HELP = [
   'Usage: mcp-observatory golden <command> [options]',

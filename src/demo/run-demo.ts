@@ -88,7 +88,7 @@ async function openModel(options: DemoOptions, golden: Golden): Promise<DemoMode
       [Symbol.asyncDispose]: async () => {},
     };
   }
-  const playback = await playGolden(golden);
+  const playback = await playGolden(golden, { inOrder: true });
   return {
     openai: new OpenAIClient({ apiKey: 'not-needed', baseURL: playback.baseUrl, maxRetries: 0 }),
     description: `Played from goldens/openai/invoice_review.json (source: ${golden.source}); no provider was asked.`,

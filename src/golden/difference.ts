@@ -6,6 +6,12 @@ export interface Difference {
   readonly actual: unknown;
 }
 
+/** One way in which a run is not its golden. */
+export interface Finding extends Difference {
+  /** One line that names the place. */
+  readonly message: string;
+}
+
 /** Stands for a member that is not there. */
 export const ABSENT: unique symbol = Symbol('absent');
 
@@ -13,10 +19,18 @@ export const ABSENT: unique symbol = Symbol('absent');
 const MAX_DIFFERENCES = 50;
 const MAX_SHOWN = 160;
 
+/** Says of a place whether what is there may differ: `undefined` where it must be equal. */
+export type Tolerance = (place: string) => ((expected: unknown, actual: unknown) => boolean) | undefined;
+
 /** The differences between two JSON values, in the order of the expected one; at most 50. */
-export function differencesBetween(expected: unknown, actual: unknown, place = ''): Difference[] {
+export function differencesBetween(
+  expected: unknown,
+  actual: unknown,
+  place = '',
+  tolerance: Tolerance = () => undefined,
+): Difference[] {
   const found: Difference[] = [];
-  compare(expected, actual, place, found);
+  compare(expected, actual, place, tolerance, found);
   return found;
 }
 
@@ -29,14 +43,25 @@ export function describeDifference({ place, expected, actual }: Difference): str
   return `${place}: expected ${show(expected)}, got ${show(actual)}`;
 }
 
-function compare(expected: unknown, actual: unknown, place: string, found: Difference[]): void {
+function compare(
+  expected: unknown,
+  actual: unknown,
+  place: string,
+  tolerance: Tolerance,
+  found: Difference[],
+): void {
   if (found.length >= MAX_DIFFERENCES || Object.is(expected, actual)) return;
+  const tolerates = tolerance(place);
+  if (tolerates !== undefined) {
+    if (!tolerates(expected, actual)) found.push({ place, expected, actual });
+    return;
+  }
   if (Array.isArray(expected) && Array.isArray(actual)) {
     const length = Math.max(expected.length, actual.length);
     for (let index = 0; index < length; index += 1) {
       const left: unknown = index < expected.length ? expected[index] : ABSENT;
       const right: unknown = index < actual.length ? actual[index] : ABSENT;
-      compare(left, right, `${place}[${index}]`, found);
+      compare(left, right, `${place}[${index}]`, tolerance, found);
     }
     return;
   }
@@ -44,7 +69,7 @@ function compare(expected: unknown, actual: unknown, place: string, found: Diffe
     for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
       const left = Object.hasOwn(expected, key) ? expected[key] : ABSENT;
       const right = Object.hasOwn(actual, key) ? actual[key] : ABSENT;
-      compare(left, right, place === '' ? key : `${place}.${key}`, found);
+      compare(left, right, place === '' ? key : `${place}.${key}`, tolerance, found);
     }
     return;
   }

@@ -1,6 +1,8 @@
 export { CassettePlayer } from './cassette-player.ts';
 export { CassetteRecorder, type ConnectionRecording } from './cassette-recorder.ts';
 export { editedPlaces, sealGolden } from './checksum.ts';
+export { type CompareOptions, compareWithGolden, withoutVolatile } from './compare.ts';
+export { type Difference, describeDifference, differencesBetween, type Finding } from './difference.ts';
 export {
   type AnswerCheck,
   type ComparisonRules,

@@ -1,5 +1,5 @@
 import { ObservatoryError } from '../errors.ts';
-import { type Difference, describeDifference } from './difference.ts';
+import { type Difference, describeDifference, type Finding } from './difference.ts';
 
 const MAX_LISTED = 8;
 
@@ -8,15 +8,17 @@ const MAX_LISTED = 8;
  * the message lists the first ones.
  */
 export class GoldenMismatchError extends ObservatoryError {
-  readonly differences: readonly Difference[];
+  readonly differences: readonly (Difference | Finding)[];
 
-  constructor(what: string, differences: readonly Difference[] = []) {
-    const listed = differences
-      .slice(0, MAX_LISTED)
-      .map((difference) => `\n  ${describeDifference(difference)}`);
+  constructor(what: string, differences: readonly (Difference | Finding)[] = []) {
+    const listed = differences.slice(0, MAX_LISTED).map((one) => `\n  ${messageOf(one)}`);
     const more = differences.length - listed.length;
     super('GOLDEN_MISMATCH', what + listed.join('') + (more > 0 ? `\n  and ${more} more` : ''));
     this.name = 'GoldenMismatchError';
     this.differences = differences;
   }
+}
+
+function messageOf(one: Difference | Finding): string {
+  return 'message' in one ? one.message : describeDifference(one);
 }

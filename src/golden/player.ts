@@ -1,15 +1,21 @@
+import { canonicalHash } from '../signals/index.ts';
 import { keptPath, keptRequestHeaders } from './allow-list.ts';
 import { CassettePlayer } from './cassette-player.ts';
 import { Entries } from './entries.ts';
 import type { Golden, ProviderExchange, WireRequest } from './format.ts';
 import { GoldenMismatchError } from './mismatch.ts';
-import { canonicalRequest, requestKey } from './request-key.ts';
+import { canonicalRequest, outlineOf } from './request-key.ts';
 import { Scrubber } from './scrubber.ts';
 import { fromWireResponse } from './wire-response.ts';
 
 export interface PlayerOptions {
   /** Whether tools are run for real: their results are then no part of what a request is known by. @defaultValue false */
   readonly liveTools?: boolean | undefined;
+  /**
+   * Whether each request just gets the next answer, if it asks the same model with as many messages: for programs whose
+   * requests change in their wording. @defaultValue false
+   */
+  readonly inOrder?: boolean | undefined;
 }
 
 /**
@@ -21,20 +27,22 @@ export interface PlayerOptions {
 export class GoldenPlayer {
   readonly #golden: Golden;
   readonly #liveTools: boolean;
+  readonly #inOrder: boolean;
   readonly #exchanges = new Entries<ProviderExchange>();
   readonly #scrubber = new Scrubber();
   readonly #aborter = new AbortController();
   readonly #cassette: CassettePlayer;
   #failure: GoldenMismatchError | undefined;
+  #taken = 0;
 
   constructor(golden: Golden, options: PlayerOptions = {}) {
     this.#golden = golden;
     this.#liveTools = options.liveTools === true;
+    this.#inOrder = options.inOrder === true;
     this.#cassette = new CassettePlayer(golden, (error) => this.#miss(error));
     for (const [index, exchange] of golden.provider_responses.entries()) {
-      const canonical = canonicalRequest(exchange.request, this.#liveTools);
-      const key = requestKey(exchange.request, this.#liveTools);
-      this.#exchanges.add(`provider_responses[${index}]`, key, canonical, exchange);
+      const canonical = this.#canonical(exchange.request, index);
+      this.#exchanges.add(`provider_responses[${index}]`, canonicalHash(canonical), canonical, exchange);
     }
   }
 
@@ -75,9 +83,13 @@ export class GoldenPlayer {
   }
 
   #take(request: WireRequest): ProviderExchange {
-    const exchange = this.#exchanges.take(requestKey(request, this.#liveTools));
-    if (exchange !== undefined) return exchange;
-    const nearest = this.#exchanges.nearest(canonicalRequest(request, this.#liveTools));
+    const canonical = this.#canonical(request, this.#taken);
+    const exchange = this.#exchanges.take(canonicalHash(canonical));
+    if (exchange !== undefined) {
+      this.#taken += 1;
+      return exchange;
+    }
+    const nearest = this.#exchanges.nearest(canonical);
     const where =
       nearest === undefined
         ? 'it has no exchange with a model'
@@ -90,6 +102,11 @@ export class GoldenPlayer {
         nearest?.differences.map((one) => ({ ...one, place: `${nearest.place}.request.${one.place}` })),
       ),
     );
+  }
+
+  /** What a request is known by. @param index its position among all requests. */
+  #canonical(request: WireRequest, index: number): Record<string, unknown> {
+    return this.#inOrder ? outlineOf(request, index) : canonicalRequest(request, this.#liveTools);
   }
 
   #miss(error: GoldenMismatchError): GoldenMismatchError {

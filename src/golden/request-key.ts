@@ -1,4 +1,3 @@
-import { canonicalHash } from '../signals/index.ts';
 import type { WireRequest } from './format.ts';
 
 /** The end of a path that names an API, whatever host, version or gateway stands before it. */
@@ -21,9 +20,16 @@ export function canonicalRequest(request: WireRequest, liveTools: boolean): Reco
   };
 }
 
-/** SHA-256 of the canonical request. */
-export function requestKey(request: WireRequest, liveTools: boolean): string {
-  return canonicalHash(canonicalRequest(request, liveTools));
+/** What requests have in common that take the same place in a conversation, whatever their wording. */
+export function outlineOf(request: WireRequest, index: number): Record<string, unknown> {
+  const body = (request.body ?? {}) as Record<string, unknown>;
+  const messages = body.messages ?? body.contents ?? body.input;
+  return {
+    api: apiOf(request.path),
+    index,
+    model: body.model,
+    messages: Array.isArray(messages) ? messages.length : 1,
+  };
 }
 
 function apiOf(path: string): string {

@@ -73,6 +73,18 @@ server.registerTool(
 );
 
 server.registerTool(
+  'echo',
+  {
+    description: 'Gives a text back',
+    inputSchema: { text: z.string() },
+    annotations: { readOnlyHint: true },
+  },
+  ({ text: said }) => text(said),
+);
+
+server.registerTool('nothing', { description: 'Succeeds and has nothing to say' }, () => ({ content: [] }));
+
+server.registerTool(
   'flood',
   { description: 'Answers with a very long text', inputSchema: { chars: z.number() } },
   ({ chars }) => text(`BEGIN${'x'.repeat(chars)}END`),

@@ -24,6 +24,10 @@ export interface Turn {
   readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number };
   /** Stops as if the output limit had been reached. */
   readonly truncated?: boolean;
+  /** Declines to answer; `text` says so, where the API lets a refusal say anything. */
+  readonly refused?: boolean;
+  /** Gemini alone: the model wrote a call that the API could not read. */
+  readonly malformedCall?: boolean;
   /** Answers with this status instead, and `text` as the error's message. */
   readonly status?: number;
   readonly errorType?: string;

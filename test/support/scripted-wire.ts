@@ -26,7 +26,8 @@ function openaiBody(seen: SeenRequest, turn: Turn, index: number): unknown {
         index: 0,
         message: {
           role: 'assistant',
-          content: turn.text ?? null,
+          content: turn.refused === true ? null : (turn.text ?? null),
+          refusal: turn.refused === true ? (turn.text ?? '') : null,
           ...(turn.reasoning === undefined ? {} : { reasoning_content: turn.reasoning }),
           ...(calls.length === 0 ? {} : { tool_calls: calls.map((call, at) => openaiCall(call, index, at)) }),
         },
@@ -74,7 +75,13 @@ function anthropicBody(seen: SeenRequest, turn: Turn, index: number) {
       })),
     ],
     stop_reason:
-      turn.truncated === true ? 'max_tokens' : (turn.calls ?? []).length > 0 ? 'tool_use' : 'end_turn',
+      turn.refused === true
+        ? 'refusal'
+        : turn.truncated === true
+          ? 'max_tokens'
+          : (turn.calls ?? []).length > 0
+            ? 'tool_use'
+            : 'end_turn',
     stop_sequence: null,
     usage: anthropicUsage(turn),
   };
@@ -94,7 +101,7 @@ function geminiBody(seen: SeenRequest, turn: Turn, index: number) {
           role: 'model',
           parts: [
             ...(turn.reasoning === undefined ? [] : [{ text: turn.reasoning, thought: true }]),
-            ...(turn.text === undefined ? [] : [{ text: turn.text }]),
+            ...(turn.text === undefined || turn.refused === true ? [] : [{ text: turn.text }]),
             ...(turn.calls ?? []).map((call, at) => ({
               functionCall: {
                 ...(seen.model.startsWith('gemini-2') ? {} : { id: `g_${index}_${at}` }),
@@ -105,7 +112,7 @@ function geminiBody(seen: SeenRequest, turn: Turn, index: number) {
             })),
           ],
         },
-        finishReason: turn.truncated === true ? 'MAX_TOKENS' : 'STOP',
+        finishReason: geminiReason(turn),
         index: 0,
       },
     ],
@@ -118,6 +125,12 @@ function geminiBody(seen: SeenRequest, turn: Turn, index: number) {
     modelVersion: seen.model,
     responseId: `resp_${index}`,
   };
+}
+
+function geminiReason(turn: Turn): string {
+  if (turn.refused === true) return 'SAFETY';
+  if (turn.malformedCall === true) return 'MALFORMED_FUNCTION_CALL';
+  return turn.truncated === true ? 'MAX_TOKENS' : 'STOP';
 }
 
 export function streamBody(seen: SeenRequest, turn: Turn, index: number): string {
@@ -140,7 +153,8 @@ function openaiStream(seen: SeenRequest, turn: Turn, index: number): string {
   const calls = turn.calls ?? [];
   const events: unknown[] = [chunk({ role: 'assistant', content: '' })];
   for (const text of halves(turn.reasoning ?? '')) events.push(chunk({ reasoning_content: text }));
-  for (const text of halves(turn.text ?? '')) events.push(chunk({ content: text }));
+  const said = turn.refused === true ? 'refusal' : 'content';
+  for (const text of halves(turn.text ?? '')) events.push(chunk({ [said]: text }));
   for (const [at, call] of calls.entries()) {
     const { id, function: fn } = openaiCall(call, index, at);
     events.push(

@@ -1,0 +1,94 @@
+import { text } from 'node:stream/consumers';
+import { ObservatoryError } from '../errors.ts';
+import type { GhostOptions } from '../orchestrator/index.ts';
+import type { CommandIo } from './command.ts';
+
+/** Flags of the commands that run mcpGhost. */
+export const RUN_FLAGS = {
+  provider: { type: 'string' },
+  config: { type: 'string' },
+  model: { type: 'string' },
+  system: { type: 'string' },
+  'max-iterations': { type: 'string' },
+  timeout: { type: 'string' },
+  'max-tokens': { type: 'string' },
+  'max-cost': { type: 'string' },
+  plan: { type: 'boolean' },
+  'no-backtracking': { type: 'boolean' },
+  namespace: { type: 'string' },
+  'base-url': { type: 'string' },
+} as const;
+
+export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gemini
+  --config FILE          servers, in the Claude Desktop form (default: server_config.json)
+  --model NAME           default: the provider's default model
+  --system TEXT          system prompt
+  --max-iterations N     most model turns that may call tools (default: 10)
+  --timeout SECONDS      longest silence of a tool (default: 30)
+  --max-tokens N         stop when the run has used so many tokens
+  --max-cost USD         stop when the run has cost so much
+  --plan                 make a plan before the first call
+  --no-backtracking      do not recover from failed calls
+  --namespace NAME       name of the run in telemetry (default: mcp_ghost)
+  --base-url URL         another address of the provider's API`;
+
+/** Values of {@link RUN_FLAGS}. */
+export type RunFlagValues = {
+  readonly [F in keyof typeof RUN_FLAGS]?: (typeof RUN_FLAGS)[F]['type'] extends 'boolean' ? boolean : string;
+};
+
+/** A command line that runs mcpGhost, read; the provider is left to the command. */
+export interface RunRequest {
+  readonly provider: string;
+  readonly options: Omit<GhostOptions, 'provider'>;
+}
+
+/**
+ * Reads flags and the prompt.
+ * @throws ObservatoryError `INVALID_OPTION`
+ */
+export async function readRunRequest(
+  values: RunFlagValues,
+  positionals: readonly string[],
+  io: CommandIo,
+  command: string,
+): Promise<RunRequest> {
+  const [prompt, ...more] = positionals;
+  if (prompt === undefined || more.length > 0) {
+    throw usageOf(command, `Expected one prompt, got ${positionals.length}; put it in quotes`);
+  }
+  if (values.provider === undefined) {
+    throw usageOf(command, 'Expected --provider openai, anthropic or gemini');
+  }
+  const number = (name: 'timeout' | 'max-iterations' | 'max-tokens' | 'max-cost') =>
+    numberFlag(command, name, values[name]);
+  const options: RunRequest['options'] = {
+    serverConfig: values.config ?? 'server_config.json',
+    systemPrompt: values.system ?? '',
+    userPrompt: prompt === '-' ? await text(io.stdin) : prompt,
+    model: values.model,
+    namespace: values.namespace,
+    timeout: number('timeout'),
+    maxIterations: number('max-iterations'),
+    maxTokens: number('max-tokens'),
+    maxCostUsd: number('max-cost'),
+    enableBacktracking: values['no-backtracking'] !== true,
+    plan: values.plan,
+  };
+  return { provider: values.provider, options };
+}
+
+/** The error for a command line that cannot be understood. */
+export function usageOf(command: string, message: string): ObservatoryError {
+  return new ObservatoryError('INVALID_OPTION', `${message}. See: mcp-observatory ${command} --help`);
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` for what is no number. */
+export function numberFlag(command: string, name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (value.trim() === '' || !Number.isFinite(number)) {
+    throw usageOf(command, `Expected --${name} to be a number, got ${JSON.stringify(value)}`);
+  }
+  return number;
+}
