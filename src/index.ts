@@ -18,6 +18,18 @@ export {
 } from './execution/index.ts';
 export { COLUMNS, type Column, FIELDS, type FieldDefinition, type TraceRow } from './fields.ts';
 export {
+  type ComparisonRules,
+  compareWithGolden,
+  type Finding,
+  type Golden,
+  GoldenMismatchError,
+  GoldenPlayer,
+  type Playback,
+  playGolden,
+  readGolden,
+  writeGolden,
+} from './golden/index.ts';
+export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
   GoogleGenAIInstrumentation,
@@ -49,6 +61,7 @@ export {
   type GhostEvent,
   type GhostOptions,
   type GhostResult,
+  type GoldenOption,
   loadServerConfig,
   type ModelMessage,
   type ModelPlannerOptions,
@@ -154,6 +167,13 @@ export {
   type ProcessorStats,
   setGovernance,
 } from './processor/index.ts';
+export {
+  type MatchOptions,
+  type ReplayOptions,
+  type ReplayReport,
+  replayGolden,
+  toMatchGolden,
+} from './replay/index.ts';
 export {
   type CostSource,
   computeSignals,

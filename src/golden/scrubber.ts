@@ -1,4 +1,6 @@
 import { redactValue } from '../policy/index.ts';
+import type { ProviderExchange } from './format.ts';
+import { scrubStream } from './scrub-stream.ts';
 
 /** Headers whose values are secret or name the account. They are never kept; their values are looked for elsewhere too. */
 const SECRET_HEADERS = [
@@ -29,8 +31,6 @@ const SHORTEST_SECRET = 6;
 /**
  * Takes secrets out of what a golden keeps of texts: values that are known to be secret because they stood where
  * secrets stand, and everything that has the form of one. The headers and fields themselves are dropped by allow-list.
- *
- * A secret that a model's stream cuts in two is found only where the pieces stand together again.
  */
 export class Scrubber {
   readonly #secrets = new Set<string>();
@@ -56,6 +56,14 @@ export class Scrubber {
   /** A copy of a JSON value without secrets. */
   clean<T>(value: T): T {
     return walk(redactValue(value), (text) => this.#cleanText(text)) as T;
+  }
+
+  /** A copy of an exchange without secrets, those that its stream cut in pieces included. */
+  cleanExchange(exchange: ProviderExchange): ProviderExchange {
+    const { response } = exchange;
+    if (response.events === undefined) return this.clean(exchange);
+    const events = scrubStream(response.events, (text) => this.clean(text));
+    return this.clean({ ...exchange, response: { ...response, events } });
   }
 
   #cleanText(text: string): string {

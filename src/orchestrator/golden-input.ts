@@ -59,8 +59,8 @@ export async function toGoldenInput(
     model,
     system_prompt: clean(options.systemPrompt),
     user_prompt: clean(options.userPrompt),
-    // References to variables are put in last: they are no secrets, though they stand where secrets stand.
-    server_config: withReferences(clean(await documentOf(options.serverConfig))),
+    // References are put in once more: they are no secrets, though they stand where secrets stand.
+    server_config: withReferences(clean(withReferences(await documentOf(options.serverConfig)))),
     ...(Object.keys(kept).length === 0 ? {} : { options: clean(kept) }),
     ...(notKept.length === 0 ? {} : { options_not_kept: notKept }),
   };
@@ -86,17 +86,25 @@ export function fromGoldenInput(input: GoldenInput): GhostOptions {
   };
 }
 
-/** The values of servers' environments and headers, which may be secret, and of the variables they refer to. */
+/** What may be secret in a config: values of environments, headers and queries, user names and passwords, variables. */
 export async function secretsOf(config: unknown): Promise<string[]> {
-  const values = serversOf(await documentOf(config)).flatMap(([, server]) =>
-    [server.env, server.headers].flatMap((group) =>
-      Object.values((group ?? {}) as Json).filter((value): value is string => typeof value === 'string'),
-    ),
-  );
+  const values = serversOf(await documentOf(config)).flatMap(([, { env, headers, url }]) => [
+    ...[env, headers]
+      .flatMap((group) => Object.values((group ?? {}) as Json))
+      .filter((value) => typeof value === 'string'),
+    ...urlSecrets(url),
+  ]);
   return values.flatMap((value) => {
     const names = [...value.matchAll(/\$\{(?:env:)?(\w{1,100})/g)].map(([, name]) => process.env[name ?? '']);
     return names.length === 0 ? [value] : names.filter((one) => one !== undefined);
   });
+}
+
+function urlSecrets(url: unknown): string[] {
+  if (typeof url !== 'string' || !URL.canParse(url)) return [];
+  const { username, password, searchParams } = new URL(url);
+  const userInfo = username === '' ? [] : [`${username}:${password}`];
+  return [...userInfo, username, password, ...searchParams.values()];
 }
 
 /** The config with each value of `env` and `headers` replaced by a reference to a variable of its name. */

@@ -82,7 +82,7 @@ function recording(options: GhostOptions, golden: RecordGoldenOptions): GoldenSe
         },
         golden_output: { ...toWire(result) },
         comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {}, ...golden.comparison },
-        provider_responses: model.exchanges(),
+        provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
         mcp_cassette: servers.cassette(),
       };
       await writeGolden(golden.path, { ...clean(content), input });

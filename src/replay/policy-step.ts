@@ -91,7 +91,7 @@ export async function recordPolicyStep(
         matchers: { 'decision.latency_us': 'number' as const },
         bounds: {},
       },
-      provider_responses: model.exchanges(),
+      provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
       mcp_cassette: cassette.cassette(),
     }),
   );

@@ -141,7 +141,7 @@ export function streamBody(seen: SeenRequest, turn: Turn, index: number): string
 
 function halves(text: string): string[] {
   const middle = Math.ceil(text.length / 2);
-  return text.length < 2 ? [text] : [text.slice(0, middle), text.slice(middle)];
+  return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== '');
 }
 
 function openaiStream(seen: SeenRequest, turn: Turn, index: number): string {
