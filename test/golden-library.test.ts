@@ -55,10 +55,9 @@ test('the library says of every golden that it is scripted, and covers what it s
 });
 
 test('the cassettes list the tools that stand in the shared definitions', () => {
-  const shared = JSON.parse(readFileSync(join(GOLDENS, 'shared/tool_schema_definitions.json'), 'utf8')) as Record<
-    string,
-    { tools: unknown[] }
-  >;
+  const shared = JSON.parse(
+    readFileSync(join(GOLDENS, 'shared/tool_schema_definitions.json'), 'utf8'),
+  ) as Record<string, { tools: unknown[] }>;
   for (const golden of goldens) {
     for (const [name, server] of Object.entries(golden.mcp_cassette?.servers ?? {})) {
       const [first] = server.connections;
@@ -69,7 +68,8 @@ test('the cassettes list the tools that stand in the shared definitions', () => 
 });
 
 test('nothing in the library is of this machine or secret', () => {
-  const secrets = /no-key-is-needed|sk-[A-Za-z0-9]{16}|Bearer |api[_-]key|set-cookie|127\.0\.0\.1:\d|\/home\/|\/root\/|\/work\//i;
+  const secrets =
+    /no-key-is-needed|sk-[A-Za-z0-9]{16}|Bearer |api[_-]key|set-cookie|127\.0\.0\.1:\d|\/home\/|\/root\/|\/work\//i;
   for (const name of files) {
     const found = secrets.exec(readFileSync(join(GOLDENS, name), 'utf8'));
     assert.equal(found?.[0], undefined, name);

@@ -57,14 +57,22 @@ function swap(list: Json[], left: number, right: number): void {
 }
 
 /** What a golden holds is changed, and it is sealed again, as if it had been recorded so. */
-const OF_GOLDENS: readonly [name: string, golden: string, change: (draft: Draft) => unknown, place: RegExp][] = [
+const OF_GOLDENS: readonly [
+  name: string,
+  golden: string,
+  change: (draft: Draft) => unknown,
+  place: RegExp,
+][] = [
   [
     'an argument of a call the model makes',
     CHAIN,
-    (draft) => Object.assign(draft, { provider_responses: [
-      replaced(at(draft.provider_responses, 0), '\\"C3\\"', '\\"C4\\"'),
-      ...draft.provider_responses.slice(1),
-    ] }),
+    (draft) =>
+      Object.assign(draft, {
+        provider_responses: [
+          replaced(at(draft.provider_responses, 0), '\\"C3\\"', '\\"C4\\"'),
+          ...draft.provider_responses.slice(1),
+        ],
+      }),
     /mcp_cassette\.calls\[0\]\.arguments\.id: expected "C3", got "C4"/,
   ],
   [
@@ -76,7 +84,10 @@ const OF_GOLDENS: readonly [name: string, golden: string, change: (draft: Draft)
   [
     'a result of a tool',
     CHAIN,
-    (draft) => Object.assign(at(draft.mcp_cassette?.calls, 1), { result: { content: [{ type: 'text', text: '43' }] } }),
+    (draft) =>
+      Object.assign(at(draft.mcp_cassette?.calls, 1), {
+        result: { content: [{ type: 'text', text: '43' }] },
+      }),
     /provider_responses\[2\]\.request\.body\.messages\[4\].*"42".*"43"/s,
   ],
   [
@@ -153,19 +164,32 @@ const OF_GOLDENS: readonly [name: string, golden: string, change: (draft: Draft)
   [
     'the tokens a provider reports',
     RECOVERY,
-    (draft) => Object.assign(draft, { provider_responses: replaced(draft.provider_responses, '"prompt_tokens":100', '"prompt_tokens":101') }),
+    (draft) =>
+      Object.assign(draft, {
+        provider_responses: replaced(draft.provider_responses, '"prompt_tokens":100', '"prompt_tokens":101'),
+      }),
     /execution_metadata\.token_usage\.prompt_tokens: expected 300, got 303/,
   ],
   [
     'why the provider says that its model stopped',
     RECOVERY,
-    (draft) => Object.assign(draft, { provider_responses: replaced(draft.provider_responses, '"finish_reason":"stop"', '"finish_reason":"content_filter"') }),
+    (draft) =>
+      Object.assign(draft, {
+        provider_responses: replaced(
+          draft.provider_responses,
+          '"finish_reason":"stop"',
+          '"finish_reason":"content_filter"',
+        ),
+      }),
     /execution_metadata\.stop_reason: expected "completed", got "model_stopped"/,
   ],
   [
     'the name of the field that holds the calls',
     RECOVERY,
-    (draft) => Object.assign(at(draft.provider_responses, 0), { response: replaced(at(draft.provider_responses, 0).response, '"tool_calls":[', '"calls":[') }),
+    (draft) =>
+      Object.assign(at(draft.provider_responses, 0), {
+        response: replaced(at(draft.provider_responses, 0).response, '"tool_calls":[', '"calls":['),
+      }),
     /provider_responses\[1\]\.request\.body\.messages/,
   ],
   [
@@ -183,19 +207,28 @@ const OF_GOLDENS: readonly [name: string, golden: string, change: (draft: Draft)
   [
     'an exchange too many',
     RECOVERY,
-    (draft) => Object.assign(draft, { provider_responses: [...draft.provider_responses, at(draft.provider_responses, 2)] }),
+    (draft) =>
+      Object.assign(draft, {
+        provider_responses: [...draft.provider_responses, at(draft.provider_responses, 2)],
+      }),
     /did not use all of its golden: provider_responses\[3\]/,
   ],
   [
     'a recorded call that is lost',
     PARALLEL,
-    (draft) => Object.assign(draft, { mcp_cassette: { ...draft.mcp_cassette, calls: draft.mcp_cassette?.calls.slice(1) } }),
+    (draft) =>
+      Object.assign(draft, {
+        mcp_cassette: { ...draft.mcp_cassette, calls: draft.mcp_cassette?.calls.slice(1) },
+      }),
     /does not hold this call of scenario\.add.*mcp_cassette\.calls/s,
   ],
   [
     'the description of a tool',
     RECOVERY,
-    (draft) => Object.assign(draft, { mcp_cassette: replaced(draft.mcp_cassette, 'Adds two numbers', 'Takes two numbers') }),
+    (draft) =>
+      Object.assign(draft, {
+        mcp_cassette: replaced(draft.mcp_cassette, 'Adds two numbers', 'Takes two numbers'),
+      }),
     /provider_responses\[0\]\.request\.body\.tools\[0\]\.function\.description/,
   ],
   [
@@ -221,14 +254,35 @@ for (const [name, golden, change, place] of OF_GOLDENS) {
 }
 
 /** The golden is as it was, and the program behaves otherwise. */
-const OF_BEHAVIOUR: readonly [name: string, golden: string, options: Partial<GhostOptions>, place: RegExp][] = [
-  ['another task', RECOVERY, { userPrompt: 'Where does 18 live?' }, /request\.body\.messages\[1\]\.content/],
-  ['another system prompt', CHAIN, { systemPrompt: 'Be brief.' }, /request\.body\.system/],
-  ['another model', RECOVERY, { model: 'gpt-5.4' }, /request\.body\.model: expected "gpt-5\.4-mini", got "gpt-5\.4"/],
-  ['a field added to requests', RECOVERY, { temperature: 0.5 }, /request\.body\.temperature: expected nothing, got 0\.5/],
-  ['no recovery from errors', RECOVERY, { enableBacktracking: false }, /provider_responses\[1\]\.request\.body\.messages/],
-  ['fewer turns', CHAIN, { maxIterations: 2 }, /provider_responses\[2\]\.request\.body\.messages/],
-];
+const OF_BEHAVIOUR: readonly [name: string, golden: string, options: Partial<GhostOptions>, place: RegExp][] =
+  [
+    [
+      'another task',
+      RECOVERY,
+      { userPrompt: 'Where does 18 live?' },
+      /request\.body\.messages\[1\]\.content/,
+    ],
+    ['another system prompt', CHAIN, { systemPrompt: 'Be brief.' }, /request\.body\.system/],
+    [
+      'another model',
+      RECOVERY,
+      { model: 'gpt-5.4' },
+      /request\.body\.model: expected "gpt-5\.4-mini", got "gpt-5\.4"/,
+    ],
+    [
+      'a field added to requests',
+      RECOVERY,
+      { temperature: 0.5 },
+      /request\.body\.temperature: expected nothing, got 0\.5/,
+    ],
+    [
+      'no recovery from errors',
+      RECOVERY,
+      { enableBacktracking: false },
+      /provider_responses\[1\]\.request\.body\.messages/,
+    ],
+    ['fewer turns', CHAIN, { maxIterations: 2 }, /provider_responses\[2\]\.request\.body\.messages/],
+  ];
 
 for (const [name, golden, options, place] of OF_BEHAVIOUR) {
   test(`caught in behaviour: ${name}`, async () => caught(await draftOf(golden), place, options));
@@ -271,6 +325,7 @@ function collectLeaves(
     const name = Array.isArray(holder) ? `${place}[${key}]` : place === '' ? key : `${place}.${key}`;
     if (typeof member === 'object' && member !== null) collectLeaves(member as Json, name, leaves);
     else if (FIXED.test(name)) continue;
-    else if (typeof member === 'string' || typeof member === 'number') leaves.push({ holder, key, place: name });
+    else if (typeof member === 'string' || typeof member === 'number')
+      leaves.push({ holder, key, place: name });
   }
 }

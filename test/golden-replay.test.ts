@@ -88,7 +88,10 @@ async function changed(change: (golden: Golden) => Golden): Promise<string> {
 test('a request the golden does not hold fails with the field that differs from the nearest one', async () => {
   await assert.rejects(replay(LOOKUP, { userPrompt: 'Look up C4.' }), (error: unknown) => {
     assert.ok(error instanceof GoldenMismatchError);
-    assert.match(error.message, /provider_responses\[0\]\.request\.body\.messages\[1\].*"Look up C3.*"Look up C4\."/s);
+    assert.match(
+      error.message,
+      /provider_responses\[0\]\.request\.body\.messages\[1\].*"Look up C3.*"Look up C4\."/s,
+    );
     return true;
   });
 });
@@ -96,7 +99,9 @@ test('a request the golden does not hold fails with the field that differs from 
 test('a call the golden does not hold fails with the argument that differs', async () => {
   const path = await changed((golden) => {
     const cassette = golden.mcp_cassette ?? { servers: {}, calls: [] };
-    const calls = cassette.calls.map((call, at) => (at === 1 ? { ...call, arguments: { a: 7, b: 36 } } : call));
+    const calls = cassette.calls.map((call, at) =>
+      at === 1 ? { ...call, arguments: { a: 7, b: 36 } } : call,
+    );
     return { ...golden, mcp_cassette: { ...cassette, calls } };
   });
   await assert.rejects(replay(path), {
@@ -110,7 +115,10 @@ test('what a replay does not use is named', async () => {
     ...golden,
     provider_responses: [...golden.provider_responses, ...golden.provider_responses.slice(0, 1)],
   }));
-  await assert.rejects(replay(path), { code: 'GOLDEN_MISMATCH', message: /did not use.*provider_responses\[6\]/ });
+  await assert.rejects(replay(path), {
+    code: 'GOLDEN_MISMATCH',
+    message: /did not use.*provider_responses\[6\]/,
+  });
 });
 
 test('a replay opens no connection and starts no process', async () => {

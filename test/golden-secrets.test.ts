@@ -70,7 +70,13 @@ for (const { provider, model } of PROVIDERS) {
       golden: { mode: 'record', path },
     });
     const text = await readFile(path, 'utf8');
-    for (const secret of [...Object.values(PLANTED), ...FORMED, 'query-token-value', 'user:pass', 'req_0001']) {
+    for (const secret of [
+      ...Object.values(PLANTED),
+      ...FORMED,
+      'query-token-value',
+      'user:pass',
+      'req_0001',
+    ]) {
       assert.ok(!text.includes(secret), `${secret} is in the golden`);
     }
     assert.ok(!/authorization|cookie|organization-id|x-goog-api-key/i.test(text), 'no header but those kept');

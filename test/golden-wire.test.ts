@@ -30,7 +30,10 @@ function shapeOf(value: unknown, path: string, into: Set<string>): void {
 }
 
 /** What real answers of an API look like: whole, as events of a stream, and as errors. */
-function realShapes(api: string, rows: readonly Recording[]): Record<'body' | 'event' | 'error', Set<string>> {
+function realShapes(
+  api: string,
+  rows: readonly Recording[],
+): Record<'body' | 'event' | 'error', Set<string>> {
   const shapes = { body: new Set<string>(), event: new Set<string>(), error: new Set<string>() };
   for (const { api: own, response } of rows) {
     if (own !== api) continue;
@@ -44,7 +47,9 @@ function realShapes(api: string, rows: readonly Recording[]): Record<'body' | 'e
 }
 
 for (const api of ['openai', 'anthropic', 'gemini'] as const) {
-  test(`${api}: the answers of the library have no field and no type that real answers lack`, { skip }, async () => {
+  test(`${api}: the answers of the library have no field and no type that real answers lack`, {
+    skip,
+  }, async () => {
     const real = realShapes(api, recordings([api, 'errors']));
     let compared = 0;
     for (const name of readdirSync(join(GOLDENS, api))) {
@@ -67,6 +72,7 @@ for (const api of ['openai', 'anthropic', 'gemini'] as const) {
 function isKnown(line: string, real: ReadonlySet<string>): boolean {
   if (real.has(line) || IN_TYPES_ONLY.has(line)) return true;
   const path = line.slice(0, line.lastIndexOf(': ') + 2);
-  if (line.endsWith(': null')) return ['string', 'number', 'boolean', 'object'].some((type) => real.has(path + type));
+  if (line.endsWith(': null'))
+    return ['string', 'number', 'boolean', 'object'].some((type) => real.has(path + type));
   return false;
 }

@@ -31,8 +31,8 @@ test('playback refuses a request the golden does not hold, and names the field',
   const golden = await readGolden(INVOICE_REVIEW);
   await using playback = await playGolden(golden);
   const openai = new OpenAI({ apiKey: 'none', baseURL: playback.baseUrl, maxRetries: 0 });
-  const first = golden.provider_responses[0]
-    ?.request.body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
+  const first = golden.provider_responses[0]?.request
+    .body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
   await assert.rejects(
     openai.chat.completions.create({ ...first, model: 'other' }),
     /provider_responses\[0\]\.request\.body\.model: expected "gpt-4o", got "other"/,

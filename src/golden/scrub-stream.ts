@@ -60,7 +60,8 @@ function scrubTogether(leaves: readonly Leaf[], clean: (text: string) => string)
     const after = text.slice(Math.max(0, Math.min(text.length, end - from)));
     const isHere = !isPlaced && to >= start && (to > start || to >= whole.length);
     if (isHere || (to > start && from < end)) {
-      (holder as Record<string | number, unknown>)[key] = before + (isHere ? replacement : '') + (from < end ? after : text);
+      (holder as Record<string | number, unknown>)[key] =
+        before + (isHere ? replacement : '') + (from < end ? after : text);
     }
     if (isHere) isPlaced = true;
     from = to;

@@ -30,7 +30,8 @@ let replayed = 0;
 
 for (const file of (await readdir(folder, { recursive: true })).sort()) {
   const name = file.slice(file.lastIndexOf('/') + 1);
-  if (!name.endsWith('.json') || name === 'tool_schema_definitions.json' || name === 'invoice_review.json') continue;
+  if (!name.endsWith('.json') || name === 'tool_schema_definitions.json' || name === 'invoice_review.json')
+    continue;
   const hashes = new Set<string>();
   const count = names.some((one) => name.startsWith(one)) ? Number(times) : 1;
   for (let index = 0; index < count; index += 1) {
@@ -43,4 +44,6 @@ for (const file of (await readdir(folder, { recursive: true })).sort()) {
   results[file] = hashes.size;
 }
 const refusals = (globalThis as { refusals?: Refusals }).refusals ?? null;
-process.stdout.write(JSON.stringify({ replayed, findings, results, runners, refusals } satisfies SuiteReport));
+process.stdout.write(
+  JSON.stringify({ replayed, findings, results, runners, refusals } satisfies SuiteReport),
+);

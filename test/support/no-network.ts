@@ -20,7 +20,10 @@ const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 const connect = net.Socket.prototype.connect;
 net.Socket.prototype.connect = function (this: net.Socket, ...args: unknown[]) {
   const [first] = args.flat() as [unknown];
-  const target = (typeof first === 'object' && first !== null ? first : {}) as { host?: string; path?: string };
+  const target = (typeof first === 'object' && first !== null ? first : {}) as {
+    host?: string;
+    path?: string;
+  };
   const host = target.host ?? (typeof args.flat()[1] === 'string' ? String(args.flat()[1]) : 'localhost');
   if (target.path === undefined && !LOOPBACK.test(host)) {
     refusals.network += 1;

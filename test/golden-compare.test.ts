@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import {
+  type AnswerCheck,
+  type ComparisonRules,
+  compareWithGolden,
+  type Golden,
+  type GoldenOutput,
+  type Matcher,
+  readGolden,
+  writeGolden,
+} from '../src/golden/index.ts';
+import { fromGoldenInput, mcpGhost } from '../src/orchestrator/index.ts';
+import { toMatchGolden } from '../src/replay/index.ts';
+
+type Json = Record<string, unknown>;
+
+const LIBRARY = new URL('../../goldens/openai/happy_path_customer_lookup.json', import.meta.url);
+const original = await readGolden(LIBRARY);
+const folder = await mkdtemp(join(tmpdir(), 'golden-compare-'));
+after(() => rm(folder, { recursive: true }));
+
+function ruled(rules: Partial<ComparisonRules>): Golden {
+  const none: ComparisonRules = { final_answer: { check: 'exact' }, matchers: {}, bounds: {} };
+  return { ...original, comparison: { ...none, ...rules } };
+}
+
+function messages(golden: Golden, output: Json, replayed = false): string[] {
+  const whole: GoldenOutput = { ...original.golden_output, ...output };
+  return compareWithGolden(golden, whole, { replayed }).map(({ message }) => message);
+}
+
+test('an answer is held against the golden as its rule says', () => {
+  const said = String(original.golden_output.final_result);
+  const cases: [AnswerCheck, string, RegExp | undefined][] = [
+    [{ check: 'exact' }, said, undefined],
+    [{ check: 'exact' }, said.toLowerCase(), /^final_result: expected/],
+    [{ check: 'contains', texts: ['ada', '42'] }, 'ADA got 42', undefined],
+    [{ check: 'contains', texts: ['Ada', 'Rome'] }, said, /lacks "Rome"/],
+    [{ check: 'normalised_hash' }, said.toUpperCase().replace('20', '99'), undefined],
+    [{ check: 'normalised_hash' }, `${said} Really.`, /do not count/],
+    [{ check: 'token_overlap', least: 0.7 }, said.replace('make', 'give'), undefined],
+    [{ check: 'token_overlap', least: 0.7 }, 'Something else.', /word overlap .* is 0\.00, below 0\.7/],
+    [{ check: 'any' }, '', undefined],
+  ];
+  for (const [final_answer, answer, message] of cases) {
+    const found = messages(ruled({ final_answer }), { final_result: answer });
+    if (message === undefined) assert.deepEqual(found, [], `${final_answer.check}: ${answer}`);
+    else assert.match(found.join('\n'), message);
+  }
+});
+
+test('a volatile field may differ as its matcher says, and others may not', () => {
+  const [first, second] = original.golden_output.tool_chain as [Json, Json];
+  const withId = (id: unknown) => ({ tool_chain: [{ ...first, arguments: { id } }, second] });
+  const place = 'tool_chain[*].arguments.id';
+  const cases: [Matcher, unknown, unknown][] = [
+    ['any', 17, undefined],
+    ['same_type', 'C99', 17],
+    ['uuid', '0f8fad5b-d9cb-469f-a165-70867728950e', 'C18'],
+    ['timestamp', '2026-11-21T20:00:00.123Z', 'yesterday'],
+    ['number', '17', 'C18'],
+    [{ like: 'C*7*' }, 'C1777x', 'D17'],
+    [{ like: 'ab*ba' }, 'abba', 'aba'],
+  ];
+  for (const [matcher, fine, wrong] of cases) {
+    const golden = ruled({ matchers: { [place]: matcher } });
+    assert.deepEqual(messages(golden, withId(fine)), [], JSON.stringify(matcher));
+    if (wrong === undefined) continue;
+    assert.match(messages(golden, withId(wrong)).join(), /^tool_chain\[0\]\.arguments\.id: expected "C17"/);
+  }
+  assert.equal(messages(ruled({}), withId('C99')).length, 1);
+});
+
+test('bounds on time and tokens hold, and a replay must use the same tokens', () => {
+  const metadata = original.golden_output.execution_metadata as Json;
+  const used = (total_tokens: number, total_execution_time = 1) => ({
+    execution_metadata: {
+      ...metadata,
+      total_execution_time,
+      token_usage: { ...(metadata.token_usage as Json), total_tokens },
+    },
+  });
+  const golden = ruled({ bounds: { max_seconds: 5, max_total_tokens: 1_000, max_token_ratio: 1.5 } });
+  assert.deepEqual(messages(golden, used(500)), []);
+  assert.match(messages(golden, used(600)).join(), /total_tokens: 600 is more than the bound of 540/);
+  assert.match(messages(golden, used(360, 6)).join(), /total_execution_time: 6 is more than the bound of 5/);
+  assert.match(messages(golden, used(361), true).join(), /total_tokens: expected 360, got 361/);
+});
+
+test('toMatchGolden passes for the same course, names what differs, and takes it when told to', async () => {
+  const path = join(folder, 'match.json');
+  await writeGolden(path, original);
+  const result = await mcpGhost({ ...fromGoldenInput(original.input), golden: { mode: 'replay', path } });
+  await toMatchGolden(result, path, { replayed: true });
+  const other = { ...result, toolChain: result.toolChain.toReversed() };
+  await assert.rejects(toMatchGolden(other, path), {
+    code: 'GOLDEN_MISMATCH',
+    message:
+      /match\.json .*UPDATE_GOLDENS=1.*tool_chain\[0\]\.tool_name: expected "scenario\.find_customer", got "scenario\.add"/s,
+  });
+  await toMatchGolden(other, path, { update: true });
+  await toMatchGolden(other, path);
+  await assert.rejects(toMatchGolden(result, path), { code: 'GOLDEN_MISMATCH' });
+});
