@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { LLMock } from '@copilotkit/aimock';
 import { type Golden, GoldenMismatchError, readGolden, writeGolden } from '../src/golden/index.ts';
 import { fromGoldenInput, type GhostOptions, mcpGhost } from '../src/orchestrator/index.ts';
 import { chainOf, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
+import { startHttpMcpServer } from './support/http-mcp-server.ts';
 import type { Script } from './support/scripted-provider.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'golden-replay-'));
@@ -127,6 +129,72 @@ test('a replay opens no connection and starts no process', async () => {
   try {
     const serverConfig = { mcpServers: { scenario: { command: '/no/such/program' } } };
     assert.equal((await replay(LOOKUP, { serverConfig })).success, true);
+  } finally {
+    globalThis.fetch = before;
+  }
+});
+
+test('a run against a model server nobody here wrote, with an MCP server over HTTP, records and replays', async () => {
+  const path = join(folder, 'aimock.json');
+  const mock = new LLMock({ port: 0 });
+  const userPrompt = 'what is 20 and 22?';
+  mock.on(
+    { userMessage: userPrompt, hasToolResult: false },
+    { toolCalls: [{ name: 'http__add', arguments: JSON.stringify({ a: 20, b: 22 }) }] },
+  );
+  mock.on({ userMessage: userPrompt, hasToolResult: true }, { content: 'It is 42.' });
+  await mock.start();
+  try {
+    await using mcp = await startHttpMcpServer();
+    await mcpGhost({
+      serverConfig: { mcpServers: { http: { url: mcp.url } } },
+      systemPrompt: 'You add.',
+      userPrompt,
+      provider: 'anthropic',
+      model: 'claude-sonnet-5-5',
+      apiKey: 'test-key',
+      baseUrl: mock.url,
+      golden: { mode: 'record', path },
+    });
+  } finally {
+    await mock.stop();
+  }
+  const result = await replay(path);
+  assert.equal(result.finalResult, 'It is 42.');
+  assert.equal((await readGolden(path)).source, 'scripted');
+});
+
+test('a golden is recorded when the provider itself answered, or the caller vouches for the gateway', async () => {
+  const path = join(folder, 'source.json');
+  const answer = (await readGolden(LOOKUP)).provider_responses.at(-1)?.response;
+  assert.ok(answer?.events);
+  const body = answer.events
+    .map((event) => ('data' in event ? `data: ${JSON.stringify(event.data)}\n\n` : ''))
+    .join('');
+  const before = globalThis.fetch;
+  globalThis.fetch = () =>
+    Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } }));
+  try {
+    const cases = [
+      ['https://api.openai.com/v1', undefined, 'recorded'],
+      ['http://api.openai.com/v1', undefined, 'scripted'],
+      ['https://gateway.example/v1', undefined, 'scripted'],
+      ['https://gateway.example/v1', 'recorded', 'recorded'],
+    ] as const;
+    for (const [baseUrl, source, expected] of cases) {
+      await mcpGhost({
+        serverConfig: { mcpServers: {} },
+        systemPrompt: '',
+        userPrompt: 'Hello.',
+        provider: 'openai',
+        apiKey: 'test-key',
+        baseUrl,
+        golden: { mode: 'record', path, source, recordedAt: new Date('2026-01-01T00:00:00Z') },
+      });
+      const golden = await readGolden(path, { allowExpired: true });
+      assert.equal(golden.source, expected, baseUrl);
+      assert.equal(golden.expires_at, expected === 'recorded' ? '2026-06-30T00:00:00.000Z' : null);
+    }
   } finally {
     globalThis.fetch = before;
   }

@@ -82,8 +82,8 @@ for (const { provider, model } of PROVIDERS) {
     assert.ok(!/authorization|cookie|organization-id|x-goog-api-key/i.test(text), 'no header but those kept');
     const golden = await readGolden(path);
     assert.deepEqual(golden.input.server_config?.mcpServers, {
-      scenario: { ...scenarioServer(), env: { DB_PASSWORD: '${DB_PASSWORD}' } },
-      remote: { url: 'http://127.0.0.1:9/mcp', headers: { 'X-Tenant': '${X_TENANT}' } },
+      scenario: { ...scenarioServer(), env: { DB_PASSWORD: `\${DB_PASSWORD}` } },
+      remote: { url: 'http://127.0.0.1:9/mcp', headers: { 'X-Tenant': `\${X_TENANT}` } },
     });
     assert.deepEqual((await replayGolden(path)).findings, []);
   });
