@@ -37,4 +37,4 @@ export { responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolResultText } from './tool-outcome.ts';
-export type { Interaction } from './types.ts';
+export type { CallContent, Interaction } from './types.ts';

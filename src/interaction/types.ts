@@ -5,6 +5,17 @@
  * context* the evidence it was given (tool results, documents); the *tool result summary* what a failed tool said.
  */
 import type { TokenUsage } from '../signals/index.ts';
+import type { Message } from './messages.ts';
+
+/** The messages of a call as they stand, where the texts above only sum them up. */
+export interface CallContent {
+  /** What the model was given, its system messages included. */
+  readonly input: readonly Message[];
+  /** What it gave back, with the reason it stopped in the words of the semantic conventions. */
+  readonly output: readonly (Message & { readonly finishReason?: string | undefined })[];
+  /** Tools it could choose from, as `gen_ai.tool.definitions` holds them. */
+  readonly toolDefinitions?: readonly unknown[] | undefined;
+}
 
 export interface Interaction {
   readonly prompt?: string | undefined;
@@ -27,4 +38,8 @@ export interface Interaction {
   readonly providerCostUsd?: number | undefined;
   /** Arguments of a tool call, as a JSON value. */
   readonly toolArguments?: unknown;
+  /** Result of a tool call, as a JSON value. No signal reads it; it is there for content capture. */
+  readonly toolResult?: unknown;
+  /** The messages themselves, asked for only where content is captured. */
+  readonly content?: (() => CallContent) | undefined;
 }

@@ -147,7 +147,7 @@ export class ModelCaller {
     const { provider, model, options, telemetry, budget, emit } = this.#parts;
     // Pieces of summaries and plans are no answer to show.
     const shown = iteration === undefined ? {} : { onDelta: deltaListener(emit, iteration) };
-    const completion = await telemetry.chat(messages, true, () =>
+    const completion = await telemetry.chat(messages, tools, true, () =>
       provider.createCompletion(messages, tools, {
         model,
         temperature: options.temperature,

@@ -59,7 +59,7 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
       const request = { model, temperature, maxOutputTokens, extraBody, stream: false };
       let text: string;
       try {
-        const { message } = await telemetry.chat(conversation, false, () =>
+        const { message } = await telemetry.chat(conversation, [], false, () =>
           provider.createCompletion(conversation, [], { ...request, signal: AbortSignal.timeout(timeoutMs) }),
         );
         text = textOf(message.parts);

@@ -10,12 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import {
-  attachInteraction,
-  type ConversationText,
-  conversationText,
-  type Message as SignalMessage,
-} from '../interaction/index.ts';
+import { attachInteraction, type ConversationText, conversationText } from '../interaction/index.ts';
 import {
   ATTR_ERROR_TYPE,
   ATTR_GEN_AI_OPERATION_NAME,
@@ -37,12 +32,23 @@ import {
 import type { TokenUsage } from '../signals/index.ts';
 import { VERSION } from '../version.ts';
 import { ModelMetrics } from './model-metrics.ts';
-import { type Completion, type Message, type Provider, ProviderError, textOf } from './providers/index.ts';
+import {
+  type Completion,
+  type Message,
+  type ModelTool,
+  type Provider,
+  ProviderError,
+  textOf,
+} from './providers/index.ts';
+import { outputMessage, toolDefinition, toSignalMessage } from './said.ts';
 import type { ToolCallOutcome } from './servers/index.ts';
+import { callToolResult } from './tool-text.ts';
 
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';
 const ATTR_REQUEST_STREAM = 'gen_ai.request.stream';
 const ATTR_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
+/** Name of the server in the config, which tells apart two servers with a tool of the same name. */
+const ATTR_SERVER = 'observatory.mcp_server';
 const ATTR_RETRIES = 'observatory.retries';
 
 /**
@@ -80,6 +86,7 @@ export class RunTelemetry {
   /** Runs a model call in its `chat` span. */
   async chat(
     messages: readonly Message[],
+    tools: readonly ModelTool[],
     stream: boolean,
     call: () => Promise<Completion>,
   ): Promise<Completion> {
@@ -98,12 +105,12 @@ export class RunTelemetry {
     try {
       const completion = await context.with(active, call);
       span.setAttributes(completionAttributes(completion));
-      this.#attach(span, request, completion);
+      this.#attach(span, request, tools, completion);
       this.#metrics.record(this.#modelAttributes('chat'), performance.now() - startedAt, completion);
       return completion;
     } catch (error) {
       const errorType = markFailed(span, error);
-      this.#attach(span, request);
+      this.#attach(span, request, tools);
       if (error instanceof ProviderError) span.setAttribute(ATTR_RETRIES, error.failedAttempts.length);
       this.#metrics.record(
         { ...this.#modelAttributes('chat'), [ATTR_ERROR_TYPE]: errorType },
@@ -116,7 +123,12 @@ export class RunTelemetry {
   }
 
   /** Hands the texts over; they are composed when first read, so never where no processor asks. */
-  #attach(span: Span, request: readonly Message[], completion?: Completion): void {
+  #attach(
+    span: Span,
+    request: readonly Message[],
+    tools: readonly ModelTool[],
+    completion?: Completion,
+  ): void {
     let composed: ConversationText | undefined;
     const text = (): ConversationText => {
       composed ??= conversationText(request.map(toSignalMessage));
@@ -136,20 +148,36 @@ export class RunTelemetry {
       provider: this.#provider.name,
       model: completion?.model ?? this.#model,
       usage: completion?.usage,
+      content: () => ({
+        input: request.map(toSignalMessage),
+        output: completion === undefined ? [] : [outputMessage(completion)],
+        toolDefinitions: tools.length === 0 ? undefined : tools.map(toolDefinition),
+      }),
     });
   }
 
-  /** Runs one try of a tool call in its `tools/call` span, with the trace context to send along. */
+  /**
+   * Runs one try of a tool call in its `tools/call` span, with the trace context to send along.
+   * @param mayTell false where what the tool said may yet be withheld: it then does not reach the processor either.
+   */
   async tool(
-    facts: { readonly tool: string; readonly callId: string; readonly retry: number; readonly args: unknown },
+    facts: {
+      readonly server: string;
+      readonly tool: string;
+      readonly callId: string;
+      readonly retry: number;
+      readonly args: unknown;
+    },
     call: (meta: Record<string, string>) => Promise<ToolCallOutcome>,
-    failureText: (outcome: ToolCallOutcome) => string | undefined,
+    mayTell: boolean,
+    failureText: (outcome: ToolCallOutcome) => string,
   ): Promise<ToolCallOutcome> {
     const attributes: Attributes = {
       [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
       [ATTR_GEN_AI_TOOL_NAME]: facts.tool,
       [ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
       'gen_ai.tool.type': 'function',
+      [ATTR_SERVER]: facts.server,
       ...(facts.retry === 0 ? {} : { [ATTR_RETRIES]: facts.retry }),
     };
     const span = this.#tracer.startSpan(`tools/call ${facts.tool}`, { kind: SpanKind.CLIENT, attributes });
@@ -162,8 +190,9 @@ export class RunTelemetry {
       // Set only now: an MCP instrumentation completes a tool span that does not name the method, and makes one of
       // its own below a span that does.
       span.setAttribute(ATTR_MCP_METHOD_NAME, 'tools/call');
+      if (mayTell) attachInteraction(span, { toolResult: callToolResult(outcome) });
       if (outcome.kind !== 'ok') {
-        attachInteraction(span, { toolResultSummary: failureText(outcome) });
+        if (mayTell) attachInteraction(span, { toolResultSummary: failureText(outcome) });
         span.setAttribute(ATTR_ERROR_TYPE, outcomeErrorType(outcome));
         span.setStatus({ code: SpanStatusCode.ERROR });
       }
@@ -232,31 +261,4 @@ export function usageAttributes(usage: TokenUsage | undefined): Attributes {
   const attributes: Attributes = {};
   for (const [name, count] of named) if (count !== undefined) attributes[name] = count;
   return attributes;
-}
-
-function toSignalMessage(message: Message): SignalMessage {
-  switch (message.role) {
-    case 'system':
-      return { role: 'system', parts: [{ type: 'text', content: message.text }] };
-    case 'tool':
-      return {
-        role: 'tool',
-        parts: message.parts.map((part) => ({
-          type: 'tool_call_response',
-          id: part.id,
-          name: part.name,
-          response: textOf(part.content),
-          isError: part.isError,
-        })),
-      };
-    default:
-      return {
-        role: message.role,
-        parts: message.parts.flatMap((part): SignalMessage['parts'] => {
-          if (part.type === 'text') return [{ type: 'text', content: part.text }];
-          if (part.type !== 'tool_call') return [];
-          return [{ type: 'tool_call', id: part.id, name: part.name, arguments: part.arguments }];
-        }),
-      };
-  }
 }

@@ -196,7 +196,7 @@ export class ToolRunner {
   ): Promise<ToolCallOutcome> {
     const { pool, telemetry, timeoutMs, signal, emit, gate } = this.#parts;
     return await telemetry.tool(
-      { tool: tool.name, callId: call.id, retry: attempt, args },
+      { server, tool: tool.name, callId: call.id, retry: attempt, args },
       async (meta) => {
         try {
           return await pool.callTool(server, tool.name, args, {
@@ -215,8 +215,8 @@ export class ToolRunner {
           };
         }
       },
-      // A result that a gate may yet withhold must not reach the signals either.
-      (outcome) => (gate?.afterCall === undefined ? endingOf(outcome).text : undefined),
+      gate?.afterCall === undefined,
+      (outcome) => endingOf(outcome).text,
     );
   }
 

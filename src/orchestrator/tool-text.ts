@@ -1,5 +1,5 @@
 import type { ImagePart, TextPart } from './providers/index.ts';
-import type { ToolContent, ToolResult } from './servers/index.ts';
+import type { ToolCallOutcome, ToolContent, ToolResult } from './servers/index.ts';
 
 /** A tool's result as a model is shown it, and as one text for loop detection, signals and caps. */
 export interface ShownResult {
@@ -43,6 +43,26 @@ function textOfBlock(block: ToolContent): string | undefined {
     case 'unknown':
       return JSON.stringify(block.block);
   }
+}
+
+/** How a call ended as MCP writes results; an end without one is an error that says what happened. */
+export function callToolResult(outcome: ToolCallOutcome): object {
+  if (!('result' in outcome) || outcome.result === undefined) {
+    return { content: [{ type: 'text', text: 'message' in outcome ? outcome.message : '' }], isError: true };
+  }
+  const { content, structuredContent } = outcome.result;
+  return {
+    content: content.map(wireBlock),
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(outcome.kind === 'ok' ? {} : { isError: true }),
+  };
+}
+
+function wireBlock(block: ToolContent): unknown {
+  if (block.type === 'unknown') return block.block;
+  if (block.type !== 'resource') return block;
+  const { type, ...resource } = block;
+  return { type, resource };
 }
 
 function base64Bytes(data: string): number {

@@ -1,20 +1,52 @@
-import type { Interaction, Message } from '../interaction/index.ts';
+import type { CallContent, Interaction, Message } from '../interaction/index.ts';
 import {
   ATTR_GEN_AI_INPUT_MESSAGES,
   ATTR_GEN_AI_OUTPUT_MESSAGES,
+  ATTR_GEN_AI_SYSTEM_INSTRUCTIONS,
   ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
+  ATTR_GEN_AI_TOOL_CALL_RESULT,
+  ATTR_GEN_AI_TOOL_DEFINITIONS,
 } from '../semconv.ts';
 import type { WritableSpan } from './set-fields.ts';
 
 /**
- * Writes the texts that travelled beside a span to its content attributes, as JSON text, which every SDK keeps.
- * Attributes that an instrumentation wrote itself are left alone: they say more than the joined text does.
+ * Writes what travelled beside a span to its content attributes, as JSON text, which every SDK keeps: the messages
+ * where the caller gave them, else the texts. Attributes that an instrumentation wrote itself are left alone: they
+ * say more than the joined text does.
  */
 export function captureInteraction(span: WritableSpan, attached: Interaction): void {
-  const { prompt, answer, toolArguments } = attached;
+  const { prompt, answer, toolArguments, toolResult, content } = attached;
+  if (content !== undefined) captureContent(span, content());
   if (prompt !== undefined) setOnce(span, ATTR_GEN_AI_INPUT_MESSAGES, [message('user', prompt)]);
   if (answer !== undefined) setOnce(span, ATTR_GEN_AI_OUTPUT_MESSAGES, [message('assistant', answer)]);
   if (toolArguments !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, toolArguments);
+  if (toolResult !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_CALL_RESULT, toolResult);
+}
+
+/** System messages stand apart, as the semantic conventions want them. */
+function captureContent(span: WritableSpan, { input, output, toolDefinitions }: CallContent): void {
+  const system = input.filter(({ role }) => role === 'system').flatMap(({ parts }) => parts);
+  if (system.length > 0) setOnce(span, ATTR_GEN_AI_SYSTEM_INSTRUCTIONS, system);
+  const rest = input.filter(({ role }) => role !== 'system');
+  if (rest.length > 0) setOnce(span, ATTR_GEN_AI_INPUT_MESSAGES, rest.map(conventional));
+  const said = output.map(({ finishReason, ...one }) => ({
+    ...conventional(one),
+    finish_reason: finishReason,
+  }));
+  if (said.length > 0) setOnce(span, ATTR_GEN_AI_OUTPUT_MESSAGES, said);
+  if (toolDefinitions !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_DEFINITIONS, toolDefinitions);
+}
+
+/** A message in the words of the conventions, which have snake_case keys. */
+function conventional({ role, parts }: Message): object {
+  return {
+    role,
+    parts: parts.map((part) => {
+      if (part.type !== 'tool_call_response') return part;
+      const { isError, ...rest } = part;
+      return isError === undefined ? rest : { ...rest, is_error: isError };
+    }),
+  };
 }
 
 function setOnce(span: WritableSpan, name: string, value: unknown): void {

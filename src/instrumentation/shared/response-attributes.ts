@@ -45,7 +45,7 @@ export function requestContent(request: readonly Message[], tools: unknown): Att
   const input = request.filter((message) => !isSystem(message));
   if (system.length > 0) attributes[names.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS] = json(system);
   if (input.length > 0) attributes[names.ATTR_GEN_AI_INPUT_MESSAGES] = json(input);
-  if (tools !== undefined) attributes[own.ATTR_GEN_AI_TOOL_DEFINITIONS] = json(tools);
+  if (tools !== undefined) attributes[names.ATTR_GEN_AI_TOOL_DEFINITIONS] = json(tools);
   return attributes;
 }
 
