@@ -14,6 +14,10 @@ const SUBCOMMANDS: Readonly<
     summary: 'run goldens again from their files and compare',
     load: async () => (await import('./golden-replay.ts')).goldenReplayCommand,
   },
+  inspect: {
+    summary: 'read a golden step by step, in the terminal or as a page',
+    load: async () => (await import('./golden-inspect.ts')).goldenInspectCommand,
+  },
 };
 
 const HELP = [

@@ -1,7 +1,14 @@
 import type { Writable } from 'node:stream';
 
 /** SGR codes that switch a style on and off. `styleText` of node:util looks at the wrong stream on Node 20. */
-const STYLES = { bold: [1, 22], red: [31, 39], yellow: [33, 39], cyan: [36, 39] } as const;
+const STYLES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
 
 type Style = keyof typeof STYLES;
 

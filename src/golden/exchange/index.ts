@@ -1,0 +1,1 @@
+export { type ExchangeFailure, type ExchangeStory, readExchange } from './read-exchange.ts';

@@ -1,0 +1,91 @@
+import type { ModelResponse } from '../../instrumentation/readers/index.ts';
+import { type Message, parseRequest, type ToolCall } from '../../interaction/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
+import type { ProviderExchange, WireResponse } from '../format.ts';
+import { readerFor } from './api.ts';
+
+/** What one exchange with a provider said, whatever the provider. */
+export interface ExchangeStory {
+  /** Messages of the request, its system text first. */
+  readonly request: readonly Message[];
+  /** Visible text of the answer. */
+  readonly text: string;
+  /** Reasoning the model showed. */
+  readonly reasoning: string;
+  /** Calls the model asks for. */
+  readonly calls: readonly ToolCall[];
+  /** In the provider's own words. */
+  readonly finishReason: string | undefined;
+  /** The answering model, else the one that was asked. */
+  readonly model: string | undefined;
+  readonly usage: TokenUsage | undefined;
+  /** Why there is no answer, or only part of one. */
+  readonly failure: ExchangeFailure | undefined;
+}
+
+export interface ExchangeFailure {
+  /** `http_429`, `no_answer`, `cut`, or the provider's own code of an error inside an answer. */
+  readonly kind: string;
+  readonly message: string;
+}
+
+/** Reads an exchange. Nothing throws: what is not understood is left out. */
+export function readExchange({ request, response }: ProviderExchange): ExchangeStory {
+  const said = readResponse(request, response);
+  const parts = said?.messages[0]?.parts ?? [];
+  const words = (type: 'text' | 'reasoning'): string =>
+    parts.map((part) => (part.type === type ? part.content : '')).join('');
+  return {
+    request: parseRequest(request.body),
+    text: words('text'),
+    reasoning: words('reasoning'),
+    calls: parts.filter((part) => part.type === 'tool_call'),
+    finishReason: said?.finishReasons[0],
+    model: said?.model ?? askedModel(request.path, request.body),
+    usage: said?.usage,
+    failure: failureOf(response, said),
+  };
+}
+
+function readResponse(
+  request: ProviderExchange['request'],
+  { body, events, status }: WireResponse,
+): ModelResponse | undefined {
+  const reader = readerFor(request);
+  if (reader === undefined || status >= 400) return undefined;
+  if (events === undefined) reader.whole(body);
+  else for (const event of events) if ('data' in event) reader.chunk(event.data);
+  return reader.result();
+}
+
+function failureOf(response: WireResponse, said: ModelResponse | undefined): ExchangeFailure | undefined {
+  if (response.error !== undefined) {
+    const { code, message } = response.error;
+    return { kind: 'no_answer', message: code === null ? message : `${code}: ${message}` };
+  }
+  if (response.status >= 400) {
+    return { kind: `http_${response.status}`, message: errorMessage(response.body) ?? response.text ?? '' };
+  }
+  if (response.cut === true)
+    return { kind: 'cut', message: 'The connection broke before the answer was whole' };
+  if (said?.errorType !== undefined) return { kind: said.errorType, message: 'The answer reports an error' };
+  return undefined;
+}
+
+/** Providers put it under `error.message`; Gemini may send a list of one such object. */
+function errorMessage(body: unknown): string | undefined {
+  const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
+  const error = isRecord(first) ? first.error : undefined;
+  const message = isRecord(error) ? error.message : undefined;
+  return typeof message === 'string' ? message : undefined;
+}
+
+/** OpenAI and Anthropic name the model in the body, Gemini in the path. */
+function askedModel(path: string, body: unknown): string | undefined {
+  if (isRecord(body) && typeof body.model === 'string') return body.model;
+  return /\/models\/([^/:?]{1,200}):/.exec(path)?.[1];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

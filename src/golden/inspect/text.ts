@@ -1,0 +1,169 @@
+import { type Paint, printable, wrapLines } from '../../terminal/index.ts';
+import type { FailurePoint, ModelStep, Step, Story, ToolStep } from './story.ts';
+import {
+  ageWords,
+  costWords,
+  countWords,
+  durationWords,
+  inlineJson,
+  plural,
+  spaced,
+  tokenWords,
+} from './words.ts';
+
+export interface TextOptions {
+  readonly paint: Paint;
+  /** Columns of the terminal. */
+  readonly width: number;
+  /** Show every text whole instead of its first lines. */
+  readonly full: boolean;
+  readonly now: Date;
+}
+
+/** Lines of a text shown when not everything is. */
+const MAX_LINES = 8;
+const MIN_WIDTH = 40;
+const MARGIN = 10;
+
+/** A story as text for a terminal. Everything a model or tool said is made harmless for one. */
+export function formatStory(story: Story, options: TextOptions): string {
+  const { paint } = options;
+  const lines = [...header(story, options), ''];
+  for (const [index, step] of story.steps.entries()) {
+    lines.push(...block(heading(index + 1, step, paint), bodyOf(step, options)));
+  }
+  if (story.failures.length > 0) {
+    lines.push('', paint('bold', paint('red', `Where it went wrong (${story.failures.length})`)));
+    for (const failure of story.failures) lines.push(...failureLines(failure, options));
+  }
+  return lines.join('\n');
+}
+
+function header(story: Story, { paint, now }: TextOptions): string[] {
+  const { outcome, totals } = story;
+  const facts = [
+    spaced(story.category),
+    paint(story.source === 'scripted' ? 'yellow' : 'cyan', story.source),
+    `${printable(story.provider)} ${printable(story.model)}`,
+    story.recordedAt === null ? '' : ageWords(story.recordedAt, now),
+  ].filter(Boolean);
+  const calls = `${plural(totals.toolCalls, 'tool call')}${totals.failedToolCalls === 0 ? '' : ` (${totals.failedToolCalls} failed)`}`;
+  const figures = [
+    plural(totals.turns, 'turn'),
+    calls,
+    tokenFigure(totals.promptTokens, totals.completionTokens),
+    costWords(totals.costUsd),
+    `model ${durationWords(totals.modelMs)}, tools ${durationWords(totals.toolMs)}`,
+  ];
+  return [
+    `${paint('bold', printable(story.title))}  ${facts.join(paint('dim', ' · '))}`,
+    ...(story.description === '' ? [] : [printable(story.description)]),
+    ...story.problems.map(({ message }) => paint('red', `! ${printable(message)}`)),
+    `${ending(outcome.success, outcome.stopReason, paint)}  ${figures.join(paint('dim', ' · '))}`,
+  ];
+}
+
+function ending(success: boolean | undefined, reason: string | undefined, paint: Paint): string {
+  if (success === undefined) return paint('dim', 'no result kept');
+  const words = spaced(reason ?? (success ? 'completed' : 'failed'));
+  return success ? paint('green', `✔ ${words}`) : paint('red', `✖ ${words}`);
+}
+
+function tokenFigure(input: number | undefined, output: number | undefined): string {
+  if (input === undefined && output === undefined) return 'tokens unknown';
+  return `${countWords((input ?? 0) + (output ?? 0))} tokens (${tokenWords(input, output)})`;
+}
+
+function heading(number: number, step: Step, paint: Paint): string {
+  const label = `${paint('dim', String(number).padStart(3))}  `;
+  switch (step.kind) {
+    case 'model':
+      return `${label}${paint('cyan', 'model')}  ${modelFacts(step, paint)}`;
+    case 'tool':
+      return `${label}${paint(step.failure === undefined ? 'green' : 'red', 'tool')}   ${toolFacts(step, paint)}`;
+    default:
+      return `${label}${paint('bold', step.kind)}`;
+  }
+}
+
+function modelFacts(step: ModelStep, paint: Paint): string {
+  const facts = [
+    `${printable(step.model ?? 'model')}, turn ${step.turn}${step.attempt === 1 ? '' : `, try ${step.attempt}`}`,
+    step.failure === undefined ? printable(step.finishReason ?? '') : paint('red', 'failed'),
+    step.usage === undefined ? '' : `${tokenWords(step.usage.inputTokens, step.usage.outputTokens)} tokens`,
+    step.costUsd === undefined ? '' : costWords(step.costUsd),
+    durationWords(step.ms),
+  ];
+  return facts.filter(Boolean).join(paint('dim', ' · '));
+}
+
+function toolFacts(step: ToolStep, paint: Paint): string {
+  const facts = [
+    paint('bold', printable(step.name)),
+    step.failure === undefined ? '' : paint('red', 'failed'),
+    step.retry === 0 ? '' : `retry ${step.retry}`,
+    step.cached ? 'from the cache' : '',
+    step.ms === undefined ? '' : durationWords(step.ms),
+  ];
+  return facts.filter(Boolean).join(paint('dim', ' · '));
+}
+
+function bodyOf(step: Step, options: TextOptions): string[] {
+  const { paint } = options;
+  const plain = (text: string): string => text;
+  const dim = (text: string): string => paint('dim', text);
+  const red = (text: string): string => paint('red', text);
+  if (step.kind === 'model') {
+    return [
+      ...wrapped(step.reasoning, options, dim),
+      ...wrapped(step.text, options, plain),
+      ...step.calls.flatMap((call) =>
+        wrapped(`→ ${call.name} ${inlineJson(call.arguments)}`, options, (text) => paint('yellow', text)),
+      ),
+      ...wrapped(step.failure ?? '', options, red),
+    ];
+  }
+  if (step.kind === 'tool') {
+    return [
+      ...wrapped(step.arguments === undefined ? '' : inlineJson(step.arguments), options, dim),
+      ...(step.failure === undefined
+        ? wrapped(step.result, options, plain)
+        : wrapped(`✖ ${step.failure}`, options, red)),
+      ...wrapped(step.recovery === undefined ? '' : `↻ ${step.recovery}`, options, (text) =>
+        paint('yellow', text),
+      ),
+    ];
+  }
+  return wrapped(step.text, options, step.kind === 'system' ? dim : plain);
+}
+
+function wrapped(
+  text: string,
+  { width, full, paint }: TextOptions,
+  style: (text: string) => string,
+): string[] {
+  const columns = Math.max(MIN_WIDTH, width - MARGIN);
+  // Only what can be shown is cleaned: a result may have megabytes.
+  const head = full ? text : text.slice(0, columns * MAX_LINES * 2);
+  const { lines, left } = wrapLines(printable(head), columns, full ? Number.POSITIVE_INFINITY : MAX_LINES);
+  const hidden = left + text.length - head.length;
+  const shown = lines.map(style);
+  return hidden === 0
+    ? shown
+    : [...shown, paint('dim', `… ${plural(hidden, 'more character')}; --full shows them`)];
+}
+
+function block(head: string, body: readonly string[]): string[] {
+  return [head, ...body.map((line) => (line === '' ? '' : `     ${line}`))];
+}
+
+function failureLines(failure: FailurePoint, options: TextOptions): string[] {
+  const { paint } = options;
+  const where = failure.step === undefined ? '  -' : String(failure.step).padStart(3);
+  const what = `${paint('dim', where)}  ${paint('bold', printable(failure.what))}`;
+  const recovery = failure.recovery === undefined ? '' : `↻ ${failure.recovery}`;
+  return block(what, [
+    ...wrapped(failure.message, options, (text) => paint('red', text)),
+    ...wrapped(recovery, options, (text) => paint('yellow', text)),
+  ]);
+}

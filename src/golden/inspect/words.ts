@@ -1,0 +1,58 @@
+/** Numbers and names in the words of people, the same for the terminal and the page. */
+
+/** `850 ms`, `3.2 s`, `2 min 5 s`. */
+export function durationWords(ms: number): string {
+  if (ms < 1000) return `${ms < 10 && ms > 0 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** `$0.0021`; two significant digits below a cent. */
+export function costWords(usd: number | undefined): string {
+  if (usd === undefined) return 'cost unknown';
+  if (usd === 0) return '$0';
+  return usd < 0.01 ? `$${Number(usd.toPrecision(2))}` : `$${usd.toFixed(2)}`;
+}
+
+/** `12,345`. */
+export function countWords(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** `1 call`, `3 calls`. */
+export function plural(count: number, word: string): string {
+  return `${countWords(count)} ${word}${count === 1 ? '' : 's'}`;
+}
+
+/** `432 in, 111 out`; empty when the provider reported nothing. */
+export function tokenWords(input: number | undefined, output: number | undefined): string {
+  const parts = [
+    ...(input === undefined ? [] : [`${countWords(input)} in`]),
+    ...(output === undefined ? [] : [`${countWords(output)} out`]),
+  ];
+  return parts.join(', ');
+}
+
+/** How long ago, or until when: `3 days ago`, `in 2 hours`. */
+export function ageWords(iso: string, now: Date): string {
+  const minutes = Math.round((now.getTime() - Date.parse(iso)) / 60_000);
+  const size = Math.abs(minutes);
+  const [count, unit] =
+    size < 60
+      ? [size, 'minute']
+      : size < 48 * 60
+        ? [Math.round(size / 60), 'hour']
+        : [Math.round(size / 1440), 'day'];
+  return minutes >= 0 ? `${plural(count, unit)} ago` : `in ${plural(count, unit)}`;
+}
+
+/** `happy_path` as `happy path`. */
+export function spaced(word: string): string {
+  return word.replaceAll('_', ' ');
+}
+
+/** A value as JSON on one line; texts of models that are no JSON stand as they are. */
+export function inlineJson(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

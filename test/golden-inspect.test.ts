@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { goldenInspectCommand } from '../src/cli/golden-inspect.ts';
+import { writeGolden } from '../src/golden/index.ts';
+import { formatStory, storyPage, storyToWire, tellStory } from '../src/golden/inspect/index.ts';
+import { printable, wrapLines } from '../src/terminal/index.ts';
+import { runCommand } from './support/run-command.ts';
+import { HOSTILE, storyGolden } from './support/story-golden.ts';
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'golden-inspect-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+const PLAIN = {
+  paint: (_style: string, text: string) => text,
+  width: 100,
+  full: false,
+  now: new Date('2026-11-02T10:00:00Z'),
+};
+
+test('a golden is told step by step: instructions, task, tries, calls with results, notices, answer', () => {
+  const story = tellStory(storyGolden());
+  assert.deepEqual(
+    story.steps.map((step) => step.kind),
+    ['system', 'user', 'model', 'model', 'tool', 'model', 'tool', 'notice', 'model'],
+  );
+  const [, , refused, called, query] = story.steps;
+  assert.ok(refused?.kind === 'model' && called?.kind === 'model' && query?.kind === 'tool');
+  assert.equal(refused.failure, 'http 429: Rate limit reached for gpt-4o');
+  assert.equal(called.attempt, 2);
+  assert.equal(called.text, 'I look at the orders first.');
+  assert.equal(called.calls[0]?.name, 'shop__query');
+  assert.equal(query.name, 'shop.query');
+  assert.equal(query.ms, 120);
+});
+
+test('tokens, cost and time are added up over what was answered', () => {
+  const { totals } = tellStory(storyGolden());
+  assert.deepEqual(
+    { ...totals, costUsd: undefined },
+    {
+      turns: 3,
+      toolCalls: 2,
+      failedToolCalls: 1,
+      promptTokens: 380 + 560 + 830,
+      completionTokens: 3 * 46,
+      costUsd: undefined,
+      modelMs: 40 + 800 + 1100 + 1900,
+      toolMs: 360,
+    },
+  );
+  // gpt-4o: 2.50 dollars a million in, 10 out.
+  assert.ok(Math.abs((totals.costUsd ?? 0) - (1770 * 2.5 + 138 * 10) / 1e6) < 1e-12);
+});
+
+test('a cost that one answer does not tell is unknown, not less', () => {
+  const golden = storyGolden();
+  const [first, second, ...rest] = golden.provider_responses;
+  assert.ok(first && second);
+  const body = { ...(second.response.body as object), usage: null };
+  const provider_responses = [first, { ...second, response: { ...second.response, body } }, ...rest];
+  const { totals } = tellStory({ ...golden, provider_responses });
+  assert.equal(totals.costUsd, undefined);
+  assert.equal(totals.promptTokens, undefined);
+});
+
+test('failure points name the step, the error and what was done about it', () => {
+  const { failures } = tellStory(storyGolden());
+  assert.deepEqual(
+    failures.map(({ step, what, recovery }) => [step, what, recovery]),
+    [
+      [3, 'gpt-4o, turn 1', undefined],
+      [7, 'shop.read_archive', 'retry with modified arguments'],
+      [undefined, 'mailer', undefined],
+    ],
+  );
+});
+
+test('an answer that was cut off or refused is a failure point', () => {
+  for (const [reason, message] of [
+    ['length', /cut off/],
+    ['content_filter', /blocked/],
+  ] as const) {
+    const golden = storyGolden();
+    const last = golden.provider_responses.at(-1);
+    const body = structuredClone(last?.response.body) as { choices: { finish_reason: string }[] };
+    for (const choice of body.choices) choice.finish_reason = reason;
+    const provider_responses = golden.provider_responses.map((exchange) =>
+      exchange === last ? { ...exchange, response: { ...exchange.response, body } } : exchange,
+    );
+    const { failures, steps } = tellStory({ ...golden, provider_responses });
+    assert.ok(
+      failures.some(({ step, message: said }) => step === steps.length && message.test(said)),
+      reason,
+    );
+  }
+});
+
+test('text of tools cannot steer the terminal, and long texts are cut unless --full', () => {
+  const story = tellStory(storyGolden({ resultChars: 50_000 }));
+  const text = formatStory(story, PLAIN);
+  assert.equal(stripVTControlCharacters(text), text);
+  assert.ok(!text.includes('\u202e'));
+  assert.match(text, /\\x1b\[2J/);
+  assert.match(text, /more characters; --full shows them/);
+  const full = formatStory(story, { ...PLAIN, full: true });
+  assert.ok(!full.includes('more character'));
+  assert.ok(full.includes('customer 833'));
+});
+
+test('printable keeps letters of every script, and breaks no pair when lines are wrapped', () => {
+  assert.equal(printable('a\tb\r\nü 漢字 👩‍👩‍👧 \u0007\u009b'), 'a    b\nü 漢字 👩‍👩‍👧 \\x07\\x9b');
+  const { lines, left } = wrapLines('👍'.repeat(60), 41, 2);
+  assert.deepEqual([lines.map((line) => line.length), left], [[40, 40], 40]);
+  assert.ok(lines.every((line) => /^(?:👍)+$/u.test(line)));
+});
+
+test('the page holds every step, escapes what was said, and its policy allows its own style alone', () => {
+  const golden = storyGolden();
+  const story = tellStory(golden);
+  const page = storyPage(story);
+  assert.equal(page.match(/<li id="step-\d+"/g)?.length, story.steps.length);
+  assert.ok(!page.includes('<script'));
+  assert.ok(!page.includes('<img'));
+  assert.ok(!page.includes(golden.test_name), 'the name holds markup and stands there escaped');
+  assert.match(page, /content="default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}'; img-src data:;/);
+  assert.ok(!/ style=/.test(page), 'an inline style would be refused by the policy');
+  assert.ok(!page.includes(HOSTILE));
+});
+
+test('inspect prints text, JSON, or writes a page and says where', async () => {
+  const file = join(folder, 'orders.json');
+  await writeGolden(file, storyGolden());
+  const text = await runCommand(goldenInspectCommand, [file]);
+  assert.equal(text.code, 0);
+  assert.match(text.stdout, /Where it went wrong \(3\)/);
+  const json = await runCommand(goldenInspectCommand, [file, '--json']);
+  assert.deepEqual(json.rows, [JSON.parse(JSON.stringify(storyToWire(tellStory(storyGolden()))))]);
+  const html = join(folder, 'orders.html');
+  const page = await runCommand(goldenInspectCommand, [file, '--html', html]);
+  assert.match(page.stdout, /^file:\/\/.*orders\.html\n$/);
+  assert.equal(await readFile(html, 'utf8'), storyPage(tellStory(storyGolden())));
+  const streamed = await runCommand(goldenInspectCommand, ['--html', '-', file]);
+  assert.equal(streamed.stdout, await readFile(html, 'utf8'));
+});
+
+test('bad usage is told: no file, two files, a width that is none', async () => {
+  for (const args of [[], ['a.json', 'b.json'], ['a.json', '--width', 'wide']]) {
+    await assert.rejects(runCommand(goldenInspectCommand, args), /Expected|GOLDEN_UNREADABLE|Cannot read/);
+  }
+});
+
+test('an edited golden is shown with its problem', async () => {
+  const file = join(folder, 'edited.json');
+  const golden = await writeGolden(file, storyGolden());
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(file, JSON.stringify({ ...golden, description: 'changed' }));
+  const { stdout, code } = await runCommand(goldenInspectCommand, [file]);
+  assert.equal(code, 0);
+  assert.match(stdout, /! The golden .* was changed after it was written, at description/);
+});
