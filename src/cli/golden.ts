@@ -18,6 +18,10 @@ const SUBCOMMANDS: Readonly<
     summary: 'read a golden step by step, in the terminal or as a page',
     load: async () => (await import('./golden-inspect.ts')).goldenInspectCommand,
   },
+  drift: {
+    summary: 'has the provider changed since an older recording',
+    load: async () => (await import('./golden-drift.ts')).goldenDriftCommand,
+  },
 };
 
 const HELP = [

@@ -1,0 +1,2 @@
+export { type Drift, detectDrift } from './drift.ts';
+export type { DriftFinding, DriftLevel } from './finding.ts';
