@@ -29,6 +29,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `GOLDEN_EXPIRED`: a golden is past its date.
  * - `GOLDEN_MISMATCH`: a replay asked for something its golden does not hold, did not use all of it, or came to another
  *   result; see `GoldenMismatchError`.
+ * - `TRACE_UNUSABLE`: a stored trace is not there, or does not hold what is to be made of it; the message says why.
  */
 export type ObservatoryErrorCode =
   | 'INVALID_OPTION'
@@ -52,7 +53,8 @@ export type ObservatoryErrorCode =
   | 'GOLDEN_TOO_NEW'
   | 'GOLDEN_EDITED'
   | 'GOLDEN_EXPIRED'
-  | 'GOLDEN_MISMATCH';
+  | 'GOLDEN_MISMATCH'
+  | 'TRACE_UNUSABLE';
 
 export class ObservatoryError extends Error {
   /** Stable, machine-readable reason; see {@link ObservatoryErrorCode}. */

@@ -22,6 +22,10 @@ const SUBCOMMANDS: Readonly<
     summary: 'has the provider changed since an older recording',
     load: async () => (await import('./golden-drift.ts')).goldenDriftCommand,
   },
+  'from-trace': {
+    summary: 'make a golden of a run stored in mcp_traces',
+    load: async () => (await import('./golden-from-trace.ts')).goldenFromTraceCommand,
+  },
 };
 
 const HELP = [
@@ -30,7 +34,7 @@ const HELP = [
   'Goldens are runs kept as files: recorded once, replayed without a key, a network or a server.',
   '',
   'Commands:',
-  ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`),
+  ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`),
   '',
   "Options of a command: 'mcp-observatory golden <command> --help'.",
 ].join('\n');

@@ -66,8 +66,12 @@ function failureOf(response: WireResponse, said: ModelResponse | undefined): Exc
   if (response.status >= 400) {
     return { kind: `http_${response.status}`, message: errorMessage(response.body) ?? response.text ?? '' };
   }
-  if (response.cut === true)
-    return { kind: 'cut', message: 'The connection broke before the answer was whole' };
+  if (response.cut !== undefined) {
+    return {
+      kind: 'cut',
+      message: `The connection broke before the answer was whole: ${response.cut.message}`,
+    };
+  }
   if (said?.errorType !== undefined) return { kind: said.errorType, message: 'The answer reports an error' };
   return undefined;
 }

@@ -1,0 +1,1 @@
+export { type GoldenFromTraceOptions, goldenFromTrace } from './rebuild.ts';

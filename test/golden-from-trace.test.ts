@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { PGlite } from '@electric-sql/pglite';
+import { context, propagation, trace } from '@opentelemetry/api';
+import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { readGolden } from '../src/golden/index.ts';
+import { tellStory } from '../src/golden/inspect/index.ts';
+import { goldenFromTrace } from '../src/golden-from-trace/index.ts';
+import { fromGoldenInput, type GhostResult, mcpGhost } from '../src/orchestrator/index.ts';
+import { migrate, PostgresSpanExporter, type Queryable, traceIdToUuid } from '../src/postgres/index.ts';
+import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { chainOf, type GhostTrial, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
+import type { Script } from './support/scripted-provider.ts';
+
+const SCRIPT: Script = [
+  { text: 'I look for the customer.', calls: [{ name: 'scenario__find_customer', arguments: { id: 'x1' } }] },
+  { status: 429, errorType: 'rate_limit_error', text: 'slow down', headers: { 'retry-after-ms': '1' } },
+  {
+    text: 'Another id.',
+    calls: [
+      { name: 'scenario__find_customer', arguments: { id: 'C1' } },
+      { name: 'scenario__add', arguments: { a: 20, b: 22 } },
+    ],
+  },
+  { text: 'Ada, and 42.' },
+];
+
+let folder: string;
+let db: Queryable & { close(): Promise<void> };
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'from-trace-test-'));
+  db = (await PGlite.create()) as typeof db;
+  await migrate(db);
+});
+after(async () => {
+  await db.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Runs once with its spans in the table, and gives the trace's id. */
+async function traced(
+  provider: string,
+  options: { captureContent: boolean; script?: Script; ghost?: Parameters<typeof tryGhost>[2] },
+): Promise<GhostTrial & { traceId: string }> {
+  const exporter = new PostgresSpanExporter({ connection: db });
+  const tracing = new NodeTracerProvider({
+    spanProcessors: [
+      new ObservatorySpanProcessor({ captureContent: options.captureContent }),
+      new SimpleSpanProcessor(exporter),
+    ],
+  });
+  tracing.register();
+  try {
+    let traceId = '';
+    const trial = await trace.getTracer('test').startActiveSpan('request', async (span) => {
+      traceId = span.spanContext().traceId;
+      try {
+        return await tryGhost(provider, options.script ?? SCRIPT, {
+          serverConfig: { mcpServers: { scenario: scenarioServer() } },
+          ...options.ghost,
+        });
+      } finally {
+        span.end();
+      }
+    });
+    return { ...trial, traceId };
+  } finally {
+    await tracing.shutdown();
+    trace.disable();
+    context.disable();
+    propagation.disable();
+  }
+}
+
+async function replay(path: string): Promise<GhostResult> {
+  const golden = await readGolden(path);
+  return await mcpGhost({ ...fromGoldenInput(golden.input), golden: { mode: 'replay', path } });
+}
+
+for (const { provider } of PROVIDERS) {
+  test(`${provider}: a stored run with a failed call becomes a golden that replays to the same end`, async () => {
+    const { traceId, result } = await traced(provider, { captureContent: true });
+    const path = join(folder, `${provider}.json`);
+    const golden = await goldenFromTrace(db, { traceId, path });
+    assert.equal(golden.source, 'scripted', 'the model was on this machine');
+    assert.equal(golden.category, 'error_recovery');
+    assert.equal(golden.input.system_prompt, 'You are a test.');
+    assert.equal(golden.input.user_prompt, 'Do the task.');
+    assert.deepEqual(
+      golden.mcp_cassette?.calls.map(({ server, tool, arguments: args }) => [server, tool, args]),
+      [
+        ['scenario', 'find_customer', { id: 'x1' }],
+        ['scenario', 'find_customer', { id: 'C1' }],
+        ['scenario', 'add', { a: 20, b: 22 }],
+      ],
+    );
+    const again = await replay(path);
+    assert.deepEqual(chainOf(again), chainOf(result));
+    assert.equal(again.finalResult, result.finalResult);
+    assert.deepEqual(again.errors, result.errors);
+    assert.deepEqual(
+      again.conversationHistory.map(({ role, content }) => [role, content]),
+      result.conversationHistory.map(({ role, content }) => [role, content]),
+    );
+    const { promptTokens, completionTokens } = result.executionMetadata.tokenUsage;
+    assert.equal(again.executionMetadata.tokenUsage.promptTokens, promptTokens);
+    assert.equal(again.executionMetadata.tokenUsage.completionTokens, completionTokens);
+    const story = tellStory(golden);
+    assert.ok(story.failures.some(({ what }) => what === 'scenario.find_customer'));
+    assert.ok(story.totals.modelMs > 0, 'times are those of the spans');
+  });
+}
+
+test('a plan, a source and a name are kept; the id may be a UUID; nothing is left behind', async () => {
+  const { traceId, result } = await traced('openai', {
+    captureContent: true,
+    script: [
+      { text: '1. add the numbers' },
+      { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] },
+      { text: 'Three.' },
+    ],
+    ghost: { serverConfig: { mcpServers: { scenario: scenarioServer() } }, plan: true, systemPrompt: '' },
+  });
+  const path = join(folder, 'planned.json');
+  const golden = await goldenFromTrace(db, {
+    traceId: traceIdToUuid(traceId) ?? '',
+    path,
+    testName: 'sum',
+    source: 'recorded',
+    category: 'edge_case',
+  });
+  assert.deepEqual([golden.test_name, golden.source, golden.category], ['sum', 'recorded', 'edge_case']);
+  assert.equal(golden.golden_output.plan, result.plan);
+  assert.equal((await replay(path)).finalResult, 'Three.');
+  const left = (await readdir(tmpdir())).filter((name) => name.startsWith('golden-from-trace-'));
+  assert.deepEqual(left, []);
+});
+
+test('a run whose content was not captured is refused, with what to switch on', async () => {
+  const { traceId } = await traced('openai', { captureContent: false });
+  const path = join(folder, 'none.json');
+  await assert.rejects(goldenFromTrace(db, { traceId, path }), {
+    code: 'TRACE_UNUSABLE',
+    message: /holds no content: .*captureContent: true/,
+  });
+  await assert.rejects(readGolden(path), { code: 'GOLDEN_UNREADABLE' });
+});
+
+test('what is no trace id, no stored trace and no run are told apart', async () => {
+  const path = join(folder, 'none.json');
+  await assert.rejects(goldenFromTrace(db, { traceId: 'abc', path }), { code: 'INVALID_OPTION' });
+  await assert.rejects(goldenFromTrace(db, { traceId: 'f'.repeat(32), path }), /holds no span of the trace/);
+  const { traceId } = await traced('openai', { captureContent: true });
+  await assert.rejects(goldenFromTrace(db, { traceId, path, spanId: '00f067aa0ba902b7' }), /no finished run/);
+  await db.query("DELETE FROM mcp_traces WHERE trace_id = $1 AND operation = 'invoke_agent'", [
+    traceIdToUuid(traceId),
+  ]);
+  await assert.rejects(goldenFromTrace(db, { traceId, path }), /holds no finished run of mcpGhost/);
+});
+
+test('content that a length limit cut off, and a run that would take another course, are refused by name', async () => {
+  const path = join(folder, 'none.json');
+  const cut = await traced('openai', { captureContent: true });
+  await db.query(
+    `UPDATE mcp_traces SET attributes = jsonb_set(attributes, '{gen_ai.output.messages}', '"[{\\"role\\":\\"assi"')
+     WHERE trace_id = $1 AND operation = 'chat'`,
+    [traceIdToUuid(cut.traceId)],
+  );
+  await assert.rejects(goldenFromTrace(db, { traceId: cut.traceId, path }), /cut off by a length limit/);
+  const other = await traced('openai', { captureContent: true });
+  await db.query(
+    `UPDATE mcp_traces SET attributes = jsonb_set(attributes, '{gen_ai.tool.call.result}',
+       '"{\\"content\\":[{\\"type\\":\\"text\\",\\"text\\":\\"43\\"}]}"')
+     WHERE trace_id = $1 AND span_name = 'tools/call add'`,
+    [traceIdToUuid(other.traceId)],
+  );
+  await assert.rejects(
+    goldenFromTrace(db, { traceId: other.traceId, path }),
+    /another course.*request 3 says "result 43" where the trace has "result 42"/,
+  );
+});
