@@ -18,6 +18,14 @@ const SUBCOMMANDS: Readonly<
     summary: 'read a golden step by step, in the terminal or as a page',
     load: async () => (await import('./golden-inspect.ts')).goldenInspectCommand,
   },
+  list: {
+    summary: 'the goldens of a folder, their age and what they cover',
+    load: async () => (await import('./golden-list.ts')).goldenListCommand,
+  },
+  compare: {
+    summary: 'what two providers did with the same task',
+    load: async () => (await import('./golden-compare.ts')).goldenCompareCommand,
+  },
   drift: {
     summary: 'has the provider changed since an older recording',
     load: async () => (await import('./golden-drift.ts')).goldenDriftCommand,

@@ -8,7 +8,7 @@ import {
   ATTR_SERVER_ADDRESS,
 } from '../semconv.ts';
 import type { TokenUsage } from '../signals/index.ts';
-import { contentOf, notCaptured, unusable, attributeAt } from './content.ts';
+import { attributeAt, contentOf, notCaptured, unusable } from './content.ts';
 import type { SpanRow } from './rows.ts';
 import type { StoredCall, StoredRun, StoredTurn } from './stored-run.ts';
 import { toolsOffered } from './tools-offered.ts';

@@ -16,6 +16,8 @@ export interface ExchangeStory {
   readonly calls: readonly ToolCall[];
   /** In the provider's own words. */
   readonly finishReason: string | undefined;
+  /** Whether the answer is a refusal, where the provider says so beside the finish reason (OpenAI's `refusal`). */
+  readonly refused: boolean;
   /** The answering model, else the one that was asked. */
   readonly model: string | undefined;
   readonly usage: TokenUsage | undefined;
@@ -41,6 +43,7 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
     reasoning: words('reasoning'),
     calls: parts.filter((part) => part.type === 'tool_call'),
     finishReason: said?.finishReasons[0],
+    refused: bodiesOf(response).some(saysRefusal),
     model: said?.model ?? askedModel(request.path, request.body),
     usage: said?.usage,
     failure: failureOf(response, said),
@@ -56,6 +59,20 @@ function readResponse(
   if (events === undefined) reader.whole(body);
   else for (const event of events) if ('data' in event) reader.chunk(event.data);
   return reader.result();
+}
+
+/** The JSON of an answer: its body, or the data of its events. */
+function bodiesOf({ body, events }: WireResponse): readonly unknown[] {
+  return events === undefined ? [body] : events.map((event) => ('data' in event ? event.data : undefined));
+}
+
+/** Chat Completions puts a refusal beside the text; the Responses API gives it events and parts of its own. */
+function saysRefusal(body: unknown): boolean {
+  if (!isRecord(body)) return false;
+  if (body.type === 'response.refusal.done') return true;
+  const [choice] = Array.isArray(body.choices) ? (body.choices as unknown[]) : [];
+  const said = isRecord(choice) ? (choice.message ?? choice.delta) : undefined;
+  return isRecord(said) && typeof said.refusal === 'string' && said.refusal !== '';
 }
 
 function failureOf(response: WireResponse, said: ModelResponse | undefined): ExchangeFailure | undefined {

@@ -48,6 +48,7 @@ function failureOf(step: Step, number: number): FailurePoint[] {
   if (step.failure !== undefined) {
     return [{ step: number, what, message: step.failure, recovery: undefined }];
   }
-  const unfinished = UNFINISHED.get(step.finishReason?.toLowerCase() ?? '');
+  const reason = step.refused ? 'refusal' : (step.finishReason?.toLowerCase() ?? '');
+  const unfinished = UNFINISHED.get(reason);
   return unfinished === undefined ? [] : [{ step: number, what, message: unfinished, recovery: undefined }];
 }

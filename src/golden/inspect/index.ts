@@ -4,3 +4,4 @@ export type { FailurePoint, ModelStep, Outcome, Step, Story, TextStep, ToolStep,
 export { tellStory } from './tell-story.ts';
 export { formatStory, type TextOptions } from './text.ts';
 export { storyToWire } from './wire.ts';
+export { ageWords, costWords, countWords, durationWords } from './words.ts';

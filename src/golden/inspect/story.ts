@@ -58,6 +58,7 @@ export interface ModelStep {
   readonly text: string;
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
   readonly finishReason: string | undefined;
+  readonly refused: boolean;
   readonly usage: TokenUsage | undefined;
   readonly costUsd: number | undefined;
   readonly ms: number;

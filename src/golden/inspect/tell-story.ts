@@ -55,7 +55,7 @@ function stepsOf(golden: Golden): Step[] {
     for (const { id, name, arguments: args } of said.calls) {
       if (id !== undefined) called.set(id, { name: name ?? 'tool', arguments: args });
     }
-    if (said.calls.length > 0) steps.push(...tools.afterTurn(exchange.iteration));
+    if (said.calls.length > 0) steps.push(...tools.nextTurn());
     before = { turn: exchange.iteration, failed: said.failure !== undefined, attempt };
   }
   steps.push(...tools.remaining(shownResults));
@@ -94,6 +94,7 @@ function modelStep(
     text: said.text,
     calls: said.calls.map(({ name = 'tool', arguments: args }) => ({ name, arguments: args })),
     finishReason: said.finishReason,
+    refused: said.refused,
     usage: said.usage,
     costUsd: said.usage === undefined ? undefined : costOf(golden, said),
     ms: exchange.duration_ms,

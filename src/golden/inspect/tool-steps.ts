@@ -7,7 +7,8 @@ import type { ToolStep } from './story.ts';
  * tells retries, cached results and refusals from calls that reached a server; else the results the model was shown.
  */
 export class ToolSteps {
-  readonly #byTurn = new Map<number, ToolStep[]>();
+  /** The calls of each turn that made any, in order. */
+  readonly #turns: (readonly ToolStep[])[];
   readonly #calls: readonly McpCall[];
   readonly #hasChain: boolean;
 
@@ -16,19 +17,22 @@ export class ToolSteps {
     const recoveries = new Recoveries(golden.golden_output.errors);
     this.#hasChain = chain.length > 0;
     this.#calls = golden.mcp_cassette?.calls ?? [];
+    const byTurn = new Map<number, ToolStep[]>();
     for (const entry of chain) {
       const turn = Number(entry.iteration);
-      const steps = this.#byTurn.get(turn) ?? [];
+      const steps = byTurn.get(turn) ?? [];
       steps.push(stepOfEntry(entry, (tool) => recoveries.take(turn, tool)));
-      this.#byTurn.set(turn, steps);
+      byTurn.set(turn, steps);
     }
+    this.#turns = [...byTurn.values()];
   }
 
-  /** The calls made after a turn of the model; each turn's are given once. */
-  afterTurn(turn: number): readonly ToolStep[] {
-    const steps = this.#byTurn.get(turn) ?? [];
-    this.#byTurn.delete(turn);
-    return steps;
+  /**
+   * The calls of the next turn that made any. Turns are not matched by number: the chain does not count a plan or a
+   * summary, which are exchanges too.
+   */
+  nextTurn(): readonly ToolStep[] {
+    return this.#turns.shift() ?? [];
   }
 
   /** The results a request shows the model, where no chain tells of them. */
@@ -59,7 +63,7 @@ export class ToolSteps {
   /** Calls no turn accounts for: those of a run that was cut short, or of a runner that keeps no chain. */
   remaining(shown: number): readonly ToolStep[] {
     if (!this.#hasChain) return shown > 0 ? [] : this.#calls.map(stepOfCall);
-    return [...this.#byTurn.values()].flat();
+    return this.#turns.flat();
   }
 }
 

@@ -51,6 +51,7 @@ function stepToWire(step: Step): object {
         text: step.text,
         calls: step.calls,
         finish_reason: step.finishReason ?? null,
+        refused: step.refused,
         prompt_tokens: step.usage?.inputTokens ?? null,
         completion_tokens: step.usage?.outputTokens ?? null,
         cost_usd: step.costUsd ?? null,

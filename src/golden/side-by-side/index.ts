@@ -1,0 +1,1 @@
+export { type CallPair, type SideBySide, type SideFacts, sideBySide } from './side-by-side.ts';

@@ -1,0 +1,144 @@
+/** A real browser, driven over a pipe by the Chrome DevTools Protocol. No package is needed for it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+
+const CANDIDATES = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].filter((path): path is string => path !== undefined && path !== '');
+
+/** Why no browser can be had here, for `skip`; false when one can. */
+export function noChromium(): string | false {
+  return browserPath() === undefined ? 'no Chromium is installed (Debian: apt-get install chromium)' : false;
+}
+
+function browserPath(): string | undefined {
+  return CANDIDATES.find((path) => existsSync(path));
+}
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly message: string };
+}
+
+/** What a page did while it was open. */
+export interface Visit {
+  /** Every request, the page's own first. */
+  readonly requests: readonly string[];
+  /** Violations of the page's policy, script errors and the like. */
+  readonly complaints: readonly string[];
+  /** Runs an expression in the page and gives its value. */
+  evaluate(expression: string): Promise<unknown>;
+}
+
+/** Opens a page and gives it to `look` when it has loaded; the browser is gone afterwards. */
+export async function visit(url: string, look: (visit: Visit) => Promise<void>): Promise<void> {
+  const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
+  const browser = spawn(
+    browserPath() ?? 'chromium',
+    [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--remote-debugging-pipe',
+      `--user-data-dir=${profile}`,
+      'about:blank',
+    ],
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+  );
+  const gone = new Promise<void>((resolve) => browser.once('exit', () => resolve()));
+  try {
+    await lookAt(new Devtools(browser), url, look);
+  } finally {
+    browser.kill('SIGKILL');
+    await gone;
+    await rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+async function lookAt(devtools: Devtools, url: string, look: (visit: Visit) => Promise<void>): Promise<void> {
+  const { targetId } = await devtools.send('Target.createTarget', { url: 'about:blank' });
+  const attached = await devtools.send('Target.attachToTarget', { targetId, flatten: true });
+  const session = String(attached.sessionId);
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  const loaded = new Promise<void>((resolve) => {
+    devtools.onEvent = ({ method, params }) => {
+      if (method === 'Network.requestWillBeSent') {
+        requests.push(String((params?.request as { url?: unknown } | undefined)?.url));
+      } else if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') {
+        complaints.push(JSON.stringify(params));
+      } else if (method === 'Page.loadEventFired') resolve();
+    };
+  });
+  for (const domain of ['Network', 'Log', 'Runtime', 'Page'])
+    await devtools.send(`${domain}.enable`, {}, session);
+  await devtools.send('Page.navigate', { url }, session);
+  await loaded;
+  await look({
+    requests,
+    complaints,
+    evaluate: async (expression) => {
+      const { result } = await devtools.send(
+        'Runtime.evaluate',
+        { expression, returnByValue: true },
+        session,
+      );
+      return (result as { value?: unknown }).value;
+    },
+  });
+}
+
+/** The protocol: JSON with a zero byte after each message, on the child's fourth and fifth stream. */
+class Devtools {
+  onEvent: (message: Message) => void = () => undefined;
+  readonly #out: Writable;
+  readonly #waiting = new Map<
+    number,
+    { resolve: (result: NonNullable<Message['result']>) => void; reject: (error: Error) => void }
+  >();
+  #lastId = 0;
+  #rest = '';
+
+  constructor(browser: ChildProcess) {
+    const [, , , out, into] = browser.stdio;
+    this.#out = out as Writable;
+    (into as Readable).setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
+    browser.once('exit', () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error('The browser has gone'));
+    });
+  }
+
+  send(method: string, params: object, sessionId?: string): Promise<NonNullable<Message['result']>> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#out.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    });
+  }
+
+  #take(chunk: string): void {
+    const pieces = (this.#rest + chunk).split('\0');
+    this.#rest = pieces.pop() ?? '';
+    for (const piece of pieces) {
+      const message = JSON.parse(piece) as Message;
+      const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id);
+      if (waiting === undefined) this.onEvent(message);
+      else if (message.error === undefined) waiting.resolve(message.result ?? {});
+      else waiting.reject(new Error(message.error.message));
+    }
+  }
+}
