@@ -115,7 +115,7 @@ for (const { provider } of PROVIDERS) {
   });
 }
 
-test('a plan, a source and a name are kept; the id may be a UUID; nothing is left behind', async () => {
+test('a plan, a source and a name are kept; ids may be UUIDs; nothing is left behind', async () => {
   const { traceId, result } = await traced('openai', {
     captureContent: true,
     script: [
@@ -126,8 +126,13 @@ test('a plan, a source and a name are kept; the id may be a UUID; nothing is lef
     ghost: { serverConfig: { mcpServers: { scenario: scenarioServer() } }, plan: true, systemPrompt: '' },
   });
   const path = join(folder, 'planned.json');
+  const { rows } = await db.query(
+    "SELECT span_id::text AS id FROM mcp_traces WHERE trace_id = $1 AND operation = 'invoke_agent'",
+    [traceIdToUuid(traceId)],
+  );
   const golden = await goldenFromTrace(db, {
     traceId: traceIdToUuid(traceId) ?? '',
+    spanId: String(rows[0]?.id),
     path,
     testName: 'sum',
     source: 'recorded',

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { goldenInspectCommand } from '../src/cli/golden-inspect.ts';
-import { writeGolden } from '../src/golden/index.ts';
+import { detectDrift } from '../src/golden/drift/index.ts';
+import { inspectGolden, writeGolden } from '../src/golden/index.ts';
 import { formatStory, storyPage, storyToWire, tellStory } from '../src/golden/inspect/index.ts';
+import { listGoldens } from '../src/golden/listing/index.ts';
 import { printable, wrapLines } from '../src/terminal/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { HOSTILE, storyGolden } from './support/story-golden.ts';
@@ -150,6 +152,28 @@ test('inspect prints text, JSON, or writes a page and says where', async () => {
   assert.equal(streamed.stdout, await readFile(html, 'utf8'));
 });
 
+test('every golden of the library is told whole: each call of its chain, in its order, and a page', async () => {
+  const { goldens } = await listGoldens('goldens');
+  assert.ok(goldens.length > 0);
+  for (const { file } of goldens) {
+    const { golden } = await inspectGolden(join('goldens', file));
+    const story = tellStory(golden);
+    const chain = (golden.golden_output.tool_chain ?? []) as { tool_name?: string }[];
+    if (golden.runner === 'mcp_ghost') {
+      const told = story.steps.flatMap((step) => (step.kind === 'tool' ? [step.name] : []));
+      assert.deepEqual(
+        told,
+        chain.map(({ tool_name }) => tool_name),
+        file,
+      );
+    }
+    const models = story.steps.filter(({ kind }) => kind === 'model');
+    assert.equal(models.length, golden.provider_responses.length, file);
+    assert.equal(storyPage(story).match(/<li id="step-/g)?.length, story.steps.length, file);
+    assert.deepEqual(detectDrift(golden, golden).findings, [], file);
+  }
+});
+
 test('bad usage is told: no file, two files, a width that is none', async () => {
   for (const args of [[], ['a.json', 'b.json'], ['a.json', '--width', 'wide']]) {
     await assert.rejects(runCommand(goldenInspectCommand, args), /Expected|GOLDEN_UNREADABLE|Cannot read/);
@@ -159,7 +183,6 @@ test('bad usage is told: no file, two files, a width that is none', async () => 
 test('an edited golden is shown with its problem', async () => {
   const file = join(folder, 'edited.json');
   const golden = await writeGolden(file, storyGolden());
-  const { writeFile } = await import('node:fs/promises');
   await writeFile(file, JSON.stringify({ ...golden, description: 'changed' }));
   const { stdout, code } = await runCommand(goldenInspectCommand, [file]);
   assert.equal(code, 0);

@@ -78,9 +78,9 @@ function agentOf(traceId: string, spans: readonly SpanRow[], wanted: string | un
   throw unusable(`The trace ${traceId} holds ${agents.length} runs; choose one with --span: ${ids}`);
 }
 
-/** Whether a stored id, a UUID with zeros in front, is the one a person wrote, in either form. */
-function isSpan(stored: string, wanted: string): boolean {
-  return stored.replaceAll('-', '').endsWith(wanted.replaceAll('-', '').toLowerCase());
+/** Whether a span id is the one a person wrote: 16 hex digits, or the UUID of the table. */
+function isSpan(spanId: string, wanted: string): boolean {
+  return wanted.replaceAll('-', '').toLowerCase().slice(-spanId.length) === spanId;
 }
 
 /** The spans below a run, but for those of runs inside it. */

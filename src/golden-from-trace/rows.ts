@@ -1,8 +1,9 @@
 import { ObservatoryError } from '../errors.ts';
-import { canonicalUuid, type Queryable } from '../postgres/index.ts';
+import { canonicalUuid, type Queryable, uuidToSpanId } from '../postgres/index.ts';
 
 /** What a run is read from: the columns of a span that matter here. */
 export interface SpanRow {
+  /** 16 hex digits, as OpenTelemetry writes it. */
   readonly spanId: string;
   readonly parentId: string | null;
   readonly name: string;
@@ -62,8 +63,8 @@ function spanOf(row: Readonly<Record<string, unknown>>): SpanRow {
   const text = (name: string): string | null => (typeof row[name] === 'string' ? row[name] : null);
   const count = (name: string): number | null => (row[name] === null ? null : Number(row[name]));
   return {
-    spanId: String(row.span_id),
-    parentId: text('parent_span_id'),
+    spanId: hexId(String(row.span_id)),
+    parentId: row.parent_span_id === null ? null : hexId(String(row.parent_span_id)),
     name: String(row.span_name),
     operation: text('operation'),
     method: text('method'),
@@ -85,4 +86,9 @@ function spanOf(row: Readonly<Record<string, unknown>>): SpanRow {
     },
     attributes: JSON.parse(text('attributes') ?? '{}') as Record<string, unknown>,
   };
+}
+
+/** Rows of other writers may hold ids that are no span ids of OpenTelemetry. */
+function hexId(uuid: string): string {
+  return uuidToSpanId(uuid) ?? uuid;
 }
