@@ -130,6 +130,9 @@ test('a plan, a source and a name are kept; ids may be UUIDs; nothing is left be
     "SELECT span_id::text AS id FROM mcp_traces WHERE trace_id = $1 AND operation = 'invoke_agent'",
     [traceIdToUuid(traceId)],
   );
+  const temporary = await mkdtemp(join(folder, 'tmp-'));
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = temporary;
   const golden = await goldenFromTrace(db, {
     traceId: traceIdToUuid(traceId) ?? '',
     spanId: String(rows[0]?.id),
@@ -138,11 +141,12 @@ test('a plan, a source and a name are kept; ids may be UUIDs; nothing is left be
     source: 'recorded',
     category: 'edge_case',
   });
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+  assert.deepEqual(await readdir(temporary), []);
   assert.deepEqual([golden.test_name, golden.source, golden.category], ['sum', 'recorded', 'edge_case']);
   assert.equal(golden.golden_output.plan, result.plan);
   assert.equal((await replay(path)).finalResult, 'Three.');
-  const left = (await readdir(tmpdir())).filter((name) => name.startsWith('golden-from-trace-'));
-  assert.deepEqual(left, []);
 });
 
 test('a run whose content was not captured is refused, with what to switch on', async () => {

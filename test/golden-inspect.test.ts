@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { goldenInspectCommand } from '../src/cli/golden-inspect.ts';
 import { detectDrift } from '../src/golden/drift/index.ts';
@@ -19,6 +20,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
+const LIBRARY = fileURLToPath(new URL('../../goldens', import.meta.url));
 const PLAIN = {
   paint: (_style: string, text: string) => text,
   width: 100,
@@ -153,10 +155,10 @@ test('inspect prints text, JSON, or writes a page and says where', async () => {
 });
 
 test('every golden of the library is told whole: each call of its chain, in its order, and a page', async () => {
-  const { goldens } = await listGoldens('goldens');
+  const { goldens } = await listGoldens(LIBRARY);
   assert.ok(goldens.length > 0);
   for (const { file } of goldens) {
-    const { golden } = await inspectGolden(join('goldens', file));
+    const { golden } = await inspectGolden(join(LIBRARY, file));
     const story = tellStory(golden);
     const chain = (golden.golden_output.tool_chain ?? []) as { tool_name?: string }[];
     if (golden.runner === 'mcp_ghost') {
