@@ -5,12 +5,15 @@
 -- The writer may add spans and nothing else: it cannot read, change or delete them. It writes by COPY to the table, and
 -- for spans sent again through a temporary table; without the right to make one, it writes by INSERT.
 -- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
+--
+-- Of reviews, the writer may add pending ones and see what became of them, and the reader may see how the queue stands;
+-- neither reads what is reviewed. The reviewer reads it all, claims and decides, and changes nothing else.
 
 DO $$
 DECLARE
   role text;
 BEGIN
-  FOREACH role IN ARRAY ARRAY['mcp_observatory_writer', 'mcp_observatory_reader'] LOOP
+  FOREACH role IN ARRAY ARRAY['mcp_observatory_writer', 'mcp_observatory_reader', 'mcp_observatory_reviewer'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
       EXECUTE format('CREATE ROLE %I NOLOGIN', role);
     END IF;
@@ -25,3 +28,18 @@ GRANT INSERT ON mcp_traces TO mcp_observatory_writer;
 GRANT EXECUTE ON FUNCTION mcp_traces_create_partitions(integer) TO mcp_observatory_writer;
 GRANT SELECT ON mcp_traces, mcp_traces_hex TO mcp_observatory_reader;
 GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state TO mcp_observatory_reader;
+
+GRANT INSERT (
+  review_id, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id,
+  confidence, hallucination_risk_score, trace_id, span_id, content
+) ON mcp_reviews TO mcp_observatory_writer;
+GRANT SELECT (review_id, status, expires_at, decided_by, decided_at, note, response) ON mcp_reviews
+  TO mcp_observatory_writer;
+GRANT SELECT (
+  review_id, status, created_at, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id,
+  session_id, confidence, hallucination_risk_score, trace_id, span_id, claim_token, claimed_by, claimed_at,
+  lease_expires_at, decided_by, decided_at, note
+) ON mcp_reviews TO mcp_observatory_reader;
+GRANT SELECT ON mcp_reviews TO mcp_observatory_reviewer;
+GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response)
+  ON mcp_reviews TO mcp_observatory_reviewer;

@@ -30,6 +30,9 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `GOLDEN_MISMATCH`: a replay asked for something its golden does not hold, did not use all of it, or came to another
  *   result; see `GoldenMismatchError`.
  * - `TRACE_UNUSABLE`: a stored trace is not there, or does not hold what is to be made of it; the message says why.
+ * - `UNKNOWN_TIER`: a call names a tier of execution that is not configured; the message lists those that are.
+ * - `REVIEW_NOT_FOUND`: there is no review of that id.
+ * - `REVIEW_CONFLICT`: a review is not the caller's to decide: decided already, expired, or claimed by another since.
  */
 export type ObservatoryErrorCode =
   | 'INVALID_OPTION'
@@ -54,7 +57,10 @@ export type ObservatoryErrorCode =
   | 'GOLDEN_EDITED'
   | 'GOLDEN_EXPIRED'
   | 'GOLDEN_MISMATCH'
-  | 'TRACE_UNUSABLE';
+  | 'TRACE_UNUSABLE'
+  | 'UNKNOWN_TIER'
+  | 'REVIEW_NOT_FOUND'
+  | 'REVIEW_CONFLICT';
 
 export class ObservatoryError extends Error {
   /** Stable, machine-readable reason; see {@link ObservatoryErrorCode}. */

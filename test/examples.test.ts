@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,4 +18,23 @@ test("the README's first example runs and prints the response and its fields", a
   assert.match(stdout, /^Needs human review before approval\.$/m);
   assert.match(stdout, /fallbackReason: 'low_confidence'/);
   assert.match(stdout, /promptHash: '[0-9a-f]{64}'/);
+});
+
+test("the seed's tiered execution answers with the fallback, for the reasons it states", async () => {
+  const { stdout } = await run(process.execPath, [example('tiered-execution.js')]);
+  assert.equal(stdout, 'Deterministic policy response\ntrue\nlow_confidence\nfalse\n');
+});
+
+test('the review example holds a payment back until a person has approved it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'observatory-review-'));
+  try {
+    const env = { ...process.env, DATABASE_URL: undefined };
+    const { stdout } = await run(process.execPath, [example('human-review.js'), join(folder, 'db')], { env });
+    assert.match(stdout, /^\{\s+status: 'pending_review',\s+reviewId: '[0-9a-f-]{36}'\s+\}/);
+    assert.match(stdout, /arguments: \{ invoice: 92311, amount: 120 \}/);
+    assert.match(stdout, /status: 'approved',\s+decidedBy: 'ada'/);
+    assert.match(stdout, /response: 'pay'/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

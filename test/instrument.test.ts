@@ -214,11 +214,14 @@ test('a tool call is an execute_tool span with the hash of its arguments, and is
   assert.ok(!JSON.stringify(row).includes('secret'));
 });
 
-test('without a registered provider the call works, and nothing is recorded', async () => {
+test('without a registered provider the call works, and its fields are computed all the same', async () => {
+  const call = { model: 'gpt-4o', prompt: 'p', response: 'r', retrievedContext: 'r s' };
+  const recorded = await interceptor.recordModelCall(call);
   trace.disable();
-  const { result, record } = await interceptor.recordModelCall({ model: 'm', prompt: 'p', response: 'r' });
+  const { result, record } = await interceptor.recordModelCall(call);
   assert.equal(result, 'r');
-  assert.deepEqual(record.fields, {});
+  assert.deepEqual(record.fields, recorded.record.fields);
+  assert.ok(Object.keys(record.fields).length > 15);
 });
 
 test('neither call nor response, and an empty service name, are refused', async () => {

@@ -11,6 +11,7 @@ import {
   refreshRollups,
 } from '../postgres/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { databaseUrlFrom } from './database-url.ts';
 import { formatStatus, statusJson } from './db-status.ts';
 import { parseDuration } from './duration.ts';
 
@@ -55,7 +56,7 @@ export const dbCommand: Command = {
       },
     });
     const options = {
-      url: values['database-url'] ?? urlFrom(io.env),
+      url: values['database-url'] ?? databaseUrlFrom(io.env),
       dataDir: values['data-dir'],
       json: values.json,
     };
@@ -72,11 +73,6 @@ export const dbCommand: Command = {
     );
   },
 };
-
-function urlFrom(env: CommandIo['env']): string | undefined {
-  // An empty variable is one that is not set.
-  return env.MCP_OBSERVATORY_DATABASE_URL?.trim() || env.DATABASE_URL?.trim() || undefined;
-}
 
 async function runMigrate(options: DbOptions, io: CommandIo): Promise<number> {
   await using db = await openDatabase({ url: options.url, dataDir: options.dataDir });

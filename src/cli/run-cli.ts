@@ -28,6 +28,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'runs kept as files: record, replay',
     load: async () => (await import('./golden.ts')).goldenCommand,
   },
+  reviews: {
+    summary: 'list, claim and decide the answers that wait for a person',
+    load: async () => (await import('./reviews.ts')).reviewsCommand,
+  },
   doctor: {
     summary: 'what would be hooked, in which versions, and what is misconfigured',
     load: async () => (await import('./doctor.ts')).doctorCommand,

@@ -3,16 +3,26 @@ import {
   context,
   diag,
   type Span,
+  type SpanContext,
   type SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { toColumns } from '../camel-case.ts';
-import { type AttributeColumn, attributeOf } from '../fields.ts';
+import { type CamelFieldValues, fromAttributes, toColumns } from '../camel-case.ts';
+import { attributeOf, type FieldValues } from '../fields.ts';
 import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
-import type { GovernanceFields, ObservatorySpanProcessor } from '../processor/index.ts';
+import {
+  checkFields,
+  type GovernanceFields,
+  type ObservatorySpanProcessor,
+  toAttributes,
+} from '../processor/index.ts';
 import { ATTR_ERROR_TYPE } from '../semconv.ts';
+import { governanceDecided } from './governance.ts';
+import { countFallback } from './metrics.ts';
+import { StandInSpan } from './stand-in-span.ts';
+import type { GovernanceOptions, JudgeCall } from './types.ts';
 
 /** What an interceptor lends to the spans of its calls. */
 export interface CallSettings {
@@ -37,11 +47,24 @@ export interface CallDescription<T> {
   readonly kind: SpanKind;
   readonly attributes: Attributes;
   readonly governance: GovernanceFields;
-  /** Whether an instrumented SDK called inside completes this span instead of making one of its own. */
-  readonly isModelCall?: boolean | undefined;
   /** What is known however the call ends. */
   readonly interaction: Interaction;
   readonly outcome: (result: T) => CallOutcome;
+  /** Whether an instrumented SDK called inside completes this span instead of making one of its own. */
+  readonly isModelCall?: boolean | undefined;
+  /** Decides governance fields by what was computed. */
+  readonly judge?: JudgeCall | undefined;
+  /** The span it belongs below. @defaultValue the active one */
+  readonly parent?: SpanContext | undefined;
+  /** Whether somebody reads the fields: they are then computed also where the span records nothing. */
+  readonly needsFields?: boolean | undefined;
+}
+
+/** A call that has returned, with its span and the fields computed of it. */
+export interface TracedCall<T> {
+  readonly result: T;
+  readonly span: Span;
+  readonly fields: CamelFieldValues;
 }
 
 /**
@@ -52,55 +75,113 @@ export async function traceCall<T>(
   settings: CallSettings,
   description: CallDescription<T>,
   work: () => T | Promise<T>,
-): Promise<{ result: T; span: Span }> {
-  const span = startSpan(settings, description);
+): Promise<TracedCall<T>> {
+  const { parent } = description;
+  const around = parent === undefined ? context.active() : trace.setSpanContext(context.active(), parent);
+  const attributes = startAttributes(settings, description);
+  const span = settings.tracer.startSpan(description.name, { kind: description.kind, attributes }, around);
+  const note = noteOf(span, description, attributes);
   const outer = description.isModelCall === true ? new OuterCall(span) : undefined;
-  const active = trace.setSpan(context.active(), span);
+  const active = trace.setSpan(around, span);
+  let fields: CamelFieldValues = {};
   try {
     const result = await context.with(outer === undefined ? active : withOuterCall(active, outer), work);
-    quietly(() => describeResult(span, description, result));
-    return { result, span };
+    quietly(() => describeResult(note, description, result));
+    quietly(() => outer?.close());
+    quietly(() => {
+      fields = finish(span, note, description, settings);
+    });
+    return { result, span, fields };
   } catch (error) {
-    quietly(() => describeError(span, description, settings, error));
+    quietly(() => describeError(note, description, settings, error));
+    quietly(() => outer?.close());
+    quietly(() => finish(span, note, description, settings));
     throw error;
   } finally {
-    quietly(() => outer?.close());
-    quietly(() => settings.enricher.onEnding(span as never));
     span.end();
   }
 }
 
-function startSpan<T>({ tracer, serviceName }: CallSettings, description: CallDescription<T>): Span {
-  const { name, kind, attributes, governance } = description;
-  const span = tracer.startSpan(name, { kind, attributes: { ...attributes, [SERVICE]: serviceName } });
-  for (const [column, value] of Object.entries(toColumns(governance))) {
-    span.setAttribute(attributeOf(column as AttributeColumn), value);
-  }
-  return span;
-}
-
 const SERVICE = 'observatory.service';
 
-function describeResult<T>(span: Span, { interaction, outcome }: CallDescription<T>, result: T): void {
-  attachInteraction(span, interaction);
+function startAttributes<T>(settings: CallSettings, description: CallDescription<T>): Attributes {
+  const { values } = checkFields(toColumns(description.governance));
+  return { ...description.attributes, ...toAttributes(values), [SERVICE]: settings.serviceName };
+}
+
+/** What a call is described on: its span where that can be read back, else a stand-in when the fields are needed. */
+function noteOf<T>(span: Span, description: CallDescription<T>, attributes: Attributes): Span {
+  const isReadable = span.isRecording() && 'attributes' in span;
+  const isNeeded = description.needsFields === true || description.judge !== undefined || span.isRecording();
+  if (isReadable || !isNeeded) return span;
+  return new StandInSpan(description.kind, attributes) as unknown as Span;
+}
+
+function describeResult<T>(note: Span, { interaction, outcome }: CallDescription<T>, result: T): void {
+  attachInteraction(note, interaction);
   const { attributes, interaction: more, errorType } = outcome(result);
-  span.setAttributes(attributes);
-  attachInteraction(span, more);
+  note.setAttributes(attributes);
+  attachInteraction(note, more);
   if (errorType === undefined) return;
-  span.setAttribute(ATTR_ERROR_TYPE, errorType);
-  span.setStatus({ code: SpanStatusCode.ERROR });
+  note.setAttribute(ATTR_ERROR_TYPE, errorType);
+  note.setStatus({ code: SpanStatusCode.ERROR });
 }
 
 function describeError<T>(
-  span: Span,
+  note: Span,
   { interaction }: CallDescription<T>,
   settings: CallSettings,
   error: unknown,
 ): void {
-  attachInteraction(span, interaction);
-  span.setAttribute(ATTR_ERROR_TYPE, error instanceof Error ? error.constructor.name : typeof error);
+  attachInteraction(note, interaction);
+  note.setAttribute(ATTR_ERROR_TYPE, error instanceof Error ? error.constructor.name : typeof error);
   const message = settings.captureContent && error instanceof Error ? error.message : undefined;
-  span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
+  note.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
+}
+
+/** Computes the fields, lets the call be judged by them, and writes what a stand-in took to the span. */
+function finish<T>(
+  span: Span,
+  note: Span,
+  description: CallDescription<T>,
+  settings: CallSettings,
+): CamelFieldValues {
+  if (!('attributes' in note)) {
+    count(description, description.governance);
+    return {};
+  }
+  const dropped = settings.enricher.enrichNow(note as never);
+  const computed = fieldsOf(note, dropped);
+  let decided: GovernanceFields = {};
+  quietly(() => {
+    decided = governanceDecided(description.judge?.(computed) ?? NOTHING);
+  });
+  const { values } = checkFields(toColumns(decided));
+  note.setAttributes(toAttributes(values));
+  if (note !== span) copyTo(span, note as unknown as StandInSpan);
+  count(description, { ...description.governance, ...decided });
+  return { ...computed, ...fieldsOf(note, dropped) };
+}
+
+const NOTHING: GovernanceOptions = Object.freeze({});
+
+function fieldsOf(note: Span, dropped: FieldValues): CamelFieldValues {
+  const { attributes } = note as unknown as { readonly attributes: Readonly<Record<string, unknown>> };
+  const lost: Record<string, unknown> = {};
+  for (const [column, value] of Object.entries(dropped)) lost[attributeOf(column as never)] = value;
+  return fromAttributes({ ...lost, ...attributes });
+}
+
+function copyTo(span: Span, { attributes, status }: StandInSpan): void {
+  span.setAttributes(attributes);
+  if (status.code !== SpanStatusCode.UNSET) span.setStatus(status);
+}
+
+function count<T>({ attributes }: CallDescription<T>, fields: GovernanceFields): void {
+  const { fallbackUsed, fallbackType: type, fallbackReason: reason } = fields;
+  if (fallbackUsed !== true || type === undefined || reason === undefined) return;
+  const toolName = attributes[attributeOf('tool_name')];
+  countFallback({ type, reason, toolName: typeof toolName === 'string' ? toolName : undefined });
 }
 
 function quietly(describe: () => void): void {

@@ -1,23 +1,38 @@
-import type { GovernanceFields } from '../processor/index.ts';
+import { context } from '@opentelemetry/api';
+import { type GovernanceFields, getGovernance, pairFallback } from '../processor/index.ts';
 import type { GovernanceOptions } from './types.ts';
 
 /**
- * The governance fields of one call. A confidence below the threshold blocks the call unless the caller says
- * otherwise; the parent of a shadow run is kept only on a shadow run.
+ * The governance fields of one call: its own, then those of the context, then the defaults. A confidence below the
+ * threshold blocks the call unless the caller says otherwise; the parent of a shadow run is kept only on a shadow run;
+ * whoever names the type or the reason of a fallback says that there was one.
  */
 export function governanceOf(options: GovernanceOptions): GovernanceFields {
-  const { confidence, confidenceGateThreshold: threshold, isShadow = false } = options;
+  const around = getGovernance(context.active()) ?? {};
+  const { confidenceGateThreshold: threshold } = options;
+  const confidence = options.confidence ?? around.confidence;
   const isBelow = confidence !== undefined && threshold !== undefined && confidence < threshold;
-  return {
-    riskTier: options.riskTier,
-    promptTemplateId: options.promptTemplateId,
+  const isShadow = options.isShadow ?? around.isShadow ?? false;
+  const told = options.fallbackType !== undefined || options.fallbackReason !== undefined;
+  const fallback = told ? options : options.fallbackUsed === false ? {} : around;
+  return pairFallback({
+    riskTier: options.riskTier ?? around.riskTier,
+    promptTemplateId: options.promptTemplateId ?? around.promptTemplateId,
     confidence,
-    gateBlocked: options.gateBlocked ?? isBelow,
-    fallbackUsed: options.fallbackUsed ?? false,
-    fallbackType: options.fallbackType,
-    fallbackReason: options.fallbackReason,
-    retries: options.retries ?? 0,
+    sessionId: around.sessionId,
+    conversationId: around.conversationId,
+    gateBlocked: options.gateBlocked ?? (isBelow || (around.gateBlocked ?? false)),
+    fallbackUsed: options.fallbackUsed ?? (told || (around.fallbackUsed ?? false)),
+    fallbackType: fallback.fallbackType,
+    fallbackReason: fallback.fallbackReason,
+    retries: options.retries ?? around.retries ?? 0,
     isShadow,
-    shadowParentTraceId: isShadow ? options.shadowParentTraceId : undefined,
-  };
+    shadowParentTraceId: isShadow ? (options.shadowParentTraceId ?? around.shadowParentTraceId) : undefined,
+  });
+}
+
+/** The fields that a call's outcome adds: only those that are told, a fallback always with its type and its reason. */
+export function governanceDecided(options: GovernanceOptions): GovernanceFields {
+  const { confidenceGateThreshold: _, ...fields } = options;
+  return pairFallback(fields);
 }

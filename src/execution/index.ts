@@ -1,10 +1,54 @@
+export {
+  callWithFallback,
+  type DraftOnlyRoute,
+  type FallbackOutcome,
+  type FallbackRequest,
+  type FallbackRoute,
+  FallbackRouter,
+  type FallbackRouterOptions,
+  type HumanReviewRoute,
+  type RoutedToolCall,
+  type RoutedToolResult,
+  type TemplateRoute,
+} from './fallback/index.ts';
+export { govern } from './govern.ts';
 export { instrument } from './instrument.ts';
+export {
+  type ClaimedReview,
+  type ClaimOptions,
+  PostgresReviewQueue,
+  type PostgresReviewQueueOptions,
+  type Review,
+  type ReviewClaim,
+  type ReviewInFull,
+  type ReviewOutcome,
+  type ReviewQueue,
+  type ReviewStatus,
+  type ReviewSubmission,
+} from './reviews/index.ts';
+export {
+  type BaseCostLimits,
+  type ExecutionTier,
+  judgeByTier,
+  type TierDecision,
+  type TieredExecution,
+  TieredExecutionConfig,
+  TieredExecutionEngine,
+  type TieredExecutionEngineOptions,
+  type TieredResult,
+  type TierLimits,
+  type TierSignals,
+  type TierVerdict,
+} from './tiers/index.ts';
 export type {
+  FallbackCall,
   GovernanceOptions,
   InstrumentOptions,
   Interceptor,
+  JudgeCall,
   ModelCall,
   ModelCallRecord,
   RecordedModelCall,
+  SpanReference,
   ToolCall,
 } from './types.ts';

@@ -1,5 +1,4 @@
-import { type Span, SpanKind, trace } from '@opentelemetry/api';
-import { type CamelFieldValues, fromAttributes } from '../camel-case.ts';
+import { isSpanContextValid, type Span, SpanKind, trace } from '@opentelemetry/api';
 import { ObservatoryError } from '../errors.ts';
 import { attributeOf } from '../fields.ts';
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
@@ -11,10 +10,19 @@ import {
   ATTR_GEN_AI_TOOL_CALL_ID,
   ATTR_GEN_AI_TOOL_NAME,
 } from '../semconv.ts';
+import { answerHash } from '../signals/index.ts';
 import { VERSION } from '../version.ts';
-import { type CallDescription, type CallSettings, traceCall } from './call-span.ts';
+import { type CallDescription, type CallSettings, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
-import type { InstrumentOptions, Interceptor, ModelCall, RecordedModelCall, ToolCall } from './types.ts';
+import { isToolError } from './tool-error.ts';
+import type {
+  FallbackCall,
+  InstrumentOptions,
+  Interceptor,
+  ModelCall,
+  SpanReference,
+  ToolCall,
+} from './types.ts';
 
 /**
  * Makes an interceptor that records model and tool calls as spans of whatever tracer provider is registered. The
@@ -37,21 +45,37 @@ export function instrument(options: InstrumentOptions): Interceptor {
     enricher,
   });
 
-  const recordModelCall = async <T>(call: ModelCall<T>): Promise<RecordedModelCall<T>> => {
+  const traceModelCall = async <T>(call: ModelCall<T>, needsFields: boolean): Promise<TracedCall<T>> => {
     const { model, prompt, response } = call;
     if (call.call === undefined && response === undefined) {
       throw new ObservatoryError('INVALID_OPTION', "A model call needs either 'call' or 'response'");
     }
     const work = () => (call.call === undefined ? (response as T) : call.call({ prompt, model }));
-    const { result, span } = await traceCall(settings(), describeModelCall(call), work);
-    return { result, record: { ...span.spanContext(), fields: fieldsOf(span) } };
+    return traceCall(settings(), { ...describeModelCall(call), needsFields }, work);
   };
   return {
-    recordModelCall,
-    interceptModelCall: async (call) => (await recordModelCall(call)).result,
+    serviceName,
+    recordModelCall: async (call) => {
+      const { result, span, fields } = await traceModelCall(call, true);
+      return { result, record: { ...referenceTo(span), fields } };
+    },
+    interceptModelCall: async (call) => (await traceModelCall(call, false)).result,
     interceptToolCall: async (call) =>
       (await traceCall(settings(), describeToolCall(call), call.call)).result,
+    recordFallback: async (call) => {
+      const { result, span } = await traceCall(
+        settings(),
+        describeFallback(call, options.signals?.enablePromptHash !== false),
+        call.call,
+      );
+      return { result, span: referenceTo(span) };
+    },
   };
+}
+
+function referenceTo(span: Span): SpanReference {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return { traceId, spanId, traceFlags };
 }
 
 function describeModelCall<T>(call: ModelCall<T>): CallDescription<T> {
@@ -67,6 +91,7 @@ function describeModelCall<T>(call: ModelCall<T>): CallDescription<T> {
     },
     governance: governanceOf(call),
     isModelCall: true,
+    judge: call.judge,
     interaction: {
       prompt: call.prompt,
       model,
@@ -103,6 +128,7 @@ function describeToolCall<T>(call: ToolCall<T>): CallDescription<T> {
       ...(call.callId === undefined ? {} : { [ATTR_GEN_AI_TOOL_CALL_ID]: call.callId }),
     },
     governance: governanceOf(call),
+    judge: call.judge,
     interaction: { toolArguments: call.arguments },
     outcome: (result) => ({
       attributes: {},
@@ -112,11 +138,24 @@ function describeToolCall<T>(call: ToolCall<T>): CallDescription<T> {
   };
 }
 
-/** Whether a result is an MCP `CallToolResult` that reports failure. */
-function isToolError(result: unknown): boolean {
-  return typeof result === 'object' && result !== null && 'isError' in result && result.isError === true;
-}
-
-function fieldsOf(span: Span): CamelFieldValues {
-  return 'attributes' in span ? fromAttributes(span.attributes as Readonly<Record<string, unknown>>) : {};
+function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): CallDescription<T> {
+  const { fallbackType, toolName, answerOf = (result: T): unknown => result } = call;
+  return {
+    name: `fallback ${fallbackType}`,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      [ATTR_GEN_AI_OPERATION_NAME]: 'fallback',
+      ...(toolName === undefined ? {} : { [attributeOf('tool_name')]: toolName }),
+    },
+    governance: governanceOf({ ...call, fallbackUsed: true }),
+    interaction: { prompt: call.prompt },
+    // The answer is only identified: it is not the model's, so scores of it would say nothing of the model.
+    outcome: (result) => {
+      const { answer } = readProviderResponse(answerOf(result));
+      const isKnown = isHashed && answer !== undefined;
+      const attributes = isKnown ? { [attributeOf('answer_hash')]: answerHash(answer) } : {};
+      return { attributes, interaction: {} };
+    },
+    parent: call.parent === undefined || !isSpanContextValid(call.parent) ? undefined : call.parent,
+  };
 }

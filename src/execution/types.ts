@@ -34,6 +34,12 @@ export interface GovernanceOptions {
   readonly shadowParentTraceId?: string | undefined;
 }
 
+/**
+ * Decides governance fields by what was computed of a call, just before its span ends, whether it returned or threw.
+ * What it throws is told through `diag` and changes nothing.
+ */
+export type JudgeCall = (fields: CamelFieldValues) => GovernanceOptions;
+
 /** One model call. Give either `call`, which is run inside the span, or the `response` of one already made. */
 export interface ModelCall<T> extends GovernanceOptions {
   readonly model: string;
@@ -59,6 +65,7 @@ export interface ModelCall<T> extends GovernanceOptions {
   readonly operation?: string | undefined;
   /** Token usage, when the response does not carry it. */
   readonly usage?: TokenUsage | undefined;
+  readonly judge?: JudgeCall | undefined;
 }
 
 /** One tool call, run inside its span. */
@@ -69,15 +76,39 @@ export interface ToolCall<T> extends GovernanceOptions {
   readonly arguments?: unknown;
   /** Id the model gave the call. */
   readonly callId?: string | undefined;
+  readonly judge?: JudgeCall | undefined;
+}
+
+/** One run of a fallback, in the place of an answer or a call that is not used. */
+export interface FallbackCall<T> extends GovernanceOptions {
+  /** `template`, `human_review`, `draft_only` or a type of your own. */
+  readonly fallbackType: string;
+  /** `low_confidence`, `high_hallucination`, `tool_error`, `policy_violation` or a reason of your own. */
+  readonly fallbackReason: string;
+  readonly call: () => T | Promise<T>;
+  /** The part of the result that answers the user, for its hash. @defaultValue the result */
+  readonly answerOf?: ((result: T) => unknown) | undefined;
+  /** The prompt that goes unanswered; only its hashes are kept unless content is captured. */
+  readonly prompt?: string | undefined;
+  /** Tool or function that it stands in for. */
+  readonly toolName?: string | undefined;
+  /** Span of what it stands in for, of which it becomes a child. @defaultValue the active span */
+  readonly parent?: SpanReference | undefined;
+}
+
+/** Which span something is on. */
+export interface SpanReference {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** W3C trace flags; 1 when the span is sampled. */
+  readonly traceFlags: number;
 }
 
 /** What was recorded of a model call. */
-export interface ModelCallRecord {
-  /** Trace id of the span, 32 hex digits. */
-  readonly traceId: string;
-  /** Span id, 16 hex digits. */
-  readonly spanId: string;
-  /** The fields of the dictionary that the span carries; empty when it is not sampled. */
+export interface ModelCallRecord extends SpanReference {
+  /** The fields of the dictionary computed of the call, also where its span is not sampled or has no room for them. */
   readonly fields: CamelFieldValues;
 }
 
@@ -89,6 +120,8 @@ export interface RecordedModelCall<T> {
 
 /** Records model and tool calls as spans of the registered tracer provider. */
 export interface Interceptor {
+  /** Service the calls are recorded for. */
+  readonly serviceName: string;
   /**
    * Records one model call.
    * @returns the result of `call`, or `response`, unchanged.
@@ -104,4 +137,11 @@ export interface Interceptor {
    * @throws whatever `call` throws, after the span is marked.
    */
   interceptToolCall<T>(call: ToolCall<T>): Promise<T>;
+  /**
+   * Records one run of a fallback as a span `fallback <type>` with its type and reason, and counts it in the metric
+   * `observatory.fallbacks`. It carries no tokens and no cost.
+   * @returns the result of `call`, unchanged, with the span it was recorded on.
+   * @throws whatever `call` throws, after the span is marked.
+   */
+  recordFallback<T>(call: FallbackCall<T>): Promise<{ readonly result: T; readonly span: SpanReference }>;
 }

@@ -25,8 +25,15 @@ export function isSchemaAtFault(error: unknown): boolean {
   return OTHER_SCHEMA.test(sqlStateOf(error) ?? '');
 }
 
-/** Says what a driver's or server's error means for the user; an `ObservatoryError` passes as it is. */
-export function toObservatoryError(error: unknown, databaseName?: string | undefined): ObservatoryError {
+/**
+ * Says what a driver's or server's error means for the user; an `ObservatoryError` passes as it is.
+ * @param table the one the statement was about.
+ */
+export function toObservatoryError(
+  error: unknown,
+  databaseName?: string | undefined,
+  table = 'mcp_traces',
+): ObservatoryError {
   if (ObservatoryError.isInstance(error)) return error;
   const state = sqlStateOf(error);
   const text = describe(error);
@@ -41,7 +48,7 @@ export function toObservatoryError(error: unknown, databaseName?: string | undef
   if (isSchemaAtFault(error)) {
     return failure(
       'DATABASE_SCHEMA_MISSING',
-      `The table mcp_traces is missing or not as this version needs it in ${database}: ${text}. Run: npx mcp-observatory db migrate`,
+      `The table ${table} is missing or not as this version needs it in ${database}: ${text}. Run: npx mcp-observatory db migrate`,
       error,
     );
   }

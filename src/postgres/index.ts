@@ -1,5 +1,5 @@
 export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './database.ts';
-export { isRowAtFault } from './database-error.ts';
+export { isRowAtFault, toObservatoryError } from './database-error.ts';
 export { type ExporterStats, PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
 export { type MigrationResult, migrate } from './migrate.ts';
@@ -9,5 +9,12 @@ export { createPartitions, listPartitions, type Partition, type PruneResult, pru
 export { RefusedSpansError } from './refused-spans.ts';
 export { refreshRollups } from './rollups.ts';
 export { SANITISED_ATTRIBUTE, spanToRow } from './row.ts';
+export { cleanText } from './sanitise.ts';
 export { type DatabaseStatus, databaseStatus, type NamedCount, type TableStatus } from './status.ts';
-export type { Database, PostgresConnection, Queryable, QueryResult } from './types.ts';
+export {
+  type Database,
+  nameOfDatabase,
+  type PostgresConnection,
+  type Queryable,
+  type QueryResult,
+} from './types.ts';

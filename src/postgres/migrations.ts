@@ -12,6 +12,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: '001_mcp_traces' },
   { id: 2, name: '002_partitions' },
   { id: 3, name: '003_rows_of_first_table' },
+  { id: 4, name: '004_mcp_reviews' },
   { id: 6, name: '006_rollups' },
 ];
 

@@ -23,7 +23,8 @@ const KEY = createContextKey('mcp-observatory governance');
 
 /**
  * Returns a context in which spans carry these fields. Fields already set by an outer context stay unless they are
- * given again; `undefined` leaves them as they are.
+ * given again; `undefined` leaves them as they are. The type and the reason of a fallback are one thing: giving either
+ * replaces both, see {@link pairFallback}.
  *
  * ```ts
  * context.with(setGovernance(context.active(), { riskTier: 'high' }), () => callModel());
@@ -31,11 +32,33 @@ const KEY = createContextKey('mcp-observatory governance');
  */
 export function setGovernance(context: Context, fields: GovernanceFields): Context {
   const merged: Record<string, unknown> = { ...getGovernance(context) };
+  if (fields.fallbackType !== undefined || fields.fallbackReason !== undefined) {
+    delete merged.fallbackType;
+    delete merged.fallbackReason;
+  }
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) merged[name] = value;
-  return context.setValue(KEY, merged);
+  return context.setValue(KEY, pairFallback(merged));
 }
 
 /** The governance fields of a context, or `undefined` when none were set. */
 export function getGovernance(context: Context): GovernanceFields | undefined {
   return context.getValue(KEY) as GovernanceFields | undefined;
+}
+
+/** Stands for the half of a fallback that was not told, so that no row has one half alone. */
+const UNSPECIFIED = 'unspecified';
+
+/**
+ * Completes what is told of a fallback: `fallbackType` and `fallbackReason` come together or not at all. The half that
+ * is missing, or both when only `fallbackUsed` is true, become `unspecified`.
+ */
+export function pairFallback<F extends GovernanceFields>(fields: F): F {
+  const { fallbackUsed, fallbackType, fallbackReason } = fields;
+  const isTold = fallbackUsed === true || fallbackType !== undefined || fallbackReason !== undefined;
+  if (!isTold || (fallbackType !== undefined && fallbackReason !== undefined)) return fields;
+  return {
+    ...fields,
+    fallbackType: fallbackType ?? UNSPECIFIED,
+    fallbackReason: fallbackReason ?? UNSPECIFIED,
+  };
 }

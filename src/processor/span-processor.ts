@@ -84,6 +84,14 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#finish(span, span);
   }
 
+  /**
+   * Enriches a span before its end, for code that makes spans itself.
+   * @returns the fields that were computed and found no room on the span.
+   */
+  enrichNow(span: ReadableSpan & WritableSpan): FieldValues {
+    return this.#finish(span, span);
+  }
+
   onEnd(span: ReadableSpan): void {
     if (this.#hasOnEnding) return;
     this.#log.warnOnce(
@@ -99,13 +107,13 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   /** Nothing is open, so there is nothing to close. */
   async shutdown(): Promise<void> {}
 
-  #finish(span: ReadableSpan, target: WritableSpan): void {
+  #finish(span: ReadableSpan, target: WritableSpan): FieldValues {
     let kind: InteractionKind | undefined;
     let attached: Interaction | undefined;
     let dropped: FieldValues = {};
     try {
       kind = interactionKind(span);
-      if (kind === undefined && !hasInteraction(span)) return;
+      if (kind === undefined && !hasInteraction(span)) return dropped;
       attached = takeInteraction(span);
       this.#govern(span, target);
       if (!isEnriched(span)) {
@@ -117,6 +125,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     }
     if (this.#options.redactContent) this.#redact(span, dropped);
     else this.#countDropped(dropped);
+    return dropped;
   }
 
   #govern(span: ReadableSpan, target: WritableSpan): void {

@@ -17,7 +17,7 @@ export function receiveRequest(
   const transport = protocol._transport;
   if (transport === undefined || typeof message.method !== 'string') return undefined;
   const connection = connectionOn(transport, telemetry);
-  const { parent, links } = incomingContext(message);
+  const { parent, links } = incomingContext(message, connection.propagation);
   return new Operation({
     side: 'server',
     connection,
@@ -54,7 +54,7 @@ export function receiveNotification(
       return { context: about.context };
     }
   }
-  const { parent, links } = incomingContext(message);
+  const { parent, links } = incomingContext(message, connection.propagation);
   const operation = new Operation({
     side: 'server',
     connection,

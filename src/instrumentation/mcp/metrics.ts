@@ -1,5 +1,6 @@
 /** The four duration metrics of the semantic conventions, with attributes a peer cannot multiply. */
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
+import { BoundedNames } from '../../bounded-names.ts';
 import * as semconv from '../../semconv.ts';
 import { PROTOCOL_METHODS } from './methods.ts';
 import type { McpSide } from './types.ts';
@@ -10,7 +11,6 @@ const OPTIONS = { unit: 's', advice: { explicitBucketBoundaries: BOUNDARIES } };
 
 /** Error types, status codes and protocol versions kept apart: peers choose these too, but from a short list. */
 const MAX_CODES = 50;
-const OTHER = '_other';
 
 export class McpMetrics {
   /** False where no meter provider is set: then nothing is computed for them. */
@@ -69,27 +69,5 @@ export class McpMetrics {
       if (typeof value === 'string') attributes[key] = this.#bounded[key]?.admit(value);
     }
     return attributes;
-  }
-}
-
-/** The first names seen, up to a limit; all later ones are one. */
-export class BoundedNames {
-  readonly #seen = new Set<string>();
-  readonly #limit: number;
-  readonly #always: ReadonlySet<string> | undefined;
-
-  readonly #other: string;
-
-  constructor(limit: number, always?: ReadonlySet<string>, other = OTHER) {
-    this.#limit = limit;
-    this.#always = always;
-    this.#other = other;
-  }
-
-  admit(name: string): string {
-    if (this.#seen.has(name) || this.#always?.has(name) === true) return name;
-    if (this.#seen.size >= this.#limit) return this.#other;
-    this.#seen.add(name);
-    return name;
   }
 }

@@ -13,6 +13,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import { governanceFromBaggage, governanceToBaggage } from '../../processor/index.ts';
 import type { McpMessage, MessageParams } from './internal-types.ts';
 import type { McpPropagation } from './types.ts';
 
@@ -27,11 +28,17 @@ const META_GETTER: TextMapGetter<Readonly<Record<string, unknown>>> = {
   },
 };
 
-/** A copy of `message` that carries `active`; `message` itself, its params and its `_meta` stay as they are. */
+/**
+ * A copy of `message` that carries `active`, and its governance fields where baggage may leave; `message` itself, its
+ * params and its `_meta` stay as they are.
+ */
 export function withTraceContext<M extends McpMessage>(message: M, active: Context, mode: McpPropagation): M {
   if (mode === 'none') return message;
   const carrier: Record<string, string> = {};
-  propagation.inject(mode === 'all' ? active : propagation.deleteBaggage(active), carrier);
+  propagation.inject(
+    mode === 'all' ? governanceToBaggage(active) : propagation.deleteBaggage(active),
+    carrier,
+  );
   // A propagator that has nothing to say leaves the carrier empty.
   let any = false;
   for (const _ in carrier) {
@@ -54,12 +61,18 @@ export interface IncomingContext {
   readonly links: Link[] | undefined;
 }
 
-/** The parent of an incoming message: what `_meta` says, else what is active here and still going on. */
-export function incomingContext(message: McpMessage): IncomingContext {
+/**
+ * The parent of an incoming message: what `_meta` says, else what is active here and still going on. Governance fields
+ * in its baggage hold here when the peer is one that baggage may be sent to.
+ */
+export function incomingContext(message: McpMessage, mode: McpPropagation): IncomingContext {
   const ambient = context.active();
   const ambientSpan = trace.getSpan(ambient);
   const carrier = carrierOf(message.params?._meta);
-  const extracted = carrier === undefined ? ambient : propagation.extract(ambient, carrier, META_GETTER);
+  const extracted =
+    carrier === undefined
+      ? ambient
+      : governanceFromBaggage(propagation.extract(ambient, carrier, META_GETTER), mode === 'all');
   const extractedSpan = trace.getSpan(extracted);
   // A propagator that finds nothing leaves the ambient span where it was.
   const remote = extractedSpan === ambientSpan ? undefined : extractedSpan?.spanContext();

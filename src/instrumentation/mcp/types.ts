@@ -35,7 +35,8 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
   readonly contentLimitChars?: number | undefined;
   /**
    * What leaves in `params._meta`, for every peer or by peer. A function is asked once per connection; one that
-   * throws means `none`.
+   * throws means `none`. With `all` the governance fields of `govern()` go along as baggage, and those a peer sends
+   * hold on this side; otherwise a peer's are ignored.
    * @defaultValue `all` for local peers, `trace` for the others
    */
   readonly propagate?: McpPropagation | ((peer: McpPeer) => McpPropagation) | undefined;

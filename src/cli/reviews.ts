@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { parseArgs } from 'node:util';
+import { ObservatoryError } from '../errors.ts';
+import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../execution/index.ts';
+import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { databaseUrlFrom } from './database-url.ts';
+import { parseDuration } from './duration.ts';
+import { formatReview, formatReviews, reviewJson } from './review-format.ts';
+
+const HELP = `Usage: mcp-observatory reviews <list|show|claim|approve|reject|expire> [ID] [options]
+
+Answers and calls that wait for a person: the table mcp_reviews.
+
+  list          the newest reviews; --status, --tool and --limit choose
+  show ID       one review with its content
+  claim [ID]    take the oldest free review, or this one; exit code 1 when there is none
+  approve ID    decide a review you have claimed; --response or --response-file gives the answer to use
+  reject ID     decide a review you have claimed
+  expire        mark the reviews whose time is over
+
+Options:
+  --as NAME             who claims and decides (default: your user name)
+  --token N             for approve and reject: the token your claim printed
+  --lease AGE           for claim: how long it is yours, such as 15m (default 10m)
+  --note TEXT           for approve and reject: why
+  --response JSON       for approve: the answer, a JSON value
+  --response-file FILE  for approve: the same from a file
+  --status STATUS       for list: pending, claimed, approved, rejected or expired
+  --tool NAME           for list and claim: only reviews of this tool
+  --limit N             for list: at most so many (default 100, largest 1000)
+  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
+  --json                one JSON object instead of text`;
+
+const OPTIONS = {
+  as: { type: 'string' },
+  token: { type: 'string' },
+  lease: { type: 'string' },
+  note: { type: 'string' },
+  response: { type: 'string' },
+  'response-file': { type: 'string' },
+  status: { type: 'string' },
+  tool: { type: 'string' },
+  limit: { type: 'string' },
+  'database-url': { type: 'string' },
+  'data-dir': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+type Values = ReturnType<typeof parse>['values'];
+
+interface Request {
+  readonly queue: PostgresReviewQueue;
+  readonly id: string | undefined;
+  readonly values: Values;
+  readonly io: CommandIo;
+}
+
+const SUBCOMMANDS: Readonly<Record<string, (request: Request) => Promise<number>>> = {
+  list,
+  show,
+  claim,
+  approve: (request) => decide(request, 'approve'),
+  reject: (request) => decide(request, 'reject'),
+  expire,
+};
+
+/** `mcp-observatory reviews`: what waits for a person, and what that person decides. */
+export const reviewsCommand: Command = {
+  name: 'reviews',
+  summary: 'list, claim and decide the answers that wait for a person',
+  help: HELP,
+  run: async (args, io) => {
+    const { values, positionals } = parse(args);
+    const [name = '', id, ...rest] = positionals;
+    const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+    if (run === undefined || rest.length > 0) {
+      const known = Object.keys(SUBCOMMANDS).join(', ');
+      throw invalid(`Expected one subcommand, ${known}, and at most one id, got '${positionals.join(' ')}'`);
+    }
+    const url = values['database-url'] ?? databaseUrlFrom(io.env);
+    await using db = await openDatabase({ url, dataDir: values['data-dir'], create: false });
+    return await run({ queue: new PostgresReviewQueue({ connection: db }), id, values, io });
+  },
+};
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+}
+
+async function list({ queue, values, io }: Request): Promise<number> {
+  const reviews = await queue.list({
+    status: values.status as ReviewStatus | undefined,
+    toolName: values.tool,
+    limit: values.limit === undefined ? undefined : wholeNumber('--limit', values.limit),
+  });
+  if (values.json) writeJson(io, { reviews: reviews.map(reviewJson) });
+  else io.stdout.write(`${formatReviews(reviews)}\n`);
+  return EXIT_OK;
+}
+
+async function show({ queue, id, values, io }: Request): Promise<number> {
+  const review = await queue.get(needed(id, 'show'));
+  if (values.json) writeJson(io, reviewJson(review));
+  else io.stdout.write(`${formatReview(review)}\n`);
+  return EXIT_OK;
+}
+
+async function claim({ queue, id, values, io }: Request): Promise<number> {
+  const leaseMs = values.lease === undefined ? undefined : parseDuration('--lease', values.lease);
+  const claimed = await queue.claim({ worker: workerOf(values), id, toolName: values.tool, leaseMs });
+  if (claimed === undefined) {
+    if (values.json) writeJson(io, { review_id: null });
+    else io.stderr.write(`${id === undefined ? 'No review is free' : `The review ${id} is not free`}\n`);
+    return EXIT_FAILED;
+  }
+  if (values.json) {
+    writeJson(io, reviewJson(claimed));
+    return EXIT_OK;
+  }
+  io.stdout.write(
+    `${formatReview(claimed)}\n\nDecide it with: mcp-observatory reviews approve ${claimed.id} `,
+  );
+  io.stdout.write(`--token ${claimed.token} --as ${JSON.stringify(claimed.claimedBy)} (or reject)\n`);
+  return EXIT_OK;
+}
+
+async function decide({ queue, id, values, io }: Request, verb: 'approve' | 'reject'): Promise<number> {
+  if (values.token === undefined) throw invalid(`${verb} needs --token, which 'reviews claim' prints`);
+  const held: ReviewClaim = {
+    id: needed(id, verb),
+    token: wholeNumber('--token', values.token),
+    claimedBy: workerOf(values),
+  };
+  const { note } = values;
+  const decided =
+    verb === 'reject'
+      ? await queue.reject(held, { note })
+      : await queue.approve(held, { note, response: responseOf(values) });
+  if (values.json) writeJson(io, reviewJson(decided));
+  else io.stdout.write(`${decided.id} ${decided.status} by ${decided.decidedBy}\n`);
+  return EXIT_OK;
+}
+
+async function expire({ queue, values, io }: Request): Promise<number> {
+  const expired = await queue.expire();
+  if (values.json) writeJson(io, { expired });
+  else io.stdout.write(`${expired} reviews expired\n`);
+  return EXIT_OK;
+}
+
+function responseOf(values: Values): unknown {
+  const file = values['response-file'];
+  if (values.response !== undefined && file !== undefined) {
+    throw invalid("Give either '--response' or '--response-file'");
+  }
+  const text = file === undefined ? values.response : readText(file);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const message = 'The response is not JSON; a text needs its quotes, as in --response \'"Yes"\'';
+    throw new ObservatoryError('INVALID_OPTION', message, { cause });
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
+    throw new ObservatoryError('INVALID_OPTION', `The file '${path}' cannot be read (${code})`, { cause });
+  }
+}
+
+function workerOf(values: Values): string {
+  return values.as ?? userInfo().username;
+}
+
+function needed(id: string | undefined, verb: string): string {
+  if (id !== undefined) return id;
+  throw invalid(`${verb} needs the id of a review`);
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw invalid(`Expected ${option} to be a whole number, got '${text}'`);
+}
+
+function invalid(message: string): ObservatoryError {
+  return new ObservatoryError('INVALID_OPTION', message);
+}
+
+function writeJson(io: CommandIo, value: object): void {
+  io.stdout.write(`${JSON.stringify(value)}\n`);
+}

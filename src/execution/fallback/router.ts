@@ -1,0 +1,88 @@
+import { ObservatoryError } from '../../errors.ts';
+import type { Interceptor } from '../types.ts';
+import { type RouteResult, takeRoute } from './routes.ts';
+import type { FallbackOutcome, FallbackRequest, FallbackRoute } from './types.ts';
+
+/** Options of a {@link FallbackRouter}. */
+export interface FallbackRouterOptions {
+  /** Records the fallbacks. */
+  readonly interceptor: Interceptor;
+  /** Routes by the name of the tool. */
+  readonly routes?: Readonly<Record<string, FallbackRoute>> | undefined;
+  /** Route of tools that have none of their own, and of calls that name no tool. */
+  readonly otherwise?: FallbackRoute | undefined;
+}
+
+const TYPES: ReadonlySet<unknown> = new Set<FallbackRoute['type']>([
+  'template',
+  'human_review',
+  'draft_only',
+]);
+
+/**
+ * Says what happens in the place of an answer or a tool call that must not be used: each tool has a route. Every
+ * fallback is a span with its type and reason, and is counted in `observatory.fallbacks`.
+ */
+export class FallbackRouter {
+  readonly interceptor: Interceptor;
+  readonly #routes: ReadonlyMap<string, FallbackRoute>;
+  readonly #otherwise: FallbackRoute | undefined;
+
+  /** @throws ObservatoryError `INVALID_OPTION` for a route of an unknown type, or a `human_review` without a queue. */
+  constructor(options: FallbackRouterOptions) {
+    this.interceptor = options.interceptor;
+    this.#routes = new Map(Object.entries(options.routes ?? {}));
+    this.#otherwise = options.otherwise;
+    for (const [tool, route] of this.#routes) checkRoute(`the tool '${tool}'`, route);
+    if (this.#otherwise !== undefined) checkRoute("'otherwise'", this.#otherwise);
+  }
+
+  /** @throws ObservatoryError `INVALID_OPTION` when the tool has no route and there is none for all others. */
+  routeOf(toolName: string | undefined): FallbackRoute {
+    const route = (toolName === undefined ? undefined : this.#routes.get(toolName)) ?? this.#otherwise;
+    if (route !== undefined) return route;
+    const what = toolName === undefined ? 'a call that names no tool' : `the tool '${toolName}'`;
+    const known = [...this.#routes.keys()].map((tool) => `'${tool}'`).join(', ') || 'none';
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `There is no fallback route for ${what}; tools with one: ${known}. Add it to 'routes', or set 'otherwise'`,
+    );
+  }
+
+  /**
+   * Takes the route of the request's tool.
+   * @throws what the route throws, after its span is marked: a queue out of reach, for instance. A refused answer
+   *   never takes its place.
+   */
+  async fallBack(request: FallbackRequest): Promise<FallbackOutcome> {
+    const route = this.routeOf(request.toolName);
+    const { result, span } = await this.interceptor.recordFallback<RouteResult>({
+      fallbackType: route.type,
+      fallbackReason: request.reason,
+      toolName: request.toolName,
+      prompt: request.prompt,
+      retries: request.retries,
+      riskTier: request.riskTier,
+      promptTemplateId: request.promptTemplateId,
+      parent: request.parent,
+      answerOf: ({ response }) => response,
+      call: () => takeRoute(route, request, this.interceptor.serviceName),
+    });
+    return { ...result, fallbackType: route.type, fallbackReason: request.reason, span };
+  }
+}
+
+function checkRoute(where: string, route: FallbackRoute): void {
+  if (!TYPES.has(route?.type)) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected the fallback route of ${where} to have the type template, human_review or draft_only, got '${String(route?.type)}'`,
+    );
+  }
+  if (route.type === 'human_review' && typeof route.queue?.submit !== 'function') {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `The human_review route of ${where} needs a 'queue' with a method 'submit', for instance a PostgresReviewQueue`,
+    );
+  }
+}

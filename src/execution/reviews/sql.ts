@@ -1,0 +1,93 @@
+/**
+ * The statements of the table `mcp_reviews`. Parameters are texts with a cast, which every driver sends as they are;
+ * times are those of the server, so that clocks of workers need not agree.
+ */
+import type { ReviewStatus } from './types.ts';
+
+const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+const timeOf = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', ${ISO}) AS ${column}`;
+const OPEN = `status IN ('pending', 'claimed')`;
+
+/** Everything but what is reviewed. A review whose time is over is shown as expired before anyone has written so. */
+const SUMMARY = [
+  'review_id::text AS review_id',
+  `CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status`,
+  ...['created_at', 'expires_at', 'claimed_at', 'lease_expires_at', 'decided_at'].map(timeOf),
+  'trace_id::text AS trace_id',
+  'span_id::text AS span_id',
+  'fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id',
+  'confidence, hallucination_risk_score, claim_token, claimed_by, decided_by, note',
+].join(', ');
+
+const FULL = `${SUMMARY}, content::text AS content, response::text AS response`;
+
+const COLUMNS = [
+  ['review_id', 'uuid'],
+  ['fallback_reason', 'text'],
+  ['tool_name', 'text'],
+  ['service', 'text'],
+  ['model', 'text'],
+  ['risk_tier', 'text'],
+  ['prompt_template_id', 'text'],
+  ['session_id', 'text'],
+  ['confidence', 'double precision'],
+  ['hallucination_risk_score', 'double precision'],
+  ['trace_id', 'uuid'],
+  ['span_id', 'uuid'],
+  ['content', 'json'],
+] as const;
+
+/** Column of a submission. */
+export type SubmittedColumn = (typeof COLUMNS)[number][0];
+
+/** The columns of {@link INSERT}, in the order of its parameters; the last parameter is the milliseconds to expiry. */
+export const SUBMITTED_COLUMNS: readonly SubmittedColumn[] = COLUMNS.map(([column]) => column);
+
+/** Returns nothing: whoever may submit reviews need not be allowed to read them. */
+export const INSERT = `INSERT INTO mcp_reviews (${SUBMITTED_COLUMNS.join(', ')}, expires_at)
+  VALUES (${COLUMNS.map(([, type], i) => `$${i + 1}::text::${type}`).join(', ')},
+    now() + $${COLUMNS.length + 1}::text::double precision * interval '1 millisecond')`;
+
+/** Worker, milliseconds of the lease, tool or null, id or null. The oldest first; what another is claiming is passed by. */
+export const CLAIM = `UPDATE mcp_reviews SET status = 'claimed', claimed_by = $1::text, claimed_at = now(),
+    lease_expires_at = now() + $2::text::double precision * interval '1 millisecond', claim_token = claim_token + 1
+  WHERE review_id = (
+    SELECT review_id FROM mcp_reviews
+    WHERE ${OPEN} AND (status = 'pending' OR lease_expires_at <= now()) AND expires_at > now()
+      AND ($3::text IS NULL OR tool_name = $3::text) AND ($4::text IS NULL OR review_id = $4::text::uuid)
+    ORDER BY created_at, review_id LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING ${FULL}`;
+
+/**
+ * Id, token, worker, status, note or null, response or null. The token is what fences: it holds also when the lease has
+ * lapsed, as long as nobody else has claimed the review since.
+ */
+export const DECIDE = `UPDATE mcp_reviews SET status = $4::text, decided_by = $3::text, decided_at = now(), note = $5::text,
+    response = $6::text::json
+  WHERE review_id = $1::text::uuid AND status = 'claimed' AND claim_token = $2::text::integer AND claimed_by = $3::text
+    AND expires_at > now()
+  RETURNING ${FULL}`;
+
+export const EXPIRE = `WITH gone AS (
+    UPDATE mcp_reviews SET status = 'expired', decided_at = now() WHERE ${OPEN} AND expires_at <= now() RETURNING 1)
+  SELECT count(*)::integer AS expired FROM gone`;
+
+export const GET = `SELECT ${FULL} FROM mcp_reviews WHERE review_id = $1::text::uuid`;
+
+/** What the writer role may see. */
+export const OUTCOME = `SELECT CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status,
+    decided_by, ${timeOf('decided_at')}, note, response::text AS response
+  FROM mcp_reviews WHERE review_id = $1::text::uuid`;
+
+/** Tool or null, number of rows. */
+export function listStatement(status: ReviewStatus | undefined): string {
+  return `SELECT ${SUMMARY} FROM mcp_reviews WHERE ${status === undefined ? 'true' : conditionOf(status)}
+    AND ($1::text IS NULL OR tool_name = $1::text) ORDER BY created_at DESC, review_id LIMIT $2::text::integer`;
+}
+
+/** Written so that the indexes serve it. */
+function conditionOf(status: ReviewStatus): string {
+  if (status === 'expired') return `(status = 'expired' OR (${OPEN} AND expires_at <= now()))`;
+  const stored = `status = '${status}'`;
+  return status === 'pending' || status === 'claimed' ? `${stored} AND expires_at > now()` : stored;
+}

@@ -1,0 +1,111 @@
+import { ObservatoryError } from '../../errors.ts';
+import { readTierFile, readTiers } from './file.ts';
+import { isShare } from './judge.ts';
+import type { ExecutionTier, TierLimits } from './types.ts';
+
+/** Limits of the three tiers that `fromBaseCost` makes. All are 0..1. */
+export interface BaseCostLimits {
+  readonly tier1Confidence: number;
+  readonly tier1HallucinationRisk: number;
+  /** @defaultValue 0.75 */
+  readonly tier2Confidence?: number | undefined;
+  /** @defaultValue 0.30 */
+  readonly tier2HallucinationRisk?: number | undefined;
+  /** @defaultValue 0.85 */
+  readonly tier3Confidence?: number | undefined;
+  /** @defaultValue 0.20 */
+  readonly tier3HallucinationRisk?: number | undefined;
+}
+
+/** The tiers that calls are executed in, by name. */
+export class TieredExecutionConfig {
+  readonly #tiers: ReadonlyMap<string, ExecutionTier>;
+
+  /**
+   * @param tiers limits by the name of the tier, in the order in which `names` lists them.
+   * @throws ObservatoryError `INVALID_OPTION` that names the tier, the limit and the value seen.
+   */
+  constructor(tiers: Readonly<Record<string, TierLimits>>) {
+    const entries = Object.entries(tiers).map(([name, limits]) => [name, checkTier(name, limits)] as const);
+    if (entries.length === 0)
+      throw new ObservatoryError('INVALID_OPTION', 'Expected at least one tier, got none');
+    this.#tiers = new Map(entries);
+  }
+
+  /**
+   * Three tiers that may cost once, twice and three times the base and are the stricter the more they cost: `tier_1`,
+   * `tier_2`, `tier_3`.
+   * @param baseCostUsd budget of one call of `tier_1`, in US dollars.
+   * @throws ObservatoryError `INVALID_OPTION`
+   */
+  static fromBaseCost(baseCostUsd: number, limits: BaseCostLimits): TieredExecutionConfig {
+    return new TieredExecutionConfig({
+      tier_1: {
+        maxCostUsd: baseCostUsd,
+        minConfidence: limits.tier1Confidence,
+        maxHallucinationRisk: limits.tier1HallucinationRisk,
+      },
+      tier_2: {
+        maxCostUsd: baseCostUsd * 2,
+        minConfidence: limits.tier2Confidence ?? 0.75,
+        maxHallucinationRisk: limits.tier2HallucinationRisk ?? 0.3,
+      },
+      tier_3: {
+        maxCostUsd: baseCostUsd * 3,
+        minConfidence: limits.tier3Confidence ?? 0.85,
+        maxHallucinationRisk: limits.tier3HallucinationRisk ?? 0.2,
+      },
+    });
+  }
+
+  /**
+   * Tiers from a file of the form `schema/tiers.schema.json`.
+   * @throws ObservatoryError `INVALID_INPUT` when it cannot be read or is not of that form.
+   */
+  static fromFile(path: string): TieredExecutionConfig {
+    return new TieredExecutionConfig(readTierFile(path));
+  }
+
+  /**
+   * Tiers from the text or the parsed form of such a file.
+   * @throws ObservatoryError `INVALID_INPUT`
+   */
+  static fromJson(document: string | object): TieredExecutionConfig {
+    return new TieredExecutionConfig(readTiers(document));
+  }
+
+  /** The names of the tiers. */
+  get names(): readonly string[] {
+    return [...this.#tiers.keys()];
+  }
+
+  /** @throws ObservatoryError `UNKNOWN_TIER` that lists the known ones. */
+  tier(name: string): ExecutionTier {
+    const tier = this.#tiers.get(name);
+    if (tier !== undefined) return tier;
+    throw new ObservatoryError(
+      'UNKNOWN_TIER',
+      `There is no tier '${name}'. Known are: ${this.names.map((known) => `'${known}'`).join(', ')}`,
+    );
+  }
+}
+
+function checkTier(name: string, limits: TierLimits): ExecutionTier {
+  const { maxCostUsd, minConfidence, maxHallucinationRisk } = limits;
+  if (typeof maxCostUsd !== 'number' || !(maxCostUsd >= 0)) {
+    throw invalid(name, 'maxCostUsd', 'a number of US dollars from 0 up', maxCostUsd);
+  }
+  for (const [limit, value] of Object.entries({ minConfidence, maxHallucinationRisk })) {
+    if (!isShare(value)) throw invalid(name, limit, 'a number from 0 to 1', value);
+  }
+  return Object.freeze({ name, maxCostUsd, minConfidence, maxHallucinationRisk });
+}
+
+function invalid(tier: string, limit: string, expected: string, value: unknown): ObservatoryError {
+  const seen =
+    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
+  return new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected '${limit}' of the tier '${tier}' to be ${expected}, got ${seen}`,
+  );
+}

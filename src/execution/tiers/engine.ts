@@ -1,0 +1,208 @@
+import { ObservatoryError } from '../../errors.ts';
+import type { FallbackRouter } from '../fallback/index.ts';
+import type { Interceptor, ModelCall, ModelCallRecord, SpanReference } from '../types.ts';
+import type { TieredExecutionConfig } from './config.ts';
+import { judgeByTier } from './judge.ts';
+import type { ExecutionTier, TierDecision, TierVerdict } from './types.ts';
+
+/** Parts of a model call that a tiered execution takes over as they are. */
+type PlainParts =
+  | 'model'
+  | 'prompt'
+  | 'call'
+  | 'toolName'
+  | 'secondaryResponse'
+  | 'retrievedContext'
+  | 'toolResultSummary'
+  | 'provider'
+  | 'operation'
+  | 'usage'
+  | 'riskTier'
+  | 'promptTemplateId'
+  | 'retries'
+  | 'isShadow'
+  | 'shadowParentTraceId';
+
+/** One call executed in a tier. Give either `mcpResponse`, of a call already made, or `call`. */
+export interface TieredExecution<T, F> extends Pick<ModelCall<T>, PlainParts> {
+  /** Name of the tier. It is the `risk_tier` of the spans too, unless `riskTier` says otherwise. */
+  readonly tierName: string;
+  /** The response of a call already made: a text, an object with a text, or a provider's response. */
+  readonly mcpResponse?: T | undefined;
+  /** Confidence in the answer, 0..1. @defaultValue that of `govern()` around it, else 1 - hallucination risk */
+  readonly confidence?: number | undefined;
+  /** Reads the confidence from the response, where `call` brings it. `undefined` means that it is not known. */
+  readonly confidenceOf?: ((response: T) => number | undefined) | undefined;
+  /** Answers when the limits are breached: the same way each time. @defaultValue the route of the engine's router */
+  readonly deterministicFallback?:
+    | ((request: { readonly prompt: string; readonly model: string }) => F | Promise<F>)
+    | undefined;
+}
+
+/** The response to use, and why it is that one. */
+export interface TieredResult<R> {
+  readonly response: R;
+  readonly decision: TierDecision;
+}
+
+/** Options of a {@link TieredExecutionEngine}. */
+export interface TieredExecutionEngineOptions {
+  /** Where calls without a `deterministicFallback` of their own go, by their `toolName`. */
+  readonly fallbacks?: FallbackRouter | undefined;
+}
+
+/**
+ * Executes model calls under the budget and the limits of a tier: a cost above the budget is flagged, a confidence or
+ * a hallucination risk outside the limits replaces the answer by a deterministic fallback. See `judgeByTier` for the
+ * rules. What is decided never depends on whether spans are sampled or exported.
+ */
+export class TieredExecutionEngine {
+  readonly #interceptor: Interceptor;
+  readonly #config: TieredExecutionConfig;
+  readonly #fallbacks: FallbackRouter | undefined;
+
+  constructor(
+    interceptor: Interceptor,
+    config: TieredExecutionConfig,
+    options: TieredExecutionEngineOptions = {},
+  ) {
+    this.#interceptor = interceptor;
+    this.#config = config;
+    this.#fallbacks = options.fallbacks;
+  }
+
+  /**
+   * Records the call, decides, and answers with its response or the fallback's.
+   *
+   * @throws ObservatoryError `UNKNOWN_TIER` that lists the known ones, or `INVALID_OPTION` when there is no response, no
+   *   call or no fallback; both before anything is called. What `call` or the fallback throw comes through; a refused
+   *   answer never takes the place of a fallback that failed.
+   */
+  async execute<T, F = unknown>(execution: TieredExecution<T, F>): Promise<TieredResult<T | F>> {
+    const tier = this.#config.tier(execution.tierName);
+    this.#checkFallback(execution);
+    const { result, record, verdict } = await this.#callPrimary(tier, execution);
+    const { traceId, spanId, traceFlags } = record;
+    const primarySpan = { traceId, spanId, traceFlags };
+    const { fallbackReason } = verdict;
+    if (fallbackReason === undefined) {
+      return { response: result, decision: { ...verdict, ...ACCEPTED, tier, primarySpan } };
+    }
+    const primary = { response: result, span: primarySpan, verdict };
+    const fallback = await this.#fallBack<T, F>(tier, execution, fallbackReason, primary);
+    const { response, fallbackType, reviewId, span } = fallback;
+    const decision: TierDecision = {
+      ...verdict,
+      tier,
+      source: 'fallback',
+      fallbackUsed: true,
+      fallbackType,
+      reviewId,
+      primarySpan,
+      fallbackSpan: span,
+    };
+    return { response, decision };
+  }
+
+  async #callPrimary<T, F>(tier: ExecutionTier, execution: TieredExecution<T, F>): Promise<Primary<T>> {
+    const {
+      tierName: _tier,
+      mcpResponse,
+      confidence,
+      confidenceOf,
+      deterministicFallback: _,
+      ...call
+    } = execution;
+    let given = confidence;
+    let verdict: TierVerdict | undefined;
+    let hasAnswered = false;
+    const work = call.call ?? (() => mcpResponse as T);
+    const { result, record } = await this.#interceptor.recordModelCall<T>({
+      ...call,
+      riskTier: call.riskTier ?? tier.name,
+      call: async (request) => {
+        const response = await work(request);
+        given = confidence ?? confidenceOf?.(response);
+        hasAnswered = true;
+        return response;
+      },
+      judge: ({ costUsd, hallucinationRiskScore: hallucinationRisk, confidence: around }) => {
+        if (!hasAnswered) return {};
+        verdict = judgeByTier(tier, { costUsd, hallucinationRisk, confidence: given ?? around });
+        return { confidence: verdict.confidence, gateBlocked: !verdict.accepted };
+      },
+    });
+    // Nothing was judged only where describing the call failed: then nothing is known of it, which is not accepted.
+    return { result, record, verdict: verdict ?? judgeByTier(tier, { confidence: given }) };
+  }
+
+  async #fallBack<T, F>(
+    tier: ExecutionTier,
+    execution: TieredExecution<T, F>,
+    reason: string,
+    primary: { readonly response: T; readonly span: SpanReference; readonly verdict: TierVerdict },
+  ): Promise<FallbackAnswer<F>> {
+    const { deterministicFallback, model, prompt, toolName, promptTemplateId } = execution;
+    const riskTier = execution.riskTier ?? tier.name;
+    if (deterministicFallback === undefined) {
+      const { confidence, hallucinationRisk } = primary.verdict;
+      const { response, span: parent } = primary;
+      const request = { reason, toolName, model, prompt, response, confidence, hallucinationRisk };
+      const outcome = await this.#router(toolName).fallBack({
+        ...request,
+        riskTier,
+        promptTemplateId,
+        parent,
+      });
+      return { ...outcome, response: outcome.response as F };
+    }
+    const { result, span } = await this.#interceptor.recordFallback<F>({
+      fallbackType: 'template',
+      fallbackReason: reason,
+      toolName,
+      prompt,
+      riskTier,
+      promptTemplateId,
+      parent: primary.span,
+      call: () => deterministicFallback({ prompt, model }),
+    });
+    return { response: result, fallbackType: 'template', reviewId: undefined, span };
+  }
+
+  /** Looked for before anything is spent: a call whose answer may be refused must have something in its place. */
+  #checkFallback<T, F>({ deterministicFallback, toolName, call, mcpResponse }: TieredExecution<T, F>): void {
+    if (call === undefined && mcpResponse === undefined) {
+      throw new ObservatoryError('INVALID_OPTION', "A tiered execution needs either 'mcpResponse' or 'call'");
+    }
+    if (deterministicFallback === undefined) this.#router(toolName).routeOf(toolName);
+  }
+
+  #router(toolName: string | undefined): FallbackRouter {
+    if (this.#fallbacks !== undefined) return this.#fallbacks;
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `The call${toolName === undefined ? '' : ` for '${toolName}'`} has no fallback: give it a 'deterministicFallback', or the engine a router as 'fallbacks'`,
+    );
+  }
+}
+
+interface Primary<T> {
+  readonly result: T;
+  readonly record: ModelCallRecord;
+  readonly verdict: TierVerdict;
+}
+
+interface FallbackAnswer<F> {
+  readonly response: F;
+  readonly fallbackType: string;
+  readonly reviewId: string | undefined;
+  readonly span: SpanReference;
+}
+
+const ACCEPTED = {
+  source: 'mcp',
+  fallbackUsed: false,
+  fallbackType: undefined,
+  reviewId: undefined,
+  fallbackSpan: undefined,
+} as const;

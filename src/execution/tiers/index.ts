@@ -1,0 +1,9 @@
+export { type BaseCostLimits, TieredExecutionConfig } from './config.ts';
+export {
+  type TieredExecution,
+  TieredExecutionEngine,
+  type TieredExecutionEngineOptions,
+  type TieredResult,
+} from './engine.ts';
+export { judgeByTier } from './judge.ts';
+export type { ExecutionTier, TierDecision, TierLimits, TierSignals, TierVerdict } from './types.ts';

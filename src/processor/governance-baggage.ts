@@ -1,0 +1,69 @@
+/**
+ * Governance fields from process to process, as entries of W3C baggage under the names of their attributes. Baggage
+ * comes from outside: only fields that describe are taken, never those that say what became of a call, and none that
+ * is longer than an id has reason to be.
+ */
+import { type Baggage, type BaggageEntry, type Context, propagation } from '@opentelemetry/api';
+import { type GovernanceFields, getGovernance, setGovernance } from './governance.ts';
+
+/** Fields that mean the same on the other side: what holds for the request, not what became of one call. */
+const CARRIED = {
+  riskTier: 'observatory.risk_tier',
+  promptTemplateId: 'observatory.prompt_template_id',
+  confidence: 'observatory.confidence',
+  sessionId: 'observatory.session_id',
+  conversationId: 'observatory.conversation_id',
+  isShadow: 'observatory.is_shadow',
+  shadowParentTraceId: 'observatory.shadow_parent_trace_id',
+} as const satisfies Partial<Record<keyof GovernanceFields, string>>;
+
+type CarriedField = keyof typeof CARRIED;
+
+/** A longer text is neither sent nor taken. */
+const MAX_TEXT_CHARS = 256;
+
+/** The context with its governance fields in its baggage, for a propagator to write. */
+export function governanceToBaggage(context: Context): Context {
+  const fields = getGovernance(context);
+  if (fields === undefined) return context;
+  let baggage: Baggage = propagation.getBaggage(context) ?? propagation.createBaggage();
+  for (const [field, key] of entriesOf(CARRIED)) {
+    const value = fields[field];
+    if (value === undefined || String(value).length > MAX_TEXT_CHARS) continue;
+    baggage = baggage.setEntry(key, { value: String(value) });
+  }
+  return propagation.setBaggage(context, baggage);
+}
+
+/**
+ * The context with the governance fields its baggage carries, which then leave the baggage: they are to go on only to
+ * whom {@link governanceToBaggage} is called for. Without `accept` they leave it and hold for nothing.
+ */
+export function governanceFromBaggage(context: Context, accept: boolean): Context {
+  const baggage = propagation.getBaggage(context);
+  if (baggage === undefined) return context;
+  const fields: Partial<Record<CarriedField, unknown>> = {};
+  const keys: string[] = [];
+  for (const [field, key] of entriesOf(CARRIED)) {
+    const entry = baggage.getEntry(key);
+    if (entry === undefined) continue;
+    keys.push(key);
+    const value = readEntry(field, entry);
+    if (value !== undefined) fields[field] = value;
+  }
+  if (keys.length === 0) return context;
+  const cleaned = propagation.setBaggage(context, baggage.removeEntries(...keys));
+  return accept ? setGovernance(cleaned, fields as GovernanceFields) : cleaned;
+}
+
+function readEntry(field: CarriedField, { value }: BaggageEntry): string | number | boolean | undefined {
+  if (value === '' || value.length > MAX_TEXT_CHARS) return undefined;
+  if (field === 'isShadow') return value === 'true' ? true : value === 'false' ? false : undefined;
+  if (field !== 'confidence') return value;
+  const confidence = Number(value);
+  return confidence >= 0 && confidence <= 1 ? confidence : undefined;
+}
+
+function entriesOf(table: typeof CARRIED): [CarriedField, string][] {
+  return Object.entries(table) as [CarriedField, string][];
+}
