@@ -1,0 +1,26 @@
+/**
+ * A stdio MCP server in a process of its own. Its tool asks a model, so that there are spans below the server's too.
+ * Argument: what the instrumentation may send and take, or nothing for its default. OTEL_EXPORTER_OTLP_ENDPOINT says
+ * where its spans go.
+ */
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
+import { propagation } from '@opentelemetry/api';
+import { instrument, McpInstrumentation, type McpPropagation, startObservatory } from '../../src/index.ts';
+
+const observatory = await startObservatory({ serviceName: 'governed-server' });
+new McpInstrumentation({ propagate: process.argv[2] as McpPropagation | undefined }).manuallyInstrument(
+  v1Protocol,
+);
+const interceptor = instrument({ serviceName: 'governed-server' });
+const server = new McpServer({ name: 'governed', version: '1.0.0' });
+server.registerTool('ask', { description: 'Asks a model' }, async () => {
+  await interceptor.interceptModelCall({ model: 'm', prompt: 'p', response: 'r' });
+  const left = propagation.getActiveBaggage()?.getAllEntries() ?? [];
+  return { content: [{ type: 'text', text: JSON.stringify(left.map(([key]) => key)) }] };
+});
+process.stdin.once('end', () => {
+  void observatory.shutdown().then(() => process.exit());
+});
+await server.connect(new StdioServerTransport());
