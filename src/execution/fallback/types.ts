@@ -27,7 +27,7 @@ export interface FallbackRequest {
 /** Answers with a text or value that is always the same, or with what a function of yours makes of the request. */
 export interface TemplateRoute {
   readonly type: 'template';
-  readonly respond: unknown | ((request: FallbackRequest) => unknown);
+  readonly respond: string | number | boolean | object | null | ((request: FallbackRequest) => unknown);
 }
 
 /** Asks a person: the request goes to a queue, and the caller gets told so at once. */
