@@ -85,7 +85,9 @@ describe('reviews on the command line', { skip: noPostgres() }, () => {
     assert.deepEqual([rejection.rows[0]?.status, rejection.rows[0]?.response], ['rejected', null]);
     assert.deepEqual((await reviews('expire', '--json')).rows, [{ expired: 0 }]);
     assert.equal((await reviews('expire')).stdout, '0 reviews expired\n');
-    assert.deepEqual((await reviews('claim', '--tool', 'none', '--json')).rows, [{ review_id: null }]);
+    assert.deepEqual((await reviews('claim', '--tool', 'none', '--as', 'ada', '--json')).rows, [
+      { review_id: null },
+    ]);
   });
 
   test('a command line that cannot be understood is refused before anything is opened', async () => {
@@ -102,12 +104,19 @@ describe('reviews on the command line', { skip: noPostgres() }, () => {
       [['show', 'x'], /UUID, got 'x'/],
       [['approve', id], /needs --token/],
       [['approve', id, '--token', 'one'], /--token to be a whole number, got 'one'/],
-      [['approve', id, '--token', '1', '--response', 'yes'], /is not JSON; a text needs its quotes/],
-      [['approve', id, '--token', '1', '--response', '1', '--response-file', 'f'], /either/],
-      [['approve', id, '--token', '1', '--response-file', join(folder, 'none')], /cannot be read \(ENOENT\)/],
+      [
+        ['approve', id, '--as', 'ada', '--token', '1', '--response', 'yes'],
+        /is not JSON; a text needs its quotes/,
+      ],
+      [['approve', id, '--as', 'ada', '--token', '1', '--response', '1', '--response-file', 'f'], /either/],
+      [
+        ['approve', id, '--as', 'ada', '--token', '1', '--response-file', join(folder, 'none')],
+        /cannot be read \(ENOENT\)/,
+      ],
       [['list', '--status', 'open'], /one of pending, claimed, approved/],
       [['list', '--limit', 'all'], /--limit/],
       [['claim', '--lease', 'soon'], /--lease/],
+      [['claim'], /--as NAME/],
     ] as const) {
       await assert.rejects(reviews(...args), { code: 'INVALID_OPTION', message }, args.join(' '));
     }

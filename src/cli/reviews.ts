@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../errors.ts';
 import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../execution/index.ts';
@@ -21,7 +20,7 @@ Answers and calls that wait for a person: the table mcp_reviews.
   expire        mark the reviews whose time is over
 
 Options:
-  --as NAME             who claims and decides (default: your user name)
+  --as NAME             who claims and decides (default: the variable USER)
   --token N             for approve and reject: the token your claim printed
   --lease AGE           for claim: how long it is yours, such as 15m (default 10m)
   --note TEXT           for approve and reject: why
@@ -108,9 +107,10 @@ async function show({ queue, id, values, io }: Request): Promise<number> {
   return EXIT_OK;
 }
 
-async function claim({ queue, id, values, io }: Request): Promise<number> {
+async function claim(request: Request): Promise<number> {
+  const { queue, id, values, io } = request;
   const leaseMs = values.lease === undefined ? undefined : parseDuration('--lease', values.lease);
-  const claimed = await queue.claim({ worker: workerOf(values), id, toolName: values.tool, leaseMs });
+  const claimed = await queue.claim({ worker: workerOf(request), id, toolName: values.tool, leaseMs });
   if (claimed === undefined) {
     if (values.json) writeJson(io, { review_id: null });
     else io.stderr.write(`${id === undefined ? 'No review is free' : `The review ${id} is not free`}\n`);
@@ -127,12 +127,13 @@ async function claim({ queue, id, values, io }: Request): Promise<number> {
   return EXIT_OK;
 }
 
-async function decide({ queue, id, values, io }: Request, verb: 'approve' | 'reject'): Promise<number> {
+async function decide(request: Request, verb: 'approve' | 'reject'): Promise<number> {
+  const { queue, id, values, io } = request;
   if (values.token === undefined) throw invalid(`${verb} needs --token, which 'reviews claim' prints`);
   const held: ReviewClaim = {
     id: needed(id, verb),
     token: wholeNumber('--token', values.token),
-    claimedBy: workerOf(values),
+    claimedBy: workerOf(request),
   };
   const { note } = values;
   const decided =
@@ -175,8 +176,10 @@ function readText(path: string): string {
   }
 }
 
-function workerOf(values: Values): string {
-  return values.as ?? userInfo().username;
+function workerOf({ values, io }: Request): string {
+  const name = values.as ?? (io.env.USER || io.env.USERNAME);
+  if (name !== undefined && name !== '') return name;
+  throw invalid('Say who you are with --as NAME');
 }
 
 function needed(id: string | undefined, verb: string): string {

@@ -105,16 +105,29 @@ export async function traceCall<T>(
 const SERVICE = 'observatory.service';
 
 function startAttributes<T>(settings: CallSettings, description: CallDescription<T>): Attributes {
-  const { values } = checkFields(toColumns(description.governance));
+  const values = checked(description.governance);
   return { ...description.attributes, ...toAttributes(values), [SERVICE]: settings.serviceName };
+}
+
+/** Governance fields by column; those of the wrong type are left out and named. */
+function checked(fields: GovernanceFields): FieldValues {
+  const { values, refused } = checkFields(toColumns(fields));
+  if (refused.length > 0) {
+    diag.warn(`mcp-observatory: governance fields of the wrong type left out: ${refused.join(', ')}`);
+  }
+  return values;
 }
 
 /** What a call is described on: its span where that can be read back, else a stand-in when the fields are needed. */
 function noteOf<T>(span: Span, description: CallDescription<T>, attributes: Attributes): Span {
   const isReadable = span.isRecording() && 'attributes' in span;
-  const isNeeded = description.needsFields === true || description.judge !== undefined || span.isRecording();
-  if (isReadable || !isNeeded) return span;
+  if (isReadable || !(span.isRecording() || isAsked(description))) return span;
   return new StandInSpan(description.kind, attributes) as unknown as Span;
+}
+
+/** Whether somebody reads the fields of a call. */
+function isAsked<T>({ needsFields, judge }: CallDescription<T>): boolean {
+  return needsFields === true || judge !== undefined;
 }
 
 function describeResult<T>(note: Span, { interaction, outcome }: CallDescription<T>, result: T): void {
@@ -151,16 +164,15 @@ function finish<T>(
     return {};
   }
   const dropped = settings.enricher.enrichNow(note as never);
-  const computed = fieldsOf(note, dropped);
+  const computed = isAsked(description) ? fieldsOf(note, dropped) : {};
   let decided: GovernanceFields = {};
   quietly(() => {
     decided = governanceDecided(description.judge?.(computed) ?? NOTHING);
   });
-  const { values } = checkFields(toColumns(decided));
-  note.setAttributes(toAttributes(values));
+  note.setAttributes(toAttributes(checked(decided)));
   if (note !== span) copyTo(span, note as unknown as StandInSpan);
   count(description, { ...description.governance, ...decided });
-  return { ...computed, ...fieldsOf(note, dropped) };
+  return isAsked(description) ? fieldsOf(note, dropped) : computed;
 }
 
 const NOTHING: GovernanceOptions = Object.freeze({});
