@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { noPostgres, startPostgres } from './support/postgres-server.ts';
 
 const run = promisify(execFile);
 
@@ -27,14 +28,17 @@ test("the seed's tiered execution answers with the fallback, for the reasons it 
 
 test('the review example holds a payment back until a person has approved it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'observatory-review-'));
+  // The example makes an embedded database where there is no server, which takes seconds.
+  const server = noPostgres() ? undefined : await startPostgres();
   try {
-    const env = { ...process.env, DATABASE_URL: undefined };
+    const env = { ...process.env, DATABASE_URL: await server?.createDatabase() };
     const { stdout } = await run(process.execPath, [example('human-review.js'), join(folder, 'db')], { env });
     assert.match(stdout, /^\{\s+status: 'pending_review',\s+reviewId: '[0-9a-f-]{36}'\s+\}/);
     assert.match(stdout, /arguments: \{ invoice: 92311, amount: 120 \}/);
     assert.match(stdout, /status: 'approved',\s+decidedBy: 'ada'/);
     assert.match(stdout, /response: 'pay'/);
   } finally {
+    await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 });

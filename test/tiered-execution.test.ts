@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api';
 import { AlwaysOffSampler, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import {
   FallbackRouter,
@@ -302,17 +303,20 @@ describe('the decision does not depend on what telemetry keeps', () => {
     retrievedContext: 'nothing of the kind',
     deterministicFallback,
   };
-  const decide = async (provider?: NodeTracerProvider) => {
+  const decide = async (provider: TracerProvider) => {
     const interceptor = instrument({ serviceName: 's', tracerProvider: provider });
-    const { decision } = await new TieredExecutionEngine(interceptor, THREE).execute(execution);
+    const engine = new TieredExecutionEngine(interceptor, THREE);
+    const { decision } = await govern({ confidence: 0.5 }, () => engine.execute(execution));
     const { primarySpan: _, fallbackSpan: __, ...rest } = decision;
     return rest;
   };
 
   test('not sampled, or with room for two attributes only, it is the same', async () => {
+    await using _bench = new TelemetryBench();
     const expected = await decide(new NodeTracerProvider());
     assert.ok(expected.costUsd !== undefined && expected.hallucinationRisk < 1);
-    assert.deepEqual(await decide(), expected, 'no provider');
+    assert.equal(expected.confidence, 0.5);
+    assert.deepEqual(await decide(new ProxyTracerProvider()), expected, 'no provider');
     assert.deepEqual(await decide(new NodeTracerProvider({ sampler: new AlwaysOffSampler() })), expected);
     const full = new NodeTracerProvider({ spanLimits: { attributeCountLimit: 2 } });
     assert.deepEqual(await decide(full), expected);

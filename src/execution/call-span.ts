@@ -89,13 +89,13 @@ export async function traceCall<T>(
     quietly(() => describeResult(note, description, result));
     quietly(() => outer?.close());
     quietly(() => {
-      fields = finish(span, note, description, settings);
+      fields = finish(span, note, attributes, description, settings);
     });
     return { result, span, fields };
   } catch (error) {
     quietly(() => describeError(note, description, settings, error));
     quietly(() => outer?.close());
-    quietly(() => finish(span, note, description, settings));
+    quietly(() => finish(span, note, attributes, description, settings));
     throw error;
   } finally {
     span.end();
@@ -152,10 +152,14 @@ function describeError<T>(
   note.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
 }
 
-/** Computes the fields, lets the call be judged by them, and writes what a stand-in took to the span. */
+/**
+ * Computes the fields, lets the call be judged by them, and writes what a stand-in took to the span.
+ * @param started what the span was to start with, for a span that had no room for it.
+ */
 function finish<T>(
   span: Span,
   note: Span,
+  started: Attributes,
   description: CallDescription<T>,
   settings: CallSettings,
 ): CamelFieldValues {
@@ -163,25 +167,25 @@ function finish<T>(
     count(description, description.governance);
     return {};
   }
-  const dropped = settings.enricher.enrichNow(note as never);
-  const computed = isAsked(description) ? fieldsOf(note, dropped) : {};
+  const dropped = toAttributes(settings.enricher.enrichNow(note as never));
+  const known = { ...started, ...dropped };
+  const computed = isAsked(description) ? fieldsOf(note, known) : {};
   let decided: GovernanceFields = {};
   quietly(() => {
     decided = governanceDecided(description.judge?.(computed) ?? NOTHING);
   });
-  note.setAttributes(toAttributes(checked(decided)));
+  const judged = toAttributes(checked(decided));
+  note.setAttributes(judged);
   if (note !== span) copyTo(span, note as unknown as StandInSpan);
   count(description, { ...description.governance, ...decided });
-  return isAsked(description) ? fieldsOf(note, dropped) : computed;
+  return isAsked(description) ? fieldsOf(note, { ...known, ...judged }) : computed;
 }
 
 const NOTHING: GovernanceOptions = Object.freeze({});
 
-function fieldsOf(note: Span, dropped: FieldValues): CamelFieldValues {
+function fieldsOf(note: Span, known: Attributes): CamelFieldValues {
   const { attributes } = note as unknown as { readonly attributes: Readonly<Record<string, unknown>> };
-  const lost: Record<string, unknown> = {};
-  for (const [column, value] of Object.entries(dropped)) lost[attributeOf(column as never)] = value;
-  return fromAttributes({ ...lost, ...attributes });
+  return fromAttributes({ ...known, ...attributes });
 }
 
 function copyTo(span: Span, { attributes, status }: StandInSpan): void {
