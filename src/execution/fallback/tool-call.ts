@@ -26,16 +26,14 @@ export interface RoutedToolCall<T>
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What came of a tool call with a fallback. */
-export interface RoutedToolResult<T> {
-  /** The tool's result, or the fallback's response. */
-  readonly response: T | unknown;
-  readonly source: 'tool' | 'fallback';
+/** What came of a tool call with a fallback: the tool's own result, or the fallback's response. */
+export type RoutedToolResult<T> = {
   /** Attempts made after the first one. */
   readonly retries: number;
-  /** Absent when the tool's own result is used. */
-  readonly fallback: FallbackOutcome | undefined;
-}
+} & (
+  | { readonly source: 'tool'; readonly response: T; readonly fallback: undefined }
+  | { readonly source: 'fallback'; readonly response: unknown; readonly fallback: FallbackOutcome }
+);
 
 /**
  * Calls a tool and takes its fallback route when it cannot or must not be used: a call or result the policy refuses
@@ -59,7 +57,7 @@ export async function callWithFallback<T>(
   const attempts = await tryTool(router, call);
   const { failure, retries, span } = attempts;
   if (failure === undefined) {
-    return { response: attempts.result, source: 'tool', retries, fallback: undefined };
+    return { response: attempts.result as T, source: 'tool', retries, fallback: undefined };
   }
   return fallBack(router, call, { ...failure, retries, parent: span });
 }
