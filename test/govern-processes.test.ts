@@ -32,24 +32,29 @@ async function callGoverned(sides: { client?: McpPropagation; server?: McpPropag
   await using _bench = new TelemetryBench();
   const instrumentation = new McpInstrumentation({ propagate: sides.client });
   instrumentation.manuallyInstrument(v1Protocol);
+  const client = new Client({ name: 'c', version: '1' });
   try {
-    const client = new Client({ name: 'c', version: '1' });
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [SERVER, ...(sides.server === undefined ? [] : [sides.server])],
-      env: { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.baseUrl } as Record<string, string>,
+      env: {
+        ...(process.env as Record<string, string>),
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.baseUrl,
+        OTEL_BSP_SCHEDULE_DELAY: '50',
+      },
     });
     await client.connect(transport);
     const tenant = propagation.createBaggage({ tenant: { value: 'acme' } });
     const result = await context.with(propagation.setBaggage(context.active(), tenant), () =>
       govern(FIELDS, () => client.callTool({ name: 'ask' })),
     );
-    await client.close();
     const [content] = result.content as { text: string }[];
     const made = () => receiver.spans.filter(({ name }) => name === 'tools/call ask' || name === 'chat m');
-    await waitUntil(() => made().length === 2, 30_000);
+    // Before the client is closed: it gives the server two seconds to end, which on a busy machine are few.
+    await waitUntil(() => made().length === 2, 60_000);
     return { spans: made(), baggage: JSON.parse(content?.text ?? '') as string[] };
   } finally {
+    await client.close();
     instrumentation.disable();
   }
 }
