@@ -45,6 +45,12 @@ export const ATTR_NETWORK_PROTOCOL_VERSION = 'network.protocol.version';
 export const ATTR_CLIENT_ADDRESS = 'client.address';
 export const ATTR_CLIENT_PORT = 'client.port';
 
+export const EVENT_GEN_AI_EVALUATION_RESULT = 'gen_ai.evaluation.result';
+export const ATTR_GEN_AI_EVALUATION_NAME = 'gen_ai.evaluation.name';
+export const ATTR_GEN_AI_EVALUATION_SCORE_VALUE = 'gen_ai.evaluation.score.value';
+export const ATTR_GEN_AI_EVALUATION_SCORE_LABEL = 'gen_ai.evaluation.score.label';
+export const ATTR_GEN_AI_EVALUATION_EXPLANATION = 'gen_ai.evaluation.explanation';
+
 export const GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL = 'execute_tool';
 export const ERROR_TYPE_VALUE_TOOL_ERROR = 'tool_error';
 export const ERROR_TYPE_VALUE_OTHER = '_OTHER';

@@ -4,8 +4,10 @@ import type { DurableStats } from './stats.ts';
 
 /**
  * Metrics of a processor, read when they are collected: the counter `observatory.spans` by `observatory.outcome`
- * (`exported`, `refused`, `dropped`, `spooled`, `drained`), and the gauges `observatory.spans.waiting` in spans and
- * `observatory.spool.size` in bytes.
+ * (`exported`, `refused`, `dropped`, `spooled`, `drained`), the gauges `observatory.spans.waiting` in spans and
+ * `observatory.spool.size` in bytes; and of their health the counters `observatory.exporter.failures` (exports that
+ * failed) and `observatory.spool.damaged` (bytes on disk that were no spans), and the gauge `observatory.exporter.up`,
+ * 0 while the back end is out of order.
  *
  * @returns a function that ends them.
  */
@@ -23,6 +25,20 @@ export function observe(meterProvider: MeterProvider, stats: () => DurableStats)
     unit: 'By',
     description: 'Size of the spans on disk',
   });
+  const failures = meter.createObservableCounter('observatory.exporter.failures', {
+    unit: '{export}',
+    description: 'Exports that failed; their spans are sent again or put on disk',
+  });
+  const up = meter.createObservableGauge('observatory.exporter.up', {
+    unit: '1',
+    description:
+      '1 while the back end takes spans, 0 since the last export failed because it is out of order',
+  });
+  const damaged = meter.createObservableCounter('observatory.spool.damaged', {
+    unit: 'By',
+    description: 'Bytes found on disk that were no spans',
+  });
+  const all = [spans, waiting, spool, failures, up, damaged];
   const callback: BatchObservableCallback = (result) => {
     const now = stats();
     for (const outcome of ['exported', 'refused', 'dropped', 'spooled', 'drained'] as const) {
@@ -30,7 +46,10 @@ export function observe(meterProvider: MeterProvider, stats: () => DurableStats)
     }
     result.observe(waiting, now.waiting);
     result.observe(spool, now.spoolBytes);
+    result.observe(failures, now.failedExports);
+    result.observe(up, now.isBackEndDown ? 0 : 1);
+    result.observe(damaged, now.damagedBytes);
   };
-  meter.addBatchObservableCallback(callback, [spans, waiting, spool]);
-  return () => meter.removeBatchObservableCallback(callback, [spans, waiting, spool]);
+  meter.addBatchObservableCallback(callback, all);
+  return () => meter.removeBatchObservableCallback(callback, all);
 }

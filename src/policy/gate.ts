@@ -16,6 +16,7 @@ import { askDecisionPoint, type PolicyDecisionPoint } from './decision-point.ts'
 import type { Echo } from './evidence/leaves.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/summary.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
+import { countDecision } from './metrics.ts';
 import { checkOutput, type OutputVerdict } from './output.ts';
 import { type OutputTypes, outputContract } from './output-contract.ts';
 import { PinStore } from './pins.ts';
@@ -254,6 +255,7 @@ export class PolicyGate {
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
+    countDecision(decision, call.server, call.tool);
     return { ...decision, latencyUs: (performance.now() - started) * 1_000 };
   }
 

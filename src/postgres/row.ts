@@ -1,6 +1,7 @@
 import type { HrTime, Link } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { ObservatoryError } from '../errors.ts';
+import { isToldByColumns } from '../evaluation-events.ts';
 import { COLUMNS, type Column, type TraceRow } from '../fields.ts';
 import type { Scalar } from './coerce.ts';
 import { columnsReadFrom, divideAttributes } from './divide.ts';
@@ -29,7 +30,8 @@ type MutableRow = { -readonly [C in Column]: TraceRow[C] };
  * A column is filled from `observatory.<column>`, else from the first of its sources that has a value of the column's
  * type (see `coerce`). An attribute is left out of `attributes` only when its column tells all of it: its name is the
  * column's own or the first, standard source, and its value was kept unchanged in kind. So aliases of other dialects,
- * lists that were joined and values of the wrong type stay there, and nothing is lost. What has no column goes there
+ * lists that were joined and values of the wrong type stay there, and nothing is lost. Events that repeat a score's
+ * column are left out likewise. What has no column goes there
  * under the names OpenTelemetry gives for formats other than OTLP: `otel.scope.version`,
  * `otel.dropped_attributes_count`, `w3c.tracestate` and so on.
  *
@@ -64,7 +66,9 @@ export function spanToRow(span: ReadableSpan): TraceRow {
   row.scope = textOrNull(span.instrumentationScope?.name, 'scope', sanitiser);
   row.attributes = attributes;
   row.resource = resource.json;
-  row.events = span.events.map((event) => eventOf(event, sanitiser));
+  row.events = span.events
+    .filter((event) => !isToldByColumns(event, row))
+    .map((event) => eventOf(event, sanitiser));
   row.links = span.links.map((link) => linkOf(link, sanitiser));
   const changed = [...resource.changed, ...sanitiser.changed];
   if (changed.length > 0) attributes[SANITISED_ATTRIBUTE] = changed.map(cleanText);

@@ -6,6 +6,7 @@ export type FaultKind =
   | 'enrichment'
   | 'verifier'
   | 'redaction'
+  | 'publishing'
   | 'attribute limit'
   | 'old SDK';
 

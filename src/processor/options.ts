@@ -1,4 +1,4 @@
-import { diag } from '@opentelemetry/api';
+import { diag, type MeterProvider } from '@opentelemetry/api';
 import { ObservatoryError } from '../errors.ts';
 import {
   type PriceOverride,
@@ -27,6 +27,14 @@ export interface ObservatorySpanProcessorOptions {
    * @defaultValue false
    */
   readonly redactContent?: boolean | undefined;
+  /**
+   * Whether scores also become span events `gen_ai.evaluation.result`, which other back ends show. `mcp_traces` has
+   * them as columns, so Postgres stores no copy.
+   * @defaultValue true
+   */
+  readonly evaluationEvents?: boolean | undefined;
+  /** Where the metrics on cost and risk go; `false` for none. @defaultValue the global provider when a call ends */
+  readonly meterProvider?: MeterProvider | false | undefined;
 }
 
 /** Options with every default filled in. */
@@ -35,6 +43,8 @@ export interface ResolvedOptions {
   readonly prices: PriceOverrides | undefined;
   readonly captureContent: boolean;
   readonly redactContent: boolean;
+  readonly evaluationEvents: boolean;
+  readonly meterProvider: MeterProvider | false | undefined;
 }
 
 /**
@@ -47,10 +57,12 @@ export function resolveOptions(
   options: ObservatorySpanProcessorOptions,
   onVerifierError: (error: unknown) => void,
 ): ResolvedOptions {
-  const { signals = {}, prices, captureContent, redactContent } = options;
+  const { signals = {}, prices, captureContent, redactContent, evaluationEvents, meterProvider } = options;
   checkType('captureContent', captureContent, 'boolean');
   checkType('redactContent', redactContent, 'boolean');
   checkType('signals', signals, 'object');
+  checkType('evaluationEvents', evaluationEvents, 'boolean');
+  if (meterProvider !== false) checkType('meterProvider', meterProvider, 'object');
   const config = resolveSignalConfig(signals);
   const redact = redactContent ?? false;
   const capture = resolveCaptureContent(captureContent);
@@ -62,6 +74,8 @@ export function resolveOptions(
     prices: prices === undefined ? undefined : resolvePriceOverrides(prices),
     captureContent: capture && !redact,
     redactContent: redact,
+    evaluationEvents: evaluationEvents ?? true,
+    meterProvider,
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Context, context as contextApi, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { toColumns } from '../camel-case.ts';
+import { addEvaluationEvents, type EventSpan } from '../evaluation-events.ts';
 import type { FieldValues } from '../fields.ts';
 import {
   hasInteraction,
@@ -17,6 +18,7 @@ import { captureInteraction } from './capture-interaction.ts';
 import { enrich } from './enrich.ts';
 import { FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance } from './governance.ts';
+import { SpendMetrics } from './metrics.ts';
 import { type ObservatorySpanProcessorOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import { redactSpan } from './redact.ts';
 import {
@@ -54,6 +56,7 @@ export interface ProcessorStats {
 export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #options: ResolvedOptions;
   readonly #log = new FaultLog();
+  readonly #metrics: SpendMetrics | undefined;
   readonly #governed = new WeakMap<object, GovernanceFields>();
   readonly #stats = { enriched: 0, faults: 0, attributesDropped: 0, attributesRedacted: 0 };
   #hasOnEnding = false;
@@ -62,6 +65,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   constructor(options: ObservatorySpanProcessorOptions = {}) {
     this.#options = resolveOptions(options, (error) => this.#fault('verifier', error));
     readInteractions();
+    const { meterProvider } = this.#options;
+    this.#metrics = meterProvider === false ? undefined : new SpendMetrics(meterProvider);
   }
 
   get stats(): ProcessorStats {
@@ -110,6 +115,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   #finish(span: ReadableSpan, target: WritableSpan): FieldValues {
     let kind: InteractionKind | undefined;
     let attached: Interaction | undefined;
+    let computed: FieldValues | undefined;
     let dropped: FieldValues = {};
     try {
       kind = interactionKind(span);
@@ -118,13 +124,16 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       this.#govern(span, target);
       if (!isEnriched(span)) {
         markEnriched(span);
-        dropped = this.#enrich(span, target, kind ?? kindOfAttached(attached), attached);
+        computed = this.#compute(span, kind ?? kindOfAttached(attached), attached);
+        dropped = setFields(target, computed);
+        if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
       }
     } catch (error) {
       this.#fault('enrichment', error);
     }
     if (this.#options.redactContent) this.#redact(span, dropped);
     else this.#countDropped(dropped);
+    if (computed !== undefined) this.#publish(span, target, computed);
     return dropped;
   }
 
@@ -140,27 +149,29 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#countDropped(setFields(target, values));
   }
 
-  #enrich(
-    span: ReadableSpan,
-    target: WritableSpan,
-    kind: InteractionKind,
-    attached: Interaction | undefined,
-  ): FieldValues {
-    const { signals, prices, captureContent } = this.#options;
-    const interaction = readInteraction(span, attached);
-    const dropped = setFields(
-      target,
-      enrich(interaction, {
-        config: signals,
-        prices,
-        kind,
-        at: new Date(span.startTime[0] * 1000),
-        failed: span.status.code === SpanStatusCode.ERROR,
-      }),
-    );
+  #compute(span: ReadableSpan, kind: InteractionKind, attached: Interaction | undefined): FieldValues {
+    const { signals, prices } = this.#options;
+    const values = enrich(readInteraction(span, attached), {
+      config: signals,
+      prices,
+      kind,
+      at: new Date(span.startTime[0] * 1000),
+      failed: span.status.code === SpanStatusCode.ERROR,
+    });
     this.#stats.enriched += 1;
-    if (captureContent && attached !== undefined) captureInteraction(target, attached);
-    return dropped;
+    return values;
+  }
+
+  /** Tells the scores beyond the span's fields: as events, after redaction has closed those of others, and metrics. */
+  #publish(span: ReadableSpan, target: WritableSpan, values: FieldValues): void {
+    try {
+      if (this.#options.evaluationEvents && 'addEvent' in target) {
+        addEvaluationEvents(target as WritableSpan & EventSpan, values);
+      }
+      this.#metrics?.record(span.attributes, values);
+    } catch (error) {
+      this.#fault('publishing', error);
+    }
   }
 
   #redact(span: ReadableSpan, dropped: FieldValues): void {
@@ -186,7 +197,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     );
   }
 
-  #fault(kind: 'governance' | 'enrichment' | 'verifier' | 'redaction', error: unknown): void {
+  #fault(kind: 'governance' | 'enrichment' | 'verifier' | 'redaction' | 'publishing', error: unknown): void {
     this.#stats.faults += 1;
     this.#log.warnOnce(
       kind,

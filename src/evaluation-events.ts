@@ -1,0 +1,75 @@
+/**
+ * The scores as span events `gen_ai.evaluation.result` (semconv 1.41.1), so that back ends which know nothing of our
+ * attributes show them too. `gen_ai.evaluation.name` is the column's word without `_score`.
+ */
+import type { Attributes } from '@opentelemetry/api';
+import type { FieldValues } from './fields.ts';
+import {
+  ATTR_GEN_AI_EVALUATION_EXPLANATION,
+  ATTR_GEN_AI_EVALUATION_NAME,
+  ATTR_GEN_AI_EVALUATION_SCORE_LABEL,
+  ATTR_GEN_AI_EVALUATION_SCORE_VALUE,
+  EVENT_GEN_AI_EVALUATION_RESULT,
+} from './semconv.ts';
+
+/** A span that records. */
+export interface EventSpan {
+  addEvent(name: string, attributes: Attributes): unknown;
+}
+
+/** Columns that hold a score, by the name of their evaluation. */
+const COLUMN_OF = {
+  hallucination_risk: 'hallucination_risk_score',
+  verifier: 'verifier_score',
+  tool_claim_mismatch: 'tool_claim_mismatch',
+  grounding: 'grounding_score',
+  self_consistency: 'self_consistency_score',
+  numeric_variance: 'numeric_variance_score',
+  shadow_disagreement: 'shadow_disagreement_score',
+  shadow_numeric_variance: 'shadow_numeric_variance',
+} as const satisfies Readonly<Record<string, keyof FieldValues>>;
+
+type EvaluationName = keyof typeof COLUMN_OF;
+
+/**
+ * Adds one event for each score among the values. Must be called while the span records, in `onEnding` at the latest.
+ *
+ * `hallucination_risk` has its level as label, `verifier` its objections as explanation, and `tool_claim_mismatch` is
+ * 1 or 0 with the label `mismatch` or `match`.
+ */
+export function addEvaluationEvents(span: EventSpan, values: FieldValues): void {
+  for (const key in COLUMN_OF) {
+    const name = key as EvaluationName;
+    const value = values[COLUMN_OF[name]];
+    if (value === undefined) continue;
+    const attributes: Attributes = {
+      [ATTR_GEN_AI_EVALUATION_NAME]: name,
+      [ATTR_GEN_AI_EVALUATION_SCORE_VALUE]: Number(value),
+    };
+    const label = labelOf(name, values);
+    if (label !== undefined) attributes[ATTR_GEN_AI_EVALUATION_SCORE_LABEL] = label;
+    if (name === 'verifier' && values.verifier_reason) {
+      attributes[ATTR_GEN_AI_EVALUATION_EXPLANATION] = values.verifier_reason;
+    }
+    span.addEvent(EVENT_GEN_AI_EVALUATION_RESULT, attributes);
+  }
+}
+
+function labelOf(name: EvaluationName, values: FieldValues): string | undefined {
+  if (name === 'hallucination_risk') return values.hallucination_risk_level;
+  if (name !== 'tool_claim_mismatch') return undefined;
+  return values.tool_claim_mismatch === true ? 'mismatch' : 'match';
+}
+
+/** Whether a row's columns tell all that an event does: it is one of ours, and says what the column says. */
+export function isToldByColumns(
+  event: { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> | undefined },
+  row: Readonly<Record<string, unknown>>,
+): boolean {
+  if (event.name !== EVENT_GEN_AI_EVALUATION_RESULT) return false;
+  const name = event.attributes?.[ATTR_GEN_AI_EVALUATION_NAME];
+  if (typeof name !== 'string' || !Object.hasOwn(COLUMN_OF, name)) return false;
+  const told = row[COLUMN_OF[name as EvaluationName]];
+  if (told === null || told === undefined) return false;
+  return Number(told) === event.attributes?.[ATTR_GEN_AI_EVALUATION_SCORE_VALUE];
+}
