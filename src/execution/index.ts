@@ -1,3 +1,4 @@
+export { type SelfConsistencyOptions, selfConsistency } from './consistency.ts';
 export {
   callWithFallback,
   type DraftOnlyRoute,
@@ -26,6 +27,19 @@ export {
   type ReviewStatus,
   type ReviewSubmission,
 } from './reviews/index.ts';
+export {
+  drainShadows,
+  type ShadowComparison,
+  type Shadowed,
+  type ShadowLimits,
+  type ShadowOptions,
+  type ShadowOutcome,
+  type ShadowReading,
+  type ShadowRunContext,
+  type ShadowSkip,
+  type ShadowStats,
+  shadow,
+} from './shadow/index.ts';
 export {
   type BaseCostLimits,
   type ExecutionTier,

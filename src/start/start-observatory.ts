@@ -1,5 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
 import { ObservatorySpanProcessor } from '../processor/index.ts';
@@ -60,6 +61,9 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
   );
 }
 
+/** Time for shadow runs to end when a program shuts down by itself, doubled. */
+const DEFAULT_DRAIN_MS = 5_000;
+
 interface Parts {
   readonly tracerProvider: ManagedProvider;
   readonly meterProvider: ManagedMeterProvider | undefined;
@@ -83,6 +87,8 @@ function manage(
   };
   const stop = async () => {
     removeExitHandlers();
+    // Half of the time is left for the spans of the runs that could not be waited for.
+    await drainShadows((exitDeadlineMs ?? DEFAULT_DRAIN_MS) / 2);
     openCalls.abandonAll();
     await both(
       flushSpans().then(() => tracerProvider.shutdown()),

@@ -1,0 +1,88 @@
+import { type Span, trace } from '@opentelemetry/api';
+import { ObservatoryError } from '../errors.ts';
+import { attachInteraction, interactionKind, type SpanView } from '../interaction/index.ts';
+import { toAttributes } from '../processor/index.ts';
+import {
+  compareAnswers,
+  type ShadowComparison,
+  type Shadowed,
+  Shadowing,
+  type ShadowOptions,
+  type ShadowRunContext,
+  withShutdown,
+} from './shadow/index.ts';
+
+/** Options of `selfConsistency`; limits and reading are those of `shadow`. */
+export interface SelfConsistencyOptions<A extends unknown[], R>
+  extends Omit<ShadowOptions<A, R>, 'primary' | 'candidate'> {
+  /** Asks the model. */
+  readonly call: (...args: A) => R;
+  /** Asks it again, for instance at another temperature or seed. @defaultValue `call` */
+  readonly second?: ((...args: [...A, ShadowRunContext]) => unknown) | undefined;
+  /**
+   * `shadow`: the caller gets the first answer at once. `inline`: it waits for the second one too, for `timeoutMs` from
+   * the start at most, so that the score stands on its own span and can be acted on. @defaultValue 'shadow'
+   */
+  readonly mode?: 'shadow' | 'inline' | undefined;
+}
+
+/**
+ * Asks a second time for a share of the calls, to see whether the model says the same again. The caller always gets
+ * the first answer, or its error.
+ *
+ * The run of the second answer is a shadow run: a trace `self_consistency <name>` of its own, `is_shadow`, linked, with
+ * `self_consistency_score` and `numeric_variance_score`. In `inline` mode the span active around the call gets the
+ * score too; where that span is a model call (as inside `interceptModelCall`) the second answer also counts in its
+ * hallucination risk if the signal option `enableSelfConsistency` is on.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used.
+ */
+export function selfConsistency<A extends unknown[], R>(
+  options: SelfConsistencyOptions<A, R> & { readonly mode: 'inline' },
+): Shadowed<A, Promise<Awaited<R>>>;
+export function selfConsistency<A extends unknown[], R>(
+  options: SelfConsistencyOptions<A, R> & { readonly mode?: 'shadow' | undefined },
+): Shadowed<A, R>;
+export function selfConsistency<A extends unknown[], R>(
+  options: SelfConsistencyOptions<A, R>,
+): Shadowed<A, R> | Shadowed<A, Promise<Awaited<R>>> {
+  const { call, second, mode = 'shadow', ...rest } = options;
+  if (mode !== 'shadow' && mode !== 'inline') {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected \`mode\` to be shadow or inline, got '${String(mode)}'`,
+    );
+  }
+  const isAwaited = mode === 'inline';
+  const again = second ?? ((...args: [...A, ShadowRunContext]) => call(...(args.slice(0, -1) as A)));
+  const shadowing = new Shadowing<A, R>(
+    { ...rest, primary: call, candidate: again },
+    { word: 'self_consistency', score: compareAnswers, isAwaited },
+  );
+  if (!isAwaited) {
+    return withShutdown(shadowing, function (this: unknown, ...args: A): R {
+      return shadowing.call(args, () => Reflect.apply(call, this, args) as R);
+    });
+  }
+  return withShutdown<A, Promise<Awaited<R>>>(shadowing, async function (this: unknown, ...args: A): Promise<
+    Awaited<R>
+  > {
+    const around = trace.getActiveSpan();
+    let tell: (comparison: ShadowComparison | undefined) => void = () => {};
+    const compared = new Promise<ShadowComparison | undefined>((resolve) => {
+      tell = resolve;
+    });
+    const first = await shadowing.call(args, () => Reflect.apply(call, this, args) as R, tell);
+    const comparison = await compared;
+    if (around !== undefined && comparison !== undefined) tellSpan(around, comparison);
+    return first as Awaited<R>;
+  });
+}
+
+/** Puts the score on the span around the call; a span of a model call gets the second answer to reckon with. */
+function tellSpan(span: Span, { agreement, candidateText }: ShadowComparison): void {
+  if (agreement !== undefined) span.setAttributes(toAttributes({ self_consistency_score: agreement }));
+  if ('attributes' in span && interactionKind(span as unknown as SpanView) === 'model') {
+    attachInteraction(span, { secondaryAnswer: candidateText });
+  }
+}

@@ -1,0 +1,95 @@
+/** What results say and cost, and how far two of them are apart. */
+import type { FieldValues } from '../../fields.ts';
+import { readProviderResponse } from '../../interaction/index.ts';
+import {
+  canonicalJson,
+  numericVarianceScore,
+  priceUsage,
+  selfConsistencyScore,
+} from '../../signals/index.ts';
+
+/** Longer answers are compared by their beginning, so that a comparison never holds the event loop for long. */
+const MAX_CHARS = 262_144;
+
+/** What words are made of for the score; texts without any cannot be compared by it. */
+const ASCII_WORD = /[A-Za-z0-9]/;
+
+/** The text of a result as far as it is compared. */
+export function textOfResult(result: unknown): string | undefined {
+  const text = readText(result);
+  return text === undefined || text.length <= MAX_CHARS ? text : text.slice(0, MAX_CHARS);
+}
+
+function readText(result: unknown): string | undefined {
+  if (typeof result === 'string') return result;
+  if (result === undefined || result === null) return undefined;
+  const ghost = ghostOf(result);
+  if (ghost !== undefined) return ghost.answer === null ? undefined : readText(ghost.answer);
+  return readProviderResponse(result).answer ?? asJson(result);
+}
+
+/** Cost of a result in US dollars, as far as the result tells. */
+export function costOfResult(result: unknown): number | undefined {
+  const ghost = ghostOf(result);
+  if (ghost !== undefined) return typeof ghost.costUsd === 'number' ? ghost.costUsd : undefined;
+  const { usage, model, provider, serviceTier, costUsd } = readProviderResponse(result);
+  if (usage === undefined && costUsd === undefined) return undefined;
+  return priceUsage({ usage, model, provider, serviceTier, providerCostUsd: costUsd, at: new Date() })
+    .costUsd;
+}
+
+/** How far two answers are apart, as numbers and as fields of a span. */
+export interface TextScores {
+  readonly agreement?: number | undefined;
+  readonly numericVariance?: number | undefined;
+  readonly fields: FieldValues;
+}
+
+export type ScoreTexts = (primary: string, candidate: string) => TextScores;
+
+/** The scores of a primary's and a candidate's answer. */
+export const compareTexts: ScoreTexts = (primary, candidate) => {
+  const agreement = agreementOf(primary, candidate);
+  const numericVariance = numericVarianceScore(primary, candidate);
+  const fields = {
+    ...(agreement === undefined ? {} : { shadow_disagreement_score: 1 - agreement }),
+    shadow_numeric_variance: numericVariance,
+  };
+  return { agreement, numericVariance, fields };
+};
+
+/** The scores of two answers of one model. */
+export const compareAnswers: ScoreTexts = (first, second) => {
+  const agreement = agreementOf(first, second);
+  const numericVariance = numericVarianceScore(first, second);
+  const fields = {
+    ...(agreement === undefined ? {} : { self_consistency_score: agreement }),
+    numeric_variance_score: numericVariance,
+  };
+  return { agreement, numericVariance, fields };
+};
+
+/** The overlap of words; not known for texts without a word that the overlap sees. */
+function agreementOf(primary: string, candidate: string): number | undefined {
+  if (primary === candidate) return 1;
+  if (!ASCII_WORD.test(primary) && !ASCII_WORD.test(candidate)) return undefined;
+  return selfConsistencyScore(primary, candidate);
+}
+
+/** A result of `mcpGhost`, by its shape: the orchestrator stands beside this folder, not below it. */
+function ghostOf(result: unknown): { answer: unknown; costUsd: unknown } | undefined {
+  if (typeof result !== 'object' || result === null) return undefined;
+  if (!('finalResult' in result && 'executionMetadata' in result)) return undefined;
+  const { executionMetadata: metadata } = result;
+  if (typeof metadata !== 'object' || metadata === null) return undefined;
+  return { answer: result.finalResult, costUsd: 'costUsd' in metadata ? metadata.costUsd : undefined };
+}
+
+function asJson(result: unknown): string | undefined {
+  try {
+    return canonicalJson(result);
+  } catch {
+    // Streams, class instances with methods and the like have no text.
+    return undefined;
+  }
+}

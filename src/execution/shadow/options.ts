@@ -1,0 +1,41 @@
+import { ObservatoryError } from '../../errors.ts';
+import type { ShadowLimits } from './types.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Node's timers fire at once for a longer time. */
+const LONGEST_MS = 2_147_483_647;
+
+export type ResolvedLimits = { readonly [K in keyof ShadowLimits]-?: number };
+
+/** @throws ObservatoryError `INVALID_OPTION` that names the option, the value and what is expected. */
+export function resolveLimits(limits: ShadowLimits): ResolvedLimits {
+  return {
+    maxConcurrency: checkNumber('maxConcurrency', limits.maxConcurrency ?? 4, 0, Number.MAX_SAFE_INTEGER),
+    budgetUsd: checkNumber('budgetUsd', limits.budgetUsd ?? Number.POSITIVE_INFINITY, 0),
+    budgetWindowMs: checkNumber('budgetWindowMs', limits.budgetWindowMs ?? DAY_MS, 1),
+    assumedCostUsd: checkNumber('assumedCostUsd', limits.assumedCostUsd ?? 0.01, 0),
+    timeoutMs: checkNumber('timeoutMs', limits.timeoutMs ?? 60_000, 1, LONGEST_MS),
+  };
+}
+
+/** @throws ObservatoryError `INVALID_OPTION`. */
+export function checkNumber(
+  name: string,
+  value: unknown,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): number {
+  if (typeof value === 'number' && value >= least && value <= most) return value;
+  const range = most === Number.POSITIVE_INFINITY ? `from ${least} up` : `from ${least} to ${most}`;
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected \`${name}\` to be a number ${range}, got ${String(value)} (${typeof value})`,
+  );
+}
+
+/** @throws ObservatoryError `INVALID_OPTION`. */
+export function checkFunction(name: string, value: unknown, isOptional = false): void {
+  if (typeof value === 'function' || (isOptional && value === undefined)) return;
+  throw new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be a function, got ${typeof value}`);
+}

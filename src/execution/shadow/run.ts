@@ -1,0 +1,203 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Span,
+  type SpanContext,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { addEvaluationEvents } from '../../evaluation-events.ts';
+import { attributeOf, type FieldValues } from '../../fields.ts';
+import { type GovernanceFields, setGovernance, toAttributes } from '../../processor/index.ts';
+import { ATTR_ERROR_TYPE } from '../../semconv.ts';
+import { quietly } from './quietly.ts';
+import type { ShadowOutcome } from './types.ts';
+
+/** What a run is made of. */
+export interface RunSetup {
+  readonly name: string;
+  readonly spanName: string;
+  /** Whether somebody waits for the end of the run; else it does not keep the process alive. */
+  readonly isAwaited: boolean;
+  readonly tracer: Tracer;
+  /** The caller's context, with its governance fields and baggage. */
+  readonly caller: Context;
+  /** The span the primary runs in. */
+  readonly primary: SpanContext;
+  readonly govern: GovernanceFields | undefined;
+  readonly timeoutMs: number;
+  readonly candidate: (signal: AbortSignal) => unknown;
+  /** Told about the candidate's result as soon as it is there. Must not throw. */
+  readonly onResult: (result: unknown) => void;
+  /** Scores of the two results; called once, when there are both. Must not throw. */
+  readonly compare: (pair: ResultPair) => FieldValues;
+  /** Told once, when the run is over. */
+  readonly onOver: (run: ShadowRun, outcome: ShadowOutcome) => void;
+}
+
+export interface ResultPair {
+  readonly primary: unknown;
+  readonly candidate: unknown;
+  readonly primaryMs: number;
+  readonly candidateMs: number;
+}
+
+/** How one of the two ended, in milliseconds of `performance.now()`. */
+type End =
+  | { readonly at: number; readonly value: unknown }
+  | { readonly at: number; readonly error: unknown };
+
+/**
+ * One run of a candidate. It begins in a turn of its own, after the primary has begun; it is over when both have
+ * ended, one has failed, or time is up, and nothing of it is held after that.
+ */
+export class ShadowRun {
+  readonly #abort = new AbortController();
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #setup: RunSetup | undefined;
+  #span: Span | undefined;
+  #primary: End | undefined;
+  #candidate: End | undefined;
+  /** Settles when the candidate does, however late; undefined until it has begun. */
+  #settled: Promise<void> | undefined;
+
+  constructor(setup: RunSetup) {
+    this.#setup = setup;
+    setImmediate(() => this.#begin());
+  }
+
+  /** Whether the candidate has begun and not come to its end. */
+  get isCandidateUnderWay(): boolean {
+    return this.#settled !== undefined && this.#candidate === undefined;
+  }
+
+  /** The candidate's end, however late. */
+  get settled(): Promise<void> {
+    return this.#settled ?? Promise.resolve();
+  }
+
+  primaryEnded(end: { readonly value: unknown } | { readonly error: unknown }): void {
+    if (this.#setup === undefined || this.#primary !== undefined) return;
+    this.#primary = { ...end, at: performance.now() };
+    // Not here, where the caller waits for its result.
+    if (this.#candidate !== undefined) setImmediate(() => quietly(() => this.#advance()));
+  }
+
+  /** Ends the run, because the program ends. */
+  abandon(): void {
+    quietly(() => this.#over('abandoned'));
+  }
+
+  #begin(): void {
+    const setup = this.#setup;
+    if (setup === undefined) return;
+    this.#timer = setTimeout(() => quietly(() => this.#outOfTime()), setup.timeoutMs);
+    if (!setup.isAwaited) this.#timer.unref();
+    let outcome: unknown;
+    try {
+      this.#span = startSpan(setup);
+      const active = trace.setSpan(governed(setup), this.#span);
+      outcome = context.with(active, () => setup.candidate(this.#abort.signal));
+    } catch (error) {
+      this.#candidateEnded({ error });
+      return;
+    }
+    // A thenable is asked once, here; for one that throws in `then` this rejects.
+    this.#settled = Promise.resolve(outcome).then(
+      (value) => this.#candidateEnded({ value }),
+      (error: unknown) => this.#candidateEnded({ error }),
+    );
+  }
+
+  #candidateEnded(end: { readonly value: unknown } | { readonly error: unknown }): void {
+    const at = performance.now();
+    if (this.#setup === undefined) {
+      this.#candidate = { at, value: undefined };
+      return;
+    }
+    this.#candidate = { ...end, at };
+    if ('value' in end) this.#setup.onResult(end.value);
+    quietly(() => this.#advance());
+  }
+
+  #advance(): void {
+    const [primary, candidate] = [this.#primary, this.#candidate];
+    if (candidate !== undefined && 'error' in candidate) this.#over('candidate_failed');
+    else if (primary !== undefined && candidate !== undefined) {
+      if ('error' in primary) this.#over('primary_failed');
+      else this.#compare(primary, candidate);
+    }
+  }
+
+  #compare(primary: { at: number; value: unknown }, candidate: { at: number; value: unknown }): void {
+    const scores =
+      this.#setup?.compare({
+        primary: primary.value,
+        candidate: candidate.value,
+        primaryMs: primary.at - this.#startedAt,
+        candidateMs: candidate.at - this.#startedAt,
+      }) ?? {};
+    if (this.#span !== undefined) {
+      this.#span.setAttributes(toAttributes(scores));
+      addEvaluationEvents(this.#span, scores);
+    }
+    this.#over(Object.keys(scores).length > 0 ? 'compared' : 'not_comparable');
+  }
+
+  #outOfTime(): void {
+    this.#over(this.#candidate === undefined ? 'timed_out' : 'primary_pending');
+  }
+
+  #over(outcome: ShadowOutcome): void {
+    const setup = this.#setup;
+    if (setup === undefined) return;
+    this.#setup = undefined;
+    clearTimeout(this.#timer);
+    const candidate = this.#candidate;
+    const span = this.#span;
+    if (span !== undefined) quietly(() => endSpan(span, outcome, candidate));
+    this.#span = undefined;
+    setup.onOver(this, outcome);
+    // What is over lets go of the results; the candidate may hold on to the run for as long as it hangs.
+    this.#primary = undefined;
+    if (candidate !== undefined) this.#candidate = { at: candidate.at, value: undefined };
+    else this.#abort.abort(new DOMException(`The shadow run is over: ${outcome}`, 'AbortError'));
+  }
+}
+
+function governed({ caller, govern, primary }: RunSetup): Context {
+  return setGovernance(trace.deleteSpan(caller), {
+    ...govern,
+    isShadow: true,
+    shadowParentTraceId: primary.traceId,
+  });
+}
+
+/** A trace of its own: the candidate outlives the primary's, and its cost is none of the primary's. */
+function startSpan({ name, spanName, tracer, primary, govern, caller }: RunSetup): Span {
+  const attributes: Attributes = {
+    [attributeOf('is_shadow')]: true,
+    [attributeOf('shadow_parent_trace_id')]: primary.traceId,
+    'observatory.shadow.name': name,
+    ...(govern?.promptTemplateId === undefined
+      ? {}
+      : { [attributeOf('prompt_template_id')]: govern.promptTemplateId }),
+  };
+  return tracer.startSpan(spanName, { root: true, attributes, links: [{ context: primary }] }, caller);
+}
+
+function endSpan(span: Span, outcome: ShadowOutcome, candidate: End | undefined): void {
+  span.setAttribute('observatory.shadow.outcome', outcome);
+  if (candidate === undefined) span.setAttribute(ATTR_ERROR_TYPE, outcome);
+  else if ('error' in candidate) span.setAttribute(ATTR_ERROR_TYPE, nameOf(candidate.error));
+  if (candidate === undefined || 'error' in candidate) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(candidate?.at);
+}
+
+/** The name alone: the message may quote content. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

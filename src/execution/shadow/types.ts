@@ -1,0 +1,132 @@
+/**
+ * Terms: the *primary* is what the program does anyway, and what its caller gets. The *candidate* is what may replace
+ * it: another model, prompt template or implementation. A *shadow run* is one run of the candidate beside the primary.
+ */
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+import type { GovernanceFields } from '../../processor/index.ts';
+
+/** What a candidate is told of its run, as its last argument. */
+export interface ShadowRunContext {
+  /** Aborted when the run is out of time or the program ends; pass it on, so that nothing goes on for no one. */
+  readonly signal: AbortSignal;
+}
+
+/** What bounds the runs of a candidate. */
+export interface ShadowLimits {
+  /** Runs under way at the same time; a call beyond them is not accompanied. @defaultValue 4 */
+  readonly maxConcurrency?: number | undefined;
+  /** What the runs of one window may cost, in US dollars. @defaultValue no limit */
+  readonly budgetUsd?: number | undefined;
+  /** Length of a window of the budget, in milliseconds. @defaultValue 86400000, a day */
+  readonly budgetWindowMs?: number | undefined;
+  /**
+   * What a run is taken to cost while none has told, and what a run is charged whose cost cannot be told, in US
+   * dollars. @defaultValue 0.01
+   */
+  readonly assumedCostUsd?: number | undefined;
+  /** How long a run may take, the wait for the primary included, in milliseconds. @defaultValue 60000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** How results are read, and where what is found goes. */
+export interface ShadowReading {
+  /**
+   * Text of a result, for comparison. @defaultValue the answer of a provider's response or of `mcpGhost`, a text as it
+   * is, any other JSON value as canonical JSON
+   */
+  readonly textOf?: ((result: unknown) => string | undefined) | undefined;
+  /**
+   * Cost of a candidate's result in US dollars. @defaultValue by the price list from the usage of a provider's
+   * response, what `mcpGhost` reports, else not known
+   */
+  readonly costOf?: ((result: unknown) => number | undefined) | undefined;
+  /** Told about each pair of answers. What it throws is told through `diag`. */
+  readonly onComparison?: ((comparison: ShadowComparison) => void) | undefined;
+  /** Where spans go. @defaultValue the globally registered provider */
+  readonly tracerProvider?: TracerProvider | undefined;
+  /** Where metrics go. @defaultValue the globally registered provider */
+  readonly meterProvider?: MeterProvider | undefined;
+}
+
+/** Options of `shadow`. */
+export interface ShadowOptions<A extends unknown[], R> extends ShadowLimits, ShadowReading {
+  readonly primary: (...args: A) => R;
+  /** Gets the arguments of the call, and after them a {@link ShadowRunContext}. It must not change the arguments. */
+  readonly candidate: (...args: [...A, ShadowRunContext]) => unknown;
+  /** Name of spans and metrics. @defaultValue the name of `primary` */
+  readonly name?: string | undefined;
+  /** Share of calls that are accompanied, 0..1, or a function that decides by the arguments. @defaultValue 1 */
+  readonly sample?: number | ((...args: A) => boolean) | undefined;
+  /** Governance fields of the candidate's spans where they differ, e.g. its `promptTemplateId`. */
+  readonly govern?: GovernanceFields | undefined;
+}
+
+/** What the two answers of one call have in common. */
+export interface ShadowComparison {
+  /** Overlap of the answers' words (Jaccard), 0..1; absent when it cannot be measured, as without a text. */
+  readonly agreement?: number | undefined;
+  /** One minus the agreement. */
+  readonly disagreement?: number | undefined;
+  /** Mean relative difference of the numbers at the same places, 0..1; absent when a result has no text. */
+  readonly numericVariance?: number | undefined;
+  /** Times from the start to the result, in milliseconds. */
+  readonly primaryMs: number;
+  readonly candidateMs: number;
+  /** Cost of the candidate's run in US dollars; absent when it is not known. */
+  readonly candidateCostUsd?: number | undefined;
+  readonly primaryResult: unknown;
+  readonly candidateResult: unknown;
+  /** What was compared of the candidate's result. */
+  readonly candidateText?: string | undefined;
+}
+
+/**
+ * How a run ended:
+ * - `compared`: both gave a result. `not_comparable`: both did, and at least one has no text.
+ * - `candidate_failed`, `primary_failed`: one of them threw or rejected.
+ * - `timed_out`: the candidate was not done in time. `primary_pending`: the primary was not.
+ * - `abandoned`: the program ended before the run did.
+ */
+export type ShadowOutcome =
+  | 'compared'
+  | 'not_comparable'
+  | 'candidate_failed'
+  | 'primary_failed'
+  | 'timed_out'
+  | 'primary_pending'
+  | 'abandoned';
+
+/**
+ * Why a call that was chosen had no run beside it:
+ * - `concurrency`, `budget`: a limit is reached.
+ * - `stuck`: too many runs that are over by time have not come to an end.
+ * - `nested`: the call was made inside a candidate. `shut_down`: it was made after `shutdown()`.
+ */
+export type ShadowSkip = 'concurrency' | 'budget' | 'stuck' | 'nested' | 'shut_down';
+
+/** Calls and runs so far. Each call is unsampled, skipped or started; each started run is under way or has an outcome. */
+export interface ShadowStats {
+  readonly calls: number;
+  readonly unsampled: number;
+  readonly skipped: Readonly<Record<ShadowSkip, number>>;
+  readonly started: number;
+  readonly underWay: number;
+  readonly outcomes: Readonly<Record<ShadowOutcome, number>>;
+  /** Runs over by time or abandoned whose candidate has still not come to an end. */
+  readonly stuck: number;
+  /** Charged to the budget in this window, in US dollars. */
+  readonly spentUsd: number;
+  /** Times `sample`, `textOf`, `costOf` or `onComparison` threw. */
+  readonly faults: number;
+}
+
+/** A function with a shadow: called as the primary is, with the primary's result or error. */
+export interface Shadowed<A extends unknown[], R> extends AsyncDisposable {
+  (...args: A): R;
+  readonly stats: ShadowStats;
+  /**
+   * Starts no more runs, waits for those under way and abandons what is not done by the deadline, in milliseconds
+   * (5000 when none is given). The function stays usable, without a shadow.
+   */
+  shutdown(deadlineMs?: number): Promise<void>;
+}
