@@ -26,7 +26,8 @@ $$;
 GRANT INSERT ON mcp_traces TO mcp_observatory_writer;
 -- It makes partitions with the rights of its owner and takes no names from its caller.
 GRANT EXECUTE ON FUNCTION mcp_traces_create_partitions(integer) TO mcp_observatory_writer;
-GRANT SELECT ON mcp_traces, mcp_traces_hex TO mcp_observatory_reader;
+GRANT SELECT ON mcp_traces, mcp_traces_hex, mcp_prompt_drift, mcp_prompt_template_changes
+  TO mcp_observatory_reader;
 GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state TO mcp_observatory_reader;
 
 GRANT INSERT (

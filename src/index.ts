@@ -1,4 +1,16 @@
 export {
+  type DriftQuery,
+  type DriftReport,
+  type DriftRule,
+  type DriftStatus,
+  type DriftWatch,
+  driftReport,
+  type PromptDrift,
+  type TemplateChange,
+  type WatchDriftOptions,
+  watchDrift,
+} from './drift/index.ts';
+export {
   DurableSpanProcessor,
   type DurableSpanProcessorOptions,
   type DurableStats,

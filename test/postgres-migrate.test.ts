@@ -201,7 +201,7 @@ async function describeSchema(url: string): Promise<Record<'columns' | 'indexes'
     ),
     rest: [
       await runSql(url, `SELECT conname, pg_get_constraintdef(oid) AS def FROM pg_constraint ORDER BY 1`),
-      await runSql(url, `SELECT viewname, definition FROM pg_views WHERE schemaname = 'public'`),
+      await runSql(url, `SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' ORDER BY 1`),
       await runSql(url, 'SELECT id, name FROM mcp_observatory_migrations ORDER BY id'),
     ],
   };

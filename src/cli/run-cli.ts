@@ -32,6 +32,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'list, claim and decide the answers that wait for a person',
     load: async () => (await import('./reviews.ts')).reviewsCommand,
   },
+  drift: {
+    summary: 'whether prompts spread more than they should, by service and tool',
+    load: async () => (await import('./drift.ts')).driftCommand,
+  },
   doctor: {
     summary: 'what would be hooked, in which versions, and what is misconfigured',
     load: async () => (await import('./doctor.ts')).doctorCommand,

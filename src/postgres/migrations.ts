@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 2, name: '002_partitions' },
   { id: 3, name: '003_rows_of_first_table' },
   { id: 4, name: '004_mcp_reviews' },
+  { id: 5, name: '005_prompt_drift' },
   { id: 6, name: '006_rollups' },
 ];
 

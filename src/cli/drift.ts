@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util';
+import { metrics } from '@opentelemetry/api';
+import { type DriftReport, type DriftRule, driftReport, observeDrift } from '../drift/index.ts';
+import { ObservatoryError } from '../errors.ts';
+import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { databaseUrlFrom } from './database-url.ts';
+import { driftJson, formatDrift } from './drift-format.ts';
+import { parseDuration } from './duration.ts';
+
+const HELP = `Usage: mcp-observatory drift [options]
+
+Compares the prompts of the last days with those before, by service and tool: how many distinct ones there are
+(normalized_prompt_hash, without ids, times and numbers), and what share is new. New prompts that came with a new
+prompt_template_id are explained by it; new prompts without one are drift. Shadow runs are left out.
+
+Exit code 1 when a limit is passed by any service and tool, 0 otherwise and without a limit.
+
+Options:
+  --since AGE               the window, up to now: 90m, 12h, 7d or 8w (default 7d)
+  --baseline AGE            the time before it that it is compared with (default: as long as the window)
+  --service NAME            only this service
+  --tool NAME               only this tool
+  --fail-over SHARE         fail when more than this share of the prompts (0 to 1) is unexplained
+  --fail-over-growth TIMES  fail when there are more than this many times the distinct prompts of the baseline
+  --min-prompts N           do not judge by fewer prompts (default 20)
+  --count-template-changes  for --fail-over, prompts that a new template explains count too
+  --database-url URL        Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --data-dir DIR            embedded database used without one (default ${DEFAULT_DATA_DIR})
+  --json                    one JSON object instead of text
+
+Where a meter provider is registered (node --import ./telemetry.js ...), the result is also told as the gauges
+observatory.drift.alert, .unexplained_share, .new_share and .prompt_hashes.`;
+
+/** `mcp-observatory drift`: whether prompts spread more than they should. */
+export const driftCommand: Command = {
+  name: 'drift',
+  summary: 'whether prompts spread more than they should, by service and tool',
+  help: HELP,
+  run: async (args, io) => {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        since: { type: 'string', default: '7d' },
+        baseline: { type: 'string' },
+        service: { type: 'string' },
+        tool: { type: 'string' },
+        'fail-over': { type: 'string' },
+        'fail-over-growth': { type: 'string' },
+        'min-prompts': { type: 'string' },
+        'count-template-changes': { type: 'boolean', default: false },
+        'database-url': { type: 'string' },
+        'data-dir': { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const query = {
+      sinceMs: parseDuration('--since', values.since),
+      baselineMs: values.baseline === undefined ? undefined : parseDuration('--baseline', values.baseline),
+      service: values.service,
+      toolName: values.tool,
+    };
+    const rule: DriftRule = {
+      failOver: limit('--fail-over', values['fail-over'], 1),
+      failOverGrowth: limit('--fail-over-growth', values['fail-over-growth']),
+      minPrompts: limit('--min-prompts', values['min-prompts']),
+      countTemplateChanges: values['count-template-changes'],
+    };
+    await using db = await openDatabase({
+      url: values['database-url'] ?? databaseUrlFrom(io.env),
+      dataDir: values['data-dir'],
+      create: false,
+    });
+    const report = await driftReport(db, query, rule);
+    await tellMetrics(report);
+    const text = values.json
+      ? JSON.stringify(driftJson(db.name, report, rule))
+      : formatDrift(db.name, report);
+    io.stdout.write(`${text}\n`);
+    return report.isAlert ? EXIT_FAILED : EXIT_OK;
+  },
+};
+
+function limit(option: string, text: string | undefined, most = Number.MAX_VALUE): number | undefined {
+  if (text === undefined) return undefined;
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (value >= 0 && value <= most) return value;
+  const range = most === 1 ? 'from 0 to 1' : 'from 0 up';
+  throw new ObservatoryError('INVALID_OPTION', `Expected ${option} to be a number ${range}, got '${text}'`);
+}
+
+/** The process ends next, so what is registered has to send the gauges now. */
+async function tellMetrics(report: DriftReport): Promise<void> {
+  const provider = metrics.getMeterProvider() as { forceFlush?: () => Promise<void> };
+  const end = observeDrift(() => report);
+  // A back end that does not take them is no reason to hide the result; the provider tells it through `diag`.
+  await provider.forceFlush?.().catch(() => {});
+  end();
+}
