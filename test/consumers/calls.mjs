@@ -2,6 +2,17 @@
 import { trace } from '@opentelemetry/api';
 import { instrument } from 'mcp-observatory';
 
+/** Counts the scores that reach exporters as events. */
+export const evaluations = {
+  count: 0,
+  onStart() {},
+  onEnd(span) {
+    this.count += span.events.filter(({ name }) => name === 'gen_ai.evaluation.result').length;
+  },
+  async forceFlush() {},
+  async shutdown() {},
+};
+
 export async function runCalls(provider, database) {
   const interceptor = instrument({ serviceName: 'consumer' });
   await interceptor.interceptModelCall({
@@ -28,7 +39,7 @@ export async function runCalls(provider, database) {
   );
   await provider.shutdown();
   await database.close();
-  console.log(JSON.stringify({ node: process.version, rows }));
+  console.log(JSON.stringify({ node: process.version, rows, evaluations: evaluations.count }));
 }
 
 // SDK 3 takes structured values; SDK 2 only text.

@@ -2,11 +2,12 @@
 import { PGlite } from '@electric-sql/pglite';
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { ObservatorySpanProcessor, PostgresSpanExporter } from 'mcp-observatory';
-import { runCalls } from './calls.mjs';
+import { evaluations, runCalls } from './calls.mjs';
 
 const database = await PGlite.create();
 const provider = new NodeTracerProvider({
   spanProcessors: [
+    evaluations,
     new ObservatorySpanProcessor(),
     new SimpleSpanProcessor(new PostgresSpanExporter({ connection: database, migrate: true })),
   ],

@@ -4,12 +4,12 @@ import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { ObservatorySpanProcessor, PostgresSpanExporter } from 'mcp-observatory';
-import { runCalls } from './calls.mjs';
+import { evaluations, runCalls } from './calls.mjs';
 
 const database = await PGlite.create();
 const exporter = new PostgresSpanExporter({ connection: database, migrate: true });
 const provider = new TracerProvider({
-  spanProcessors: [new ObservatorySpanProcessor(), new SimpleSpanProcessor({ exporter })],
+  spanProcessors: [evaluations, new ObservatorySpanProcessor(), new SimpleSpanProcessor({ exporter })],
 });
 trace.setGlobalTracerProvider(provider);
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

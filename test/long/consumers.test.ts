@@ -17,6 +17,7 @@ after(() => consumers[Symbol.asyncDispose]());
 interface Output {
   readonly node: string;
   readonly rows: readonly Record<string, unknown>[];
+  readonly evaluations?: number;
 }
 
 async function runOn(node: readonly string[], folder: string, args: readonly string[]): Promise<Output> {
@@ -25,7 +26,9 @@ async function runOn(node: readonly string[], folder: string, args: readonly str
   return JSON.parse(stdout.trim().split('\n').at(-1) as string) as Output;
 }
 
-function assertEnriched({ rows }: Output): void {
+function assertEnriched({ rows, evaluations }: Output): void {
+  // Of each call: the risk, the verifier's score and the variance of numbers.
+  assert.equal(evaluations, 6);
   assert.equal(rows.length, 2);
   const [own, foreign] = rows as [Record<string, unknown>, Record<string, unknown>];
   assert.equal(own.prompt_hash, HELLO);

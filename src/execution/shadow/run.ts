@@ -28,6 +28,7 @@ export interface RunSetup {
   readonly primary: SpanContext;
   readonly govern: GovernanceFields | undefined;
   readonly timeoutMs: number;
+  readonly evaluationEvents: boolean;
   readonly candidate: (signal: AbortSignal) => unknown;
   /** Told about the candidate's result as soon as it is there. Must not throw. */
   readonly onResult: (result: unknown) => void;
@@ -133,16 +134,17 @@ export class ShadowRun {
   }
 
   #compare(primary: { at: number; value: unknown }, candidate: { at: number; value: unknown }): void {
-    const scores =
-      this.#setup?.compare({
-        primary: primary.value,
-        candidate: candidate.value,
-        primaryMs: primary.at - this.#startedAt,
-        candidateMs: candidate.at - this.#startedAt,
-      }) ?? {};
+    const setup = this.#setup;
+    if (setup === undefined) return;
+    const scores = setup.compare({
+      primary: primary.value,
+      candidate: candidate.value,
+      primaryMs: primary.at - this.#startedAt,
+      candidateMs: candidate.at - this.#startedAt,
+    });
     if (this.#span !== undefined) {
       this.#span.setAttributes(toAttributes(scores));
-      addEvaluationEvents(this.#span, scores);
+      if (setup.evaluationEvents) addEvaluationEvents(this.#span, scores);
     }
     this.#over(Object.keys(scores).length > 0 ? 'compared' : 'not_comparable');
   }

@@ -159,6 +159,7 @@ export class Shadowing<A extends unknown[], R> {
       primary: trace.getSpanContext(caller) ?? NO_SPAN,
       govern,
       timeoutMs: this.#limits.timeoutMs,
+      evaluationEvents: this.#options.evaluationEvents ?? true,
       candidate: (signal) => candidate(...args, { signal }),
       onResult: (result) => {
         const costUsd = this.#ask(() => costOf(result));

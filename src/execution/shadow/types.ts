@@ -42,6 +42,8 @@ export interface ShadowReading {
   readonly costOf?: ((result: unknown) => number | undefined) | undefined;
   /** Told about each pair of answers. What it throws is told through `diag`. */
   readonly onComparison?: ((comparison: ShadowComparison) => void) | undefined;
+  /** Whether the scores also become span events `gen_ai.evaluation.result`. @defaultValue true */
+  readonly evaluationEvents?: boolean | undefined;
   /** Where spans go. @defaultValue the globally registered provider */
   readonly tracerProvider?: TracerProvider | undefined;
   /** Where metrics go. @defaultValue the globally registered provider */
