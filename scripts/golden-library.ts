@@ -130,7 +130,7 @@ export const LIBRARY: readonly LibraryRun[] = [
       { calls: [call('add', { a: 2, b: 3 })] },
       { text: 'No report, but 5.' },
     ],
-    options: { timeout: 0.3 },
+    options: { timeout: 2 },
     providers: ['anthropic', 'gemini'],
   },
   {
