@@ -80,6 +80,7 @@ export {
   type ToolCall,
 } from './execution/index.ts';
 export { COLUMNS, type Column, FIELDS, type FieldDefinition, type TraceRow } from './fields.ts';
+export { type Drift, type DriftFinding, detectDrift } from './golden/drift/index.ts';
 export {
   type ComparisonRules,
   compareWithGolden,
@@ -92,6 +93,7 @@ export {
   readGolden,
   writeGolden,
 } from './golden/index.ts';
+export { type GoldenFromTraceOptions, goldenFromTrace } from './golden-from-trace/index.ts';
 export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
