@@ -8,9 +8,11 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { type Interaction, takeInteraction } from '../src/interaction/index.ts';
+import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { PROVIDERS, tryGhost } from './support/ghost.ts';
 import { type HttpMcpServer, startHttpMcpServer } from './support/http-mcp-server.ts';
+
+readInteractions();
 
 const exporter = new InMemorySpanExporter();
 const interactions = new Map<string, Interaction>();
