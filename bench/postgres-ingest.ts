@@ -13,10 +13,18 @@ import { join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
 import { COLUMNS, type TraceRow } from '../src/fields.ts';
-import { BINARY_HEADER, BINARY_TRAILER, BinaryRowEncoder } from '../src/postgres/binary-row.ts';
+import {
+  BINARY_COLUMNS,
+  BINARY_HEADER,
+  BINARY_TRAILER,
+  BinaryRowEncoder,
+} from '../src/postgres/binary-row.ts';
+import { joinPlaces } from '../src/postgres/byte-writer.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
 import { migrate, PostgresSpanExporter, spanToRow } from '../src/postgres/index.ts';
-import { encodeRow, INSERT_STATEMENT, insertValues } from '../src/postgres/statement.ts';
+import { DEFAULT_ROW_LIMITS } from '../src/postgres/row-limits.ts';
+import { INSERT_STATEMENT, insertValues } from '../src/postgres/statement.ts';
+import { insertEncoder } from '../src/postgres/writer.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { findPsql, startPostgres } from '../test/support/postgres-server.ts';
 import { recordSpans } from '../test/support/spans.ts';
@@ -37,6 +45,8 @@ const postmaster = statOf(Number(backend.rows[0]?.pid))?.parent ?? 0;
 
 const spans = makeSpans(rowCount);
 const rows = spans.map(spanToRow);
+const encodeForInsert = insertEncoder(DEFAULT_ROW_LIMITS);
+const binary = new BinaryRowEncoder(DEFAULT_ROW_LIMITS);
 const folder = mkdtempSync(join(tmpdir(), 'observatory-bench-'));
 const psql = findPsql() ?? 'psql';
 
@@ -76,21 +86,21 @@ const methods: readonly Method[] = [
   {
     name: 'INSERT from arrays (unnest)',
     run: (count) =>
-      inBatches(rows.slice(0, count), BATCH, async (part) => {
-        await client.query(INSERT_STATEMENT, insertValues(part.map(encodeRow)));
+      inBatches(spans.slice(0, count), BATCH, async (part) => {
+        await client.query(INSERT_STATEMENT, insertValues(part.map(encodeForInsert)));
       }),
   },
   {
     name: 'binary COPY',
     run: (count) =>
-      inBatches(rows.slice(0, count), BATCH, async (part) => {
-        const encoder = new BinaryRowEncoder();
-        const buffers = [BINARY_HEADER, ...part.map((row) => encoder.encode(row)), BINARY_TRAILER];
-        await copyIn(
-          client as unknown as CopyClient,
-          `COPY mcp_traces (${NAMES}) FROM STDIN WITH (FORMAT binary)`,
-          buffers,
-        );
+      inBatches(spans.slice(0, count), BATCH, async (part) => {
+        const places = part.map((span) => binary.encode(span).place);
+        const sql = `COPY mcp_traces (${BINARY_COLUMNS.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
+        await copyIn(client as unknown as CopyClient, sql, [
+          BINARY_HEADER,
+          ...joinPlaces(places),
+          BINARY_TRAILER,
+        ]);
       }),
   },
   { name: 'exporter, INSERT, 1 at a time', run: (count) => exportAll(count, { copy: false }, 1) },
@@ -192,10 +202,10 @@ async function exportAll(count: number, options: { copy?: boolean }, atOnce: num
   await Promise.all(Array.from({ length: atOnce }, next));
 }
 
-async function inBatches(
-  all: readonly TraceRow[],
+async function inBatches<T>(
+  all: readonly T[],
   size: number,
-  work: (part: readonly TraceRow[]) => Promise<void>,
+  work: (part: readonly T[]) => Promise<void>,
 ): Promise<void> {
   for (let i = 0; i < all.length; i += size) await work(all.slice(i, i + size));
 }

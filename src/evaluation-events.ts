@@ -3,7 +3,7 @@
  * attributes show them too. `gen_ai.evaluation.name` is the column's word without `_score`.
  */
 import type { Attributes } from '@opentelemetry/api';
-import type { FieldValues } from './fields.ts';
+import type { Column, FieldValues } from './fields.ts';
 import {
   ATTR_GEN_AI_EVALUATION_EXPLANATION,
   ATTR_GEN_AI_EVALUATION_NAME,
@@ -61,15 +61,18 @@ function labelOf(name: EvaluationName, values: FieldValues): string | undefined 
   return values.tool_claim_mismatch === true ? 'mismatch' : 'match';
 }
 
-/** Whether a row's columns tell all that an event does: it is one of ours, and says what the column says. */
+/**
+ * Whether a row's columns tell all that an event does: it is one of ours, and says what the column says.
+ * @param valueOf the row's value of a column.
+ */
 export function isToldByColumns(
   event: { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> | undefined },
-  row: Readonly<Record<string, unknown>>,
+  valueOf: (column: Column) => unknown,
 ): boolean {
   if (event.name !== EVENT_GEN_AI_EVALUATION_RESULT) return false;
   const name = event.attributes?.[ATTR_GEN_AI_EVALUATION_NAME];
   if (typeof name !== 'string' || !Object.hasOwn(COLUMN_OF, name)) return false;
-  const told = row[COLUMN_OF[name as EvaluationName]];
+  const told = valueOf(COLUMN_OF[name as EvaluationName]);
   if (told === null || told === undefined) return false;
   return Number(told) === event.attributes?.[ATTR_GEN_AI_EVALUATION_SCORE_VALUE];
 }

@@ -218,6 +218,7 @@ export {
   type PostgresSpanExporterOptions,
   type Queryable,
   type QueryResult,
+  type RowLimits,
   spanIdToUuid,
   spanToRow,
   traceIdToUuid,

@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/api';
 import { ObservatoryError } from '../src/errors.ts';
 import { COLUMNS } from '../src/fields.ts';
-import { SANITISED_ATTRIBUTE, spanToRow } from '../src/postgres/index.ts';
+import { SANITISED_ATTRIBUTE, spanToRow, TRUNCATED_ATTRIBUTE } from '../src/postgres/index.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -267,10 +267,10 @@ describe('values that JSON or Postgres cannot say', () => {
       [SANITISED_ATTRIBUTE]: [
         'resource host.name',
         'observatory.risk_tier',
-        'note',
-        'k\ufffd',
         'span_name',
         'events',
+        'note',
+        'k\ufffd',
       ],
     });
   });
@@ -279,6 +279,7 @@ describe('values that JSON or Postgres cannot say', () => {
     const row = spanToRow(altered(spanWith({}), { attributes: { 'k\0': 1, 'k\ufffd': 2, 'k\ud800': 3 } }));
     assert.equal(Object.keys(row.attributes).length, 4);
     assert.deepEqual(Object.values(row.attributes).slice(0, 3), [1, 2, 3]);
+    assert.equal(row.attributes['k\ufffd'], 2, 'a key that needs no cleaning keeps its name');
   });
 
   test('values of SDK 3 keep their form: nested, mixed, null, bytes in base64, NaN and infinities as text', () => {
@@ -319,9 +320,74 @@ describe('values that JSON or Postgres cannot say', () => {
     for (let i = 0; i < 50; i += 1) wide.push(wide);
     for (const value of [endless, wide]) {
       const row = spanToRow(altered(spanWith({}), { attributes: { value, after: 'kept?' } }));
-      assert.ok((row.attributes[SANITISED_ATTRIBUTE] as string[]).includes('value'));
+      assert.ok((row.attributes[TRUNCATED_ATTRIBUTE] as string[]).includes('value'));
       assert.doesNotThrow(() => JSON.stringify(row));
     }
+  });
+});
+
+describe('size limits', () => {
+  test('a text too long for its column stays in attributes; one too long for those is cut and named', () => {
+    const long = 'x'.repeat(65_537);
+    const huge = 'y'.repeat(1_048_577);
+    const row = spanToRow(spanWith({ 'observatory.session_id': long, huge }));
+    assert.equal(row.session_id, null);
+    assert.deepEqual(row.attributes, {
+      'observatory.session_id': long,
+      huge: huge.slice(1),
+      [TRUNCATED_ATTRIBUTE]: ['huge'],
+    });
+  });
+
+  test('name, status message and scope are cut, and no pair of surrogates is parted', () => {
+    const name = `${'n'.repeat(65_535)}\u{1f600}`;
+    const [span] = recordSpans(
+      (tracer) => {
+        tracer.startSpan(name).setStatus({ code: SpanStatusCode.ERROR, message: name }).end();
+      },
+      { scope: [name] },
+    );
+    assert.ok(span);
+    const row = spanToRow(span);
+    for (const text of [row.span_name, row.status_message, row.scope]) assert.equal(text, 'n'.repeat(65_535));
+    assert.deepEqual(row.attributes[TRUNCATED_ATTRIBUTE], ['span_name', 'status_message', 'scope']);
+    assert.equal(row.attributes[SANITISED_ATTRIBUTE], undefined);
+  });
+
+  test('one column of JSON holds at most 4 Mi characters, 100,000 values and keys of 1,024', () => {
+    const texts = Array.from({ length: 9 }, () => 'z'.repeat(500_000));
+    const attributes = { texts, numbers: new Array(200_000).fill(7), after: 1 };
+    const row = spanToRow(altered(spanWith({}), { attributes }));
+    const kept = row.attributes.texts as string[];
+    assert.equal(kept.length, 9);
+    assert.equal(kept[8]?.length, 4_194_304 - 'texts'.length - 8 * 500_000);
+    assert.equal(row.attributes.numbers, undefined);
+    assert.deepEqual(row.attributes[TRUNCATED_ATTRIBUTE], ['texts', 'numbers']);
+    const many = spanToRow(altered(spanWith({}), { attributes: { numbers: attributes.numbers } }));
+    assert.equal((many.attributes.numbers as number[]).length, 99_999);
+    const keys = spanToRow(altered(spanWith({}), { attributes: { ['k'.repeat(3000)]: 1 } }));
+    assert.equal(keys.attributes['k'.repeat(1024)], 1);
+  });
+
+  test('marks are few and short however much is cut', () => {
+    const attributes = Object.fromEntries(
+      Array.from({ length: 5000 }, (_, i) => [`${i}${'\0'.repeat(500)}`, i]),
+    );
+    const row = spanToRow(altered(spanWith({}), { attributes }));
+    const marks = row.attributes[SANITISED_ATTRIBUTE] as string[];
+    assert.equal(marks.length, 100);
+    assert.ok(marks.every((mark) => mark.length <= 200));
+    assert.equal(Object.keys(row.attributes).length, 5001);
+  });
+
+  test('a span that was stored before keeps the marks it has', () => {
+    const first = spanToRow(altered(spanWith({}), { attributes: { bad: '\0' } }));
+    const again = spanToRow(altered(spanWith({}), { attributes: { ...first.attributes, worse: '\0' } }));
+    assert.deepEqual(again.attributes, {
+      bad: '\ufffd',
+      worse: '\ufffd',
+      [SANITISED_ATTRIBUTE]: ['bad', 'worse'],
+    });
   });
 });
 

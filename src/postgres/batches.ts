@@ -1,13 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ObservatoryError } from '../errors.ts';
+import type { EncodedSpan } from './encoded-span.ts';
 import type { StoreTally } from './store.ts';
 
-/** Postgres ends a connection that sends it a gigabyte; a character may take up to six bytes. */
-const MAX_ROW_SIZE = 100 * 1024 * 1024;
-
-/** How long spans are encoded before the host program gets its turn, in milliseconds. */
-const MAX_TURN_MS = 2;
+/**
+ * How much is encoded before the host program gets its turn, of each export under way. It is counted, not timed: work
+ * of the host, or of others on the machine, in between says nothing about what is yet to be done.
+ */
+const SPANS_PER_TURN = 64;
+const SIZE_PER_TURN = 128 * 1024;
 
 /** Bounds of one statement. */
 export interface BatchLimits {
@@ -15,16 +16,9 @@ export interface BatchLimits {
   readonly maxCharsPerStatement: number;
 }
 
-/** A span in the form that one way of writing sends. */
-export interface EncodedSpan {
-  readonly span: ReadableSpan;
-  /** Size in the unit of that form: UTF-16 units or bytes. */
-  readonly size: number;
-}
-
 /**
  * Encodes spans, as many at a time as one statement may carry; the next are made when they are asked for, so memory is
- * bounded whatever the number of spans, and the event loop is given free every few milliseconds. A span that cannot
+ * bounded whatever the number of spans, and the event loop is given free every few spans. A span that cannot
  * become a row is counted as refused.
  */
 export async function* encodeInBatches<R extends EncodedSpan>(
@@ -35,20 +29,23 @@ export async function* encodeInBatches<R extends EncodedSpan>(
 ): AsyncGenerator<readonly R[]> {
   let rows: R[] = [];
   let size = 0;
-  let turnEnds = performance.now() + MAX_TURN_MS;
+  let spansOfTurn = 0;
+  let sizeOfTurn = 0;
   for (const span of spans) {
-    if (performance.now() > turnEnds) {
+    if (spansOfTurn >= SPANS_PER_TURN || sizeOfTurn >= SIZE_PER_TURN) {
       await nextTurn();
-      turnEnds = performance.now() + MAX_TURN_MS;
+      spansOfTurn = 0;
+      sizeOfTurn = 0;
     }
+    spansOfTurn += 1;
     const row = encodeOrRefuse(span, encode, tally);
     if (row === undefined) continue;
+    sizeOfTurn += row.size;
     const isFull = rows.length >= limits.maxRowsPerStatement || size + row.size > limits.maxCharsPerStatement;
     if (isFull && rows.length > 0) {
       yield rows;
       rows = [];
       size = 0;
-      turnEnds = performance.now() + MAX_TURN_MS;
     }
     rows.push(row);
     size += row.size;
@@ -62,9 +59,7 @@ function encodeOrRefuse<R extends EncodedSpan>(
   tally: StoreTally,
 ): R | undefined {
   try {
-    const row = encode(span);
-    if (row.size <= MAX_ROW_SIZE) return row;
-    throw new ObservatoryError('INVALID_INPUT', `A span of ${row.size} characters exceeds ${MAX_ROW_SIZE}`);
+    return encode(span);
   } catch (reason) {
     tally.refused.push({ span, reason });
     return undefined;

@@ -1,8 +1,14 @@
-import { FIELDS, type SqlType, type TraceRow } from '../fields.ts';
-import { isoToPostgresMicros } from './time.ts';
+import type { HrTime } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { COLUMNS, type Column, FIELDS } from '../fields.ts';
+import { ByteWriter, type Place } from './byte-writer.ts';
+import type { ResolvedRowLimits } from './row-limits.ts';
+import { type Cell, SpanCells } from './span-cells.ts';
+import { JSON_COLUMNS, SpanJson } from './span-json.ts';
+import { hrTimeToPostgres } from './time.ts';
 
 /**
- * Rows in the binary format of COPY: PostgreSQL documentation, "COPY", "Binary Format". A row is the number of its
+ * Spans in the binary format of COPY: PostgreSQL documentation, "COPY", "Binary Format". A row is the number of its
  * fields, then for each its length (-1 for null) and its bytes, integers big-endian.
  */
 
@@ -11,153 +17,118 @@ export const BINARY_HEADER: Buffer = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0
 /** The number of fields that no row has. */
 export const BINARY_TRAILER: Buffer = Buffer.from([0xff, 0xff]);
 
-const SLAB_BYTES = 256 * 1024;
-/** Texts up to this length get room for the most bytes UTF-8 may need; longer ones are measured. */
-const SHORT_TEXT = 4096;
-/** Texts up to this length are written character by character. */
-const TINY_TEXT = 20;
-/** More than all lengths and all values but texts and JSON of one row take; kept free behind each of those. */
-const FIXED_BYTES = 2 + 20 * FIELDS.length;
-const UUID_LENGTH = 36;
+const NULL = -1;
+const UUID_BYTES = 16;
 const HYPHEN = 0x2d;
 /** `jsonb` is sent as text behind the number of its format. */
 const JSONB_VERSION = 1;
 
-/** JSON text of resources, which all rows of a process share. */
-const sharedJson = new WeakMap<object, string>();
+/** Columns with a value of their own, in the order of the table. */
+const SCALAR_COLUMNS = FIELDS.flatMap(({ sqlType }, position) =>
+  sqlType === 'jsonb' ? [] : [{ sqlType, position }],
+);
 
-/**
- * Encodes rows one behind the other into large buffers: a buffer for each row would cost more than its content. A row
- * stays valid when later ones are encoded.
- */
+/** The columns in the order in which a row has them. */
+export const BINARY_COLUMNS: readonly Column[] = [
+  ...SCALAR_COLUMNS.map(({ position }) => COLUMNS[position] as Column),
+  ...JSON_COLUMNS,
+];
+
+/** One row, and whether it says that something of the span was changed. */
+export interface BinaryRow {
+  /** Its bytes, which stay valid when later spans are encoded. */
+  readonly place: Place;
+  readonly isSanitised: boolean;
+  readonly isTruncated: boolean;
+}
+
+/** Encodes spans as rows, straight from the span to the bytes that are sent. */
 export class BinaryRowEncoder {
-  #slab: Buffer = Buffer.alloc(0);
-  #rowStart = 0;
-  #at = 0;
+  readonly #cells: SpanCells;
+  readonly #out = new ByteWriter();
+  readonly #json: SpanJson;
 
-  /** The bytes of one row. */
-  encode(row: TraceRow): Buffer {
-    this.#rowStart = this.#at;
-    this.#reserve(FIXED_BYTES);
-    this.#slab[this.#at] = FIELDS.length >> 8;
-    this.#slab[this.#at + 1] = FIELDS.length & 0xff;
-    this.#at += 2;
-    for (const { column, sqlType } of FIELDS) {
-      const value = row[column];
-      if (value === null || value === undefined) this.#int32(-1);
-      else if (column === 'resource') this.#jsonb(sharedJsonOf(row.resource));
-      else this.#value(value, sqlType);
-    }
-    return this.#slab.subarray(this.#rowStart, this.#at);
+  constructor(limits: ResolvedRowLimits) {
+    this.#cells = new SpanCells(limits);
+    this.#json = new SpanJson(this.#cells, this.#out);
   }
 
-  #value(value: unknown, sqlType: SqlType): void {
+  /** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */
+  encode(span: ReadableSpan): BinaryRow {
+    const cells = this.#cells;
+    const out = this.#out;
+    cells.read(span);
+    out.begin();
+    out.int16(BINARY_COLUMNS.length);
+    for (let i = 0; i < SCALAR_COLUMNS.length; i += 1) {
+      const { position, sqlType } = SCALAR_COLUMNS[i] as (typeof SCALAR_COLUMNS)[number];
+      const value = cells.values[position] as Cell;
+      if (value === null) out.int32(NULL);
+      else if (sqlType === 'text') this.#text(value as string, position);
+      else this.#fixed(value, sqlType);
+    }
+    for (const column of JSON_COLUMNS) {
+      const lengthAt = out.length;
+      out.int32(0);
+      out.byte(JSONB_VERSION);
+      this.#json.write(column, span);
+      out.lengthAt(lengthAt);
+    }
+    const { sanitised, truncated } = cells.marks;
+    return { place: out.place, isSanitised: sanitised.size > 0, isTruncated: truncated.size > 0 };
+  }
+
+  #text(text: string, position: number): void {
+    const out = this.#out;
+    const lengthAt = out.length;
+    out.int32(0);
+    if (out.text(text)) this.#cells.marks.sanitise(this.#cells.names[position] as string);
+    out.lengthAt(lengthAt);
+  }
+
+  /** A value whose size its type tells. */
+  #fixed(value: Cell, sqlType: Exclude<(typeof SCALAR_COLUMNS)[number]['sqlType'], 'text'>): void {
+    const out = this.#out;
     switch (sqlType) {
-      case 'text':
-        this.#text(value as string);
-        break;
       case 'uuid':
         this.#uuid(value as string);
         break;
-      case 'timestamptz':
-        this.#int32(8);
-        this.#at = this.#slab.writeBigInt64BE(isoToPostgresMicros(value as string), this.#at);
+      case 'timestamptz': {
+        const [high, low] = hrTimeToPostgres(value as HrTime);
+        out.int32(8);
+        out.int32(high);
+        out.int32(low);
         break;
+      }
       case 'integer':
-        this.#int32(4);
-        this.#int32(value as number);
+        out.int32(4);
+        out.int32(value as number);
         break;
       case 'double precision':
-        this.#int32(8);
-        this.#at = this.#slab.writeDoubleBE(value as number, this.#at);
+        out.int32(8);
+        out.double(value as number);
         break;
       case 'boolean':
-        this.#int32(1);
-        this.#slab[this.#at] = value ? 1 : 0;
-        this.#at += 1;
-        break;
-      case 'jsonb':
-        this.#jsonb(JSON.stringify(value));
+        out.int32(1);
+        out.byte(value ? 1 : 0);
         break;
     }
   }
 
-  /** By hand, because most of a row is nulls and lengths, and the methods of Buffer check their arguments. */
-  #int32(value: number): void {
-    const slab = this.#slab;
-    const at = this.#at;
-    slab[at] = value >> 24;
-    slab[at + 1] = value >> 16;
-    slab[at + 2] = value >> 8;
-    slab[at + 3] = value;
-    this.#at = at + 4;
-  }
-
-  #uuid(value: string): void {
-    this.#int32(16);
-    for (let i = 0; i < UUID_LENGTH; i += 2) {
-      if (value.charCodeAt(i) === HYPHEN) i += 1;
-      this.#slab[this.#at] = (digitAt(value, i) << 4) | digitAt(value, i + 1);
-      this.#at += 1;
+  /** 32 hex digits, hyphens passed over; 16 stand in the second half. */
+  #uuid(hex: string): void {
+    const out = this.#out;
+    out.int32(UUID_BYTES);
+    for (let bytes = hex.length >> 1; bytes < UUID_BYTES; bytes += 1) out.byte(0);
+    for (let i = 0; i < hex.length; i += 2) {
+      if (hex.charCodeAt(i) === HYPHEN) i += 1;
+      out.byte((digitAt(hex, i) << 4) | digitAt(hex, i + 1));
     }
-  }
-
-  #jsonb(json: string): void {
-    const lengthAt = this.#reserve(FIXED_BYTES + 1 + mostBytesOf(json));
-    this.#slab[lengthAt + 4] = JSONB_VERSION;
-    this.#endText(lengthAt, lengthAt + 5 + this.#slab.write(json, lengthAt + 5));
-  }
-
-  #text(text: string): void {
-    const lengthAt = this.#reserve(FIXED_BYTES + mostBytesOf(text));
-    const start = lengthAt + 4;
-    const isWritten = text.length <= TINY_TEXT && this.#tinyAscii(text, start);
-    this.#endText(lengthAt, start + (isWritten ? text.length : this.#slab.write(text, start)));
-  }
-
-  /** A call into the native code of Buffer costs more than a few characters. @returns whether all were ASCII. */
-  #tinyAscii(text: string, start: number): boolean {
-    for (let i = 0; i < text.length; i += 1) {
-      const code = text.charCodeAt(i);
-      if (code > 0x7f) return false;
-      this.#slab[start + i] = code;
-    }
-    return true;
-  }
-
-  #endText(lengthAt: number, end: number): void {
-    this.#at = lengthAt;
-    this.#int32(end - lengthAt - 4);
-    this.#at = end;
-  }
-
-  /** Makes room; the row begun moves on to a new buffer when this one is full. Returns where to write. */
-  #reserve(bytes: number): number {
-    if (this.#at + bytes > this.#slab.length) {
-      const begun = this.#slab.subarray(this.#rowStart, this.#at);
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, 2 * (begun.length + bytes)));
-      begun.copy(this.#slab);
-      this.#at = begun.length;
-      this.#rowStart = 0;
-    }
-    return this.#at;
   }
 }
 
+/** Of lower-case hex. */
 function digitAt(hex: string, at: number): number {
   const code = hex.charCodeAt(at);
   return code <= 0x39 ? code - 0x30 : code - 0x57;
-}
-
-function mostBytesOf(text: string): number {
-  return text.length <= SHORT_TEXT ? 3 * text.length : Buffer.byteLength(text);
-}
-
-function sharedJsonOf(value: object): string {
-  let json = sharedJson.get(value);
-  if (json === undefined) {
-    json = JSON.stringify(value);
-    sharedJson.set(value, json);
-  }
-  return json;
 }

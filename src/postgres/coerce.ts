@@ -1,6 +1,5 @@
 import type { FieldDefinition } from '../fields.ts';
 import { canonicalUuid } from './ids.ts';
-import type { Sanitiser } from './sanitise.ts';
 
 /** Range of the SQL type `integer`. */
 const INT4_MIN = -2_147_483_648;
@@ -25,18 +24,13 @@ export type Scalar = string | number | boolean;
  *
  * Nothing is guessed: a number in a text is not a number, and 0 is not false. An integer column takes whole numbers
  * of 32 bits; a float column finite numbers, because NaN is not JSON. A text column takes a list of texts too, joined
- * by commas. A uuid column takes a UUID in any case, or the 32 hex digits of a trace id. A text longer than an index
- * entry may be does not fit an indexed column.
+ * by commas. A uuid column takes a UUID in any case, or the 32 hex digits of a trace id. A text longer than the column
+ * takes, or its index, does not fit.
  */
-export function coerce(
-  value: unknown,
-  field: FieldDefinition,
-  sanitiser: Sanitiser,
-  name: string,
-): Scalar | undefined {
+export function coerce(value: unknown, field: FieldDefinition, maxColumnChars: number): Scalar | undefined {
   switch (field.sqlType) {
     case 'text':
-      return coerceText(value, field.column, sanitiser, name);
+      return coerceText(value, field.column, maxColumnChars);
     case 'integer':
       return Number.isInteger(value) && isWithinInt4(value as number) ? (value as number) : undefined;
     case 'double precision':
@@ -50,15 +44,14 @@ export function coerce(
   }
 }
 
-function coerceText(value: unknown, column: string, sanitiser: Sanitiser, name: string): string | undefined {
-  const text = typeof value === 'string' ? value : joined(value);
-  if (text === undefined) return undefined;
-  if (text.length > MAX_INDEXED_TEXT && INDEXED_TEXT_COLUMNS.has(column)) return undefined;
-  return sanitiser.text(text, name);
+function coerceText(value: unknown, column: string, maxColumnChars: number): string | undefined {
+  const text = typeof value === 'string' ? value : joined(value, maxColumnChars);
+  if (text === undefined || text.length > maxColumnChars) return undefined;
+  return text.length > MAX_INDEXED_TEXT && INDEXED_TEXT_COLUMNS.has(column) ? undefined : text;
 }
 
-function joined(value: unknown): string | undefined {
-  if (!Array.isArray(value) || value.length === 0) return undefined;
+function joined(value: unknown, maxItems: number): string | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > maxItems) return undefined;
   return value.every((item) => typeof item === 'string') ? value.join(',') : undefined;
 }
 

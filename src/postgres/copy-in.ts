@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { sqlStateOf } from './database-error.ts';
 import type { Queryable } from './types.ts';
 
@@ -13,8 +14,8 @@ export interface CopyClient {
 
 interface CopyConnection {
   query(text: string): void;
-  sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
+  readonly stream: Writable;
 }
 
 /** A pool of the package `pg`. */
@@ -24,8 +25,9 @@ export interface CopyPool extends Queryable {
   connect(callback: (error: Error | undefined, client: CopyClient | undefined) => void): void;
 }
 
-/** Bytes of one message; the buffers of a large batch are joined up to it. */
-const MAX_MESSAGE_BYTES = 1024 * 1024;
+/** Of the messages `CopyData` and `CopyDone`: PostgreSQL documentation, "Message Formats". */
+const COPY_DATA = 0x64;
+const LENGTH_BYTES = 4;
 /** The server is shutting down or has lost us, so its connection is of no use any more. */
 const CONNECTION_IS_OVER = /^(?:08|57P)/;
 
@@ -63,7 +65,7 @@ export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) =
 
 /** Whether this connection speaks COPY; that of pg-native does not. */
 export function canCopy(client: CopyClient): boolean {
-  return typeof client.connection?.sendCopyFromChunk === 'function';
+  return typeof client.connection?.endCopyFrom === 'function';
 }
 
 /**
@@ -102,8 +104,17 @@ class CopyStatement {
   }
 
   handleCopyInResponse(connection: CopyConnection): void {
-    for (const message of joined(this.#buffers)) connection.sendCopyFromChunk(message);
+    const { stream } = connection;
+    // A connection that was lost tells it by itself.
+    if (!stream.writable) return;
+    // Straight to the socket, all in one write: the driver would copy every byte into a buffer of its own.
+    stream.cork();
+    for (const buffer of this.#buffers) {
+      stream.write(headerOf(buffer));
+      stream.write(buffer);
+    }
     connection.endCopyFrom();
+    stream.uncork();
   }
 
   handleCommandComplete(message: { readonly text: string }): void {
@@ -125,17 +136,9 @@ class CopyStatement {
   handleCopyData(): void {}
 }
 
-function* joined(buffers: readonly Buffer[]): Generator<Buffer> {
-  let part: Buffer[] = [];
-  let bytes = 0;
-  for (const buffer of buffers) {
-    if (bytes + buffer.length > MAX_MESSAGE_BYTES && part.length > 0) {
-      yield Buffer.concat(part, bytes);
-      part = [];
-      bytes = 0;
-    }
-    part.push(buffer);
-    bytes += buffer.length;
-  }
-  if (part.length > 0) yield Buffer.concat(part, bytes);
+function headerOf(data: Buffer): Buffer {
+  const header = Buffer.allocUnsafe(1 + LENGTH_BYTES);
+  header[0] = COPY_DATA;
+  header.writeInt32BE(LENGTH_BYTES + data.length, 1);
+  return header;
 }

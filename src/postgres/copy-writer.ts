@@ -1,14 +1,16 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { COLUMNS, FIELDS } from '../fields.ts';
-import type { BatchLimits, EncodedSpan } from './batches.ts';
-import { BINARY_HEADER, BINARY_TRAILER, BinaryRowEncoder } from './binary-row.ts';
+import { FIELDS } from '../fields.ts';
+import type { BatchLimits } from './batches.ts';
+import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, BinaryRowEncoder } from './binary-row.ts';
+import { joinPlaces, type Place } from './byte-writer.ts';
 import { type CopyClient, type CopyPool, canCopy, copyIn, withClient } from './copy-in.ts';
 import { sqlStateOf } from './database-error.ts';
-import { spanToRow } from './row.ts';
+import type { EncodedSpan } from './encoded-span.ts';
+import type { ResolvedRowLimits } from './row-limits.ts';
 import type { StoreTally } from './store.ts';
-import { encodeForInsert, insertSpans, type SpanWriter, writeInBatches } from './writer.ts';
+import { insertEncoder, insertSpans, type SpanWriter, writeInBatches } from './writer.ts';
 
-const NAMES = COLUMNS.join(', ');
+const NAMES = BINARY_COLUMNS.join(', ');
 
 /** The fastest way in; it is one transaction by itself, and fails as a whole when one row is there already. */
 const COPY_TO_TABLE = `COPY mcp_traces (${NAMES}) FROM STDIN WITH (FORMAT binary)`;
@@ -26,7 +28,7 @@ const UNIQUE_VIOLATION = '23505';
 const NO_COPY: ReadonlySet<string> = new Set(['0A000', '42501', '42809']);
 
 interface CopyRow extends EncodedSpan {
-  readonly bytes: Buffer;
+  readonly place: Place;
 }
 
 /**
@@ -39,24 +41,26 @@ interface CopyRow extends EncodedSpan {
 export class CopyWriter implements SpanWriter {
   readonly #pool: CopyPool;
   readonly #limits: BatchLimits;
+  readonly #encoder: BinaryRowEncoder;
+  readonly #encodeForInsert: ReturnType<typeof insertEncoder>;
   #expectsDuplicates = false;
   #isRefused = false;
 
-  constructor(pool: CopyPool, limits: BatchLimits) {
+  constructor(pool: CopyPool, limits: BatchLimits & ResolvedRowLimits) {
     this.#pool = pool;
     this.#limits = limits;
+    this.#encoder = new BinaryRowEncoder(limits);
+    this.#encodeForInsert = insertEncoder(limits);
   }
 
   write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
     if (this.#isRefused) {
       const insert = (rows: Parameters<typeof insertSpans>[1]) => insertSpans(this.#pool, rows);
-      return writeInBatches(spans, this.#limits, encodeForInsert, insert, tally);
+      return writeInBatches(spans, this.#limits, this.#encodeForInsert, insert, tally);
     }
-    // An encoder of its own for each export: several are under way at the same time.
-    const encoder = new BinaryRowEncoder();
     const encode = (span: ReadableSpan): CopyRow => {
-      const bytes = encoder.encode(spanToRow(span));
-      return { span, bytes, size: bytes.length };
+      const { place, isSanitised, isTruncated } = this.#encoder.encode(span);
+      return { span, place, size: place.end - place.start, isSanitised, isTruncated };
     };
     return writeInBatches(spans, this.#limits, encode, (rows) => this.#writeRows(rows), tally);
   }
@@ -74,7 +78,7 @@ export class CopyWriter implements SpanWriter {
     }
     await insertSpans(
       this.#pool,
-      rows.map((row) => encodeForInsert(row.span)),
+      rows.map((row) => this.#encodeForInsert(row.span)),
     );
     this.#isRefused = true;
   }
@@ -82,7 +86,7 @@ export class CopyWriter implements SpanWriter {
   /** @returns whether this connection could do it. */
   async #copy(client: CopyClient, rows: readonly CopyRow[], byStaging: boolean): Promise<boolean> {
     if (this.#isRefused || !canCopy(client)) return false;
-    const buffers = [BINARY_HEADER, ...rows.map((row) => row.bytes), BINARY_TRAILER];
+    const buffers = [BINARY_HEADER, ...joinPlaces(rows.map((row) => row.place)), BINARY_TRAILER];
     if (byStaging) {
       const tags = await copyIn(client, COPY_BY_STAGING, buffers);
       this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.length}`;

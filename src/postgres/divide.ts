@@ -1,64 +1,81 @@
-import { attributeNamesOf, FIELDS, type FieldDefinition, resourceNamesOf } from '../fields.ts';
+import { COLUMNS } from '../fields.ts';
 import { coerce, type Scalar } from './coerce.ts';
-import type { Sanitiser } from './sanitise.ts';
+import type { ColumnTarget } from './columns.ts';
 
-/** A column that an attribute name may fill, and how far down its list the name stands. */
-interface Target {
-  readonly field: FieldDefinition;
-  readonly rank: number;
-}
+/** A rank that every other one is better than. */
+const NO_RANK = 255;
 
-/** The best attribute seen so far for a column. */
-interface Winner {
-  readonly name: string;
-  readonly rank: number;
-  readonly value: Scalar;
-  /** Whether the column alone tells the attribute's name and value, so that `attributes` need not repeat it. */
-  readonly isHeld: boolean;
-}
+/**
+ * Sends each attribute to the column it fills best. One divider serves span after span, because to make its lists anew
+ * would cost more than the work.
+ */
+export class AttributeDivider {
+  /** By position of the column; null where no attribute fills it. */
+  readonly values: (Scalar | null)[] = COLUMNS.map(() => null);
+  /** Names of the attributes behind the values. */
+  readonly names: string[] = COLUMNS.map(() => '');
+  readonly #targets: ReadonlyMap<string, readonly ColumnTarget[]>;
+  readonly #maxColumnChars: number;
+  readonly #winners: (ColumnTarget | undefined)[] = COLUMNS.map(() => undefined);
+  readonly #ranks = new Uint8Array(COLUMNS.length).fill(NO_RANK);
+  readonly #keyOfColumn = new Uint32Array(COLUMNS.length);
+  readonly #filled: number[] = [];
+  #isHeld = new Uint8Array(64);
 
-/** Sends each attribute to the column it fills best; the rest becomes a JSON object. */
-export function divideAttributes(
-  entries: readonly (readonly [string, unknown])[],
-  targets: ReadonlyMap<string, readonly Target[]>,
-  sanitiser: Sanitiser,
-): [values: ReadonlyMap<string, Scalar>, rest: Record<string, unknown>] {
-  const winners = new Map<string, Winner>();
-  for (const [name, value] of entries) {
-    for (const { field, rank } of targets.get(name) ?? []) {
-      const best = winners.get(field.column);
-      if (best !== undefined && best.rank <= rank) continue;
-      const coerced = coerce(value, field, sanitiser, name);
-      if (coerced === undefined) continue;
-      winners.set(field.column, { name, rank, value: coerced, isHeld: isToldBy(field, rank, value) });
+  constructor(targets: ReadonlyMap<string, readonly ColumnTarget[]>, maxColumnChars: number) {
+    this.#targets = targets;
+    this.#maxColumnChars = maxColumnChars;
+  }
+
+  /** Whether a column alone tells name and value of the attribute, so that `attributes` need not repeat it. */
+  readonly isHeld = (key: number): boolean => this.#isHeld[key] === 1;
+
+  /** Positions of the columns filled. */
+  get filled(): readonly number[] {
+    return this.#filled;
+  }
+
+  divide(attributes: Readonly<Record<string, unknown>>, keys: readonly string[]): void {
+    this.#clear(keys.length);
+    for (let i = 0; i < keys.length; i += 1) {
+      const targets = this.#targets.get(keys[i] as string);
+      if (targets !== undefined) this.#fill(targets, i, keys[i] as string, attributes);
+    }
+    for (const position of this.#filled) {
+      if (this.#winners[position]?.isStandard !== true) continue;
+      const key = this.#keyOfColumn[position] as number;
+      if (!Array.isArray(attributes[keys[key] as string])) this.#isHeld[key] = 1;
     }
   }
-  const values = new Map<string, Scalar>();
-  const held = new Set<string>();
-  for (const [column, winner] of winners) {
-    values.set(column, winner.value);
-    if (winner.isHeld) held.add(winner.name);
-  }
-  const rest: Record<string, unknown> = {};
-  for (const [name, value] of entries) {
-    if (value !== undefined && !held.has(name)) sanitiser.put(rest, name, value, name);
-  }
-  return [values, rest];
-}
 
-function isToldBy(field: FieldDefinition, rank: number, value: unknown): boolean {
-  const isStandardName = rank <= (field.origin === 'attribute' ? 1 : 0);
-  return isStandardName && !Array.isArray(value);
-}
-
-/** Which columns an attribute of a span, or of its resource, may fill. */
-export function columnsReadFrom(carrier: 'span' | 'resource'): ReadonlyMap<string, readonly Target[]> {
-  const namesOf = carrier === 'span' ? attributeNamesOf : resourceNamesOf;
-  const targets = new Map<string, Target[]>();
-  for (const field of FIELDS) {
-    namesOf(field).forEach((name, rank) => {
-      targets.set(name, [...(targets.get(name) ?? []), { field, rank }]);
-    });
+  #fill(
+    targets: readonly ColumnTarget[],
+    key: number,
+    name: string,
+    attributes: Readonly<Record<string, unknown>>,
+  ): void {
+    for (const target of targets) {
+      const { position, rank } = target;
+      const best = this.#ranks[position] as number;
+      if (best <= rank) continue;
+      const value = coerce(attributes[name], target.field, this.#maxColumnChars);
+      if (value === undefined) continue;
+      if (best === NO_RANK) this.#filled.push(position);
+      this.#ranks[position] = rank;
+      this.#winners[position] = target;
+      this.#keyOfColumn[position] = key;
+      this.values[position] = value;
+      this.names[position] = name;
+    }
   }
-  return targets;
+
+  #clear(keys: number): void {
+    for (const position of this.#filled) {
+      this.#ranks[position] = NO_RANK;
+      this.values[position] = null;
+    }
+    this.#filled.length = 0;
+    if (keys > this.#isHeld.length) this.#isHeld = new Uint8Array(2 * keys);
+    else this.#isHeld.fill(0, 0, keys);
+  }
 }

@@ -32,6 +32,10 @@ const PARTITIONS_EVERY_MS = 3_600_000;
 export interface ExporterStats {
   /** Stand in the table: written by this exporter, or there already. */
   readonly exported: number;
+  /** Of these, those with values that cannot be stored as they are; their rows name them. */
+  readonly sanitised: number;
+  /** Of these, those with values longer than the limits; their rows name them. */
+  readonly truncated: number;
   /** Not known to be stored because an export failed as a whole: no connection, no table and the like. */
   readonly failed: number;
   /** Refused by the database, or without a valid id; all others of their export are stored. */
@@ -51,7 +55,7 @@ export interface ExporterStats {
 export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
   readonly #options: ResolvedExporterOptions;
   readonly #inFlight = new Set<Promise<void>>();
-  readonly #stats = { exported: 0, failed: 0, refused: 0 };
+  readonly #stats = { exported: 0, sanitised: 0, truncated: 0, failed: 0, refused: 0 };
   #pool: Promise<OwnPool> | undefined;
   #writer: SpanWriter | undefined;
   #partitionsMadeAt = Number.NEGATIVE_INFINITY;
@@ -117,7 +121,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
 
   /** @throws ObservatoryError when any of the spans is not stored. */
   async #export(spans: readonly ReadableSpan[]): Promise<void> {
-    const tally: StoreTally = { stored: 0, refused: [] };
+    const tally: StoreTally = { stored: 0, sanitised: 0, truncated: 0, refused: [] };
     try {
       await waitForResources(spans);
       const db = await this.#database();
@@ -128,6 +132,8 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
       throw await this.#explain(error);
     } finally {
       this.#stats.exported += tally.stored;
+      this.#stats.sanitised += tally.sanitised;
+      this.#stats.truncated += tally.truncated;
       this.#stats.refused += tally.refused.length;
       this.#stats.failed += spans.length - tally.stored - tally.refused.length;
     }

@@ -1,9 +1,10 @@
 import { ObservatoryError } from '../errors.ts';
 import { nameOfConnectionString } from './connection-string.ts';
+import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 import { nameOfDatabase, type PostgresConnection } from './types.ts';
 
 /** Options of `PostgresSpanExporter`. */
-export interface PostgresSpanExporterOptions {
+export interface PostgresSpanExporterOptions extends RowLimits {
   /**
    * A connection string, whose pool the exporter opens and closes, or a `pg.Pool`, PGlite or other queryable, which
    * stays yours to close.
@@ -29,7 +30,7 @@ export interface PostgresSpanExporterOptions {
   readonly maxCharsPerStatement?: number | undefined;
 }
 
-export interface ResolvedExporterOptions {
+export interface ResolvedExporterOptions extends ResolvedRowLimits {
   readonly connection: PostgresConnection;
   /** How to name the database in messages, when that is known. */
   readonly databaseName: string | undefined;
@@ -46,6 +47,7 @@ export interface ResolvedExporterOptions {
 export function resolveExporterOptions(options: PostgresSpanExporterOptions): ResolvedExporterOptions {
   const { connection } = options;
   return {
+    ...resolveRowLimits(options),
     connection,
     databaseName: nameOf(connection),
     migrate: options.migrate ?? false,

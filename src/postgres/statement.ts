@@ -1,4 +1,6 @@
-import { COLUMNS, FIELDS, type SqlType, type TraceRow } from '../fields.ts';
+import { COLUMNS, FIELDS, type SqlType } from '../fields.ts';
+import type { Scalar } from './coerce.ts';
+import type { WireRow } from './wire-row.ts';
 
 /**
  * The one statement that writes spans, whatever their number: each parameter is a whole column as an array literal.
@@ -18,15 +20,11 @@ export interface EncodedRow {
   readonly size: number;
 }
 
-/** JSON text of resources, which all rows of a process share. */
-const sharedJson = new WeakMap<object, string>();
-
 /** Encodes one row for {@link insertValues}. */
-export function encodeRow(row: TraceRow): EncodedRow {
+export function encodeRow({ values }: WireRow): EncodedRow {
   let size = 0;
-  const cells = FIELDS.map((field) => {
-    const cell =
-      field.column === 'resource' ? sharedElement(row.resource) : elementOf(row[field.column], field.sqlType);
+  const cells = FIELDS.map(({ sqlType }, position) => {
+    const cell = elementOf(values[position] ?? null, sqlType);
     size += cell.length;
     return cell;
   });
@@ -38,27 +36,11 @@ export function insertValues(rows: readonly EncodedRow[]): string[] {
   return FIELDS.map((_, column) => `{${rows.map((row) => row.cells[column]).join(',')}}`);
 }
 
-function elementOf(value: unknown, sqlType: SqlType): string {
-  if (value === null || value === undefined) return 'NULL';
-  switch (sqlType) {
-    case 'text':
-      return quotedText(value as string);
-    case 'jsonb':
-      // The quotes and backslashes of JSON text are escaped alike in JSON and in an array literal.
-      return JSON.stringify(JSON.stringify(value));
-    default:
-      // String() would write -0 as 0.
-      return Object.is(value, -0) ? '-0' : String(value);
-  }
-}
-
-function sharedElement(value: object): string {
-  let element = sharedJson.get(value);
-  if (element === undefined) {
-    element = elementOf(value, 'jsonb');
-    sharedJson.set(value, element);
-  }
-  return element;
+function elementOf(value: Scalar | null, sqlType: SqlType): string {
+  if (value === null) return 'NULL';
+  if (sqlType === 'text' || sqlType === 'jsonb') return quotedText(value as string);
+  // String() would write -0 as 0.
+  return Object.is(value, -0) ? '-0' : String(value);
 }
 
 function quotedText(text: string): string {

@@ -1,5 +1,6 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { isRowAtFault } from './database-error.ts';
+import type { EncodedSpan } from './encoded-span.ts';
 
 /**
  * Failed statements after which the search for rows at fault ends. One row among 1,000 costs eleven; when most rows
@@ -11,6 +12,9 @@ const MAX_FAILED_STATEMENTS = 200;
 export interface StoreTally {
   /** Spans that stand in the table now, new or from before. */
   stored: number;
+  /** Of these, those with values that had to be replaced, and with values that were cut; their rows say which. */
+  sanitised: number;
+  truncated: number;
   /** Spans that cannot be stored for what they are, each with the reason. */
   readonly refused: RefusedSpan[];
 }
@@ -27,7 +31,7 @@ export interface RefusedSpan {
  *
  * @throws the driver's error when the fault is not in a row; rows counted as stored stay written.
  */
-export async function storeRows<R extends { readonly span: ReadableSpan }>(
+export async function storeRows<R extends EncodedSpan>(
   rows: readonly R[],
   writeRows: (rows: readonly R[]) => Promise<void>,
   tally: StoreTally,
@@ -37,7 +41,7 @@ export async function storeRows<R extends { readonly span: ReadableSpan }>(
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     try {
       await writeRows(part);
-      tally.stored += part.length;
+      count(part, tally);
     } catch (reason) {
       failedStatements += 1;
       if (!isRowAtFault(reason) || failedStatements > MAX_FAILED_STATEMENTS) throw reason;
@@ -45,5 +49,13 @@ export async function storeRows<R extends { readonly span: ReadableSpan }>(
       if (part.length === 1 && only !== undefined) tally.refused.push({ span: only.span, reason });
       else parts.push(part.slice(part.length >> 1), part.slice(0, part.length >> 1));
     }
+  }
+}
+
+function count(stored: readonly EncodedSpan[], tally: StoreTally): void {
+  tally.stored += stored.length;
+  for (const { isSanitised, isTruncated } of stored) {
+    if (isSanitised) tally.sanitised += 1;
+    if (isTruncated) tally.truncated += 1;
   }
 }

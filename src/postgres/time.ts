@@ -5,19 +5,55 @@ const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 
 const NANOS_PER_SECOND = 1_000_000_000;
+const NANOS_PER_MICRO = 1000;
+const MICROS_PER_SECOND = 1_000_000;
+
+/** Seconds from 1970 to 2000-01-01, where Postgres counts from. */
+const POSTGRES_EPOCH = 946_684_800;
+
+/** Stands for a time that cannot be said; the row's mark tells so. */
+export const UNKNOWN_TIME: HrTime = [0, 0];
+
+/** Whether a time is one of the years 1 to 9999. */
+export function isSayable([seconds, nanos]: HrTime): boolean {
+  const second = seconds + Math.floor(nanos / NANOS_PER_SECOND);
+  return Number.isInteger(second) && second >= FIRST_SECOND && second <= LAST_SECOND;
+}
 
 /**
  * An OpenTelemetry time as ISO 8601 UTC text with microseconds, e.g. `2026-11-20T10:00:00.123456Z`. The seconds and
  * the nanoseconds never meet in one float, so all six digits are exact; the last three of nine are cut off.
  *
- * @returns `undefined` for a time that is not a number or outside the years 1 to 9999.
+ * @param time for which {@link isSayable} holds.
  */
-export function hrTimeToIso([seconds, nanos]: HrTime): string | undefined {
-  const carry = Math.floor(nanos / NANOS_PER_SECOND);
-  const second = seconds + carry;
-  if (!Number.isInteger(second) || second < FIRST_SECOND || second > LAST_SECOND) return undefined;
-  const micros = Math.floor((nanos - carry * NANOS_PER_SECOND) / 1000);
+export function hrTimeToIso(time: HrTime): string {
+  const { second, micros } = divided(time);
   return `${textOfSecond(second)}.${String(micros).padStart(6, '0')}Z`;
+}
+
+/**
+ * The same time as `timestamptz` is sent in binary: microseconds since 2000, whole, as two halves of 32 bits.
+ *
+ * @param time for which {@link isSayable} holds.
+ */
+export function hrTimeToPostgres(time: HrTime): [high: number, low: number] {
+  const { second, micros } = divided(time);
+  const total = (second - POSTGRES_EPOCH) * MICROS_PER_SECOND + micros;
+  if (Number.isSafeInteger(total)) {
+    const high = Math.floor(total / 2 ** 32);
+    return [high, total - high * 2 ** 32];
+  }
+  // Before 1714 and after 2285 a float has no place for the microseconds.
+  const exact = BigInt(second - POSTGRES_EPOCH) * BigInt(MICROS_PER_SECOND) + BigInt(micros);
+  return [Number(exact >> 32n), Number(exact & 0xffffffffn)];
+}
+
+function divided([seconds, nanos]: HrTime): { readonly second: number; readonly micros: number } {
+  const carry = Math.floor(nanos / NANOS_PER_SECOND);
+  return {
+    second: seconds + carry,
+    micros: Math.floor((nanos - carry * NANOS_PER_SECOND) / NANOS_PER_MICRO),
+  };
 }
 
 /** The spans of a batch fall into few seconds, so the last one is remembered. */
@@ -30,24 +66,4 @@ function textOfSecond(second: number): string {
     lastSecond = second;
   }
   return lastText;
-}
-
-/** Stands for a time that cannot be said; the row's mark tells so. */
-export const UNKNOWN_TIME = '1970-01-01T00:00:00.000000Z';
-
-/** Microseconds from 1970 to 2000-01-01, where Postgres counts from. */
-const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
-
-/** The second that the last text began with, in Postgres' count; neighbouring rows mostly share it. */
-let lastPrefix = '1970-01-01T00:00:00';
-let lastMicros: bigint = -POSTGRES_EPOCH_MICROS;
-
-/** The text of {@link hrTimeToIso} as `timestamptz` is sent in binary: microseconds since 2000, whole. */
-export function isoToPostgresMicros(iso: string): bigint {
-  const prefix = iso.slice(0, 19);
-  if (prefix !== lastPrefix) {
-    lastMicros = BigInt(Date.parse(`${prefix}Z`)) * 1000n - POSTGRES_EPOCH_MICROS;
-    lastPrefix = prefix;
-  }
-  return lastMicros + BigInt(iso.slice(20, 26));
 }

@@ -1,9 +1,11 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type BatchLimits, type EncodedSpan, encodeInBatches } from './batches.ts';
-import { spanToRow } from './row.ts';
+import { type BatchLimits, encodeInBatches } from './batches.ts';
+import type { EncodedSpan } from './encoded-span.ts';
+import type { ResolvedRowLimits } from './row-limits.ts';
 import { encodeRow, INSERT_STATEMENT, insertValues } from './statement.ts';
 import { type StoreTally, storeRows } from './store.ts';
 import type { Queryable } from './types.ts';
+import { WireRowReader } from './wire-row.ts';
 
 /** Statements of one export under way at the same time: while one is written, the next is encoded. */
 const STATEMENTS_AHEAD = 2;
@@ -18,9 +20,10 @@ export interface SpanWriter {
 }
 
 /** Writes with the one statement that any driver can send and PGlite understands. */
-export function insertWriter(db: Queryable, limits: BatchLimits): SpanWriter {
+export function insertWriter(db: Queryable, limits: BatchLimits & ResolvedRowLimits): SpanWriter {
   const insert = (rows: readonly InsertRow[]) => insertSpans(db, rows);
-  return { write: (spans, tally) => writeInBatches(spans, limits, encodeForInsert, insert, tally) };
+  const encode = insertEncoder(limits);
+  return { write: (spans, tally) => writeInBatches(spans, limits, encode, insert, tally) };
 }
 
 /** A span as elements of array literals. */
@@ -28,10 +31,15 @@ export interface InsertRow extends EncodedSpan {
   readonly cells: readonly string[];
 }
 
-/** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */
-export function encodeForInsert(span: ReadableSpan): InsertRow {
-  const { cells, size } = encodeRow(spanToRow(span));
-  return { span, cells, size };
+/** Encodes span after span. The function throws `INVALID_INPUT` for a span without a valid id. */
+export function insertEncoder(limits: ResolvedRowLimits): (span: ReadableSpan) => InsertRow {
+  const reader = new WireRowReader(limits);
+  return (span) => {
+    const row = reader.read(span);
+    const { isSanitised, isTruncated } = row;
+    const { cells, size } = encodeRow(row);
+    return { span, cells, size, isSanitised, isTruncated };
+  };
 }
 
 /** Writes rows in one statement. */

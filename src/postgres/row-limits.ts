@@ -1,0 +1,51 @@
+import { ObservatoryError } from '../errors.ts';
+
+/** How much of a span one row takes; what is over it is cut, named on the row and counted. */
+export interface RowLimits {
+  /**
+   * Longest text of a text column, in UTF-16 units, 262,144 at most. A longer attribute stays in the JSON of `attributes`, its column
+   * null; a longer name, status message or scope is cut. @defaultValue 65536
+   */
+  readonly maxColumnChars?: number | undefined;
+  /** Longest text within `attributes`, `resource`, `events` and `links`, in UTF-16 units, 16,777,216 at most. @defaultValue 1048576 */
+  readonly maxAttributeChars?: number | undefined;
+  /** Text of all keys and values of one of those columns together, in UTF-16 units, 16,777,216 at most. @defaultValue 4194304 */
+  readonly maxJsonChars?: number | undefined;
+}
+
+export type ResolvedRowLimits = { readonly [K in keyof RowLimits]-?: number };
+
+/** Levels of nesting kept in JSON; Postgres' own limit depends on its stack and is in the thousands. */
+export const MAX_DEPTH = 100;
+
+/** Values kept in one JSON column: an object that is referred to many times over would have no end. */
+export const MAX_VALUES = 100_000;
+
+/** UTF-16 units of a key in JSON. */
+export const MAX_KEY_CHARS = 1024;
+
+/**
+ * Postgres ends a connection that sends it a gigabyte, and a character may take six bytes: with all texts and all four
+ * columns of JSON as long as may be, a row has less than half of that.
+ */
+const MOST_COLUMN_CHARS = 262_144;
+const MOST_JSON_CHARS = 16_777_216;
+
+export const DEFAULT_ROW_LIMITS: ResolvedRowLimits = resolveRowLimits({});
+
+/** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
+export function resolveRowLimits(limits: RowLimits): ResolvedRowLimits {
+  return {
+    maxColumnChars: chars('maxColumnChars', limits.maxColumnChars ?? 65_536, MOST_COLUMN_CHARS),
+    maxAttributeChars: chars('maxAttributeChars', limits.maxAttributeChars ?? 1_048_576, MOST_JSON_CHARS),
+    maxJsonChars: chars('maxJsonChars', limits.maxJsonChars ?? 4_194_304, MOST_JSON_CHARS),
+  };
+}
+
+function chars(name: string, value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected '${name}' to be a whole number from 1 to ${most}, got ${String(value)}`,
+  );
+}

@@ -1,0 +1,153 @@
+import type { HrTime, SpanContext } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { ObservatoryError } from '../errors.ts';
+import { COLUMNS, type Column } from '../fields.ts';
+import { cutText } from './clean-text.ts';
+import type { Scalar } from './coerce.ts';
+import { columnsReadFrom, positionOf } from './columns.ts';
+import { AttributeDivider } from './divide.ts';
+import { spanIdHex, traceIdHex } from './ids.ts';
+import { Marks } from './marks.ts';
+import { ResourceCache, type ResourceParts } from './resource-parts.ts';
+import type { ResolvedRowLimits } from './row-limits.ts';
+import { isSayable, UNKNOWN_TIME } from './time.ts';
+
+const SPAN_COLUMNS = columnsReadFrom('span');
+
+const TRACE_ID = positionOf('trace_id');
+const SPAN_ID = positionOf('span_id');
+const PARENT_SPAN_ID = positionOf('parent_span_id');
+const START_TIME = positionOf('start_time');
+const END_TIME = positionOf('end_time');
+const SPAN_NAME = positionOf('span_name');
+const SPAN_KIND = positionOf('span_kind');
+const STATUS_CODE = positionOf('status_code');
+const STATUS_MESSAGE = positionOf('status_message');
+const SCOPE = positionOf('scope');
+
+/** Names of `SpanKind` and `SpanStatusCode`, by their numbers. */
+const KINDS = ['internal', 'server', 'client', 'producer', 'consumer'] as const;
+const STATUSES = ['unset', 'ok', 'error'] as const;
+
+/** The value of a cell: ids in hex digits or as a UUID, texts not cleaned yet. */
+export type Cell = Scalar | HrTime | null;
+
+/**
+ * One span taken apart for the columns of `mcp_traces`: the one place that knows what goes where. Everything that
+ * writes rows, in whatever form, reads from here. It is used for span after span, so what it shows is valid until the
+ * next one is read.
+ */
+export class SpanCells {
+  /** By position of the column; those of JSON are null, because they are written from the span. */
+  readonly values: Cell[] = COLUMNS.map(() => null);
+  /** What is marked when the text of a cell has to be changed. */
+  readonly names: string[] = [...COLUMNS];
+  readonly marks: Marks = new Marks();
+  readonly limits: ResolvedRowLimits;
+  readonly #divider: AttributeDivider;
+  readonly #resources: ResourceCache;
+  #context: SpanContext | undefined;
+  #keys: readonly string[] = [];
+  #resource: ResourceParts | undefined;
+
+  constructor(limits: ResolvedRowLimits) {
+    this.limits = limits;
+    this.#divider = new AttributeDivider(SPAN_COLUMNS, limits.maxColumnChars);
+    this.#resources = new ResourceCache(limits);
+  }
+
+  /** Names of the span's attributes. */
+  get keys(): readonly string[] {
+    return this.#keys;
+  }
+
+  /** Whether a column alone tells all of the attribute with this number among {@link keys}. */
+  get isHeld(): (key: number) => boolean {
+    return this.#divider.isHeld;
+  }
+
+  /** JSON of the resource. */
+  get resourceJson(): Buffer {
+    return this.#resource?.json as Buffer;
+  }
+
+  get context(): SpanContext {
+    return this.#context as SpanContext;
+  }
+
+  /**
+   * A column is filled from `observatory.<column>`, else from the first of its sources that has a value of the column's
+   * type (see `coerce`).
+   * @throws ObservatoryError `INVALID_INPUT` when the trace or span id is not valid: such a row has no key.
+   */
+  read(span: ReadableSpan): void {
+    const { values, marks } = this;
+    const context = span.spanContext();
+    const traceId = traceIdHex(context.traceId);
+    const spanId = spanIdHex(context.spanId);
+    if (traceId === undefined || spanId === undefined) throw invalidIds(context);
+    this.#context = context;
+    marks.clear();
+    values.fill(null);
+    this.#fillFromAttributes(span);
+    values[TRACE_ID] = traceId;
+    values[SPAN_ID] = spanId;
+    values[PARENT_SPAN_ID] = this.#parentOf(span);
+    values[START_TIME] = this.time(span.startTime, 'start_time');
+    values[END_TIME] = this.time(span.endTime, 'end_time');
+    values[SPAN_KIND] = KINDS[span.kind] ?? 'internal';
+    values[STATUS_CODE] = STATUSES[span.status.code] ?? 'unset';
+    this.#fillText(SPAN_NAME, 'span_name', String(span.name));
+    this.#fillText(STATUS_MESSAGE, 'status_message', span.status.message);
+    this.#fillText(SCOPE, 'scope', span.instrumentationScope?.name);
+  }
+
+  /** A time that can be said, and a mark when this one cannot. */
+  time(time: HrTime, name: string): HrTime {
+    if (isSayable(time)) return time;
+    this.marks.sanitise(name);
+    return UNKNOWN_TIME;
+  }
+
+  #fillFromAttributes(span: ReadableSpan): void {
+    const { values, names } = this;
+    const resource = this.#resources.partsOf(span.resource);
+    this.#resource = resource;
+    if (!resource.marks.isEmpty) this.marks.addAll(resource.marks.sanitised, resource.marks.truncated);
+    for (const { position, value, name } of resource.columns) {
+      values[position] = value;
+      names[position] = name;
+    }
+    const keys = Object.keys(span.attributes);
+    this.#keys = keys;
+    const divider = this.#divider;
+    divider.divide(span.attributes, keys);
+    for (const position of divider.filled) {
+      values[position] = divider.values[position] as Scalar;
+      names[position] = divider.names[position] as string;
+    }
+  }
+
+  #fillText(position: number, column: Column, text: unknown): void {
+    if (text === undefined || text === null) return;
+    const whole = String(text);
+    const kept = cutText(whole, this.limits.maxColumnChars);
+    if (kept !== whole) this.marks.truncate(column);
+    this.values[position] = kept;
+  }
+
+  #parentOf(span: ReadableSpan): string | null {
+    const spanId = span.parentSpanContext?.spanId;
+    if (spanId === undefined) return null;
+    const hex = spanIdHex(spanId);
+    if (hex === undefined && !/^0*$/.test(spanId)) this.marks.sanitise('parent_span_id');
+    return hex ?? null;
+  }
+}
+
+function invalidIds({ traceId, spanId }: SpanContext): ObservatoryError {
+  return new ObservatoryError(
+    'INVALID_INPUT',
+    `A span needs a trace id of 32 and a span id of 16 hex digits, not all zero; got '${traceId}' and '${spanId}'`,
+  );
+}
