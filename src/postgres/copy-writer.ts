@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { FIELDS } from '../fields.ts';
 import type { BatchLimits } from './batches.ts';
@@ -15,13 +16,17 @@ const NAMES = BINARY_COLUMNS.join(', ');
 /** The fastest way in; it is one transaction by itself, and fails as a whole when one row is there already. */
 const COPY_TO_TABLE = `COPY mcp_traces (${NAMES}) FROM STDIN WITH (FORMAT binary)`;
 
-/** The way for rows of which some are there already. Sent as one message, so it is one transaction. */
+/**
+ * The way for rows of which some are there already. Sent as one message, so it is one transaction, also behind a pooler.
+ * There another version of this package may have used the same connection, so the table's name tells the columns.
+ */
+const STAGING = `pg_temp.mcp_traces_staging_${createHash('sha256').update(NAMES).digest('hex').slice(0, 8)}`;
 const COPY_BY_STAGING = `
 SET LOCAL client_min_messages = warning;
-CREATE TABLE IF NOT EXISTS pg_temp.mcp_traces_staging
+CREATE TABLE IF NOT EXISTS ${STAGING}
   (${FIELDS.map(({ column, sqlType }) => `${column} ${sqlType}`).join(', ')}) ON COMMIT DELETE ROWS;
-COPY pg_temp.mcp_traces_staging (${NAMES}) FROM STDIN WITH (FORMAT binary);
-INSERT INTO mcp_traces (${NAMES}) SELECT ${NAMES} FROM pg_temp.mcp_traces_staging ON CONFLICT DO NOTHING`;
+COPY ${STAGING} (${NAMES}) FROM STDIN WITH (FORMAT binary);
+INSERT INTO mcp_traces (${NAMES}) SELECT ${NAMES} FROM ${STAGING} ON CONFLICT DO NOTHING`;
 
 const UNIQUE_VIOLATION = '23505';
 /** COPY is not to be had: a table with row-level security, a view, or a role that may not make temporary tables. */

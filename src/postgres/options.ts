@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import { ObservatoryError } from '../errors.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
@@ -18,12 +19,18 @@ export interface PostgresSpanExporterOptions extends RowLimits {
   readonly connectTimeoutMs?: number | undefined;
   /** How long to wait for a statement, in milliseconds, with a connection string. @defaultValue 30000 */
   readonly statementTimeoutMs?: number | undefined;
+  /**
+   * TLS with a connection string, as `pg` takes it: `true`, or options of `node:tls` such as `{ ca }`, which check the
+   * server's certificate and name. What the connection string says by `sslmode`, `sslrootcert`, `sslcert` and `sslkey`
+   * comes first. @defaultValue as the connection string says; none without a word in it
+   */
+  readonly ssl?: boolean | ConnectionOptions | undefined;
   /** Spans written by one statement. @defaultValue 1000 */
   readonly maxRowsPerStatement?: number | undefined;
   /**
    * Write by binary COPY where the connection is of the package `pg`: a connection string or a `pg.Pool`. `false`
-   * writes by INSERT, as all other connections do; choose it behind a pooler that hands out connections by transaction
-   * or statement, because rows sent again pass through a temporary table. @defaultValue true
+   * writes by INSERT, as all other connections do. Both go through a pooler that hands out connections by transaction:
+   * each statement is a transaction of its own and none is prepared. @defaultValue true
    */
   readonly copy?: boolean | undefined;
   /** Text written by one statement, in UTF-16 units; a single larger span still goes. @defaultValue 8388608 */
@@ -38,6 +45,7 @@ export interface ResolvedExporterOptions extends ResolvedRowLimits {
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
+  readonly ssl: boolean | ConnectionOptions | undefined;
   readonly copy: boolean;
   readonly maxRowsPerStatement: number;
   readonly maxCharsPerStatement: number;
@@ -54,6 +62,7 @@ export function resolveExporterOptions(options: PostgresSpanExporterOptions): Re
     maxConnections: wholeNumber('maxConnections', options.maxConnections ?? 4, 1),
     connectTimeoutMs: wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 10_000, 0),
     statementTimeoutMs: wholeNumber('statementTimeoutMs', options.statementTimeoutMs ?? 30_000, 0),
+    ssl: options.ssl,
     copy: options.copy ?? true,
     maxRowsPerStatement: wholeNumber('maxRowsPerStatement', options.maxRowsPerStatement ?? 1000, 1),
     maxCharsPerStatement: wholeNumber('maxCharsPerStatement', options.maxCharsPerStatement ?? 8_388_608, 1),

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import { diag } from '@opentelemetry/api';
 import { loadPeer } from '../peer.ts';
 import { nameOfConnectionString } from './connection-string.ts';
@@ -11,6 +12,12 @@ export interface PoolOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** How long to wait for a statement, in milliseconds; 0 waits for ever. @defaultValue 0 */
   readonly statementTimeoutMs?: number | undefined;
+  /**
+   * TLS of the connection, as `pg` takes it: `true`, or options of `node:tls` such as `{ ca }`, which check the
+   * server's certificate and name. What the connection string says by `sslmode`, `sslrootcert`, `sslcert` and `sslkey`
+   * comes first. @defaultValue as the connection string says; none without a word in it
+   */
+  readonly ssl?: boolean | ConnectionOptions | undefined;
 }
 
 /** A pool of our own. */
@@ -41,6 +48,7 @@ export async function openPool(connectionString: string, options: PoolOptions = 
     ...(statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {}),
     keepAlive: true,
     allowExitOnIdle: true,
+    ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
   });
   // Without a listener the loss of an idle connection would end the host process.
   pool.on('error', (error) => {

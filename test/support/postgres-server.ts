@@ -195,8 +195,8 @@ function withDatabase(url: string, name: string): string {
   return changed.href;
 }
 
-/** PostgreSQL refuses to run as root, so there it runs as another user. */
-function serverUser(): { uid: number; gid: number } | undefined {
+/** PostgreSQL and PgBouncer refuse to run as root, so there they run as another user. */
+export function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -223,7 +223,8 @@ function pathFolders(): string[] {
   return (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
 }
 
-async function freePort(): Promise<number> {
+/** A TCP port that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

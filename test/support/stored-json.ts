@@ -1,0 +1,24 @@
+/**
+ * What JSON in the table has to be for a value that was sent, said once more and as plainly as can be, without the code
+ * that writes it.
+ */
+export function storedJson(value: unknown): unknown {
+  if (typeof value === 'string') return storedText(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : String(value);
+  if (typeof value === 'bigint') return String(value);
+  if (value === undefined) return null;
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (Array.isArray(value)) return value.map(storedJson);
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.map(([key, item]) => [storedText(key), storedJson(item)]));
+}
+
+/** NUL and lone surrogates become U+FFFD. */
+export function storedText(text: string): string {
+  const points = Array.from(text, (character) => {
+    const point = character.codePointAt(0) ?? 0;
+    return point === 0 || (point >= 0xd800 && point <= 0xdfff) ? 0xfffd : point;
+  });
+  return points.map((point) => String.fromCodePoint(point)).join('');
+}
