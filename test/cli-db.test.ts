@@ -8,6 +8,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { dbCommand } from '../src/cli/db.ts';
+import { DurableSpanProcessor } from '../src/durable/index.ts';
 import {
   LATEST_MIGRATION,
   MIGRATIONS,
@@ -16,6 +17,7 @@ import {
   PostgresSpanExporter,
 } from '../src/postgres/index.ts';
 import { exportSpans } from './support/export.ts';
+import { manySpans } from './support/many-spans.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { spanWith } from './support/spans.ts';
 
@@ -76,10 +78,15 @@ describe('db, embedded', () => {
       partitions,
       default_partition_rows: inDefault,
       dead_rows: deadRows,
+      dead_share: deadShare,
+      lag_seconds: lag,
       ...rest
     } = status;
     assert.equal((partitions as unknown[]).length, 5);
-    assert.deepEqual([typeof inDefault, typeof deadRows], ['number', 'number']);
+    assert.deepEqual([typeof inDefault, typeof deadRows, typeof deadShare], ['number', 'number', 'number']);
+    // The spans ended on 2026-11-18.
+    const expected = (Date.now() - Date.parse('2026-11-18T11:06:42Z')) / 1000;
+    assert.ok(Math.abs(Number(lag) - expected) < 3600, `${lag} s, expected ${expected}`);
     assert.deepEqual(rest, {
       database: dataDir,
       kind: 'pglite',
@@ -104,6 +111,26 @@ describe('db, embedded', () => {
     assert.match(text, /^spans +3$/m);
     assert.match(text, /^services +billing 2, search 1$/m);
     assert.match(text, /^models +\(none\) 2, gpt-4o 1$/m);
+  });
+
+  test('status tells what waits in a spool, and a folder that is none is refused', async () => {
+    const directory = join(folder, 'spool');
+    const down = new PostgresSpanExporter({ connection: 'postgresql://nobody@127.0.0.1:1/none' });
+    const processor = new DurableSpanProcessor({ exporter: down, spool: { directory } });
+    for (const span of manySpans(7)) processor.onEnd(span);
+    await processor.shutdown();
+    const { stdout } = await db(['status', '--data-dir', dataDir, '--spool', directory, '--json']);
+    const { spool } = JSON.parse(stdout) as { spool: Record<string, unknown> };
+    const { bytes, oldest, ...counts } = spool;
+    assert.deepEqual(counts, { spans: 7, files: 1, refused_bytes: 0 });
+    assert.ok(Number(bytes) > 100 && Date.parse(String(oldest)) <= Date.now());
+    const text = (await db(['status', '--data-dir', dataDir, '--spool', directory])).stdout;
+    assert.match(text, /^spool +7 spans wait in 1 files, .*oldest from 20/m);
+    assert.match(text, /^lag +\d+\.\d s since the newest span ended$/m);
+    await assert.rejects(db(['status', '--data-dir', dataDir, '--spool', join(folder, 'absent')]), {
+      code: 'INVALID_OPTION',
+      message: /absent cannot be read: ENOENT/,
+    });
   });
 
   test('a data directory that another process uses is refused until that process ends, however it ends', async () => {
@@ -256,6 +283,8 @@ async function fill(dataDir: string): Promise<void> {
     spanWith({ 'gen_ai.request.model': 'gpt-4o' }, { service: 'billing' }),
     spanWith({}, { service: 'billing' }),
     spanWith({}, { service: 'search' }),
-  ].map((span, i) => Object.assign(span, { startTime: [1_795_000_000 + i, 1000] }));
+  ].map((span, i) =>
+    Object.assign(span, { startTime: [1_795_000_000 + i, 1000], endTime: [1_795_000_000 + i, 2000] }),
+  );
   assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
 }

@@ -1,3 +1,4 @@
+import type { SpoolStatus } from '../durable/index.ts';
 import type { DatabaseStatus, NamedCount, TableStatus } from '../postgres/index.ts';
 
 const ADVICE = {
@@ -8,13 +9,14 @@ const ADVICE = {
 } as const;
 
 /** A status as text for people. */
-export function formatStatus(database: string, status: DatabaseStatus): string {
+export function formatStatus(database: string, status: DatabaseStatus, spool?: SpoolStatus): string {
   const advice = ADVICE[status.state];
   const version = `version ${status.schemaVersion}, code knows ${status.codeVersion}`;
   const lines: [string, string][] = [
     ['database', `${database} (PostgreSQL ${status.serverVersion})`],
     ['schema', advice === '' ? version : `${version}: ${advice}`],
     ...(status.table === undefined ? [] : tableLines(status.table)),
+    ...(spool === undefined ? [] : [['spool', formatSpool(spool)] satisfies [string, string]]),
   ];
   return lines.map(([label, text]) => `${label.padEnd(9)} ${text}`).join('\n');
 }
@@ -30,17 +32,30 @@ export function statusJson({ table, ...status }: DatabaseStatus): object {
   };
 }
 
+/** The part of a status that tells of a spool, as a wire document. */
+export function spoolJson(spool: SpoolStatus): object {
+  return {
+    spans: spool.spans,
+    files: spool.files,
+    bytes: spool.bytes,
+    oldest: spool.oldest,
+    refused_bytes: spool.refusedBytes,
+  };
+}
+
 function tableJson(table: TableStatus): object {
   return {
     rows: table.rows,
     first_start_time: table.firstStartTime,
     last_start_time: table.lastStartTime,
+    lag_seconds: table.lagSeconds,
     table_bytes: table.tableBytes,
     index_bytes: table.indexBytes,
     bytes_per_span: table.bytesPerSpan,
     partitions: table.partitions,
     default_partition_rows: table.defaultPartitionRows,
     dead_rows: table.deadRows,
+    dead_share: table.deadShare,
     services: table.services.map(({ name, rows }) => ({ service: name, rows })),
     models: table.models.map(({ name, rows }) => ({ model: name, rows })),
   };
@@ -52,6 +67,7 @@ function tableLines(table: TableStatus): [string, string][] {
     ['spans', String(table.rows)],
     ['from', table.firstStartTime ?? '-'],
     ['to', table.lastStartTime ?? '-'],
+    ['lag', formatLag(table.lagSeconds)],
     ['size', `table ${formatBytes(table.tableBytes)}, indexes ${formatBytes(table.indexBytes)}${perSpan}`],
     ['parts', formatPartitions(table)],
     ['services', formatCounts(table.services)],
@@ -59,12 +75,22 @@ function tableLines(table: TableStatus): [string, string][] {
   ];
 }
 
-function formatPartitions({ partitions, defaultPartitionRows, deadRows }: TableStatus): string {
+function formatPartitions({ partitions, defaultPartitionRows, deadRows, deadShare }: TableStatus): string {
   const days = partitions.flatMap(({ from, to }) =>
     from !== null && to !== null ? [from.slice(0, 10)] : [],
   );
   const range = days.length === 0 ? 'none' : `${days.length} days, ${days[0]} to ${days.at(-1)}`;
-  return `${range}; about ${defaultPartitionRows} rows in none of them, ${deadRows} dead`;
+  return `${range}; about ${defaultPartitionRows} rows in none of them, ${deadRows} dead (${(100 * deadShare).toFixed(1)} %)`;
+}
+
+function formatLag(seconds: number | null): string {
+  return seconds === null ? '-' : `${seconds.toFixed(1)} s since the newest span ended`;
+}
+
+function formatSpool({ spans, files, bytes, oldest, refusedBytes }: SpoolStatus): string {
+  const since = oldest === null ? '' : `, the oldest from ${oldest}`;
+  const refused = refusedBytes === 0 ? '' : `; ${formatBytes(refusedBytes)} of spans that were refused`;
+  return `${spans} spans wait in ${files} files, ${formatBytes(bytes)}${since}${refused}`;
 }
 
 function formatCounts(counts: readonly NamedCount[]): string {

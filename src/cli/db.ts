@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { type SpoolStatus, spoolStatus } from '../durable/index.ts';
 import { ObservatoryError } from '../errors.ts';
 import {
   type Database,
@@ -12,14 +13,14 @@ import {
 } from '../postgres/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { databaseUrlFrom } from './database-url.ts';
-import { formatStatus, statusJson } from './db-status.ts';
+import { formatStatus, spoolJson, statusJson } from './db-status.ts';
 import { parseDuration } from './duration.ts';
 
 const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
 
   migrate   create or update the tables; any number of processes may do so at once
-  status    schema version, rows, time range, size, busiest services and models;
-            partitions; exit code 1 when the schema is missing or not of this version
+  status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
+            exit code 1 when the schema is missing or not of this version
   prune     drop the partitions whose spans are all older than --older-than, and make those of the next days;
             run it once a day; any number of processes may do so at once
   rollup    count the spans that came since the last time into mcp_traces_hourly, which prune leaves alone;
@@ -30,6 +31,7 @@ Options:
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --older-than AGE     for prune: 90m, 12h, 30d or 8w
   --dry-run            for prune: only say which partitions would be dropped
+  --spool DIR          for status: what waits on disk in the spool of a DurableSpanProcessor
   --json               one JSON object instead of text`;
 
 interface DbOptions {
@@ -51,6 +53,7 @@ export const dbCommand: Command = {
         'database-url': { type: 'string' },
         'data-dir': { type: 'string' },
         'older-than': { type: 'string' },
+        spool: { type: 'string' },
         'dry-run': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
@@ -62,7 +65,7 @@ export const dbCommand: Command = {
     };
     const [subcommand, ...rest] = positionals;
     if (rest.length === 0 && subcommand === 'migrate') return runMigrate(options, io);
-    if (rest.length === 0 && subcommand === 'status') return runStatus(options, io);
+    if (rest.length === 0 && subcommand === 'status') return runStatus(options, values.spool, io);
     if (rest.length === 0 && subcommand === 'prune') {
       return runPrune(options, values['older-than'], values['dry-run'], io);
     }
@@ -127,16 +130,27 @@ async function runRollup(options: DbOptions, io: CommandIo): Promise<number> {
   return EXIT_OK;
 }
 
-async function runStatus(options: DbOptions, io: CommandIo): Promise<number> {
+async function runStatus(options: DbOptions, directory: string | undefined, io: CommandIo): Promise<number> {
+  const spool = directory === undefined ? undefined : await spoolStatus(directory);
   await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
   const status = await databaseStatus(db);
-  report(db, status, options, io);
+  report(db, status, spool, options, io);
   return status.state === 'current' ? EXIT_OK : EXIT_FAILED;
 }
 
-function report(db: Database, status: DatabaseStatus, options: DbOptions, io: CommandIo): void {
-  if (options.json) writeJson(io, { database: db.name, kind: db.kind, ...statusJson(status) });
-  else io.stdout.write(`${formatStatus(db.name, status)}\n`);
+function report(
+  db: Database,
+  status: DatabaseStatus,
+  spool: SpoolStatus | undefined,
+  options: DbOptions,
+  io: CommandIo,
+): void {
+  if (options.json) {
+    const ofSpool = spool === undefined ? {} : { spool: spoolJson(spool) };
+    writeJson(io, { database: db.name, kind: db.kind, ...statusJson(status), ...ofSpool });
+  } else {
+    io.stdout.write(`${formatStatus(db.name, status, spool)}\n`);
+  }
 }
 
 function writeJson(io: CommandIo, value: object): void {

@@ -1,4 +1,5 @@
 export type { DurableSpanProcessorOptions } from './options.ts';
 export { DurableSpanProcessor } from './processor.ts';
 export type { SpoolOptions, SyncPolicy } from './spool-options.ts';
+export { type SpoolStatus, spoolStatus } from './spool-status.ts';
 export type { DurableStats } from './stats.ts';

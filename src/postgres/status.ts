@@ -34,6 +34,11 @@ export interface TableStatus {
   readonly rows: number;
   readonly firstStartTime: string | null;
   readonly lastStartTime: string | null;
+  /**
+   * Seconds from the end of the span that ended last to now: how far the table lags behind a program that records all
+   * the time. Null when the table is empty; negative when a clock is ahead.
+   */
+  readonly lagSeconds: number | null;
   /** Size of the table with its out-of-line values, in bytes. */
   readonly tableBytes: number;
   /** Size of its indexes, in bytes. */
@@ -46,6 +51,8 @@ export interface TableStatus {
   readonly defaultPartitionRows: number;
   /** Rows that were deleted and whose space is not free yet, as the server estimates them. */
   readonly deadRows: number;
+  /** Part of all rows that they make up (0..1): the bloat that vacuum has yet to take away. */
+  readonly deadShare: number;
   /** Services with the most rows, then the models. */
   readonly services: readonly NamedCount[];
   readonly models: readonly NamedCount[];
@@ -85,6 +92,7 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
     SELECT count(*)::float8 AS rows,
       to_char(min(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS first_start_time,
       to_char(max(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS last_start_time,
+      extract(epoch FROM clock_timestamp() - max(end_time))::float8 AS lag_seconds,
       (SELECT sum(pg_table_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS table_bytes,
       (SELECT sum(pg_indexes_size(relid)) FROM pg_partition_tree('mcp_traces'))::float8 AS index_bytes,
       (SELECT sum(n_dead_tup) FROM pg_partition_tree('mcp_traces') JOIN pg_stat_user_tables USING (relid))::float8
@@ -93,18 +101,21 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
         AS default_rows
     FROM mcp_traces`);
   const count = Number(rows[0]?.rows);
+  const deadRows = Number(rows[0]?.dead_rows ?? 0);
   const tableBytes = Number(rows[0]?.table_bytes);
   const indexBytes = Number(rows[0]?.index_bytes);
   return {
     rows: count,
     firstStartTime: textOf(rows[0]?.first_start_time),
     lastStartTime: textOf(rows[0]?.last_start_time),
+    lagSeconds: count === 0 ? null : Number(rows[0]?.lag_seconds),
     tableBytes,
     indexBytes,
     bytesPerSpan: count === 0 ? null : Math.round((tableBytes + indexBytes) / count),
     partitions: await listPartitions(db),
     defaultPartitionRows: Number(rows[0]?.default_rows ?? 0),
-    deadRows: Number(rows[0]?.dead_rows ?? 0),
+    deadRows,
+    deadShare: deadRows === 0 ? 0 : deadRows / (count + deadRows),
     services: await topOf(db, 'service'),
     models: await topOf(db, 'model'),
   };

@@ -18,6 +18,8 @@ export interface FaultScale {
   readonly spans: number;
   /** How long an outage lasts. */
   readonly outageMs: number;
+  /** How long connections are refused. */
+  readonly refusedMs: number;
   /** How often the exporting process is killed. */
   readonly kills: number;
 }
@@ -28,7 +30,7 @@ const terminate = (name: string) => `SELECT pg_terminate_backend(pid) FROM pg_st
 const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
 /** Everything that goes wrong with a database, at a scale of choice. */
-export function describeFaults({ spans, outageMs, kills }: FaultScale): void {
+export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale): void {
   describe(`no span is lost or doubled, of ${spans}`, { skip: noPostgres() }, () => {
     let server: PostgresServer;
     before(async () => {
@@ -51,13 +53,13 @@ export function describeFaults({ spans, outageMs, kills }: FaultScale): void {
       await exportUnderFault({ url: await server.createDatabase(), spans, fault });
     });
 
-    test('when nobody listens for a while under load', async (t) => {
+    test(`when connections are refused for ${refusedMs} ms under load`, async (t) => {
       const { crash, restart } = server;
       if (crash === undefined || restart === undefined) return t.skip('the server is not ours to kill');
       const fault = async () => {
         await sleep(30);
         await crash();
-        await sleep(outageMs);
+        await sleep(refusedMs);
         await restart();
       };
       const { spooled, drained } = await exportUnderFault({

@@ -1,0 +1,69 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ObservatoryError } from '../errors.ts';
+import { findRecord } from './record.ts';
+import { REFUSED_FILE } from './refused-log.ts';
+import { SEGMENT_SUFFIX } from './spool-directory.ts';
+
+/** What stands in the folder of a spool, of all processes that share it. */
+export interface SpoolStatus {
+  /** Spans that wait to be sent. */
+  readonly spans: number;
+  readonly files: number;
+  /** Size of these files, in bytes. */
+  readonly bytes: number;
+  /** When the oldest of them was begun, ISO 8601 UTC; null when there is none. */
+  readonly oldest: string | null;
+  /** Size of the file of spans that the back end refused for good, in bytes; 0 when there is none. */
+  readonly refusedBytes: number;
+}
+
+/**
+ * Looks at a spool without changing anything; processes may be writing to it meanwhile. It reads all of it, a file at
+ * a time.
+ * @throws ObservatoryError `INVALID_OPTION` for a folder that is not there.
+ */
+export async function spoolStatus(directory: string): Promise<SpoolStatus> {
+  const owners = await readdir(directory).catch((cause: unknown) => {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `The spool ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}. ` +
+        "Give the folder of a DurableSpanProcessor's spool",
+      { cause },
+    );
+  });
+  let spans = 0;
+  let files = 0;
+  let bytes = 0;
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const owner of owners) {
+    // What is no folder, and a file that was sent and removed in the meantime, holds nothing.
+    for (const name of await readdir(join(directory, owner)).catch(() => [])) {
+      if (!name.endsWith(SEGMENT_SUFFIX)) continue;
+      const content = await readFile(join(directory, owner, name)).catch(() => undefined);
+      if (content === undefined) continue;
+      files += 1;
+      bytes += content.length;
+      spans += spansIn(content);
+      oldest = Math.min(oldest, Number.parseInt(name, 10));
+    }
+  }
+  const refused = await stat(join(directory, REFUSED_FILE)).catch(() => undefined);
+  return {
+    spans,
+    files,
+    bytes,
+    oldest: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
+    refusedBytes: refused?.size ?? 0,
+  };
+}
+
+function spansIn(segment: Buffer): number {
+  let spans = 0;
+  for (let at = 0; ; ) {
+    const found = findRecord(segment, at);
+    if (typeof found === 'number') return spans;
+    spans += found.spans;
+    at = found.end;
+  }
+}
