@@ -4,7 +4,9 @@
  *
  *     node dist/bench/postgres-ingest.js [rows, default 40000] [rounds, default 5]
  *
- * A throwaway server with its default, durable settings; medians. Rates depend on the machine, ratios hardly do.
+ * A throwaway server with its default, durable settings; medians. Rates depend on the machine, ratios hardly do: each
+ * round runs every method, and a ratio is the median of those of the rounds. The last column divides what was sent
+ * again by what was sent first. The size of a span is that of the table with all indexes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -21,13 +23,14 @@ import {
 } from '../src/postgres/binary-row.ts';
 import { joinPlaces } from '../src/postgres/byte-writer.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
-import { migrate, PostgresSpanExporter, spanToRow } from '../src/postgres/index.ts';
+import { databaseStatus, migrate, PostgresSpanExporter, spanToRow } from '../src/postgres/index.ts';
 import { DEFAULT_ROW_LIMITS } from '../src/postgres/row-limits.ts';
 import { INSERT_STATEMENT, insertValues } from '../src/postgres/statement.ts';
 import { insertEncoder } from '../src/postgres/writer.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { findPsql, startPostgres } from '../test/support/postgres-server.ts';
-import { recordSpans } from '../test/support/spans.ts';
+import { modelCallSpans } from './model-call-spans.ts';
+import { type Measure, reportIngest } from './postgres-ingest-report.ts';
 
 const BATCH = 512;
 /** Parameters of one statement are at most 65,535. */
@@ -43,7 +46,7 @@ const client = await pool.connect();
 const backend = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
 const postmaster = statOf(Number(backend.rows[0]?.pid))?.parent ?? 0;
 
-const spans = makeSpans(rowCount);
+const spans = modelCallSpans(rowCount);
 const rows = spans.map(spanToRow);
 const encodeForInsert = insertEncoder(DEFAULT_ROW_LIMITS);
 const binary = new BinaryRowEncoder(DEFAULT_ROW_LIMITS);
@@ -54,8 +57,8 @@ interface Method {
   readonly name: string;
   /** A slow method gets a part of the rows. */
   readonly share?: number;
-  /** Whether the rows are there already. */
-  readonly isResend?: boolean;
+  /** The method whose rows it sends again. */
+  readonly resendOf?: string;
   run(count: number): Promise<void>;
 }
 
@@ -103,13 +106,18 @@ const methods: readonly Method[] = [
         ]);
       }),
   },
-  { name: 'exporter, INSERT, 1 at a time', run: (count) => exportAll(count, { copy: false }, 1) },
-  { name: 'exporter, COPY, 1 at a time', run: (count) => exportAll(count, {}, 1) },
-  { name: 'exporter, COPY, 4 at a time', run: (count) => exportAll(count, {}, 4) },
+  { name: 'exporter, INSERT, 1 connection', run: (count) => exportAll(count, { copy: false }, 1) },
+  { name: 'exporter, COPY, 1 connection', run: (count) => exportAll(count, {}, 1) },
   {
-    name: 'exporter, COPY, same rows again',
-    isResend: true,
+    name: 'exporter, COPY, 1, all sent again',
+    resendOf: 'exporter, COPY, 1 connection',
     run: (count) => exportAll(count, {}, 1),
+  },
+  { name: 'exporter, COPY, 4 in flight', run: (count) => exportAll(count, {}, 4) },
+  {
+    name: 'exporter, COPY, 4, all sent again',
+    resendOf: 'exporter, COPY, 4 in flight',
+    run: (count) => exportAll(count, {}, 4),
   },
   {
     name: 'psql \\copy',
@@ -120,18 +128,12 @@ const methods: readonly Method[] = [
   },
 ];
 
-interface Measure {
-  readonly rate: number;
-  readonly nodeMicros: number;
-  readonly serverMicros: number;
-}
-
 const measures = new Map<string, Measure[]>(methods.map(({ name }) => [name, []]));
 await writeCopyFile(rowCount);
 for (let round = 0; round <= rounds; round += 1) {
   for (const method of methods) {
     const count = Math.round(rowCount * (method.share ?? 1));
-    if (method.isResend !== true) await client.query('TRUNCATE mcp_traces');
+    if (method.resendOf === undefined) await client.query('TRUNCATE mcp_traces');
     await client.query('CHECKPOINT');
     const measure = await timed(count, () => method.run(count));
     const { rows: found } = await client.query<{ n: number }>(
@@ -142,38 +144,12 @@ for (let round = 0; round <= rounds; round += 1) {
     if (round > 0) measures.get(method.name)?.push(measure);
   }
 }
-report();
+reportIngest(methods, measures, { ceiling: 'psql \\copy', single: 'INSERT of one row, prepared' });
+const { bytesPerSpan } = (await databaseStatus(pool)).table ?? {};
+process.stdout.write(`${bytesPerSpan} bytes per span, with indexes\n`);
 client.release();
 await pool.end();
 rmSync(folder, { recursive: true });
-
-function report(): void {
-  const median = (name: string, of: (measure: Measure) => number) => {
-    const sorted = (measures.get(name) ?? []).map(of).sort((a, b) => a - b);
-    return sorted[sorted.length >> 1] ?? Number.NaN;
-  };
-  const rate = (name: string) => median(name, (measure) => measure.rate);
-  const ceiling = rate('psql \\copy');
-  const single = rate('INSERT of one row, prepared');
-  const line = (cells: readonly string[]) =>
-    process.stdout.write(
-      `${(cells[0] ?? '').padEnd(34)}${cells
-        .slice(1)
-        .map((cell) => cell.padStart(12))
-        .join('')}\n`,
-    );
-  line(['', 'rows/s', 'of \\copy', 'x one row', 'Node us', 'server us']);
-  for (const { name } of methods) {
-    line([
-      name,
-      Math.round(rate(name)).toString(),
-      (rate(name) / ceiling).toFixed(2),
-      (rate(name) / single).toFixed(1),
-      median(name, (measure) => measure.nodeMicros).toFixed(1),
-      median(name, (measure) => measure.serverMicros).toFixed(1),
-    ]);
-  }
-}
 
 async function timed(count: number, work: () => Promise<void>): Promise<Measure> {
   const node = process.cpuUsage();
@@ -220,40 +196,6 @@ function valuesOf(row: TraceRow): unknown[] {
 async function writeCopyFile(count: number): Promise<void> {
   await exportAll(count, {}, 1);
   execFileSync(psql, [url, '-qc', `\\copy (SELECT * FROM mcp_traces) TO '${join(folder, `${count}.copy`)}'`]);
-}
-
-/** Model calls as an agent makes them: columns filled, and some attributes beside. */
-function makeSpans(count: number): ReadableSpan[] {
-  return recordSpans(
-    (tracer) => {
-      for (let i = 0; i < count; i += 1) {
-        const hash = i.toString(16).padStart(64, '0');
-        const attributes = {
-          'gen_ai.operation.name': 'chat',
-          'gen_ai.provider.name': 'openai',
-          'gen_ai.request.model': 'gpt-4o',
-          'gen_ai.response.model': 'gpt-4o-2024-08-06',
-          'gen_ai.usage.input_tokens': 500 + (i % 1000),
-          'gen_ai.usage.output_tokens': i % 400,
-          'gen_ai.response.id': `chatcmpl-${hash.slice(40)}`,
-          'gen_ai.response.finish_reasons': ['stop'],
-          'observatory.prompt_hash': hash,
-          'observatory.normalized_prompt_hash': (i % 50).toString(16).padStart(64, 'a'),
-          'observatory.answer_hash': hash,
-          'observatory.cost_usd': i / 1e6,
-          'observatory.grounding_score': (i % 100) / 100,
-          'observatory.hallucination_risk_score': (i % 97) / 97,
-          'observatory.hallucination_risk_level': 'low',
-          'server.address': 'api.openai.com',
-          'app.user.id': `user-${i % 1000}`,
-          'app.route': '/v1/assistants/{assistant}/threads/{thread}/runs',
-          'app.note': 'a short text that an application adds to each of its spans',
-        };
-        tracer.startSpan('chat gpt-4o', { attributes }).end();
-      }
-    },
-    { service: 'payments-mcp', resource: { 'host.name': 'app-1', 'process.pid': 4711 } },
-  );
 }
 
 /** Processor time of all processes of the server, those that ended included. */

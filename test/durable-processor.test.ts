@@ -233,7 +233,11 @@ describe('with a spool', () => {
   });
 
   test('a back end slower than the load loses nothing: half a full queue goes to the disk', async () => {
-    const exporter = new CollectingExporter(async () => sleep(30, undefined));
+    let answer = () => {};
+    const answered = new Promise<undefined>((resolve) => {
+      answer = () => resolve(undefined);
+    });
+    const exporter = new CollectingExporter(() => answered);
     const processor = processorOf(exporter, {
       ...withSpool(),
       maxQueueSize: 10_000,
@@ -244,8 +248,9 @@ describe('with a spool', () => {
       const spans = manySpans(200);
       sent.push(...spans);
       end(processor, spans);
-      await sleep(5);
+      await waitUntil(() => processor.stats.waiting < 8000, 60_000);
     }
+    answer();
     await processor.shutdown();
     assert.ok(processor.stats.spooled > 500);
     assert.equal(processor.stats.dropped, 0);

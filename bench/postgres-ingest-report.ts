@@ -1,0 +1,42 @@
+/** One run of one method. */
+export interface Measure {
+  /** Rows per second. */
+  readonly rate: number;
+  /** Processor time for each row, of this process and of the server, in microseconds. */
+  readonly nodeMicros: number;
+  readonly serverMicros: number;
+}
+
+/**
+ * Prints a line for each method. The machine may be busier in one round than in another, so a ratio is the median of the
+ * ratios of the rounds, not the ratio of medians.
+ */
+export function reportIngest(
+  methods: readonly { readonly name: string; readonly resendOf?: string }[],
+  measures: ReadonlyMap<string, readonly Measure[]>,
+  base: { readonly ceiling: string; readonly single: string },
+): void {
+  const of = (name: string) => measures.get(name) ?? [];
+  const ratio = (name: string, other: string) =>
+    median(of(name).map(({ rate }, round) => rate / (of(other)[round]?.rate ?? Number.NaN)));
+  line(['', 'rows/s', 'of \\copy', 'x one row', 'x first', 'Node us', 'server us']);
+  for (const { name, resendOf } of methods) {
+    line([
+      name,
+      Math.round(median(of(name).map(({ rate }) => rate))).toString(),
+      ratio(name, base.ceiling).toFixed(2),
+      ratio(name, base.single).toFixed(1),
+      resendOf === undefined ? '' : ratio(name, resendOf).toFixed(2),
+      median(of(name).map(({ nodeMicros }) => nodeMicros)).toFixed(1),
+      median(of(name).map(({ serverMicros }) => serverMicros)).toFixed(1),
+    ]);
+  }
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+function line([name = '', ...cells]: readonly string[]): void {
+  process.stdout.write(`${name.padEnd(36)}${cells.map((cell) => cell.padStart(11)).join('')}\n`);
+}
