@@ -7,9 +7,15 @@ import { DurableSpanProcessor, type DurableStats } from '../../src/durable/index
 import { migrate, openDatabase, PostgresSpanExporter } from '../../src/postgres/index.ts';
 import { idsOf, manySpans } from './many-spans.ts';
 import { runSql } from './postgres-server.ts';
+import { waitUntil } from './wait-until.ts';
 
 /** Spans that end one after the other before the program goes on. */
 const PART = 200;
+
+/** What the processor's queue holds by default. */
+const QUEUE_SIZE = 16_384;
+/** How full the queue may be when more spans end: past its end they are dropped, which no disk can help. */
+const FULL = 0.8;
 
 export interface FaultRun {
   /** Where the spans are to be in the end. */
@@ -55,12 +61,14 @@ export async function exportUnderFault(run: FaultRun): Promise<DurableStats> {
   });
   try {
     while (sent.length < run.spans || !isOver) {
-      // Once the number is reached, the load trickles on so that the end of the fault meets traffic.
-      const spans = manySpans(sent.length < run.spans ? PART : 1);
+      // Once the number is reached and the fault has struck, the load trickles on so that its end meets traffic.
+      const isEnough = sent.length >= run.spans && processor.stats.failedExports > 0;
+      const spans = manySpans(isEnough ? 1 : PART);
+      await waitUntil(() => processor.stats.waiting < FULL * (run.maxQueueSize ?? QUEUE_SIZE), 120_000);
       for (const span of spans) processor.onEnd(span);
       if (run.repeats) for (const span of spans.slice(0, PART / 4)) processor.onEnd(span);
       sent.push(...idsOf(spans));
-      await sleep(sent.length < run.spans ? 4 : 50);
+      await sleep(isEnough ? 50 : 4);
     }
     await fault;
     await processor.forceFlush();
