@@ -129,6 +129,41 @@ describe('life cycle', () => {
     assert.deepEqual(exporter.stats, { exported: 3, sanitised: 1, truncated: 1, failed: 0, refused: 0 });
   });
 
+  test('no statement holds data: values go as parameters or as bytes of COPY', async () => {
+    const statements: string[] = [];
+    const note = async (text: string) => {
+      statements.push(text);
+      return { rows: [] };
+    };
+    const client = {
+      on: () => {},
+      removeListener: () => {},
+      release: () => {},
+      connection: { endCopyFrom: () => {} },
+      query: (statement: { submit(connection: object): void }, answered: (error: null) => void) => {
+        statement.submit({ query: note });
+        answered(null);
+      },
+    };
+    const connect = (callback: (error: undefined, connected: object) => void) => callback(undefined, client);
+    const pool = { query: note, connect, idleCount: 0, totalCount: 0 } as Queryable;
+    const evil = `'; DROP TABLE mcp_traces; --"\\$1`;
+    const span = spanWith({ 'observatory.risk_tier': evil, [evil]: evil }, { service: evil, scope: [evil] });
+    const evilSpan = altered(span, { name: evil, status: { code: 2, message: evil } });
+    for (const connection of [{ query: note }, pool]) {
+      const exporter = new PostgresSpanExporter({ connection });
+      for (const sent of [spanWith({}), evilSpan]) {
+        assert.deepEqual(await exportSpans(exporter, [sent]), { code: 0 });
+      }
+    }
+    const [insert, sameInsert, copy] = statements;
+    assert.match(insert ?? '', /^INSERT INTO mcp_traces/);
+    assert.equal(sameInsert, insert);
+    assert.match(copy ?? '', /^COPY mcp_traces/);
+    assert.deepEqual(new Set(statements.filter((text) => text.startsWith('COPY'))), new Set([copy]));
+    assert.ok(statements.every((text) => !text.includes('DROP')));
+  });
+
   test('resource attributes that are still being found are waited for', async () => {
     let written = '';
     const exporter = new PostgresSpanExporter({
