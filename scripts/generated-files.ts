@@ -1,5 +1,6 @@
 import { FIELDS, type FieldDefinition } from '../src/fields.ts';
 import { handAppliedScript } from '../src/postgres/index.ts';
+import { dashboardFiles } from './dashboards/index.ts';
 import { rowJsonSchema } from './row-json-schema.ts';
 
 export const FIELD_TABLE_START = '<!-- fields:start -->';
@@ -16,6 +17,7 @@ export function generatedFiles(): readonly GeneratedFile[] {
   return [
     { path: 'schema/postgres.sql', content: handAppliedScript() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
+    ...dashboardFiles(),
   ];
 }
 

@@ -1,0 +1,78 @@
+import type { Variable } from './panel.ts';
+
+/** Stands for an absent value, in a choice as in a legend. */
+const NONE = '-';
+
+/** A column as text that is never null. */
+export function named(column: string): string {
+  return `coalesce(${column}, '${NONE}')`;
+}
+
+function choice(name: string, label: string, column: string): Variable {
+  return {
+    name,
+    label,
+    sql: `SELECT DISTINCT ${named(column)} FROM mcp_traces WHERE $__timeFilter(start_time) ORDER BY 1`,
+  };
+}
+
+/** The choices every dashboard has. */
+export const CHOICES: readonly Variable[] = [
+  choice('service', 'Service', 'service'),
+  choice('model', 'Model', 'model'),
+  choice('tool', 'Tool', 'tool_name'),
+];
+
+/** The condition that time range and choices make. */
+export const CHOSEN = `$__timeFilter(start_time)
+  AND ${named('service')} IN (\${service:sqlstring})
+  AND ${named('model')} IN (\${model:sqlstring})
+  AND ${named('tool_name')} IN (\${tool:sqlstring})`;
+
+/** How long a span took, in milliseconds. */
+export const DURATION_MS = 'extract(epoch FROM end_time - start_time) * 1000';
+
+/** An id in the hex form of OpenTelemetry. */
+export const TRACE_HEX = `replace(trace_id::text, '-', '')`;
+
+/** Where a cell with a trace id leads. */
+export const TRACE_LINK = {
+  column: 'trace',
+  title: 'Spans of the trace',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana fills it in.
+  url: '/d/mcp-trace?var-trace=${__value.raw}',
+} as const;
+
+/** How many of something there were over time, one series for each value of `column`. */
+export function countOverTime(column: string, condition = 'true'): string {
+  return valueOverTime('count(*)', column, condition);
+}
+
+/** An aggregate over time, one series for each value of `column`. */
+export function valueOverTime(aggregate: string, column: string, condition = 'true'): string {
+  return `SELECT $__timeGroupAlias(start_time, $__interval), ${named(column)} AS metric, ${aggregate} AS value
+FROM mcp_traces
+WHERE ${CHOSEN}
+  AND ${condition}
+GROUP BY 1, 2
+ORDER BY 1`;
+}
+
+/** An aggregate for each value of `column`, the greatest first. */
+export function valueBy(aggregate: string, alias: string, column: string, condition = 'true'): string {
+  return `SELECT ${named(column)} AS "${column}", ${aggregate} AS "${alias}"
+FROM mcp_traces
+WHERE ${CHOSEN}
+  AND ${condition}
+GROUP BY 1
+ORDER BY 2 DESC
+LIMIT 20`;
+}
+
+/** One number over the whole time range. */
+export function total(aggregate: string, alias: string, condition = 'true'): string {
+  return `SELECT ${aggregate} AS "${alias}"
+FROM mcp_traces
+WHERE ${CHOSEN}
+  AND ${condition}`;
+}
