@@ -36,6 +36,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'whether prompts spread more than they should, by service and tool',
     load: async () => (await import('./drift.ts')).driftCommand,
   },
+  collect: {
+    summary: 'the OTLP service: spans of any language, enriched, into Postgres',
+    load: async () => (await import('./collect.ts')).collectCommand,
+  },
   doctor: {
     summary: 'what would be hooked, in which versions, and what is misconfigured',
     load: async () => (await import('./doctor.ts')).doctorCommand,

@@ -28,15 +28,26 @@ export class Delivery {
   readonly #counters: Counters;
   readonly #log: ThrottledLog;
   readonly #giveUp: AbortSignal;
+  readonly #onRefused: ((spans: readonly ReadableSpan[], error: Error) => void) | undefined;
   readonly #failures = new Map<string, Failure>();
   #successes = 0;
 
-  /** @param giveUp ends the wait for exports under way, which then have failed. */
-  constructor(options: ResolvedDurableOptions, counters: Counters, log: ThrottledLog, giveUp: AbortSignal) {
+  /**
+   * @param giveUp ends the wait for exports under way, which then have failed.
+   * @param onRefused told of spans that are set aside.
+   */
+  constructor(
+    options: ResolvedDurableOptions,
+    counters: Counters,
+    log: ThrottledLog,
+    giveUp: AbortSignal,
+    onRefused?: (spans: readonly ReadableSpan[], error: Error) => void,
+  ) {
     this.#options = options;
     this.#counters = counters;
     this.#log = log;
     this.#giveUp = giveUp;
+    this.#onRefused = onRefused;
     this.pace = new Pace(options.minRetryDelayMs, options.maxRetryDelayMs);
   }
 
@@ -83,6 +94,7 @@ export class Delivery {
 
   async #setAside({ spans, error }: Refusal): Promise<void> {
     this.#counters.refused += spans.length;
+    this.#onRefused?.(spans, error);
     const directory = this.#options.spool?.directory;
     if (directory !== undefined) await keepRefused(directory, spans, error);
     this.#log.warn('refused', spans.length, (total) => {

@@ -3,3 +3,4 @@ export { DurableSpanProcessor } from './processor.ts';
 export type { SpoolOptions, SyncPolicy } from './spool-options.ts';
 export { type SpoolStatus, spoolStatus } from './spool-status.ts';
 export type { DurableStats } from './stats.ts';
+export { DurableSpanWriter, type WriteOutcome } from './writer.ts';

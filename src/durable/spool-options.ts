@@ -13,8 +13,14 @@ export interface SpoolOptions {
    * @defaultValue `always`
    */
   readonly sync?: SyncPolicy | undefined;
-  /** Size of all files of this process; the oldest spans are dropped, and counted, beyond it. @defaultValue 536870912 */
+  /** Size of all files of this process; what happens beyond it, `whenFull` says. @defaultValue 536870912 */
   readonly maxBytes?: number | undefined;
+  /**
+   * What happens when the files are full: `drop-oldest` makes room for new spans, and counts those dropped; `refuse`
+   * takes no new ones and never drops, whatever their age, for who has promised to keep what is there.
+   * @defaultValue `drop-oldest`
+   */
+  readonly whenFull?: 'drop-oldest' | 'refuse' | undefined;
   /** How long spans are kept, in milliseconds; older ones are dropped and counted. @defaultValue 604800000 (7 days) */
   readonly maxAgeMs?: number | undefined;
   /** Size at which a new file is begun. @defaultValue 4194304 */
@@ -33,6 +39,7 @@ export function resolveSpoolOptions(options: SpoolOptions): ResolvedSpoolOptions
     directory: options.directory,
     sync: options.sync ?? 'always',
     maxBytes: wholeNumber('spool.maxBytes', options.maxBytes ?? 512 * 1024 * 1024, 1),
+    whenFull: options.whenFull ?? 'drop-oldest',
     maxAgeMs: wholeNumber('spool.maxAgeMs', options.maxAgeMs ?? 7 * 24 * 3_600_000, 1),
     segmentBytes: wholeNumber('spool.segmentBytes', options.segmentBytes ?? 4 * 1024 * 1024, 1),
     drainSpansPerSecond: wholeNumber('spool.drainSpansPerSecond', options.drainSpansPerSecond ?? 10_000, 1),

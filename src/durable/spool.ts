@@ -81,14 +81,15 @@ export class Spool {
 
   /**
    * Puts a batch on disk; when this returns, it is as safe as the `sync` option says.
-   * @throws the file system's error, e.g. `ENOSPC`; the batch is then not in the spool.
+   * @throws the file system's error, e.g. `ENOSPC`, or an Error when the spool is full and may not drop; the batch is
+   *   then not in the spool.
    */
   async append(spans: readonly ReadableSpan[]): Promise<void> {
     // Encoded side by side, written in the order of the calls.
     const encoded = encodeRecord(spans);
     await this.#exclusive(async () => {
       const record = await encoded;
-      await this.#dropOverBounds(record.length);
+      await this.#makeRoom(record.length);
       try {
         this.#active ??= await SegmentWriter.create(this.#newPath(), this.#options.sync);
         await this.#active.append(record);
@@ -134,7 +135,7 @@ export class Spool {
   }
 
   async #nextRecord(): Promise<{ readonly spans: number; readonly payload: Buffer } | undefined> {
-    await this.#dropOverBounds(0);
+    await this.#makeRoom(0);
     for (;;) {
       this.#reading ??= await this.#beginReading();
       if (this.#reading === undefined) return undefined;
@@ -189,8 +190,15 @@ export class Spool {
     this.#sealed.sort((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1));
   }
 
-  /** Drops the oldest segments that are too old, or too much together with what is to be added. */
-  async #dropOverBounds(added: number): Promise<void> {
+  /**
+   * Drops the oldest segments that are too old, or too much together with what is to be added.
+   * @throws Error when nothing may be dropped and there is no room.
+   */
+  async #makeRoom(added: number): Promise<void> {
+    if (this.#options.whenFull === 'refuse') {
+      if (added === 0 || this.bytes + added <= this.#options.maxBytes) return;
+      throw new Error(`the spool is full: ${this.bytes} of ${this.#options.maxBytes} bytes`);
+    }
     const oldest = Date.now() - this.#options.maxAgeMs;
     for (;;) {
       const segment = this.#sealed.find((candidate) => candidate !== this.#reading?.segment);

@@ -106,6 +106,11 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#finish(span, new EndedSpan(span));
   }
 
+  /** Does for a span that ended in another process what is done here when one ends. Never throws. */
+  enrichEnded(span: ReadableSpan): void {
+    this.#finish(span, new EndedSpan(span));
+  }
+
   /** Nothing is held back, so there is nothing to flush. */
   async forceFlush(): Promise<void> {}
 
@@ -211,7 +216,7 @@ function kindOfAttached(attached: Interaction | undefined): InteractionKind {
   return attached?.prompt === undefined && attached?.toolArguments !== undefined ? 'tool' : 'model';
 }
 
-/** Writes to a span that has ended, for SDKs without `onEnding`. */
+/** Writes to a span that has ended: in another process, or in an SDK without `onEnding`. */
 class EndedSpan implements WritableSpan {
   readonly attributes: Record<string, unknown>;
 

@@ -1,0 +1,42 @@
+import { DecodeError } from './decode-error.ts';
+
+/** Attributes, list items, events and links of one request: a few bytes on the wire can ask for an object each. */
+const MAX_ITEMS = 1_000_000;
+
+/**
+ * Levels of nested values that are read. Rows keep 100 and mark what is deeper, so what is cut off here is cut off, and
+ * marked, there too.
+ */
+export const MAX_VALUE_DEPTH = 120;
+
+/** What one request may still ask for; small messages that stand for many objects end here. */
+export class Budget {
+  readonly #maxSpans: number;
+  #spans = 0;
+  #items = 0;
+
+  constructor(maxSpans: number) {
+    this.#maxSpans = maxSpans;
+  }
+
+  /** Attributes, list items, events and links read so far. */
+  get items(): number {
+    return this.#items;
+  }
+
+  /** @throws DecodeError `too_large`. */
+  takeSpan(): void {
+    this.#spans += 1;
+    if (this.#spans > this.#maxSpans) throw tooMany(this.#maxSpans, 'spans');
+  }
+
+  /** @throws DecodeError `too_large`. */
+  takeItem(): void {
+    this.#items += 1;
+    if (this.#items > MAX_ITEMS) throw tooMany(MAX_ITEMS, 'attributes, list items, events and links');
+  }
+}
+
+function tooMany(max: number, what: string): DecodeError {
+  return new DecodeError('too_large', `The request holds more than ${max} ${what}; send smaller batches`);
+}

@@ -1,0 +1,14 @@
+/** Why a request cannot be read: `malformed` will never be readable, `too_large` is more than one request may hold. */
+export class DecodeError extends Error {
+  readonly reason: 'malformed' | 'too_large';
+
+  constructor(reason: 'malformed' | 'too_large', message: string) {
+    super(message);
+    this.name = 'DecodeError';
+    this.reason = reason;
+  }
+}
+
+export function malformed(message: string): DecodeError {
+  return new DecodeError('malformed', message);
+}

@@ -1,0 +1,117 @@
+import { createTraceState, type HrTime, type Link, type SpanContext, TraceFlags } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { hrDuration } from './time.ts';
+
+/** Names and values as they came; values are of any kind that OTLP knows. */
+export type ReceivedAttributes = Record<string, unknown>;
+type TimedEvent = ReadableSpan['events'][number];
+
+/** "The parent is known to be remote, or not" and "it is", in the flags of a span or link. */
+const HAS_IS_REMOTE = 0x100;
+const IS_REMOTE = 0x200;
+
+/** What is shared by the spans of one scope in a request. */
+export interface SpanOrigin {
+  readonly resource: ReadableSpan['resource'];
+  readonly scope: ReadableSpan['instrumentationScope'];
+}
+
+/** A span that came over the wire, in the form that processors and exporters of the SDK read. */
+export class ReceivedSpan implements ReadableSpan {
+  name = '';
+  kind: ReadableSpan['kind'] = 0;
+  traceId = '';
+  spanId = '';
+  traceState = '';
+  flags = 0;
+  startTime: HrTime = [0, 0];
+  endTime: HrTime = [0, 0];
+  status: ReadableSpan['status'] = { code: 0 };
+  readonly attributes: ReadableSpan['attributes'] = {};
+  readonly events: TimedEvent[] = [];
+  readonly links: Link[] = [];
+  readonly ended = true;
+  parentSpanContext?: SpanContext;
+  droppedAttributesCount = 0;
+  droppedEventsCount = 0;
+  droppedLinksCount = 0;
+  readonly resource: ReadableSpan['resource'];
+  readonly instrumentationScope: ReadableSpan['instrumentationScope'];
+  #context: SpanContext | undefined;
+
+  constructor({ resource, scope }: SpanOrigin) {
+    this.resource = resource;
+    this.instrumentationScope = scope;
+  }
+
+  get duration(): HrTime {
+    return hrDuration(this.startTime, this.endTime);
+  }
+
+  /** Sets the parent; to be called last, because it is in the same trace. */
+  setParent(spanId: string): void {
+    if (spanId === '') return;
+    const parent = { traceId: this.traceId, spanId, traceFlags: TraceFlags.SAMPLED };
+    const isKnown = (this.flags & HAS_IS_REMOTE) !== 0;
+    this.parentSpanContext = isKnown ? { ...parent, isRemote: (this.flags & IS_REMOTE) !== 0 } : parent;
+  }
+
+  spanContext(): SpanContext {
+    this.#context ??= contextOf(this.traceId, this.spanId, this.traceState, this.flags);
+    return this.#context;
+  }
+}
+
+/**
+ * A context of a span or link. It counts as sampled whatever the flags say: it was sent, and many SDKs leave the flag
+ * out.
+ */
+export function contextOf(traceId: string, spanId: string, traceState: string, flags: number): SpanContext {
+  const context = { traceId, spanId, traceFlags: (flags & 0xff) | TraceFlags.SAMPLED };
+  return traceState === '' ? context : { ...context, traceState: createTraceState(traceState) };
+}
+
+/** A resource as the SDK has it, complete from the beginning. */
+export function receivedResource(attributes: ReceivedAttributes, schemaUrl: string): SpanOrigin['resource'] {
+  const resource = {
+    attributes,
+    ...(schemaUrl === '' ? {} : { schemaUrl }),
+    asyncAttributesPending: false,
+    merge: () => resource,
+    getRawAttributes: () => Object.entries(attributes),
+  };
+  return resource as unknown as SpanOrigin['resource'];
+}
+
+/** A scope as the SDK has it. Absent parts stay absent, so that rows are those of a scope that never had them. */
+export function receivedScope(
+  name: string,
+  version: string,
+  schemaUrl: string,
+  attributes: ReceivedAttributes,
+): SpanOrigin['scope'] {
+  return {
+    name,
+    ...(version === '' ? {} : { version }),
+    ...(schemaUrl === '' ? {} : { schemaUrl }),
+    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+  } as SpanOrigin['scope'];
+}
+
+/** The kind of a span from OTLP's number, which is one higher; what is not specified is internal. */
+export function spanKindOf(kind: number): ReadableSpan['kind'] {
+  return kind >= 1 && kind <= 5 ? kind - 1 : 0;
+}
+
+/** A status; an empty message is none, because the wire does not tell them apart. */
+export function statusOf(code: number, message: string): ReadableSpan['status'] {
+  const known = code === 1 || code === 2 ? code : 0;
+  return message === '' ? { code: known } : { code: known, message };
+}
+
+/** Sets one attribute under any name, `__proto__` too. */
+export function putAttribute(attributes: object, key: string, value: unknown): void {
+  if (key !== '__proto__') (attributes as Record<string, unknown>)[key] = value;
+  else
+    Object.defineProperty(attributes, key, { value, enumerable: true, configurable: true, writable: true });
+}

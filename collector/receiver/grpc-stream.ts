@@ -1,0 +1,61 @@
+import type { ServerHttp2Stream } from 'node:http2';
+import { constants } from 'node:http2';
+import { encodeStatus } from './messages.ts';
+import { ANSWERS, type Rejection } from './rejection.ts';
+
+/** One byte that says whether the message is packed, then four of its length. */
+export const PREFIX_BYTES = 5;
+
+/** A message of gRPC, as it stands in a stream. */
+export interface GrpcMessage {
+  readonly isPacked: boolean;
+  readonly bytes: Buffer;
+}
+
+/** The one message that the body of a unary call holds; `undefined` when it does not. */
+export function messageIn(body: Buffer): GrpcMessage | undefined {
+  if (body.length < PREFIX_BYTES || body.readUInt32BE(1) !== body.length - PREFIX_BYTES) return undefined;
+  const flag = body[0];
+  if (flag !== 0 && flag !== 1) return undefined;
+  return { isPacked: flag === 1, bytes: body.subarray(PREFIX_BYTES) };
+}
+
+const HEADERS = {
+  ':status': 200,
+  'content-type': 'application/grpc+proto',
+  'grpc-accept-encoding': 'identity,gzip',
+} as const;
+
+/** Answers a call with its message. */
+export function sendMessage(stream: ServerHttp2Stream, bytes: Buffer): void {
+  if (stream.destroyed || stream.closed) return;
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(bytes.length, 1);
+  stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  stream.respond(HEADERS, { waitForTrailers: true });
+  stream.end(Buffer.concat([prefix, bytes]));
+}
+
+/** Answers a call with a status other than fine; what is left of the request is not wanted. */
+export function sendRejection(stream: ServerHttp2Stream, { reason, message, retryAfter }: Rejection): void {
+  if (stream.destroyed || stream.closed) return;
+  const { grpc } = ANSWERS[reason];
+  const details = encodeStatus(grpc, message, 'protobuf', retryAfter);
+  stream.respond(
+    {
+      ...HEADERS,
+      'grpc-status': String(grpc),
+      'grpc-message': encodeURIComponent(message),
+      'grpc-status-details-bin': details.toString('base64'),
+    },
+    { endStream: true },
+  );
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+}
+
+/** Answers what is not gRPC at all, as the specification of gRPC over HTTP/2 asks. */
+export function sendNotGrpc(stream: ServerHttp2Stream): void {
+  if (stream.destroyed || stream.closed) return;
+  stream.respond({ ':status': 415 }, { endStream: true });
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+}

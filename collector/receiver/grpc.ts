@@ -1,0 +1,111 @@
+import {
+  createSecureServer,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { readBody, unpack } from './body.ts';
+import { type Gateway, refuseWhileDraining } from './gateway.ts';
+import { messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
+import type { RunningReceiver } from './http.ts';
+import { type Address, listen } from './listen.ts';
+import { encodeResponse } from './messages.ts';
+import { Rejection, rejectionOf } from './rejection.ts';
+import type { TlsFiles } from './tls.ts';
+
+const EXPORT_PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
+
+/** `application/grpc`, also with `+proto`: gRPC with another codec is not for us. */
+const GRPC_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/;
+
+/** Calls that one connection may have under way, and bytes it may send ahead of being read. */
+const SETTINGS = { maxConcurrentStreams: 128, initialWindowSize: 1024 * 1024 };
+
+/**
+ * Starts OTLP over gRPC. A unary call is one HTTP/2 stream with a length before the message and the status behind it,
+ * for which the HTTP/2 of Node is enough; the usual library would read a whole message before any limit of ours is
+ * asked.
+ */
+export async function startGrpc(
+  address: Address,
+  gateway: Gateway,
+  tls: TlsFiles | undefined,
+): Promise<RunningReceiver> {
+  const server =
+    tls === undefined
+      ? createServer({ settings: SETTINGS })
+      : createSecureServer({ settings: SETTINGS, allowHTTP1: false, ...tls });
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    // What is wrong with a connection is its own affair; without a listener it would end the process.
+    session.on('error', () => {});
+  });
+  server.on('sessionError', () => {});
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    stream.on('error', () => {});
+    void answer(gateway, stream, headers);
+  });
+  return {
+    address: await listen(server, address),
+    close: (withinMs) =>
+      new Promise((resolve) => {
+        const late = setTimeout(() => {
+          for (const session of sessions) session.destroy();
+        }, withinMs);
+        server.close(() => {
+          clearTimeout(late);
+          resolve();
+        });
+        // Says GOAWAY, and ends when the calls under way have been answered.
+        for (const session of sessions) session.close();
+      }),
+  };
+}
+
+async function answer(
+  gateway: Gateway,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): Promise<void> {
+  const startedAt = performance.now();
+  let outcome = 'ok';
+  try {
+    if (headers[':method'] !== 'POST' || !GRPC_TYPE.test(headers['content-type'] ?? '')) {
+      sendNotGrpc(stream);
+      outcome = 'unsupported_type';
+    } else sendMessage(stream, await take(gateway, stream, headers));
+  } catch (error) {
+    const rejection = rejectionOf(error);
+    outcome = rejection.reason;
+    sendRejection(stream, rejection);
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  gateway.onAnswered({ transport: 'grpc', outcome, seconds });
+}
+
+/** @returns the message of the answer. @throws Rejection */
+async function take(
+  gateway: Gateway,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): Promise<Buffer> {
+  if (headers[':path'] !== EXPORT_PATH) throw new Rejection('not_found', `Only ${EXPORT_PATH} is served`);
+  gateway.bearer.check(headers.authorization);
+  refuseWhileDraining(gateway);
+  const packing = headers['grpc-encoding'] ?? 'identity';
+  if (packing !== 'identity' && packing !== 'gzip') {
+    throw new Rejection('unsupported_encoding', 'Expected grpc-encoding gzip or identity');
+  }
+  using ticket = gateway.admission.enter();
+  const message = messageIn(await readBody(stream, gateway.maxBodyBytes + PREFIX_BYTES, ticket));
+  if (message === undefined) throw new Rejection('malformed', 'Expected one whole gRPC message');
+  if (message.isPacked && packing !== 'gzip') {
+    throw new Rejection('malformed', 'The message is packed, and grpc-encoding does not say how');
+  }
+  const body = message.isPacked ? unpack(message.bytes, gateway.maxBodyBytes) : message.bytes;
+  ticket.holds(body.length);
+  return encodeResponse(await gateway.intake.take(body, 'protobuf', ticket), 'protobuf');
+}

@@ -1,0 +1,168 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { readBody, tooLarge, unpack } from './body.ts';
+import { type Gateway, refuseWhileDraining } from './gateway.ts';
+import { answerHealth, type Health } from './health.ts';
+import { type Address, listen } from './listen.ts';
+import { type Encoding, encodeResponse, encodeStatus } from './messages.ts';
+import { ANSWERS, Rejection, rejectionOf } from './rejection.ts';
+import type { TlsFiles } from './tls.ts';
+
+const TRACES_PATH = '/v1/traces';
+
+const TYPES: Readonly<Record<Encoding, string>> = {
+  protobuf: 'application/x-protobuf',
+  json: 'application/json',
+};
+
+/** A sender that is slower than this, in milliseconds, is let go, so that it does not hold a place for ever. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const HEADERS_TIMEOUT_MS = 15_000;
+
+/** A server that has been started. */
+export interface RunningReceiver {
+  readonly address: Address;
+  /**
+   * Takes no new connections, and ends when those that are open have got their answers; after this many milliseconds
+   * they are cut off.
+   */
+  close(withinMs: number): Promise<void>;
+}
+
+/** Starts OTLP over HTTP, with the health endpoints beside it. */
+export async function startHttp(
+  address: Address,
+  gateway: Gateway,
+  health: () => Health,
+  tls: TlsFiles | undefined,
+): Promise<RunningReceiver> {
+  return run(address, tls, (request, response) => {
+    const path = pathOf(request);
+    if (isRead(request) && answerHealth(path, health, response)) return;
+    void answer(gateway, path, request, response);
+  });
+}
+
+/** Starts the health endpoints alone, for probes that have neither a certificate nor a way to the other port. */
+export async function startHealth(address: Address, health: () => Health): Promise<RunningReceiver> {
+  return run(address, undefined, (request, response) => {
+    if (isRead(request) && answerHealth(pathOf(request), health, response)) return;
+    response.writeHead(404).end();
+  });
+}
+
+async function run(
+  address: Address,
+  tls: TlsFiles | undefined,
+  listener: RequestListener,
+): Promise<RunningReceiver> {
+  const options = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS };
+  const server: Server =
+    tls === undefined ? createServer(options, listener) : createTlsServer({ ...options, ...tls }, listener);
+  return {
+    address: await listen(server, address),
+    close: (withinMs) =>
+      new Promise((resolve) => {
+        const late = setTimeout(() => server.closeAllConnections(), withinMs);
+        server.close(() => {
+          clearTimeout(late);
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+async function answer(
+  gateway: Gateway,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const startedAt = performance.now();
+  const encoding = encodingOf(request);
+  let outcome = 'ok';
+  try {
+    const body = await take(gateway, path, encoding, request);
+    send(response, 200, TYPES[encoding as Encoding], body, gateway.isDraining());
+  } catch (error) {
+    const rejection = rejectionOf(error);
+    outcome = rejection.reason;
+    reject(response, rejection, encoding, gateway.isDraining());
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  gateway.onAnswered({ transport: 'http', outcome, seconds });
+}
+
+/** @returns the body of the answer. @throws Rejection */
+async function take(
+  gateway: Gateway,
+  path: string,
+  encoding: Encoding | undefined,
+  request: IncomingMessage,
+): Promise<Buffer> {
+  if (path !== TRACES_PATH) throw new Rejection('not_found', `Only ${TRACES_PATH} is served`);
+  if (request.method !== 'POST') throw new Rejection('wrong_method', 'Only POST is served');
+  gateway.bearer.check(request.headers.authorization);
+  refuseWhileDraining(gateway);
+  if (encoding === undefined) {
+    throw new Rejection('unsupported_type', `Expected content-type ${TYPES.protobuf} or ${TYPES.json}`);
+  }
+  const isPacked = isGzip(request.headers['content-encoding']);
+  if (Number(request.headers['content-length']) > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes);
+  using ticket = gateway.admission.enter();
+  let body = await readBody(request, gateway.maxBodyBytes, ticket);
+  if (isPacked) body = unpack(body, gateway.maxBodyBytes);
+  ticket.holds(body.length);
+  return encodeResponse(await gateway.intake.take(body, encoding, ticket), encoding);
+}
+
+function reject(
+  response: ServerResponse,
+  { reason, message, retryAfter }: Rejection,
+  encoding: Encoding | undefined,
+  isLast: boolean,
+): void {
+  if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
+  if (reason === 'wrong_method') response.setHeader('allow', 'POST');
+  if (reason === 'unauthenticated') response.setHeader('www-authenticate', 'Bearer');
+  if (reason === 'unsupported_encoding') response.setHeader('accept-encoding', 'gzip');
+  const { http, grpc } = ANSWERS[reason];
+  const body = encoding === undefined ? Buffer.from(`${message}\n`) : encodeStatus(grpc, message, encoding);
+  const type = encoding === undefined ? 'text/plain; charset=utf-8' : TYPES[encoding];
+  send(response, http, type, body, isLast);
+}
+
+/** @param isLast whether the connection ends with it. What is left of the request, Node reads and drops. */
+function send(response: ServerResponse, status: number, type: string, body: Buffer, isLast: boolean): void {
+  if (isLast) response.setHeader('connection', 'close');
+  response.writeHead(status, { 'content-type': type, 'content-length': body.length });
+  response.end(body);
+}
+
+function encodingOf(request: IncomingMessage): Encoding | undefined {
+  const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (type === TYPES.protobuf) return 'protobuf';
+  return type === TYPES.json ? 'json' : undefined;
+}
+
+/** @throws Rejection `unsupported_encoding`. */
+function isGzip(contentEncoding: string | undefined): boolean {
+  const name = contentEncoding?.trim().toLowerCase() || 'identity';
+  if (name === 'gzip' || name === 'identity') return name === 'gzip';
+  throw new Rejection('unsupported_encoding', 'Expected content-encoding gzip, or none');
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '';
+}

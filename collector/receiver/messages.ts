@@ -1,0 +1,35 @@
+import { bytesField, message, varintField } from './wire-writer.ts';
+
+/** How a request and its answer are written. */
+export type Encoding = 'protobuf' | 'json';
+
+/** What became of a request that was taken. */
+export interface Acceptance {
+  /** Spans that were not taken, and never will be. */
+  readonly rejected: number;
+  /** Why; empty when all were taken. */
+  readonly message: string;
+}
+
+/** An `ExportTraceServiceResponse`. When all spans were taken, nothing may stand in `partial_success`. */
+export function encodeResponse({ rejected, message: text }: Acceptance, encoding: Encoding): Buffer {
+  if (encoding === 'json') {
+    const partial = { rejectedSpans: String(rejected), errorMessage: text };
+    return Buffer.from(JSON.stringify(rejected === 0 ? {} : { partialSuccess: partial }));
+  }
+  if (rejected === 0) return Buffer.alloc(0);
+  return message(bytesField(1, message(varintField(1, rejected), bytesField(2, text))));
+}
+
+/** A `google.rpc.Status`, with `RetryInfo` when there is a time to wait. */
+export function encodeStatus(code: number, text: string, encoding: Encoding, retryAfter?: number): Buffer {
+  if (encoding === 'json') return Buffer.from(JSON.stringify({ code, message: text }));
+  const status = [varintField(1, code), bytesField(2, text)];
+  return message(...status, ...(retryAfter === undefined ? [] : [bytesField(3, retryInfo(retryAfter))]));
+}
+
+/** A `google.rpc.RetryInfo` in a `google.protobuf.Any`: without it, gRPC senders guess. */
+function retryInfo(seconds: number): Buffer {
+  const info = bytesField(1, message(varintField(1, seconds)));
+  return message(bytesField(1, 'type.googleapis.com/google.rpc.RetryInfo'), bytesField(2, info));
+}
