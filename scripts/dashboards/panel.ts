@@ -144,7 +144,10 @@ function optionsOf(type: PanelType): object {
     case 'table':
       return { showHeader: true, cellHeight: 'sm' };
     case 'timeseries':
-      return { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } };
+      return {
+        legend: { displayMode: 'list', placement: 'bottom' },
+        tooltip: { mode: 'multi', sort: 'desc' },
+      };
     case 'barchart':
       return { orientation: 'horizontal', legend: { displayMode: 'list', placement: 'bottom' } };
   }

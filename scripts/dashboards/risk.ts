@@ -1,5 +1,14 @@
 import type { Dashboard } from './panel.ts';
-import { CHOICES, CHOSEN, countOverTime, named, TRACE_HEX, TRACE_LINK, total, valueOverTime } from './scope.ts';
+import {
+  CHOICES,
+  CHOSEN,
+  countOverTime,
+  named,
+  TRACE_HEX,
+  TRACE_LINK,
+  total,
+  valueOverTime,
+} from './scope.ts';
 
 const SCORED = 'hallucination_risk_score IS NOT NULL';
 
@@ -88,7 +97,8 @@ LIMIT 50`,
       title: 'Drift of the prompts',
       type: 'table',
       size: [10, 10],
-      description: 'More normalized prompts than the template has wordings: it changed, or it is not one template.',
+      description:
+        'More normalized prompts than the template has wordings: it changed, or it is not one template.',
       sql: `SELECT ${named('prompt_template_id')} AS template, count(*) AS calls,
   count(DISTINCT prompt_hash) AS prompts, count(DISTINCT normalized_prompt_hash) AS normalized_prompts,
   max(start_time) AS last_seen
