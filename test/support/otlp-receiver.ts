@@ -24,6 +24,8 @@ export interface OtlpReceiver extends AsyncDisposable {
   readonly baseUrl: string;
   readonly spans: ReceivedSpan[];
   readonly contentTypes: string[];
+  /** Requests for traces as they came, unpacked: what a test looks through for planted secrets. */
+  readonly bodies: Buffer[];
 }
 
 // The part of opentelemetry/proto/collector/trace/v1 that the tests read; field numbers are the specification's.
@@ -51,6 +53,7 @@ const REQUEST = protobuf.parse(PROTO).root.lookupType('Request');
 export async function startOtlpReceiver(options: { silent?: boolean } = {}): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const contentTypes: string[] = [];
+  const bodies: Buffer[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -61,6 +64,7 @@ export async function startOtlpReceiver(options: { silent?: boolean } = {}): Pro
       const type = request.headers['content-type'] ?? '';
       if (request.url === '/v1/traces') {
         contentTypes.push(type);
+        bodies.push(body);
         spans.push(...readRequest(type.includes('json') ? JSON.parse(body.toString('utf8')) : decode(body)));
       }
       response.writeHead(200, { 'content-type': type }).end(type.includes('json') ? '{}' : '');
@@ -75,6 +79,7 @@ export async function startOtlpReceiver(options: { silent?: boolean } = {}): Pro
     baseUrl,
     spans,
     contentTypes,
+    bodies,
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
