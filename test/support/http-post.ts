@@ -1,0 +1,36 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/**
+ * Sends a request as it is told, content-type included or left out, which `fetch` would not. An answer that comes while
+ * the body is still being sent counts, also when the server then closes.
+ */
+export function post(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body?: Buffer,
+  method = 'POST',
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { ...headers, ...lengthOf(body) }, agent: false });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
+      });
+    });
+    sent.end(body);
+  });
+}
+
+function lengthOf(body: Buffer | undefined): Record<string, string> {
+  return body === undefined ? {} : { 'content-length': String(body.length) };
+}
