@@ -1,6 +1,7 @@
 import { FIELDS, type FieldDefinition } from '../src/fields.ts';
 import { handAppliedScript } from '../src/postgres/index.ts';
 import { dashboardFiles } from './dashboards/index.ts';
+import { kubernetesConfig } from './kubernetes-config.ts';
 import { rowJsonSchema } from './row-json-schema.ts';
 
 export const FIELD_TABLE_START = '<!-- fields:start -->';
@@ -18,6 +19,7 @@ export function generatedFiles(): readonly GeneratedFile[] {
     { path: 'schema/postgres.sql', content: handAppliedScript() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
     ...dashboardFiles(),
+    { path: 'collector/k8s/config.yaml', content: kubernetesConfig() },
   ];
 }
 

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** ConfigMaps by the name that the pods mount, and the Collector configuration each holds. */
+const CONFIGS = {
+  'collector-config': 'otel-collector.yaml',
+  'gateway-config': 'collector/gateway.yaml',
+} as const;
+
+/** The Collector configurations as Kubernetes takes them; the files themselves stay the one place to edit. */
+export function kubernetesConfig(): string {
+  const maps = Object.entries(CONFIGS).map(([name, path]) => {
+    const text = readFileSync(`${ROOT}${path}`, 'utf8').trimEnd();
+    const indented = text.replaceAll(/^(?=.)/gm, '    ');
+    return `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: ${name}
+  namespace: mcp-observatory
+data:
+  ${path.slice(path.lastIndexOf('/') + 1)}: |
+${indented}
+`;
+  });
+  return `# Made by \`npm run generate\` from ${Object.values(CONFIGS).join(' and ')}: edit those.\n${maps.join('---\n')}`;
+}
