@@ -7,9 +7,23 @@ import { parse } from 'yaml';
 import { attributeOf, FIELDS } from '../src/fields.ts';
 import { isContentAttribute, isContentEventAttribute } from '../src/processor/content-names.ts';
 import { DIALECT_CASES } from './support/dialect-cases.ts';
-import { noOtelcol, SHIPPED, startOtelcol, validateConfig, WITH_CONTENT } from './support/otelcol.ts';
+import {
+  GATEWAY,
+  noOtelcol,
+  SHIPPED,
+  startOtelcol,
+  validateConfig,
+  WITH_CONTENT,
+} from './support/otelcol.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
-import { deliver, newTraceId, type RawSpan, type RawValue, rawRequest } from './support/raw-otlp.ts';
+import {
+  deliver,
+  newTraceId,
+  postTraces,
+  type RawSpan,
+  type RawValue,
+  rawRequest,
+} from './support/raw-otlp.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'observatory-otelcol-'));
@@ -106,10 +120,11 @@ function spansWithSecrets(): RawSpan[] {
 const holds = (receiver: OtlpReceiver, text: string) => receiver.bodies.some((body) => body.includes(text));
 
 describe('the shipped configuration of the standard Collector', { skip: noOtelcol() }, () => {
-  test('is valid, with and without content for the service', async () => {
+  test('is valid, with and without content for the service, and so is that of the gateway', async () => {
     const env = { APM_OTLP_ENDPOINT: 'http://127.0.0.1:1', COLLECTOR_QUEUE_DIR: folder };
     await validateConfig([SHIPPED], env);
     await validateConfig([SHIPPED, WITH_CONTENT], env);
+    await validateConfig([GATEWAY], { COLLECTOR_PEERS: 'localhost' });
     await assert.rejects(validateConfig([SHIPPED, 'yaml:receivers::none::a: b'], env), /none/);
   });
 
@@ -202,6 +217,39 @@ describe('the shipped configuration of the standard Collector', { skip: noOtelco
       names,
       wrong.flatMap(([name]) => [`${name}: another`, `${name}: root`, `${name}: the span`]).sort(),
     );
+  });
+});
+
+describe('the gateway of a fleet', { skip: noOtelcol() }, () => {
+  test('sends whole traces to one collector each, and answers when it has them', async () => {
+    await using first = await startBoth([], { APM_SAMPLING_PERCENTAGE: '100' });
+    await using second = await startBoth([], { APM_SAMPLING_PERCENTAGE: '100' });
+    const peers = [first, second].map(({ otelcol }) => otelcol.grpc.slice('http://'.length));
+    await using gateway = await startOtelcol({
+      base: GATEWAY,
+      folder: join(folder, 'gateway'),
+      configs: [
+        `yaml:exporters::load_balancing::resolver: {dns: null, static: {hostnames: [${peers.map((peer) => `"${peer}"`).join(',')}]}}`,
+      ],
+      env: { COLLECTOR_PEERS: 'localhost' },
+    });
+    const traceIds = Array.from({ length: 40 }, newTraceId);
+    // The spans of a trace come in requests of their own, as they do from several services.
+    for (let part = 0; part < 3; part += 1) {
+      await deliver(gateway.http, rawRequest(traceIds.map((traceId) => ({ traceId, name: `part ${part}` }))));
+    }
+    const all = () => first.observatory.spans.length + second.observatory.spans.length;
+    await waitUntil(() => all() >= 120, 60_000);
+    const tracesOf = ({ observatory }: typeof first) =>
+      new Set(observatory.spans.map(({ traceId }) => traceId));
+    const shared = [...tracesOf(first)].filter((traceId) => tracesOf(second).has(traceId));
+    assert.deepEqual(shared, []);
+    assert.ok(tracesOf(first).size > 0 && tracesOf(second).size > 0, 'both have work');
+
+    await first.otelcol.kill();
+    await second.otelcol.kill();
+    const refused = await postTraces(gateway.http, rawRequest([{ name: 'nobody is there' }]));
+    assert.equal(refused.status, 503, 'the sender is told to come again');
   });
 });
 

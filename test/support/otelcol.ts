@@ -14,6 +14,8 @@ const START_TIMEOUT_MS = 60_000;
 /** The configuration that is shipped, and the one that lets content through to our service. */
 export const SHIPPED = join(ROOT, 'otel-collector.yaml');
 export const WITH_CONTENT = join(ROOT, 'collector/with-content.yaml');
+/** The layer before it in a fleet, which sends on by trace id. */
+export const GATEWAY = join(ROOT, 'collector/gateway.yaml');
 
 /** Why there can be no Collector here, for `skip`; `false` when there can. CI must build it. */
 export function noOtelcol(): string | false {
@@ -28,13 +30,15 @@ export async function otelcolBinary(): Promise<string> {
 }
 
 export interface OtelcolOptions {
+  /** What it runs. @defaultValue {@link SHIPPED} */
+  readonly base?: string;
   /** Where the APM leg goes. */
-  readonly apm: string;
+  readonly apm?: string;
   /** Where the leg of every span goes. */
-  readonly observatory: string;
+  readonly observatory?: string;
   /** An empty folder for the queues, or that of a Collector that ended. */
   readonly folder: string;
-  /** Files besides the shipped one, or settings as `yaml:a::b: value`. */
+  /** Files besides the first one, or settings as `yaml:a::b: value`. */
   readonly configs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -65,21 +69,23 @@ export async function startOtelcol(options: OtelcolOptions): Promise<Otelcol> {
   const [httpPort, grpcPort, healthPort] = [await freePort(), await freePort(), await freePort()];
   const here = (path: string, port: number) => `yaml:${path}::endpoint: 127.0.0.1:${port}`;
   const configs = [
-    SHIPPED,
+    options.base ?? SHIPPED,
     ...(options.configs ?? []),
     here('receivers::otlp::protocols::http', httpPort),
     here('receivers::otlp::protocols::grpc', grpcPort),
     here('extensions::health_check', healthPort),
     'yaml:service::telemetry::metrics::level: none',
-    // A receiver that comes back is found soon.
-    'yaml:exporters::otlp_http/observatory::retry_on_failure::max_interval: 1s',
   ];
+  // A receiver that comes back is found soon.
+  if (options.base === undefined) {
+    configs.push('yaml:exporters::otlp_http/observatory::retry_on_failure::max_interval: 1s');
+  }
   const queue = join(options.folder, 'queue');
   mkdirSync(queue, { recursive: true });
   const env = {
     PATH: process.env.PATH ?? '',
-    APM_OTLP_ENDPOINT: options.apm,
-    OBSERVATORY_OTLP_ENDPOINT: options.observatory,
+    APM_OTLP_ENDPOINT: options.apm ?? '',
+    OBSERVATORY_OTLP_ENDPOINT: options.observatory ?? '',
     COLLECTOR_QUEUE_DIR: queue,
     APM_DECISION_WAIT: '1s',
     ...options.env,
