@@ -59,7 +59,9 @@ try {
   line(['', 'connections', 'spans/s', 'CPU us/span', 'ack p50 ms', 'ack p99 ms', 'come again', 'RSS MiB']);
   if (values.soak === undefined) {
     for (let connections = 1; connections <= maxConnections; connections += 1) {
-      await measure('collect', `${collect.http}/v1/traces`, pid, connections, Number(values.seconds)).then(count);
+      await measure('collect', `${collect.http}/v1/traces`, pid, connections, Number(values.seconds)).then(
+        count,
+      );
       const floorPid = Number(values['floor-pid'] ?? 0);
       if (values.floor !== undefined) {
         await measure('floor', values.floor, floorPid, connections, Number(values.seconds));
@@ -91,7 +93,13 @@ async function load(target: string, connections: number, seconds: number): Promi
   return JSON.parse(stdout) as Load;
 }
 
-async function measure(name: string, target: string, of: number, connections: number, seconds: number): Promise<Load> {
+async function measure(
+  name: string,
+  target: string,
+  of: number,
+  connections: number,
+  seconds: number,
+): Promise<Load> {
   const before = cpuSeconds(of);
   const result = await load(target, connections, seconds);
   const cpu = ((cpuSeconds(of) - before) / result.acknowledged_spans) * 1e6;
@@ -122,5 +130,7 @@ function rssMiB(of: number): string {
 }
 
 function line(cells: readonly string[]): void {
-  process.stdout.write(`${cells.map((cell, i) => (i === 0 ? cell.padEnd(9) : cell.padStart(13))).join('')}\n`);
+  process.stdout.write(
+    `${cells.map((cell, i) => (i === 0 ? cell.padEnd(9) : cell.padStart(13))).join('')}\n`,
+  );
 }

@@ -140,9 +140,15 @@ function makeBody(count: number): Buffer {
       text('gen_ai.prompt.0.role', 'system'),
       text('gen_ai.prompt.0.content', 'You answer questions about orders. Be brief, and name the order.'),
       text('gen_ai.prompt.1.role', 'user'),
-      text('gen_ai.prompt.1.content', `Where is order ${i}? It was sent on ${i % 28} May to Berlin. ${'It is urgent. '.repeat(10)}`),
+      text(
+        'gen_ai.prompt.1.content',
+        `Where is order ${i}? It was sent on ${i % 28} May to Berlin. ${'It is urgent. '.repeat(10)}`,
+      ),
       text('gen_ai.completion.0.role', 'assistant'),
-      text('gen_ai.completion.0.content', `Order ${i} was sent on ${i % 28} May and is in Berlin. ${'It comes tomorrow. '.repeat(4)}`),
+      text(
+        'gen_ai.completion.0.content',
+        `Order ${i} was sent on ${i % 28} May and is in Berlin. ${'It comes tomorrow. '.repeat(4)}`,
+      ),
       text('server.address', 'api.openai.com'),
       text('app.user.id', `user-${i}`),
       text('app.route', '/v1/orders/{order}'),
