@@ -1,4 +1,4 @@
-import { diag } from '@opentelemetry/api';
+import { diag, type MeterProvider } from '@opentelemetry/api';
 import { DurableSpanWriter, type DurableStats } from '../src/durable/index.ts';
 import { PostgresSpanExporter } from '../src/postgres/index.ts';
 import { ObservatorySpanProcessor, resolveCaptureContent } from '../src/processor/index.ts';
@@ -19,6 +19,8 @@ import {
   startHealth,
   startHttp,
 } from './receiver/index.ts';
+
+const METRICS_TIMEOUT_MS = 3000;
 
 /** A collector that runs. */
 export interface Collector extends AsyncDisposable {
@@ -160,11 +162,20 @@ class RunningCollector implements Collector {
   async #close(): Promise<void> {
     this.#isDraining = true;
     await Promise.all(this.#receivers.map((receiver) => receiver.close(this.#options.drainTimeoutMs)));
+    // All is written or refused by now; after this the counts of the writer are no longer observed.
+    await flush(this.#options.meterProvider);
     await this.#writer.shutdown();
     await this.#forwarder?.close().catch((error: Error) => diag.error(`mcp-observatory: ${error.message}`));
     await this.#watch?.close();
     this.#metrics.end();
   }
+}
+
+/** Sends the last metrics, when their provider can be told to. Takes a few seconds at most, and never rejects. */
+async function flush(meterProvider: MeterProvider): Promise<void> {
+  if (!('forceFlush' in meterProvider) || typeof meterProvider.forceFlush !== 'function') return;
+  const late = new Promise((resolve) => setTimeout(resolve, METRICS_TIMEOUT_MS).unref());
+  await Promise.race([Promise.resolve(meterProvider.forceFlush()).catch(() => {}), late]);
 }
 
 function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {

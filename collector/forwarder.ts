@@ -4,6 +4,9 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { createOtlpExporter, type OtlpOptions } from '../src/start/index.ts';
 
+/** How long the end waits for a back end that is away, in milliseconds. */
+const FLUSH_TIMEOUT_MS = 3000;
+
 /** Where and with what spans go on. */
 export interface ForwardOptions {
   readonly target: OtlpOptions;
@@ -28,7 +31,8 @@ export class Forwarder {
   static async create({ target, spool, meterProvider }: ForwardOptions): Promise<Forwarder> {
     const exporter = await createOtlpExporter(target, process.env);
     const options = spool === undefined ? {} : { spool: { directory: join(spool, 'forward') } };
-    return new Forwarder(new DurableSpanProcessor({ exporter, meterProvider, ...options }));
+    const common = { exporter, meterProvider, flushTimeoutMs: FLUSH_TIMEOUT_MS };
+    return new Forwarder(new DurableSpanProcessor({ ...common, ...options }));
   }
 
   forward(spans: readonly ReadableSpan[]): void {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { DecodeError, decodeJson, decodeProtobuf } from '../collector/decode/index.ts';
 import { decodeSpans, encodeSpans } from '../src/durable/span-codec.ts';
@@ -19,6 +21,18 @@ import { recordSpan } from './support/span-fixture.ts';
 import { altered } from './support/spans.ts';
 
 const MAX_SPANS = 10_000;
+
+/** Requests changed at random, for each form. */
+const FUZZ_CASES = Number(process.env.COLLECTOR_FUZZ_CASES ?? 1000);
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapBytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
 
 /** How each form of OTLP is written from the JSON form, and read. */
 const FORMS = {
@@ -164,21 +178,28 @@ for (const [name, { write, read, deep, wide }] of Object.entries(FORMS)) {
       assert.throws(() => read(wide(1_000_001), 10), { reason: 'too_large' });
     });
 
-    test('throws nothing but what it means to for bytes that were changed at random', () => {
+    test('throws nothing but what it means to for bytes that were changed at random, and keeps no memory', () => {
       const random = seededRandom(42);
       const body = write(requestJson(randomSpans(4, 9)));
-      for (let i = 0; i < 1500; i += 1) {
-        const changed = Buffer.from(body);
-        for (let n = 0; n <= random() * 6; n += 1) {
-          changed[Math.floor(random() * changed.length)] = Math.floor(random() * 256);
+      const tryMany = (cases: number) => {
+        for (let i = 0; i < cases; i += 1) {
+          const changed = Buffer.from(body);
+          for (let n = 0; n <= random() * 6; n += 1) {
+            changed[Math.floor(random() * changed.length)] = Math.floor(random() * 256);
+          }
+          const part = random() < 0.3 ? changed.subarray(0, Math.floor(random() * changed.length)) : changed;
+          try {
+            for (const span of read(part, MAX_SPANS).spans) span.spanContext();
+          } catch (error) {
+            assert.ok(error instanceof DecodeError, `${i}: ${(error as Error).stack}`);
+          }
         }
-        const part = random() < 0.3 ? changed.subarray(0, Math.floor(random() * changed.length)) : changed;
-        try {
-          for (const span of read(part, MAX_SPANS).spans) span.spanContext();
-        } catch (error) {
-          assert.ok(error instanceof DecodeError, `${i}: ${(error as Error).stack}`);
-        }
-      }
+      };
+      tryMany(200);
+      const before = heapBytes();
+      tryMany(FUZZ_CASES);
+      const grown = heapBytes() - before;
+      assert.ok(grown < 8 * 1024 * 1024, `the heap grew by ${grown} bytes`);
     });
   });
 }

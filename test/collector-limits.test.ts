@@ -37,9 +37,14 @@ describe('bounds and doors of the collector', { skip: noPostgres() }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function open(options: Partial<CollectorOptions> = {}): Promise<{ url: string; collector: Collector }> {
+  async function open(
+    options: Partial<CollectorOptions> = {},
+  ): Promise<{ url: string; collector: Collector }> {
     const url = options.databaseUrl ?? (await server.createDatabase());
-    return { url, collector: await startCollector({ databaseUrl: url, http: ANYWHERE, grpc: ANYWHERE, ...options }) };
+    return {
+      url,
+      collector: await startCollector({ databaseUrl: url, http: ANYWHERE, grpc: ANYWHERE, ...options }),
+    };
   }
 
   const send = (collector: Collector, body = spanRequest(1).body, headers: Record<string, string> = {}) =>
@@ -64,7 +69,12 @@ describe('bounds and doors of the collector', { skip: noPostgres() }, () => {
     const statusOf = async (authorization?: string) =>
       (await send(collector, undefined, authorization === undefined ? {} : { authorization })).status;
     assert.deepEqual(
-      [await statusOf('Bearer first'), await statusOf('bearer second'), await statusOf(), await statusOf('Bearer third')],
+      [
+        await statusOf('Bearer first'),
+        await statusOf('bearer second'),
+        await statusOf(),
+        await statusOf('Bearer third'),
+      ],
       [200, 200, 401, 401],
     );
     assert.deepEqual([await statusOf('Basic first'), await statusOf('Bearer first second')], [401, 401]);
@@ -78,7 +88,9 @@ describe('bounds and doors of the collector', { skip: noPostgres() }, () => {
     assert.equal((await fetch(`${collector.httpUrl}/readyz`)).status, 200);
   });
 
-  test('lets in who has a certificate of the authority, over HTTP and gRPC', { skip: noOpenssl() }, async () => {
+  test('lets in who has a certificate of the authority, over HTTP and gRPC', {
+    skip: noOpenssl(),
+  }, async () => {
     using files = makeCertificates();
     const { certFile: cert, keyFile: key } = files.server;
     const tls = { cert, key, clientCa: files.authorityFile };
@@ -102,10 +114,17 @@ describe('bounds and doors of the collector', { skip: noPostgres() }, () => {
     );
     const url = `https://${collector.grpcAddress}`;
     const { cert: clientCert, key: clientKey } = files.client;
-    const secure = new GrpcExporter({ url, credentials: credentials.createSsl(files.authority, clientKey, clientCert) });
+    const secure = new GrpcExporter({
+      url,
+      credentials: credentials.createSsl(files.authority, clientKey, clientCert),
+    });
     assert.deepEqual(await exportSpans(secure, manySpans(3)), { code: 0 });
     await secure.shutdown();
-    const session = new GrpcExporter({ url, credentials: credentials.createSsl(files.authority), timeoutMillis: 500 });
+    const session = new GrpcExporter({
+      url,
+      credentials: credentials.createSsl(files.authority),
+      timeoutMillis: 500,
+    });
     assert.equal((await exportSpans(session, manySpans(1))).code, 1);
     await session.shutdown();
     assert.equal((await fetch(`${collector.healthUrl}/readyz`)).status, 200);

@@ -37,14 +37,47 @@ export function makeCertificates(): Certificates {
   const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { stdio: 'ignore' });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const selfSigned = (name: string) =>
-    openssl('req', '-x509', ...newKey, '-days', '1', '-keyout', file(`${name}.key`), '-out', file(`${name}.pem`), '-subj', `/CN=${name}`);
+    openssl(
+      'req',
+      '-x509',
+      ...newKey,
+      '-days',
+      '1',
+      '-keyout',
+      file(`${name}.key`),
+      '-out',
+      file(`${name}.pem`),
+      '-subj',
+      `/CN=${name}`,
+    );
   selfSigned('authority');
   selfSigned('stranger');
   writeFileSync(file('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
   for (const name of ['server', 'client']) {
-    openssl('req', ...newKey, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`), '-subj', `/CN=${name}`);
+    openssl(
+      'req',
+      ...newKey,
+      '-keyout',
+      file(`${name}.key`),
+      '-out',
+      file(`${name}.csr`),
+      '-subj',
+      `/CN=${name}`,
+    );
     const by = ['-CA', file('authority.pem'), '-CAkey', file('authority.key'), '-CAcreateserial'];
-    openssl('x509', '-req', '-in', file(`${name}.csr`), ...by, '-days', '1', '-extfile', file('names'), '-out', file(`${name}.pem`));
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      file(`${name}.csr`),
+      ...by,
+      '-days',
+      '1',
+      '-extfile',
+      file('names'),
+      '-out',
+      file(`${name}.pem`),
+    );
   }
   const identity = (name: string): Identity => ({
     certFile: file(`${name}.pem`),
