@@ -27,7 +27,7 @@ export async function runServer(args: (port: number) => readonly string[]): Prom
   };
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
