@@ -25,8 +25,10 @@ interface CallOptions {
 export class GrpcCaller {
   readonly #session: ClientHttp2Session;
 
-  constructor(address: string) {
-    this.#session = connect(`http://${address}`, { maxSessionMemory: 200 });
+  /** @param tls an authority and a certificate, for a server with TLS. */
+  constructor(address: string, tls?: { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer }) {
+    const scheme = tls === undefined ? 'http' : 'https';
+    this.#session = connect(`${scheme}://${address}`, { maxSessionMemory: 200, ...tls });
     this.#session.on('error', () => {});
   }
 
@@ -62,6 +64,7 @@ export class GrpcCaller {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('error', reject);
       stream.on('end', () => {
+        if (headers[':status'] === undefined) reject(new Error('the connection ended without an answer'));
         resolve(answerOf(headers, Buffer.concat(chunks)));
         // The answer may have come before all was sent.
         stream.close();
