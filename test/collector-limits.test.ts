@@ -156,6 +156,13 @@ describe('bounds and doors of the collector', { skip: noPostgres() }, () => {
     assert.equal(await countRows(url), 150);
   });
 
+  test('writes a request that is larger than a batch, and one alone that is larger than what may wait', async () => {
+    const { url, collector } = await open({ maxPendingSpans: 100 });
+    await using _ = collector;
+    assert.equal((await send(collector, spanRequest(2500).body)).status, 200);
+    assert.equal(await countRows(url), 2500);
+  });
+
   test('gives the place of a sender back that goes away in the middle', async () => {
     const { collector } = await open({ maxRequests: 1 });
     await using _ = collector;

@@ -36,35 +36,37 @@ export class Admission {
     }
     this.#requests += 1;
     return new Ticket(
-      (change) => this.#hold(change),
+      (held, wanted) => this.#hold(held, wanted),
       () => {
         this.#requests -= 1;
       },
     );
   }
 
-  #hold(change: number): void {
-    if (change > 0 && this.#bytes > 0 && this.#bytes + change > this.#limits.maxBytes) {
+  #hold(held: number, wanted: number): void {
+    const others = this.#bytes - held;
+    // What is too much by itself goes when it is alone, or it would be told to come again for ever.
+    if (wanted > held && others > 0 && others + wanted > this.#limits.maxBytes) {
       throw new Rejection('overloaded', 'Requests under way take too much memory', RETRY_AFTER);
     }
-    this.#bytes += change;
+    this.#bytes = others + wanted;
   }
 }
 
 /** The place that one request takes; it must be given back. */
 export class Ticket implements Disposable {
-  readonly #hold: (change: number) => void;
+  readonly #hold: (held: number, wanted: number) => void;
   readonly #leave: () => void;
   #bytes = 0;
 
-  constructor(hold: (change: number) => void, leave: () => void) {
+  constructor(hold: (held: number, wanted: number) => void, leave: () => void) {
     this.#hold = hold;
     this.#leave = leave;
   }
 
   /** Says how much the request holds now. @throws Rejection `overloaded` when that is too much. */
   holds(bytes: number): void {
-    this.#hold(bytes - this.#bytes);
+    this.#hold(this.#bytes, bytes);
     this.#bytes = bytes;
   }
 

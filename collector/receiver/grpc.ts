@@ -1,4 +1,5 @@
 import {
+  constants,
   createSecureServer,
   createServer,
   type IncomingHttpHeaders,
@@ -9,7 +10,7 @@ import { readBody, unpack } from './body.ts';
 import { type Gateway, refuseWhileDraining } from './gateway.ts';
 import { messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
 import type { RunningReceiver } from './http.ts';
-import { type Address, listen } from './listen.ts';
+import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
 import { encodeResponse } from './messages.ts';
 import { Rejection, rejectionOf } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
@@ -18,6 +19,9 @@ const EXPORT_PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export
 
 /** `application/grpc`, also with `+proto`: gRPC with another codec is not for us. */
 const GRPC_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/;
+
+/** A call on which nothing moves for so long, in milliseconds, is let go, so that it does not hold a place for ever. */
+const SILENCE_MS = 60_000;
 
 /** Calls that one connection may have under way, and bytes it may send ahead of being read. */
 const SETTINGS = { maxConcurrentStreams: 128, initialWindowSize: 1024 * 1024 };
@@ -36,6 +40,7 @@ export async function startGrpc(
     tls === undefined
       ? createServer({ settings: SETTINGS })
       : createSecureServer({ settings: SETTINGS, allowHTTP1: false, ...tls });
+  server.maxConnections = MAX_CONNECTIONS;
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);
@@ -46,7 +51,8 @@ export async function startGrpc(
   server.on('sessionError', () => {});
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => {});
-    void answer(gateway, stream, headers);
+    stream.setTimeout(SILENCE_MS, () => stream.close(constants.NGHTTP2_CANCEL));
+    answer(gateway, stream, headers).catch(() => stream.destroy());
   });
   return {
     address: await listen(server, address),

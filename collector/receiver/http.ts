@@ -9,7 +9,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { readBody, tooLarge, unpack } from './body.ts';
 import { type Gateway, refuseWhileDraining } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
-import { type Address, listen } from './listen.ts';
+import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
 import { type Encoding, encodeResponse, encodeStatus } from './messages.ts';
 import { ANSWERS, Rejection, rejectionOf } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
@@ -24,6 +24,9 @@ const TYPES: Readonly<Record<Encoding, string>> = {
 /** A sender that is slower than this, in milliseconds, is let go, so that it does not hold a place for ever. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 15_000;
+
+/** Longer than load balancers keep connections, so that it is they who close one, and not we under a request. */
+const KEEP_ALIVE_MS = 75_000;
 
 /** A server that has been started. */
 export interface RunningReceiver {
@@ -45,7 +48,7 @@ export async function startHttp(
   return run(address, tls, (request, response) => {
     const path = pathOf(request);
     if (isRead(request) && answerHealth(path, health, response)) return;
-    void answer(gateway, path, request, response);
+    answer(gateway, path, request, response).catch(() => request.destroy());
   });
 }
 
@@ -62,9 +65,14 @@ async function run(
   tls: TlsFiles | undefined,
   listener: RequestListener,
 ): Promise<RunningReceiver> {
-  const options = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS };
+  const options = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  };
   const server: Server =
     tls === undefined ? createServer(options, listener) : createTlsServer({ ...options, ...tls }, listener);
+  server.maxConnections = MAX_CONNECTIONS;
   return {
     address: await listen(server, address),
     close: (withinMs) =>

@@ -1,6 +1,9 @@
 import type { Server as NetServer } from 'node:net';
 import { ObservatoryError } from '../../src/errors.ts';
 
+/** Connections of one port; more are not accepted. */
+export const MAX_CONNECTIONS = 4096;
+
 /** Where to listen: a host, without brackets where it is an IPv6 address, and a port; 0 is any free one. */
 export interface Address {
   readonly host: string;

@@ -1,3 +1,5 @@
+import { diag } from '@opentelemetry/api';
+
 /** Why a request is not taken. What each means in HTTP and gRPC, {@link ANSWERS} says. */
 export type RejectionReason = keyof typeof ANSWERS;
 
@@ -32,7 +34,12 @@ export class Rejection extends Error {
   }
 }
 
-/** The rejection that an error stands for; one that nobody foresaw is a fault of ours. */
+/** The rejection that an error stands for; one that nobody foresaw is a fault of ours, and told without its data. */
 export function rejectionOf(error: unknown): Rejection {
-  return error instanceof Rejection ? error : new Rejection('fault', 'The collector failed on this request');
+  if (error instanceof Rejection) return error;
+  const frames =
+    error instanceof Error ? error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const name = error instanceof Error ? error.name : typeof error;
+  diag.error(`mcp-observatory: a request failed with ${name}${(frames ?? []).slice(0, 5).join('')}`);
+  return new Rejection('fault', 'The collector failed on this request');
 }
