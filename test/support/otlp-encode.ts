@@ -83,6 +83,11 @@ function lengthDelimited(field: number, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
+/** Reads a request into messages of protobufjs. */
+export function decodeRequest(bytes: Uint8Array): object {
+  return REQUEST.decode(bytes);
+}
+
 /** Reads an answer of a collector. */
 export function decodeMessage(
   name: 'ExportTraceServiceResponse' | 'RpcStatus' | 'RetryInfo',
