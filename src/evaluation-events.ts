@@ -63,16 +63,16 @@ function labelOf(name: EvaluationName, values: FieldValues): string | undefined 
 
 /**
  * Whether a row's columns tell all that an event does: it is one of ours, and says what the column says.
- * @param valueOf the row's value of a column.
+ * @param toldBy the row's value of a column.
  */
 export function isToldByColumns(
   event: { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> | undefined },
-  valueOf: (column: Column) => unknown,
+  toldBy: (column: Column) => unknown,
 ): boolean {
   if (event.name !== EVENT_GEN_AI_EVALUATION_RESULT) return false;
   const name = event.attributes?.[ATTR_GEN_AI_EVALUATION_NAME];
   if (typeof name !== 'string' || !Object.hasOwn(COLUMN_OF, name)) return false;
-  const told = valueOf(COLUMN_OF[name as EvaluationName]);
+  const told = toldBy(COLUMN_OF[name as EvaluationName]);
   if (told === null || told === undefined) return false;
   return Number(told) === event.attributes?.[ATTR_GEN_AI_EVALUATION_SCORE_VALUE];
 }

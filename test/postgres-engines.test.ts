@@ -11,8 +11,7 @@ import { countRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 
-const sqlOf = (name: string) =>
-  readFileSync(new URL(`../../schema/${name}.sql`, import.meta.url), 'utf8');
+const sqlOf = (name: string) => readFileSync(new URL(`../../schema/${name}.sql`, import.meta.url), 'utf8');
 
 /** Options of an extension that is not there cannot be set. */
 const TIMESCALE = sqlOf('timescale').replace(/ALTER TABLE mcp_traces SET \(timescaledb[^;]*;/, '');
@@ -82,6 +81,10 @@ describe('other engines', { skip: postgres.skip }, () => {
     assert.deepEqual(rows, [{ name: 'mcp_traces', partkey: 'trace_id' }]);
     const key = await db.query(`SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint
       WHERE conrelid = 'mcp_traces'::regclass AND contype = 'p'`);
-    assert.match(String(key.rows[0]?.def), /\(trace_id, /, 'a distributed table demands its column in the key');
+    assert.match(
+      String(key.rows[0]?.def),
+      /\(trace_id, /,
+      'a distributed table demands its column in the key',
+    );
   });
 });

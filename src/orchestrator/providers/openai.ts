@@ -16,7 +16,10 @@ export async function createOpenAIProvider(options: ProviderOptions): Promise<Pr
   const apiKey = isOwnEndpoint(options)
     ? (findApiKey(VARIABLES, options) ?? 'no-key')
     : resolveApiKey(NAME, VARIABLES, options);
-  const { OpenAI } = await loadPeer('openai', () => import('openai'), { neededFor: 'This provider', range: '6' });
+  const { OpenAI } = await loadPeer('openai', () => import('openai'), {
+    neededFor: 'This provider',
+    range: '6',
+  });
   const client = new OpenAI({
     apiKey,
     maxRetries: 0,
