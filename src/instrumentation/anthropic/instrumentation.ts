@@ -58,7 +58,8 @@ export class AnthropicInstrumentation extends ModelInstrumentation<AnthropicInst
 
   /** Patches a module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */
   manuallyInstrument(anthropic: object): void {
-    const exports = 'Anthropic' in anthropic ? anthropic : { Anthropic: anthropic };
+    // The class has a static of this name too, which is its base class.
+    const exports = typeof anthropic === 'function' ? { Anthropic: anthropic } : anthropic;
     watchClient(exports);
     this.patchModule(
       MODULE,
