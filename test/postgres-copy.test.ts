@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { COLUMNS } from '../src/fields.ts';
 import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { countRows, readRows } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
@@ -9,7 +10,7 @@ import { randomSpans } from './support/random-spans.ts';
 import { altered, spanWith } from './support/spans.ts';
 
 /** Every column as the server itself writes it to text, so that no driver stands between. */
-const AS_TEXT = 'SELECT mcp_traces::text AS row FROM mcp_traces ORDER BY trace_id, span_id';
+const AS_TEXT = `SELECT (${COLUMNS.join(', ')})::text AS row FROM mcp_traces ORDER BY trace_id, span_id`;
 
 describe('binary COPY', { skip: noPostgres() }, () => {
   let server: PostgresServer;

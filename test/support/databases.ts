@@ -9,7 +9,7 @@ export interface TestDatabases extends AsyncDisposable {
   readonly name: string;
   /** Why it cannot be had here, for `skip`. */
   readonly skip: string | false;
-  /** An empty database; closed with the rest at the end. */
+  /** An empty database; closed with the rest at the end. What the one before it held may be gone. */
   create(): Promise<Queryable>;
 }
 
@@ -17,7 +17,7 @@ export interface TestDatabases extends AsyncDisposable {
 export function testDatabases(): readonly [postgres: TestDatabases, pglite: TestDatabases] {
   let server: Promise<PostgresServer> | undefined;
   const pools: pg.Pool[] = [];
-  const embedded: PGlite[] = [];
+  let embedded: PGlite | undefined;
   return [
     {
       name: 'Postgres',
@@ -37,12 +37,17 @@ export function testDatabases(): readonly [postgres: TestDatabases, pglite: Test
       name: 'PGlite',
       skip: false,
       create: async () => {
-        const pglite = await PGlite.create();
-        embedded.push(pglite);
-        return pglite as Queryable;
+        // Starting one takes seconds, emptying it does not.
+        if (embedded === undefined) {
+          embedded = await PGlite.create();
+        } else {
+          await embedded.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+          await embedded.exec('DISCARD ALL');
+        }
+        return embedded as Queryable;
       },
       [Symbol.asyncDispose]: async () => {
-        for (const pglite of embedded) await pglite.close();
+        await embedded?.close();
       },
     },
   ];
