@@ -84,6 +84,7 @@ test('the GenAI and MCP metrics go to the collector too, unless OTEL_METRICS_EXP
     'gen_ai.client.operation.duration',
     'gen_ai.client.operation.time_to_first_chunk',
     'gen_ai.client.token.usage',
+    'observatory.hallucination_risk',
   ]);
   collector.points.length = 0;
   assert.deepEqual(await run('../mcp/v1.mjs', ['client', 'memory']), { code: 0, stdout: '', stderr: '' });
