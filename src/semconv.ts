@@ -59,3 +59,10 @@ export const METRIC_MCP_CLIENT_OPERATION_DURATION = 'mcp.client.operation.durati
 export const METRIC_MCP_SERVER_OPERATION_DURATION = 'mcp.server.operation.duration';
 export const METRIC_MCP_CLIENT_SESSION_DURATION = 'mcp.client.session.duration';
 export const METRIC_MCP_SERVER_SESSION_DURATION = 'mcp.server.session.duration';
+
+/** Bucket borders of the GenAI metrics for durations, in seconds. */
+export const GEN_AI_DURATION_BUCKETS: readonly number[] = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
+/** Bucket borders of the GenAI metrics for tokens: powers of four. */
+export const GEN_AI_TOKEN_BUCKETS: readonly number[] = Array.from({ length: 14 }, (_, power) => 4 ** power);

@@ -1,11 +1,7 @@
 import { type Attributes, type Histogram, metrics } from '@opentelemetry/api';
+import { GEN_AI_DURATION_BUCKETS, GEN_AI_TOKEN_BUCKETS } from '../semconv.ts';
 import { VERSION } from '../version.ts';
 import type { Completion } from './providers/index.ts';
-
-/** Bucket borders of semconv 1.41 for durations of model calls, in seconds. */
-const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-/** Bucket borders of semconv 1.41 for tokens: powers of four. */
-const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /** The metrics semconv 1.41 asks for of a model call. */
 export class ModelMetrics {
@@ -18,17 +14,17 @@ export class ModelMetrics {
     this.#duration = meter.createHistogram('gen_ai.client.operation.duration', {
       unit: 's',
       description: 'GenAI operation duration, from the call to the end of its response.',
-      advice: { explicitBucketBoundaries: SECONDS },
+      advice: { explicitBucketBoundaries: [...GEN_AI_DURATION_BUCKETS] },
     });
     this.#firstChunk = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
       unit: 's',
       description: 'Time from the call to the first chunk of a streamed response.',
-      advice: { explicitBucketBoundaries: SECONDS },
+      advice: { explicitBucketBoundaries: [...GEN_AI_DURATION_BUCKETS] },
     });
     this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
       unit: '{token}',
       description: 'Number of input and output tokens used.',
-      advice: { explicitBucketBoundaries: TOKENS },
+      advice: { explicitBucketBoundaries: [...GEN_AI_TOKEN_BUCKETS] },
     });
   }
 

@@ -1,9 +1,5 @@
 import type { Histogram, Meter } from '@opentelemetry/api';
-
-/** Bucket borders of semconv 1.41 for durations of model calls, in seconds. */
-const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-/** Bucket borders of semconv 1.41 for tokens: powers of four. */
-const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+import { GEN_AI_DURATION_BUCKETS, GEN_AI_TOKEN_BUCKETS } from '../../semconv.ts';
 
 /** The histograms of semconv 1.41 for model calls. */
 export interface ModelMetrics {
@@ -20,7 +16,7 @@ export function createModelMetrics(meter: Meter): ModelMetrics {
     meter.createHistogram(name, {
       unit: 's',
       description,
-      advice: { explicitBucketBoundaries: [...SECONDS] },
+      advice: { explicitBucketBoundaries: [...GEN_AI_DURATION_BUCKETS] },
     });
   return {
     enabled: meter.constructor.name !== 'NoopMeter',
@@ -39,7 +35,7 @@ export function createModelMetrics(meter: Meter): ModelMetrics {
     tokenUsage: meter.createHistogram('gen_ai.client.token.usage', {
       unit: '{token}',
       description: 'Number of input and output tokens used.',
-      advice: { explicitBucketBoundaries: [...TOKENS] },
+      advice: { explicitBucketBoundaries: [...GEN_AI_TOKEN_BUCKETS] },
     }),
   };
 }
