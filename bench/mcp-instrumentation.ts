@@ -8,9 +8,10 @@
  * median over the rounds of the mean CPU time per call, garbage collection included: nothing in memory waits, and CPU
  * time bears a busy machine better than the clock does. Sentry brings an SDK of its own, whose envelopes are dropped.
  *
- * `two bare SDK spans` is the floor: a CLIENT and a SERVER span with three attributes each, made by hand around the call
- * and in the handler, active while it runs, and nothing else; no trace context in `_meta`. `ours, enriched` has an
- * `ObservatorySpanProcessor`, as `register` sets up.
+ * `two bare SDK spans` is a floor: a CLIENT and a SERVER span with three attributes each, made by hand around the call
+ * and in the handler, active while it runs, and nothing else. `two bare SDK spans, linked` is the floor of one trace
+ * across the wire: the same, with the configured propagator writing the context into `_meta` and reading it there.
+ * `ours, enriched` has an `ObservatorySpanProcessor`, as `register` sets up.
  *
  *   npm run build && node dist/bench/mcp-instrumentation.js            # the table
  *   npm run build && node dist/bench/mcp-instrumentation.js --memory   # heap over 100,000 calls, or as many as follow
@@ -26,7 +27,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { context, metrics, SpanKind, trace } from '@opentelemetry/api';
+import { type Context, context, metrics, propagation, SpanKind, trace } from '@opentelemetry/api';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -41,11 +42,12 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PEERS = join(ROOT, 'bench/peers/mcp');
 const PEER_VERSIONS = { '@traceloop/instrumentation-mcp': '0.27.0', '@sentry/node': '11.11.0' };
 const FLOOR = 'two bare SDK spans';
+const LINKED = 'two bare SDK spans, linked';
 const TRACES = 'ours, traces';
 const ENRICHED = 'ours, enriched';
 const METRICS = 'ours, traces and metrics';
 const CONTENT = 'ours, all with content';
-const CONTENDERS = ['none', FLOOR, TRACES, ENRICHED, METRICS, CONTENT, ...Object.keys(PEER_VERSIONS)];
+const CONTENDERS = ['none', FLOOR, LINKED, TRACES, ENRICHED, METRICS, CONTENT, ...Object.keys(PEER_VERSIONS)];
 const RESULT_CHARS = [100, 50_000];
 const ROUNDS = 5;
 const CALLS = 10_000;
@@ -55,6 +57,7 @@ const WARM_UP = 10_000;
 const SPANS_PER_CALL: Readonly<Record<string, number>> = {
   none: 0,
   [FLOOR]: 2,
+  [LINKED]: 2,
   [ENRICHED]: 2,
   [TRACES]: 2,
   [METRICS]: 2,
@@ -70,6 +73,7 @@ async function compare(): Promise<void> {
       for (const name of CONTENDERS) times.get(name)?.push(await runContender(name, chars));
     }
     const base = median(times.get('none') ?? []);
+    const floor = median(times.get(LINKED) ?? []) - base;
     console.log(`\ntools/call with a result of ${chars} characters`);
     console.table(
       [...times].map(([contender, list]) => ({
@@ -77,6 +81,7 @@ async function compare(): Promise<void> {
         'CPU us per call': median(list).toFixed(1),
         'added us': (median(list) - base).toFixed(1),
         'ratio to none': (median(list) / base).toFixed(2),
+        'added, ratio to linked spans': ((median(list) - base) / floor).toFixed(2),
       })),
     );
   }
@@ -144,18 +149,19 @@ async function openBench(name: string, chars: number): Promise<Bench> {
   }
   const result = { content: [{ type: 'text' as const, text: 'x'.repeat(chars) }] };
   const server = prepare(new McpServer({ name: 'bench', version: '1' }));
-  const work = () => result;
   server.registerTool(
     'work',
     { description: 'works' },
-    name === FLOOR ? bareSpan(SpanKind.SERVER, work) : work,
+    bareHandler(name, () => result),
   );
   const client = new Client({ name: 'bench', version: '1' });
   const [here, there] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(there), client.connect(here)]);
-  const call = () => client.callTool({ name: 'work', arguments: { query: 'q', limit: 3 } });
+  const request = { name: 'work', arguments: { query: 'q', limit: 3 } };
   return {
-    call: name === FLOOR ? bareSpan(SpanKind.CLIENT, call) : call,
+    call: bareCall(name, (meta) =>
+      client.callTool(meta === undefined ? request : { ...request, _meta: meta }),
+    ),
     spans: () => spans,
     close: () => client.close(),
   };
@@ -167,13 +173,37 @@ const BARE_ATTRIBUTES = {
   'gen_ai.operation.name': 'execute_tool',
 };
 
+type Meta = Record<string, unknown>;
+
+/** The call in a span made by hand, for the floors; else as it is. */
+function bareCall<T>(name: string, call: (meta?: Meta) => Promise<T>): () => Promise<T> {
+  if (name !== FLOOR && name !== LINKED) return () => call();
+  const inSpan = bareSpan(SpanKind.CLIENT);
+  return () =>
+    inSpan(context.active(), () => {
+      if (name === FLOOR) return call();
+      const meta: Meta = {};
+      propagation.inject(context.active(), meta);
+      return call(meta);
+    });
+}
+
+function bareHandler<T>(name: string, work: () => T): (extra: { _meta?: Meta }) => T | Promise<T> {
+  if (name !== FLOOR && name !== LINKED) return work;
+  const inSpan = bareSpan(SpanKind.SERVER);
+  return (extra) => {
+    const active = context.active();
+    return inSpan(name === FLOOR ? active : propagation.extract(active, extra._meta ?? {}), work);
+  };
+}
+
 /** What any instrumentation must do at least: start a span, run the work in it, end it when the work has ended. */
-function bareSpan<T>(kind: SpanKind, work: () => T | Promise<T>): () => Promise<T> {
+function bareSpan(kind: SpanKind): <T>(parent: Context, work: () => T | Promise<T>) => Promise<T> {
   const tracer = trace.getTracer('bench');
-  return async () => {
-    const span = tracer.startSpan('tools/call work', { kind, attributes: BARE_ATTRIBUTES });
+  return async (parent, work) => {
+    const span = tracer.startSpan('tools/call work', { kind, attributes: BARE_ATTRIBUTES }, parent);
     try {
-      return await context.with(trace.setSpan(context.active(), span), work);
+      return await context.with(trace.setSpan(parent, span), work);
     } finally {
       span.end();
     }

@@ -7,16 +7,25 @@ import type { Interaction } from './types.ts';
  */
 interface SpanNotes {
   readonly interactions: WeakMap<object, Interaction>;
-  readonly enriched: WeakSet<object>;
   /** Whether anyone reads interactions: until then none are kept. */
   isRead: boolean;
 }
 
 const KEY = Symbol.for('mcp-observatory.span-notes.v1');
 
+/**
+ * Set to true on a span that has its signals. A property, for it says nothing of the call and outlives it with the span:
+ * a WeakSet of every span that ever ended makes each garbage collection slower, and an enrichment by a sixth.
+ */
+const ENRICHED: unique symbol = Symbol.for('mcp-observatory.enriched') as never;
+
+interface MarkedSpan {
+  [ENRICHED]?: boolean;
+}
+
 function spanNotes(): SpanNotes {
   const holder = globalThis as { [KEY]?: SpanNotes };
-  holder[KEY] ??= { interactions: new WeakMap(), enriched: new WeakSet(), isRead: false };
+  holder[KEY] ??= { interactions: new WeakMap(), isRead: false };
   return holder[KEY];
 }
 
@@ -56,12 +65,13 @@ export function hasInteraction(span: object): boolean {
  * spans by itself; text of other instrumentations on the span is still redacted where the processor is told to.
  */
 export function markEnriched(span: object): void {
-  spanNotes().enriched.add(span);
+  // A frozen span is left unmarked: it is then enriched again, which changes nothing.
+  Reflect.set(span, ENRICHED, true);
 }
 
 /** Whether {@link markEnriched} was called for a span. */
 export function isEnriched(span: object): boolean {
-  return spanNotes().enriched.has(span);
+  return (span as MarkedSpan)[ENRICHED] === true;
 }
 
 /** The fields of both, those of `over` first; usage is merged count by count. */

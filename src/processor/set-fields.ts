@@ -46,7 +46,7 @@ export function takeFields(values: FieldValues, count: number): FieldValues {
 
 /** How many values there are. */
 export function countFields(values: FieldValues): number {
-  return entriesOf(values).length;
+  return values === NONE ? 0 : entriesOf(values).length;
 }
 
 /** Field values of the right type by the dictionary; the columns of the others. */

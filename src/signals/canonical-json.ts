@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ObservatoryError } from '../errors.ts';
 
 export interface CanonicalJsonOptions {
@@ -32,7 +32,7 @@ export function canonicalHash(value: unknown): string {
 
 /** Lower-case hex SHA-256 of a text's UTF-8 bytes. */
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+  return hash('sha256', text, 'hex');
 }
 
 interface WellFormed {
