@@ -3,6 +3,8 @@
  * policy hash, can be used once, and expires; a call that differs in any of these needs a new one.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Decision } from './decision.ts';
+import type { GateCall } from './gate-types.ts';
 
 /** What an approval is for. */
 export interface ApprovalBinding {
@@ -12,6 +14,18 @@ export interface ApprovalBinding {
   readonly toolHash: string;
   readonly argsDigest: string;
   readonly policyHash: string;
+}
+
+/** What an approval of this call, as it was decided, is for. */
+export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
+  return {
+    caller: call.caller ?? '',
+    server: call.server,
+    tool: call.tool,
+    toolHash: decision.toolHash ?? '',
+    argsDigest: decision.argsDigest ?? '',
+    policyHash: decision.policyHash ?? '',
+  };
 }
 
 interface Approval {

@@ -2,7 +2,7 @@
  * An external policy decision point: OPA, Cedar, a service of the operator's own. It can make a decision stricter, never
  * looser: what the built-in rules deny stays denied.
  */
-import type { DecisionKind } from './decision.ts';
+import { type Decision, type DecisionKind, revise } from './decision.ts';
 import type { JsonRecord } from './plan.ts';
 
 export interface PolicyRequest {
@@ -52,4 +52,20 @@ export async function askDecisionPoint(
     clearTimeout(timer);
     abort.abort();
   }
+}
+
+/** The decision after a decision point has answered; `undefined` is the answer of one that failed. */
+export function heedAnswer(decision: Decision, answer: PolicyAnswer | undefined): Decision {
+  if (answer === undefined) {
+    return revise(decision, 'deny', 'decision_point_failed', 'The decision point did not answer');
+  }
+  if (answer.decision === 'deny') {
+    const message = answer.message ?? 'The decision point denies it';
+    return revise(decision, 'deny', 'decision_point_denied', message, answer.ruleIds);
+  }
+  if (answer.decision === 'require_approval' && decision.decision === 'allow') {
+    const message = answer.message ?? 'The decision point wants a human to approve it';
+    return revise(decision, 'require_approval', 'approval_required', message, answer.ruleIds);
+  }
+  return decision;
 }

@@ -64,6 +64,26 @@ export function decisionToWire(decision: Decision): WireDecision {
   };
 }
 
+/** The decision with another outcome, for a reason found later. */
+export function revise(
+  decision: Decision,
+  kind: DecisionKind,
+  reasonCode: ReasonCode,
+  message: string,
+  ruleIds?: readonly string[],
+): Decision {
+  const wouldBlock = kind !== 'allow';
+  return {
+    ...decision,
+    decision: kind,
+    wouldBlock,
+    reasonCode,
+    gate: gateOf(reasonCode),
+    message,
+    ruleIds: ruleIds ?? decision.ruleIds,
+  };
+}
+
 /** A call or its result was refused by the gate. `code` is `POLICY_DENIED`. */
 export class PolicyDeniedError extends ObservatoryError {
   readonly reasonCode: ReasonCode;

@@ -1,7 +1,8 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
 import { ObservatoryError } from '../errors.ts';
 import type { AuditRun } from './audit.ts';
-import type { GateCall, PolicyGate } from './gate.ts';
+import type { PolicyGate } from './gate.ts';
+import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
 import type { JsonRecord } from './plan.ts';
 import { isObject, type ToolDefinition } from './tool-definition.ts';

@@ -7,60 +7,23 @@
  * beats allow, and the default is deny. Whatever goes wrong inside the gate is a denial with a reason code.
  */
 import { ObservatoryError } from '../errors.ts';
-import { Approvals } from './approvals.ts';
-import { argumentDigest, argumentProblem, type Refusal, unsafeArguments } from './arguments.ts';
+import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { Catalogue, type CatalogueTool } from './catalogue.ts';
-import type { Decision, DecisionKind } from './decision.ts';
-import { askDecisionPoint, type PolicyDecisionPoint } from './decision-point.ts';
+import { type Decision, revise } from './decision.ts';
+import { askDecisionPoint, heedAnswer } from './decision-point.ts';
+import { evaluateCall } from './evaluate.ts';
 import type { Echo } from './evidence/leaves.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/summary.ts';
+import type { GateCall, PolicyGateOptions } from './gate-types.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { countDecision } from './metrics.ts';
 import { checkOutput, type OutputVerdict } from './output.ts';
-import { type OutputTypes, outputContract } from './output-contract.ts';
+import { outputContract } from './output-contract.ts';
 import { PinStore } from './pins.ts';
-import type { JsonRecord } from './plan.ts';
 import type { Policy } from './policy.ts';
-import { type PolicyInput, PolicySource, type ReloadListener } from './policy-source.ts';
-import { gateOf, type ReasonCode } from './reasons.ts';
-import { PLAN_LIMITS } from './strict-json.ts';
-import type { ToolDefinition, ToolsByServer } from './tool-definition.ts';
-
-/** A call somebody wants made. */
-export interface GateCall {
-  readonly server: string;
-  readonly tool: string;
-  readonly args: JsonRecord;
-  /** Who asks, as the host knows it; never what a client claims. @defaultValue '' */
-  readonly caller?: string | undefined;
-  /** The run the call counts for in budgets. @defaultValue '' */
-  readonly runId?: string | undefined;
-  /** The user's request, for rules about where arguments come from. */
-  readonly userRequest?: string | undefined;
-  /** A token from {@link PolicyGate.approve}. */
-  readonly approvalToken?: string | undefined;
-}
-
-export interface PolicyGateOptions {
-  /** Path of the policy or allowlist file, or the parsed policy. */
-  readonly policy: PolicyInput;
-  /** Tools that are known at the start; rules for anything else are then load errors. */
-  readonly tools?: ToolsByServer | undefined;
-  /** Approved definitions. @defaultValue what is seen first is pinned for the life of the gate */
-  readonly pins?: PinStore | undefined;
-  /** Output types (zod) by server and tool, beside the tools' own output schemas. */
-  readonly outputTypes?: OutputTypes | undefined;
-  readonly decisionPoint?: PolicyDecisionPoint | undefined;
-  /** Keys of a tool's `_meta` that belong to its pinned definition. @defaultValue none */
-  readonly metaKeys?: readonly string[] | undefined;
-  /** Key of the argument digests, UTF-8. @defaultValue none: plain SHA-256 */
-  readonly digestKey?: string | undefined;
-  /** How often the policy file is looked at, in milliseconds; 0 never. @defaultValue 0 */
-  readonly reloadIntervalMs?: number | undefined;
-  /** Told about each reload of the policy file. */
-  readonly onReload?: ReloadListener | undefined;
-}
+import { PolicySource } from './policy-source.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 export class PolicyGate {
   readonly #options: PolicyGateOptions;
@@ -160,51 +123,7 @@ export class PolicyGate {
 
   /** G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. */
   evaluate(call: GateCall): Decision {
-    const started = performance.now();
-    const tool = this.#catalogue.find(call.server, call.tool);
-    const policy = this.#source.policy;
-    const limits = policy?.document.limits;
-    const unsafe = unsafeArguments(call.args, {
-      ...PLAN_LIMITS,
-      maxBytes: limits?.argument_bytes ?? PLAN_LIMITS.maxBytes,
-      maxDepth: limits?.argument_depth ?? PLAN_LIMITS.maxDepth,
-    });
-    const argsDigest = unsafe === undefined ? argumentDigest(call.args, this.#options.digestKey) : null;
-    const make = (
-      decision: DecisionKind,
-      { reasonCode, message }: Refusal,
-      ruleIds: readonly string[] = [],
-      canShadow = false,
-    ): Decision => ({
-      decision,
-      // Shadow mode tries rules out. It does not open the gate to calls that nothing describes.
-      enforcement: canShadow && policy?.document.mode === 'shadow' ? 'shadow' : 'enforced',
-      wouldBlock: decision !== 'allow',
-      reasonCode,
-      gate: gateOf(reasonCode),
-      message,
-      ruleIds,
-      policyHash: policy?.hash ?? null,
-      toolHash: tool === undefined || tool.hash === '' ? null : tool.hash,
-      argsDigest,
-      latencyUs: (performance.now() - started) * 1_000,
-    });
-    if (policy === undefined) {
-      const message = this.#source.problem?.message ?? 'There is no policy';
-      return make('deny', { reasonCode: 'policy_unavailable', message });
-    }
-    const structural = unsafe ?? this.#toolProblem(call, tool);
-    if (structural !== undefined || tool?.checks === undefined) {
-      return make(
-        'deny',
-        structural ?? { reasonCode: 'tool_invalid', message: 'The tool cannot be checked' },
-      );
-    }
-    const isClosed = policy.document.unknown_arguments === 'reject_always';
-    const misfit = argumentProblem(call.args, tool.checks, isClosed);
-    if (misfit !== undefined) return make('deny', misfit, [], true);
-    const verdict = policy.evaluate(call.server, call.tool, call.args, call.userRequest);
-    return make(verdict.decision, verdict, verdict.ruleIds, true);
+    return evaluateCall(call, this.#catalogue, this.#source, this.#options.digestKey);
   }
 
   /**
@@ -219,25 +138,7 @@ export class PolicyGate {
       const { caller = '', server, tool, args, userRequest } = call;
       const toolHash = decision.toolHash ?? '';
       const answer = await askDecisionPoint(point, { caller, server, tool, args, toolHash, userRequest });
-      if (answer === undefined) {
-        decision = revise(decision, 'deny', 'decision_point_failed', 'The decision point did not answer');
-      } else if (answer.decision === 'deny') {
-        decision = revise(
-          decision,
-          'deny',
-          'decision_point_denied',
-          answer.message ?? 'The decision point denies it',
-          answer.ruleIds,
-        );
-      } else if (answer.decision === 'require_approval' && decision.decision === 'allow') {
-        decision = revise(
-          decision,
-          'require_approval',
-          'approval_required',
-          answer.message ?? 'The decision point wants a human to approve it',
-          answer.ruleIds,
-        );
-      }
+      decision = heedAnswer(decision, answer);
     }
     this.#adopt(this.#source.policy);
     if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
@@ -307,16 +208,6 @@ export class PolicyGate {
     this.close();
   }
 
-  #toolProblem(call: GateCall, tool: CatalogueTool | undefined): Refusal | undefined {
-    if (!this.#catalogue.hasServer(call.server)) {
-      return { reasonCode: 'server_unknown', message: `There is no server '${call.server.slice(0, 64)}'` };
-    }
-    if (tool === undefined) {
-      return { reasonCode: 'tool_unknown', message: `The server lists no tool '${call.tool.slice(0, 64)}'` };
-    }
-    return tool.quarantine;
-  }
-
   /** A new policy brings its own budgets and approvals; those given under the old one are void. */
   #adopt(policy: Policy | undefined): void {
     if (policy === this.#current) return;
@@ -335,34 +226,4 @@ function deadRulesError(
   const dead = policy.deadRules(catalogue, servers);
   if (dead.length === 0) return undefined;
   return new ObservatoryError('POLICY_INVALID', `The policy has dead rules: ${dead.slice(0, 10).join('; ')}`);
-}
-
-function revise(
-  decision: Decision,
-  kind: DecisionKind,
-  reasonCode: ReasonCode,
-  message: string,
-  ruleIds?: readonly string[],
-): Decision {
-  const wouldBlock = kind !== 'allow';
-  return {
-    ...decision,
-    decision: kind,
-    wouldBlock,
-    reasonCode,
-    gate: gateOf(reasonCode),
-    message,
-    ruleIds: ruleIds ?? decision.ruleIds,
-  };
-}
-
-function bindingOf(call: GateCall, decision: Decision) {
-  return {
-    caller: call.caller ?? '',
-    server: call.server,
-    tool: call.tool,
-    toolHash: decision.toolHash ?? '',
-    argsDigest: decision.argsDigest ?? '',
-    policyHash: decision.policyHash ?? '',
-  };
 }

@@ -26,8 +26,9 @@ export {
   type GroundedSummary,
   type SummaryVerdict,
 } from './evidence/summary.ts';
-export { type GateCall, PolicyGate, type PolicyGateOptions } from './gate.ts';
+export { PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
+export type { GateCall, PolicyGateOptions } from './gate-types.ts';
 export { type GuardedCallOptions, type GuardedResult, guardedCall } from './guarded-call.ts';
 export { discoverTools } from './host/discover-tools.ts';
 export { type AskOptions, type AskResult, PolicyHost, type PolicyHostOptions } from './host/host.ts';
