@@ -5,7 +5,8 @@
 import { compileLinear } from './linear-regexp.ts';
 import type { PinStore } from './pins.ts';
 import type { ReasonCode } from './reasons.ts';
-import { type CompiledSchema, compileSchema, SchemaRefusedError } from './schema-compiler.ts';
+import { SchemaRefusedError } from './schema-check.ts';
+import { type CompiledSchema, compileSchema } from './schema-compiler.ts';
 import {
   type DeclaredArguments,
   declaredArguments,

@@ -58,7 +58,8 @@ export {
 export { type Gate, gateOf, REASONS, type ReasonCode } from './reasons.ts';
 export { redactText, redactValue } from './redact.ts';
 export { type Finding, riskOf, scanText } from './scanner.ts';
-export { compileSchema, compileStats, SchemaRefusedError } from './schema-compiler.ts';
+export { SchemaRefusedError } from './schema-check.ts';
+export { compileSchema, compileStats } from './schema-compiler.ts';
 export {
   FILE_LIMITS,
   type JsonLimits,

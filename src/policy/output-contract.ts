@@ -3,7 +3,7 @@ import type { CatalogueTool } from './catalogue.ts';
 import { DEFAULT_MAX_BYTES, type OutputContract, type ParsesOutput, zodCheck } from './output.ts';
 import type { Policy } from './policy.ts';
 import { compileRuleSchema } from './policy-file.ts';
-import type { SchemaVerdict } from './schema-compiler.ts';
+import type { SchemaVerdict } from './schema-check.ts';
 import { declaredArguments, isObject } from './tool-definition.ts';
 
 /** zod types, or others with `safeParse`, by server and tool. */

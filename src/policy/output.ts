@@ -6,7 +6,7 @@
 import { canonicalJson } from '../signals/index.ts';
 import type { JsonRecord } from './plan.ts';
 import type { ReasonCode } from './reasons.ts';
-import type { SchemaVerdict } from './schema-compiler.ts';
+import type { SchemaVerdict } from './schema-check.ts';
 import { checkJsonValue, parseStrictJson, StrictJsonError } from './strict-json.ts';
 import { isObject } from './tool-definition.ts';
 

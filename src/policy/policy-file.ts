@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { ObservatoryError } from '../errors.ts';
 import { canonicalJson, sha256Hex } from '../signals/index.ts';
-import { compileOperatorSchema, SchemaRefusedError, type SchemaVerdict } from './schema-compiler.ts';
+import { compileOperatorSchema } from './operator-schema.ts';
+import { SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';
 import { FILE_LIMITS, parseStrictJson, StrictJsonError } from './strict-json.ts';
 import { isObject } from './tool-definition.ts';
 
@@ -97,7 +98,7 @@ export function readPolicyFile(path: string): LoadedPolicy {
     bytes = readFileSync(path);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
-    throw invalid(
+    throw invalidPolicy(
       `The policy file '${path}' cannot be read (${code}); everything is denied until it can`,
       cause,
     );
@@ -106,7 +107,7 @@ export function readPolicyFile(path: string): LoadedPolicy {
     return readPolicy(bytes);
   } catch (cause) {
     if (!ObservatoryError.isInstance(cause)) throw cause;
-    throw invalid(`The policy file '${path}' cannot be used: ${cause.message}`, cause);
+    throw invalidPolicy(`The policy file '${path}' cannot be used: ${cause.message}`, cause);
   }
 }
 
@@ -116,13 +117,13 @@ export function readPolicyFile(path: string): LoadedPolicy {
  */
 export function readPolicy(input: string | Uint8Array | object): LoadedPolicy {
   const value = typeof input === 'string' || input instanceof Uint8Array ? parseFile(input) : input;
-  if (!isObject(value)) throw invalid('A policy is a JSON object');
+  if (!isObject(value)) throw invalidPolicy('A policy is a JSON object');
   const isRich = typeof value.version === 'number';
   const verdict = isRich ? checkPolicy(value) : checkAllowlist(value);
-  if (!verdict.valid) throw invalid(verdict.message);
+  if (!verdict.valid) throw invalidPolicy(verdict.message);
   const document = isRich ? (value as unknown as PolicyDocument) : fromAllowlist(value as AllowlistDocument);
   if (document.rules.length === 0)
-    throw invalid('The policy allows nothing: it has no rule. Add one, or remove the gate');
+    throw invalidPolicy('The policy allows nothing: it has no rule. Add one, or remove the gate');
   return { document, hash: sha256Hex(canonicalJson(value)) };
 }
 
@@ -140,7 +141,7 @@ function parseFile(input: string | Uint8Array): unknown {
   try {
     return parseStrictJson(input, FILE_LIMITS);
   } catch (cause) {
-    if (cause instanceof StrictJsonError) throw invalid(cause.message, cause);
+    if (cause instanceof StrictJsonError) throw invalidPolicy(cause.message, cause);
     throw cause;
   }
 }
@@ -168,11 +169,12 @@ export function compileRuleSchema(where: string, schema: object): Check {
     return compileOperatorSchema(schema);
   } catch (cause) {
     if (cause instanceof SchemaRefusedError)
-      throw invalid(`The schema of ${where} is wrong: ${cause.message}`, cause);
+      throw invalidPolicy(`The schema of ${where} is wrong: ${cause.message}`, cause);
     throw cause;
   }
 }
 
-function invalid(message: string, cause?: unknown): ObservatoryError {
+/** The error of a policy that cannot be used. */
+export function invalidPolicy(message: string, cause?: unknown): ObservatoryError {
   return new ObservatoryError('POLICY_INVALID', message, cause === undefined ? undefined : { cause });
 }

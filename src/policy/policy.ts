@@ -1,17 +1,12 @@
 /**
  * G3: the operator's rules. Deny beats approval, approval beats allow, and what no rule allows is denied.
  */
-import { ObservatoryError } from '../errors.ts';
 import type { Catalogue } from './catalogue.ts';
+import { deadRules } from './dead-rules.ts';
 import type { JsonRecord } from './plan.ts';
-import {
-  compileRuleSchema,
-  type LoadedPolicy,
-  type PolicyDocument,
-  type RuleDocument,
-} from './policy-file.ts';
+import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
-import type { SchemaVerdict } from './schema-compiler.ts';
+import { applies, type CompiledRule, compileRule, idsOf, strangerOf } from './rule.ts';
 
 /** What the rules say about a call. */
 export interface RuleVerdict {
@@ -20,13 +15,6 @@ export interface RuleVerdict {
   readonly message: string;
   /** The rules that made the decision. */
   readonly ruleIds: readonly string[];
-}
-
-interface CompiledRule {
-  readonly document: RuleDocument;
-  readonly tools: readonly string[];
-  /** Checks the arguments the rule names; absent when it takes any. */
-  readonly check: ((args: unknown) => SchemaVerdict) | undefined;
 }
 
 export class Policy {
@@ -47,7 +35,7 @@ export class Policy {
     this.hash = loaded.hash;
     const ids = new Set<string>();
     this.#all = loaded.document.rules.map((rule) => {
-      if (ids.has(rule.id)) throw invalid(`Two rules have the id '${rule.id}'`);
+      if (ids.has(rule.id)) throw invalidPolicy(`Two rules have the id '${rule.id}'`);
       ids.add(rule.id);
       if (rule.risk_tier !== undefined) this.#tiers.set(rule.id, rule.risk_tier);
       return compileRule(rule);
@@ -113,41 +101,11 @@ export class Policy {
   }
 
   /**
-   * Why rules can never apply to what the servers list, or an empty list. A rule for a tool or an argument that does
-   * not exist is most often a typing error, and a typing error in a deny rule is a hole.
-   *
+   * Why rules can never apply to what the servers list, or an empty list.
    * @param servers the servers to check against. With `'all'`, a rule for any other server is dead too.
    */
   deadRules(catalogue: Catalogue, servers: readonly string[] | 'all'): readonly string[] {
-    const dead: string[] = [];
-    for (const { document, tools } of this.#all) {
-      if (!catalogue.hasServer(document.server)) {
-        if (servers === 'all') dead.push(`rule '${document.id}': there is no server '${document.server}'`);
-        continue;
-      }
-      if (servers !== 'all' && !servers.includes(document.server)) continue;
-      for (const name of tools) {
-        const tool = catalogue.find(document.server, name);
-        if (tool === undefined) {
-          dead.push(`rule '${document.id}': server '${document.server}' has no tool '${name}'`);
-          continue;
-        }
-        const named = [
-          ...Object.keys(document.args ?? {}),
-          ...(document.required ?? []),
-          ...(document.provenance ?? []),
-        ];
-        const { checks } = tool;
-        if (checks === undefined) continue;
-        for (const argument of named) {
-          const isDeclared = checks.declared.names.has(argument) || checks.matchesPattern(argument);
-          if (!isDeclared && !checks.declared.isExplicit) {
-            dead.push(`rule '${document.id}': tool '${name}' has no argument '${argument}'`);
-          }
-        }
-      }
-    }
-    return dead;
+    return deadRules(this.#all, catalogue, servers);
   }
 
   #index(rule: CompiledRule): void {
@@ -173,7 +131,7 @@ export class Policy {
       );
       if (cover !== undefined) {
         const { id } = rule.document;
-        throw invalid(
+        throw invalidPolicy(
           `Rule '${id}' can never decide about '${tool}': rule '${cover.document.id}' comes first`,
         );
       }
@@ -187,7 +145,7 @@ export class Policy {
           const { decision } = this.evaluate(document.server, tool, args as JsonRecord);
           if (decision !== expected) {
             const shown = JSON.stringify(args).slice(0, 200);
-            throw invalid(
+            throw invalidPolicy(
               `A test of rule '${document.id}' fails: ${shown} gives ${decision}, expected ${expected}`,
             );
           }
@@ -198,31 +156,6 @@ export class Policy {
 }
 
 const STRENGTH = { allow: 0, require_approval: 1, deny: 2 } as const;
-
-function compileRule(document: RuleDocument): CompiledRule {
-  const tools = typeof document.tool === 'string' ? [document.tool] : document.tool;
-  const { args, effect } = document;
-  const named = Object.keys(args ?? {});
-  if (effect !== 'allow' && (document.required !== undefined || document.provenance !== undefined)) {
-    throw invalid(`Rule '${document.id}': 'required' and 'provenance' belong to allow rules`);
-  }
-  // A deny rule names what must be there to be denied; an allow rule says how what is there must look.
-  const required = effect === 'allow' ? (document.required ?? []) : named;
-  const isOpen = args === undefined && required.length === 0;
-  const schema = { type: 'object', properties: { ...args }, required };
-  return { document, tools, check: isOpen ? undefined : compileRuleSchema(`rule '${document.id}'`, schema) };
-}
-
-/** A check that could not be finished counts against the call: it denies, and it does not allow. */
-function applies(rule: CompiledRule, args: JsonRecord): boolean {
-  const verdict = rule.check?.(args);
-  if (verdict === undefined || verdict.valid) return true;
-  return verdict.failed && rule.document.effect !== 'allow';
-}
-
-function idsOf(rules: readonly CompiledRule[], effect: RuleDocument['effect']): readonly string[] {
-  return rules.filter((rule) => rule.document.effect === effect).map((rule) => rule.document.id);
-}
 
 function denyByDefault(server: string, tool: string, rules: readonly CompiledRule[]): RuleVerdict {
   const near = rules.filter((rule) => rule.document.effect === 'allow').map((rule) => rule.document.id);
@@ -239,27 +172,4 @@ function denyByDefault(server: string, tool: string, rules: readonly CompiledRul
         message: `Rule ${near[0]} allows ${server}/${tool}, not with these arguments`,
         ruleIds: near,
       };
-}
-
-/** The first argument under a provenance rule with a text that the user's request does not hold. */
-function strangerOf(
-  rule: RuleDocument,
-  args: JsonRecord,
-  userRequest: string | undefined,
-): string | undefined {
-  return rule.provenance?.find(
-    (name) =>
-      Object.hasOwn(args, name) && !textsOf(args[name]).every((text) => userRequest?.includes(text) === true),
-  );
-}
-
-function textsOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number') return [String(value)];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(textsOf);
-}
-
-function invalid(message: string): ObservatoryError {
-  return new ObservatoryError('POLICY_INVALID', message);
 }

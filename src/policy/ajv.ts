@@ -1,0 +1,75 @@
+/** Ajv in the forms the gate compiles schemas with. */
+import { createRequire } from 'node:module';
+import type { Ajv as AjvInstance, CodeKeywordDefinition, KeywordCxt } from 'ajv';
+import { linearRegExp } from './linear-regexp.ts';
+import { MAX_REFS_FOLLOWED, type RefBudget } from './schema-check.ts';
+
+export type Dialect = '2020-12' | '2019-09' | 'draft-07';
+
+const AJV_MODULES: Readonly<Record<Dialect, string>> = {
+  '2020-12': 'ajv/dist/2020.js',
+  '2019-09': 'ajv/dist/2019.js',
+  'draft-07': 'ajv',
+};
+
+type AjvConstructor = new (options: object) => AjvInstance;
+
+// Loaded when the first schema is compiled: ajv and its formats cost 60 ms that a program without a gate need not pay.
+const load = createRequire(import.meta.url);
+
+/** For schemas of servers: everything JSON Schema allows, at a bounded cost. Each validation draws on `budget`. */
+export function createAjv(dialect: Dialect, budget: RefBudget): AjvInstance {
+  const ajv = newAjv(dialect, {
+    strict: false,
+    // Without it `{}` satisfies `required: ["toString"]`.
+    ownProperties: true,
+    // Inlined references multiply code; one function per reference keeps it linear in the schema.
+    inlineRefs: false,
+    validateFormats: true,
+    logger: false,
+    validateSchema: false,
+    code: { regExp: linearRegExp },
+  });
+  if (dialect === 'draft-07') ajv.addMetaSchema(load('ajv/dist/refs/json-schema-draft-06.json') as object);
+  countRefs(ajv, budget);
+  return ajv;
+}
+
+/** For schemas an operator wrote: strict mode catches `maxLenght`. */
+export function createStrictAjv(): AjvInstance {
+  return newAjv('2020-12', {
+    strict: true,
+    strictRequired: false,
+    strictTypes: false,
+    ownProperties: true,
+    logger: false,
+    code: { regExp: linearRegExp },
+  });
+}
+
+function newAjv(dialect: Dialect, options: object): AjvInstance {
+  const module = load(AJV_MODULES[dialect]) as { default: AjvConstructor };
+  const ajv = new module.default(options);
+  (load('ajv-formats') as { default: (ajv: AjvInstance) => void }).default(ajv);
+  return ajv;
+}
+
+/** Makes the compiled code of every `$ref` and `$dynamicRef` count itself. */
+function countRefs(ajv: AjvInstance, budget: RefBudget): void {
+  const tick = (): void => {
+    budget.left -= 1;
+    if (budget.left < 0) throw new RangeError(`more than ${MAX_REFS_FOLLOWED} references were followed`);
+  };
+  for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
+    const rule = ajv.RULES.all[keyword];
+    if (typeof rule !== 'object') continue;
+    const definition = rule.definition as CodeKeywordDefinition;
+    const code = definition.code;
+    const counted = (cxt: KeywordCxt, ruleType?: string): void => {
+      const { _ } = load('ajv') as typeof import('ajv');
+      cxt.gen.code(_`${cxt.gen.scopeValue('func', { ref: tick })}()`);
+      code.call(definition, cxt, ruleType);
+    };
+    (rule as { definition: unknown }).definition = { ...definition, code: counted };
+  }
+}
