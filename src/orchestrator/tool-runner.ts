@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { canonicalJson } from '../signals/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
-import type { CircuitBreakers } from './breaker.ts';
+import { inOrder } from './call-order.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
-import { type Ending, endingOf, finished, refused, shownResult, withResult } from './ending.ts';
-import type { EventListener } from './events.ts';
-import { askGate, type GateCall, type ToolGate } from './gate.ts';
+import { type Ending, refused, shownResult } from './ending.ts';
 import type { PerformanceLog } from './performance.ts';
 import type { JsonObject, ToolCallPart, ToolResultPart } from './providers/index.ts';
 import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 import { READ_RESULT_TOOL, type ResultCap } from './result-cap.ts';
-import type { ServerPool, ToolCallOutcome, ToolResult } from './servers/index.ts';
-import type { RunTelemetry } from './telemetry.ts';
-import type { ToolCache } from './tool-cache.ts';
+import { isReadOnly, type ToolAttemptParts, ToolAttempts, textOfArguments } from './tool-attempt.ts';
 
 const RETRY_DELAY_MS = 200;
 
@@ -35,36 +30,27 @@ export interface CallReport {
 }
 
 /** What the runner works with. */
-export interface ToolRunnerParts {
-  readonly pool: ServerPool;
-  readonly breakers: CircuitBreakers;
-  readonly cache: ToolCache<ToolResult> | undefined;
+export interface ToolRunnerParts extends ToolAttemptParts {
   readonly cap: ResultCap;
-  readonly gate: ToolGate | undefined;
-  readonly telemetry: RunTelemetry;
   readonly performance: PerformanceLog;
-  readonly emit: EventListener;
-  readonly timeoutMs: number;
   readonly retries: number;
-  readonly signal: AbortSignal | undefined;
 }
 
-/** Runs the tool calls of one run, one by one, each through gate, cache, breaker and retries. */
+/** Runs the tool calls of one run, each with its retries, and reports what came of them. */
 export class ToolRunner {
   readonly #parts: ToolRunnerParts;
+  readonly #attempts: ToolAttempts;
   readonly #failuresInARow = new Map<string, number>();
   /** Texts of the results so far, by position in the chain. */
   readonly #resultTexts: string[] = [];
-  #callsMade = 0;
 
   constructor(parts: ToolRunnerParts) {
     this.#parts = parts;
+    this.#attempts = new ToolAttempts(parts);
   }
 
   /**
-   * Runs the calls of one turn side by side and reports in the order of the calls. A tool that says it is
-   * destructive runs alone on its server, after the calls before it and before the calls after it.
-   *
+   * Runs the calls of one turn side by side, save where one has to run alone, and reports in the order of the calls.
    * @throws the signal's reason when the run is aborted.
    */
   async runTurn(
@@ -73,22 +59,7 @@ export class ToolRunner {
     iteration: number,
     reasoning: string,
   ): Promise<CallReport[]> {
-    const barrier = new Map<string, Promise<unknown>>();
-    const running = new Map<string, Promise<unknown>[]>();
-    const reports = calls.map((call) => {
-      const tool = catalogue.find(call.name);
-      const server = tool?.server ?? '';
-      const alone = tool?.tool.annotations?.destructiveHint === true;
-      const before = alone
-        ? Promise.all(running.get(server) ?? [])
-        : (barrier.get(server) ?? Promise.resolve());
-      const report = before.then(() => this.#run(call, tool, iteration, reasoning));
-      // A rejection is the run's end and seen below; here it only must not go unhandled.
-      const settled = report.catch(() => undefined);
-      running.set(server, [...(alone ? [] : (running.get(server) ?? [])), settled]);
-      if (alone) barrier.set(server, settled);
-      return report;
-    });
+    const reports = inOrder(calls, catalogue, (call, tool) => this.#run(call, tool, iteration, reasoning));
     const settled = await Promise.allSettled(reports);
     this.#parts.signal?.throwIfAborted();
     const done = settled.map((one) => {
@@ -114,7 +85,7 @@ export class ToolRunner {
     const retried: RunError[] = [];
     for (let attempt = 0; ; attempt += 1) {
       emit({ type: 'tool_started', iteration, toolName, arguments: args });
-      const ending = await this.#try(call, tool, args, attempt);
+      const ending = await this.#attempts.make(call, tool, args, attempt);
       const entry = this.#note(toolName, args, ending, iteration, reasoning);
       entries.push(entry);
       emit({
@@ -133,91 +104,6 @@ export class ToolRunner {
       }
       return this.#report(call, toolName, tool, args, ending, entries, retried);
     }
-  }
-
-  /** One try: everything that can keep a call from its server, then the server. */
-  async #try(
-    call: ToolCallPart,
-    tool: CatalogueTool | undefined,
-    args: JsonObject,
-    attempt: number,
-  ): Promise<Ending> {
-    if (tool === undefined) return refused('unknown_tool', `There is no tool ${call.name}.`);
-    if (call.invalidArguments !== undefined) {
-      return refused(
-        'invalid_arguments',
-        `The arguments are no JSON object: ${call.invalidArguments.reason}`,
-      );
-    }
-    const { gate, cache, breakers } = this.#parts;
-    const { server } = tool;
-    const name = tool.tool.name;
-    const gateCall: GateCall = { server, tool: tool.tool, arguments: args, callIndex: this.#callsMade };
-    this.#callsMade += 1;
-    if (gate !== undefined) {
-      const verdict = await askGate(() => gate.beforeCall(gateCall));
-      if (!verdict.allowed)
-        return refused('denied', `Not allowed (${verdict.reasonCode}): ${verdict.message}`);
-    }
-    const readOnly = isReadOnly(tool);
-    const argumentsText = readOnly && cache !== undefined ? textOfArguments(args) : '';
-    const known = readOnly ? cache?.get(server, name, argumentsText) : undefined;
-    if (known !== undefined) return finished(known, 0, true);
-    if (!breakers.tryEnter(server, name)) {
-      return refused(
-        'breaker_open',
-        `The server ${server} has not answered lately; calls are paused for a while.`,
-      );
-    }
-    if (!readOnly) cache?.invalidate(server);
-    const outcome = await this.#call(call, tool, args, attempt);
-    if (outcome.kind === 'cancelled') breakers.abandoned(server, name);
-    else if (outcome.kind === 'transport_error' || outcome.kind === 'timeout') breakers.failed(server, name);
-    else breakers.succeeded(server, name);
-    const verdict =
-      gate?.afterCall === undefined
-        ? undefined
-        : await askGate(() => gate.afterCall?.(gateCall, outcome) ?? { allowed: true });
-    if (outcome.kind === 'cancelled') this.#parts.signal?.throwIfAborted();
-    if (verdict?.allowed === false) {
-      const why = `The result is withheld (${verdict.reasonCode}): ${verdict.message}`;
-      return refused('denied', why, outcome.durationMs);
-    }
-    const judged = verdict?.result === undefined ? outcome : withResult(outcome, verdict.result);
-    if (judged.kind === 'ok' && readOnly) cache?.set(server, name, argumentsText, judged.result);
-    return endingOf(judged);
-  }
-
-  async #call(
-    call: ToolCallPart,
-    { server, tool, toolName }: CatalogueTool,
-    args: JsonObject,
-    attempt: number,
-  ): Promise<ToolCallOutcome> {
-    const { pool, telemetry, timeoutMs, signal, emit, gate } = this.#parts;
-    return await telemetry.tool(
-      { server, tool: tool.name, callId: call.id, retry: attempt, args },
-      async (meta) => {
-        try {
-          return await pool.callTool(server, tool.name, args, {
-            timeoutMs,
-            signal,
-            meta,
-            onProgress: (progress) => emit({ type: 'tool_progress', toolName, ...progress }),
-          });
-        } catch (error) {
-          // The tool went away between the listing and the call.
-          return {
-            kind: 'protocol_error',
-            message: (error as Error).message,
-            errorCode: -32601,
-            durationMs: 0,
-          };
-        }
-      },
-      gate?.afterCall === undefined,
-      (outcome) => endingOf(outcome).text,
-    );
   }
 
   #note(
@@ -299,10 +185,6 @@ export class ToolRunner {
   }
 }
 
-function isReadOnly(tool: CatalogueTool): boolean {
-  return tool.tool.annotations?.readOnlyHint === true;
-}
-
 /** Only what the server itself calls safe is repeated without asking: a timeout does not say that nothing was done. */
 function mayRepeat(tool: CatalogueTool): boolean {
   return isReadOnly(tool) || tool.tool.annotations?.idempotentHint === true;
@@ -310,15 +192,6 @@ function mayRepeat(tool: CatalogueTool): boolean {
 
 function isTransient(kind: FailureKind | undefined): boolean {
   return kind === 'timeout' || kind === 'transport_error';
-}
-
-function textOfArguments(args: JsonObject): string {
-  try {
-    return canonicalJson(args);
-  } catch {
-    // Deeper than any tool takes; the plain form still tells two calls apart.
-    return JSON.stringify(args);
-  }
 }
 
 function textOfEntry(entry: ToolChainEntry): string {
