@@ -1,4 +1,5 @@
 import type { Delivery } from './delivery.ts';
+import { textOf } from './error-text.ts';
 import type { Spool } from './spool.ts';
 import type { ResolvedSpoolOptions } from './spool-options.ts';
 import type { Counters } from './stats.ts';
@@ -64,7 +65,7 @@ export class Drain {
         if (waitMs > 0) await this.#sleep(waitMs);
         else await this.#next();
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = textOf(error);
         this.#log.warn('drain', 1, (times) => `spans could not be read from disk ${times} times: ${text}`);
         await this.#sleep(RETRY_MS);
       }

@@ -1,17 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ObservatoryError } from '../errors.ts';
-import { Delivery } from './delivery.ts';
-import { Drain } from './drain.ts';
+import { textOf } from './error-text.ts';
 import { observe } from './metrics.ts';
 import {
   type DurableSpanProcessorOptions,
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './options.ts';
+import { SafeKeeping } from './safe-keeping.ts';
 import { SpanQueue } from './span-queue.ts';
-import { Spool } from './spool.ts';
 import { type Counters, type DurableStats, newCounters } from './stats.ts';
 import { ThrottledLog } from './throttled-log.ts';
 
@@ -35,45 +33,32 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   readonly #queue: SpanQueue;
   readonly #counters: Counters = newCounters();
   readonly #log = new ThrottledLog();
-  /** At the end: nothing waits any more, what is not stored goes to the disk or is lost. */
-  readonly #giveUp = new AbortController();
-  readonly #delivery: Delivery;
-  readonly #opened: Promise<void>;
+  readonly #keeping: SafeKeeping;
   readonly #endMetrics: () => void;
   /** Batches between the queue and their end, whatever that is. */
   readonly #underWay = new Set<Promise<void>>();
   #exports = 0;
   #spills = 0;
-  #spool: Spool | undefined;
-  #drain: Drain | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isPumpDue = false;
   /** Spans taken from the queue so far, and up to which number incomplete batches go too. */
   #taken = 0;
   #flushUpTo = 0;
   #lossesTold = 0;
-  #spoolLossesLogged = 0;
   #shutdown: Promise<void> | undefined;
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
   constructor(options: DurableSpanProcessorOptions) {
     this.#options = resolveDurableOptions(options);
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
-    this.#delivery = new Delivery(this.#options, this.#counters, this.#log, this.#giveUp.signal);
-    this.#opened = this.#openSpool();
+    this.#keeping = new SafeKeeping(this.#options, this.#counters, this.#log);
     this.#endMetrics = observe(this.#options.meterProvider, () => this.stats);
   }
 
   /** Spans handled so far. */
   get stats(): DurableStats {
-    const losses = this.#spool?.losses;
-    return {
-      ...this.#counters,
-      dropped: this.#lost,
-      spoolBytes: this.#spool?.bytes ?? 0,
-      damagedBytes: losses?.damagedBytes ?? 0,
-      isBackEndDown: this.#delivery.pace.isDown,
-    };
+    const { lost, spoolBytes, damagedBytes, isBackEndDown } = this.#keeping;
+    return { ...this.#counters, dropped: lost, spoolBytes, damagedBytes, isBackEndDown };
   }
 
   onStart(): void {}
@@ -82,7 +67,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
     this.#counters.received += 1;
     if (this.#shutdown !== undefined || !this.#queue.push(span)) {
-      this.#drop(
+      this.#keeping.drop(
         1,
         this.#shutdown === undefined ? 'the queue in memory was full' : 'they ended after shutdown',
       );
@@ -119,22 +104,6 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     return this.shutdown();
   }
 
-  get #lost(): number {
-    const losses = this.#spool?.losses;
-    return this.#counters.dropped + (losses === undefined ? 0 : losses.dropped + losses.unreadable);
-  }
-
-  async #openSpool(): Promise<void> {
-    const { spool: options } = this.#options;
-    if (options === undefined) return;
-    try {
-      this.#spool = await Spool.open(options);
-      this.#drain = new Drain(this.#spool, this.#delivery, options, this.#counters, this.#log);
-    } catch (error) {
-      this.#log.warn('spool', 1, () => `no spool in ${options.directory}: ${textOf(error)}`);
-    }
-  }
-
   #flushOnTime(): void {
     this.#timer = undefined;
     this.#flushUpTo = this.#taken + this.#queue.length;
@@ -156,12 +125,12 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     const isBatchDue = () => this.#queue.length >= maxExportBatchSize || this.#taken < this.#flushUpTo;
     while (this.#queue.length > 0 && isBatchDue() && this.#exports < maxConcurrentExports) {
       this.#exports += 1;
-      this.#track(this.#settle(this.#take()).finally(() => (this.#exports -= 1)));
+      this.#track(this.#keeping.settle(this.#take()).finally(() => (this.#exports -= 1)));
     }
-    const isFilling = () => this.#queue.length >= maxQueueSize / 2 || this.#giveUp.signal.aborted;
-    while (this.#queue.length > 0 && this.#spool !== undefined && isFilling() && this.#spills < MAX_SPILLS) {
+    const isFilling = () => this.#queue.length >= maxQueueSize / 2 || this.#keeping.isGivingUp;
+    while (this.#queue.length > 0 && this.#keeping.hasDisk && isFilling() && this.#spills < MAX_SPILLS) {
       this.#spills += 1;
-      this.#track(this.#spill(this.#take()).finally(() => (this.#spills -= 1)));
+      this.#track(this.#keeping.spill(this.#take()).finally(() => (this.#spills -= 1)));
     }
     if (this.#queue.length > 0) {
       this.#timer ??= setTimeout(() => this.#flushOnTime(), this.#options.scheduledDelayMs).unref();
@@ -186,67 +155,6 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     });
   }
 
-  /** Sees a batch to its end: taken by the exporter, on disk, or given up. */
-  async #settle(batch: readonly ReadableSpan[]): Promise<void> {
-    await this.#opened;
-    const { pace } = this.#delivery;
-    const { minRetryDelayMs, maxRetryDelayMs } = this.#options;
-    let rest = batch;
-    for (let delayMs = minRetryDelayMs; ; delayMs = Math.min(2 * delayMs, maxRetryDelayMs)) {
-      if (pace.waitMs === 0 && !this.#giveUp.signal.aborted) {
-        const before = rest.length;
-        rest = await this.#delivery.deliver(rest);
-        this.#counters.waiting -= before - rest.length;
-        if (rest.length === 0) return;
-      }
-      if (await this.#putOnDisk(rest)) return;
-      if (this.#giveUp.signal.aborted) {
-        this.#counters.waiting -= rest.length;
-        this.#drop(rest.length, 'they could not be stored before the end');
-        return;
-      }
-      await this.#sleep(Math.max(delayMs, pace.waitMs));
-    }
-  }
-
-  /** Sends a batch to the disk to make room; one that the disk does not take is settled in the usual way. */
-  async #spill(batch: readonly ReadableSpan[]): Promise<void> {
-    if (!(await this.#putOnDisk(batch))) await this.#settle(batch);
-  }
-
-  /** @returns whether the batch is on disk. */
-  async #putOnDisk(batch: readonly ReadableSpan[]): Promise<boolean> {
-    if (this.#spool === undefined) return false;
-    try {
-      await this.#spool.append(batch);
-    } catch (error) {
-      this.#log.warn(
-        'disk',
-        1,
-        (times) => `spans could not be written to disk ${times} times: ${textOf(error)}`,
-      );
-      return false;
-    }
-    this.#counters.spooled += batch.length;
-    this.#counters.waiting -= batch.length;
-    this.#drain?.notify();
-    const { dropped, unreadable } = this.#spool.losses;
-    const lost = dropped + unreadable - this.#spoolLossesLogged;
-    this.#spoolLossesLogged += lost;
-    if (lost > 0)
-      this.#log.warn(
-        'spool',
-        lost,
-        (total) => `${total} spans were dropped from the disk: too many or too old`,
-      );
-    return true;
-  }
-
-  #drop(count: number, why: string): void {
-    this.#counters.dropped += count;
-    this.#log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
-  }
-
   async #flush(): Promise<void> {
     const upTo = this.#taken + this.#queue.length;
     this.#flushUpTo = Math.max(this.#flushUpTo, upTo);
@@ -261,19 +169,13 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   async #close(): Promise<void> {
     clearTimeout(this.#timer);
     const deadline = performance.now() + this.#options.flushTimeoutMs;
-    await this.#opened;
+    await this.#keeping.opened;
     await this.#withinTime(this.#flush()).catch(async () => {
-      this.#giveUp.abort();
+      this.#keeping.giveUp();
       this.#flushUpTo = Number.POSITIVE_INFINITY;
       await this.#flush();
     });
-    while (this.#drain?.isIdle === false && !this.#delivery.pace.isDown && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    const stopped = this.#drain?.stop();
-    if (performance.now() >= deadline) this.#giveUp.abort();
-    await stopped;
-    await this.#spool?.close();
+    await this.#keeping.close(deadline);
     this.#endMetrics();
     await this.#withinTime(this.#options.exporter.shutdown());
     this.#tellLosses();
@@ -287,14 +189,9 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     await Promise.race([work, late]).finally(() => clearTimeout(timer));
   }
 
-  /** Waits, unless it is the end, without keeping the process alive. */
-  async #sleep(ms: number): Promise<void> {
-    await sleep(ms, undefined, { ref: false, signal: this.#giveUp.signal }).catch(() => {});
-  }
-
   #tellLosses(): void {
-    const lost = this.#lost - this.#lossesTold;
-    this.#lossesTold = this.#lost;
+    const lost = this.#keeping.lost - this.#lossesTold;
+    this.#lossesTold = this.#keeping.lost;
     if (lost > 0) throw notSafe(lost);
   }
 }
@@ -304,8 +201,4 @@ function notSafe(spans: number): ObservatoryError {
     'SPANS_NOT_SAFE',
     `${spans} spans are neither stored nor on disk. Give the processor a spool, a larger queue or more time`,
   );
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
