@@ -1,11 +1,11 @@
-import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../../errors.ts';
 import { callTool } from './call.ts';
 import type { ServerConfig } from './config.ts';
+import { Deadline } from './deadline.ts';
 import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import type { ConnectionOptions } from './options.ts';
-import { compileOutputCheck, type OutputCheck } from './output-schema.ts';
-import { listAllTools, type ToolList } from './tool-list.ts';
+import { ServerTools } from './server-tools.ts';
+import { ToolRefresh } from './tool-refresh.ts';
 import type { JsonObject, RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
 
@@ -18,16 +18,15 @@ import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unava
  */
 export type ServerState = 'connecting' | 'ready' | 'failed' | 'dead' | 'closed';
 
-const NO_TOOLS: ToolList = { tools: [], rejected: [], truncated: false };
-
 /** One server: its connection, its tools, and how it is faring. */
 export class ServerConnection {
   readonly name: string;
   readonly #config: ServerConfig;
   readonly #options: ConnectionOptions;
-  readonly #onToolsChanged: (connection: ServerConnection) => void;
   readonly #openLink: OpenLink;
   readonly #closing: AbortController = new AbortController();
+  readonly #tools: ServerTools;
+  readonly #refresh: ToolRefresh;
   #state: ServerState = 'connecting';
   #error: ObservatoryError | undefined;
   #link: ServerLink | undefined;
@@ -35,11 +34,6 @@ export class ServerConnection {
   #ending: Promise<void> = Promise.resolve();
   #wasReady = false;
   #reconnects = 0;
-  #list: ToolList = NO_TOOLS;
-  #toolsByName: ReadonlyMap<string, ToolDefinition> = new Map();
-  #outputChecks: Map<string, OutputCheck | undefined> = new Map();
-  #refreshing: Promise<void> | undefined;
-  #refreshAgain = false;
 
   constructor(
     config: ServerConfig,
@@ -50,8 +44,12 @@ export class ServerConnection {
     this.name = config.name;
     this.#config = config;
     this.#options = options;
-    this.#onToolsChanged = onToolsChanged;
     this.#openLink = openLink;
+    this.#tools = new ServerTools(config.name, {
+      maxPages: options.maxToolPages,
+      maxTools: options.maxTools,
+    });
+    this.#refresh = new ToolRefresh(config.name, () => this.refreshTools().then(() => onToolsChanged(this)));
   }
 
   get state(): ServerState {
@@ -64,17 +62,17 @@ export class ServerConnection {
   }
 
   get tools(): readonly ToolDefinition[] {
-    return this.#list.tools;
+    return this.#tools.list.tools;
   }
 
   /** Tools the server lists in a form that cannot be used. */
   get rejectedTools(): readonly RejectedTool[] {
-    return this.#list.rejected;
+    return this.#tools.list.rejected;
   }
 
   /** True when the server has more tools than were read. */
   get toolsTruncated(): boolean {
-    return this.#list.truncated;
+    return this.#tools.list.truncated;
   }
 
   /** Process id of a stdio server; of its wrapper where there is one. */
@@ -126,17 +124,17 @@ export class ServerConnection {
       const why = this.#error?.message ?? `Server "${this.name}" is ${this.#state}.`;
       return { kind: 'transport_error', message: why, cause: this.#error, durationMs: 0 };
     }
-    const tool = this.#toolsByName.get(name);
+    const tool = this.#tools.find(name);
     if (tool === undefined) {
       throw new ObservatoryError(
         'INVALID_OPTION',
-        `Server "${this.name}" has no tool "${name}"; it has ${this.#list.tools.length} tools.`,
+        `Server "${this.name}" has no tool "${name}"; it has ${this.#tools.list.tools.length} tools.`,
       );
     }
     const outcome = await callTool(tool, args, options, {
       session: link.session,
       server: this.name,
-      outputCheck: this.#outputCheck(tool),
+      outputCheck: this.#tools.outputCheck(tool),
       causeOfDeath: () =>
         this.#link === link && this.#state === 'ready'
           ? undefined
@@ -148,12 +146,12 @@ export class ServerConnection {
 
   /** True while tools the server announced as changed are being read. */
   get toolsUnsettled(): boolean {
-    return this.#refreshing !== undefined;
+    return this.#refresh.isUnderWay;
   }
 
   /** Resolves when every announced change of tools has been read, or could not be. Never rejects. */
-  async toolsSettled(): Promise<void> {
-    while (this.#refreshing !== undefined) await this.#refreshing;
+  toolsSettled(): Promise<void> {
+    return this.#refresh.settled();
   }
 
   /** Reads the tool list again. @throws what the server or its connection answered. */
@@ -165,8 +163,8 @@ export class ServerConnection {
       this.#closing.signal,
     );
     try {
-      const list = await this.#readTools(link, deadline.signal);
-      if (this.#link === link) this.#setTools(list);
+      const list = await this.#tools.read(link.session, deadline.signal);
+      if (this.#link === link) this.#tools.replace(list);
     } finally {
       deadline.clear();
     }
@@ -189,16 +187,16 @@ export class ServerConnection {
     const limitMs = this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
     const deadline = new Deadline(limitMs, this.#closing.signal, signal);
     const hooks: LinkHooks = {
-      onToolsChanged: () => this.#scheduleRefresh(),
+      onToolsChanged: () => this.#refresh.schedule(),
       onLost: (link, cause) => this.#die(link, cause),
     };
     let link: ServerLink | undefined;
     try {
       link = await this.#openLink(this.#config, this.#options, deadline.signal, hooks);
-      const list = await this.#readTools(link, deadline.signal);
+      const list = await this.#tools.read(link.session, deadline.signal);
       if (link.lost() !== undefined) throw new Error(link.lost());
       this.#link = link;
-      this.#setTools(list);
+      this.#tools.replace(list);
       this.#error = undefined;
       this.#state = 'ready';
       this.#wasReady = true;
@@ -212,53 +210,6 @@ export class ServerConnection {
     }
   }
 
-  async #readTools(link: ServerLink, signal: AbortSignal): Promise<ToolList> {
-    if (link.session.capabilities.tools === undefined) return NO_TOOLS;
-    return listAllTools(link.session, signal, {
-      maxPages: this.#options.maxToolPages,
-      maxTools: this.#options.maxTools,
-    });
-  }
-
-  #setTools(list: ToolList): void {
-    this.#list = list;
-    this.#toolsByName = new Map(list.tools.map((each) => [each.name, each]));
-    this.#outputChecks = new Map();
-    if (list.truncated)
-      diag.warn(`mcp-observatory: server "${this.name}" has more tools than the ${list.tools.length} read`);
-    for (const { name, reason } of list.rejected)
-      diag.warn(`mcp-observatory: tool "${name}" of server "${this.name}" is left out: ${reason}`);
-  }
-
-  #outputCheck(tool: ToolDefinition): OutputCheck | undefined {
-    if (!this.#outputChecks.has(tool.name)) {
-      const check = compileOutputCheck(tool, (reason) =>
-        diag.warn(`mcp-observatory: the outputSchema of "${tool.name}" cannot be checked: ${reason}`),
-      );
-      this.#outputChecks.set(tool.name, check);
-    }
-    return this.#outputChecks.get(tool.name);
-  }
-
-  /** One refresh at a time; a change during one is followed by one more, however many came. */
-  #scheduleRefresh(): void {
-    if (this.#refreshing !== undefined) {
-      this.#refreshAgain = true;
-      return;
-    }
-    this.#refreshing = this.refreshTools()
-      .then(() => this.#onToolsChanged(this))
-      .catch((error: unknown) =>
-        diag.warn(`mcp-observatory: reading the changed tools of "${this.name}" failed`, error),
-      )
-      .finally(() => {
-        this.#refreshing = undefined;
-        if (!this.#refreshAgain) return;
-        this.#refreshAgain = false;
-        this.#scheduleRefresh();
-      });
-  }
-
   #die(link: ServerLink, cause: string): void {
     if (this.#link !== link || this.#state !== 'ready') return;
     this.#state = 'dead';
@@ -270,35 +221,4 @@ export class ServerConnection {
     const link = this.#link;
     if (link !== undefined) this.#ending = link.close();
   }
-}
-
-/** A timeout and any number of signals as one signal. */
-class Deadline {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly #sources: readonly AbortSignal[];
-  passed = false;
-
-  constructor(limitMs: number, ...sources: readonly (AbortSignal | undefined)[]) {
-    this.#sources = sources.filter((source) => source !== undefined);
-    this.#timer = setTimeout(() => {
-      this.passed = true;
-      this.#controller.abort(new Error('timed out'));
-    }, limitMs);
-    for (const source of this.#sources) {
-      if (source.aborted) this.#onAbort();
-      source.addEventListener('abort', this.#onAbort);
-    }
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
-    for (const source of this.#sources) source.removeEventListener('abort', this.#onAbort);
-  }
-
-  readonly #onAbort = (): void => this.#controller.abort(new Error('cancelled'));
 }
