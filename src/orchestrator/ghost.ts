@@ -17,6 +17,7 @@ import { createProvider, type Message, type Provider, ProviderError, userText } 
 import type { GhostResult, RunError } from './result.ts';
 import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
+import { RunLog } from './run-log.ts';
 import { connectServers, type ServerPool, type ToolResult } from './servers/index.ts';
 import { reasoningTrail, successRate, summarise } from './synthesis.ts';
 import { RunTelemetry, usageAttributes } from './telemetry.ts';
@@ -136,6 +137,8 @@ async function runWith(session: Session, changes: () => number): Promise<GhostRe
     retries: resolved.enableBacktracking ? resolved.toolRetries : 0,
     signal: resolved.signal,
   });
+  const log = new RunLog();
+  log.errors.push(...failures);
   const run = new GhostRun({
     options: resolved,
     conversation,
@@ -147,15 +150,15 @@ async function runWith(session: Session, changes: () => number): Promise<GhostRe
     cap,
     telemetry,
     emit,
+    log,
     span,
     catalogue,
     providerName: provider.name,
   });
-  run.errors.push(...failures);
   const nothingConnected = pool.servers.length > 0 && failures.length === pool.servers.length;
   const plan =
     resolved.plan && !nothingConnected
-      ? await makePlan(session, caller, conversation, run.errors, await catalogue())
+      ? await makePlan(session, caller, conversation, log.errors, await catalogue())
       : null;
   const end: RunEnd = nothingConnected ? { stopReason: 'no_servers', answer: null } : await run.run();
   const totals = budget.totals;
@@ -171,24 +174,24 @@ async function runWith(session: Session, changes: () => number): Promise<GhostRe
     finalResult: end.answer,
     summary: summarise({
       stopReason: end.stopReason,
-      chain: run.chain,
-      errors: run.errors,
-      iterations: run.iterations,
+      chain: log.chain,
+      errors: log.errors,
+      iterations: log.iterations,
       serversConnected,
       serversConfigured: pool.servers.length,
     }),
-    toolChain: run.chain,
+    toolChain: log.chain,
     conversationHistory: conversation.toEntries(),
-    errors: run.errors,
-    reasoningTrail: reasoningTrail(run.chain, end.stopReason),
+    errors: log.errors,
+    reasoningTrail: reasoningTrail(log.chain, end.stopReason),
     plan,
     executionMetadata: {
       totalExecutionTime: (performance.now() - session.startedAt) / 1000,
-      totalIterations: run.iterations,
+      totalIterations: log.iterations,
       toolsDiscovered: pool.tools.length,
       serversConnected,
-      backtrackCount: run.backtracks,
-      successRate: successRate(run.chain),
+      backtrackCount: log.backtracks,
+      successRate: successRate(log.chain),
       tokenUsage: totals,
       costUsd: budget.costUsd ?? null,
       provider: provider.name,

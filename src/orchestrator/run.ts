@@ -1,13 +1,10 @@
 import type { Span } from '@opentelemetry/api';
-import { chooseRecovery, type Recovery, recoveryPrompt } from './backtrack.ts';
-import type { CircuitBreakers } from './breaker.ts';
 import type { Budget } from './budget.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Conversation } from './conversation.ts';
-import type { EventListener } from './events.ts';
+import { FailedCalls, type FailedCallsParts } from './failed-calls.ts';
 import type { LoopDetector, LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
-import type { ResolvedOptions } from './options.ts';
 import {
   CONTINUE_REQUEST,
   EMPTY_ANSWER,
@@ -26,24 +23,19 @@ import {
   userText,
 } from './providers/index.ts';
 import { readResultTool } from './read-result-tool.ts';
-import type { RunError, StopReason, ToolChainEntry } from './result.ts';
+import type { StopReason } from './result.ts';
 import type { ResultCap } from './result-cap.ts';
-import type { RunTelemetry } from './telemetry.ts';
 import type { CallReport, ToolRunner } from './tool-runner.ts';
 
 const MAX_CONTINUATIONS = 3;
 
-export interface RunParts {
-  readonly options: ResolvedOptions;
+export interface RunParts extends FailedCallsParts {
   readonly conversation: Conversation;
   readonly caller: ModelCaller;
   readonly runner: ToolRunner;
   readonly budget: Budget;
-  readonly breakers: CircuitBreakers;
   readonly loops: LoopDetector;
   readonly cap: ResultCap;
-  readonly telemetry: RunTelemetry;
-  readonly emit: EventListener;
   readonly span: Span;
   /** The tools as they are now; servers may change them at any time. */
   readonly catalogue: () => Promise<Catalogue>;
@@ -63,38 +55,25 @@ export interface RunEnd {
  * run takes the same course with every provider.
  */
 export class GhostRun {
-  readonly chain: ToolChainEntry[] = [];
-  readonly errors: RunError[] = [];
   readonly #parts: RunParts;
-  #iterations = 0;
-  #backtracks = 0;
-  #failedTurns = 0;
+  readonly #failedCalls: FailedCalls;
   #emptyAnswers = 0;
   readonly #cutTexts: string[] = [];
-  #lastWords: { readonly text: string; readonly iteration: number } = { text: '', iteration: 0 };
 
   constructor(parts: RunParts) {
     this.#parts = parts;
-  }
-
-  get iterations(): number {
-    return this.#iterations;
-  }
-
-  /** Attempts to recover: recovery prompts, one per failed call, and automatic retries. */
-  get backtracks(): number {
-    return this.#backtracks;
+    this.#failedCalls = new FailedCalls(parts);
   }
 
   /** @throws the signal's reason when aborted; every other trouble ends in a `RunEnd`. */
   async run(): Promise<RunEnd> {
-    const { options, emit, budget } = this.#parts;
+    const { options, emit, budget, log, providerName } = this.#parts;
     try {
-      while (this.#iterations < options.maxIterations) {
+      while (log.iterations < options.maxIterations) {
         const spent = budget.exceeded;
-        if (spent !== undefined) return this.#limit('budget', spent, this.#known());
-        this.#iterations += 1;
-        emit({ type: 'iteration_started', iteration: this.#iterations });
+        if (spent !== undefined) return this.#limit('budget', spent, log.known());
+        log.iterations += 1;
+        emit({ type: 'iteration_started', iteration: log.iterations });
         const end = await this.#turn();
         if (end !== undefined) return end;
       }
@@ -105,31 +84,26 @@ export class GhostRun {
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
-      this.#fail(this.#parts.providerName, error.message);
-      return { stopReason: 'provider_failed', answer: this.#known() };
+      log.fail(providerName, error.message);
+      return { stopReason: 'provider_failed', answer: log.known() };
     }
   }
 
   /** One turn of the model and the calls it asks for. */
   async #turn(): Promise<RunEnd | undefined> {
-    const { conversation, caller, runner, cap } = this.#parts;
+    const { conversation, caller, runner, cap, log } = this.#parts;
     const catalogue = await this.#parts.catalogue();
-    const completion = await caller.nextTurn(offered(catalogue, cap), this.#iterations);
+    const completion = await caller.nextTurn(offered(catalogue, cap), log.iterations);
     conversation.push(completion.message);
-    const words = textOf(completion.message.parts).trim();
-    if (words !== '') this.#lastWords = { text: words, iteration: this.#iterations };
+    log.says(textOf(completion.message.parts).trim());
     const calls = toolCallsOf(completion.message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
     const reasoning = reasoningBehind(completion);
-    const reports = await runner.runTurn(calls, catalogue, this.#iterations, reasoning);
+    const reports = await runner.runTurn(calls, catalogue, log.iterations, reasoning);
     conversation.push({ role: 'tool', parts: reports.map((report) => report.shown) });
-    for (const report of reports) {
-      this.chain.push(...report.entries);
-      this.errors.push(...report.retried);
-      this.#backtracks += report.retried.length;
-    }
-    const notices = await this.#backtrack(reports, calls, catalogue);
+    for (const report of reports) log.add(report);
+    const notices = await this.#failedCalls.recover(reports, calls, catalogue);
     const verdict = this.#watchLoops(reports, calls);
     if (verdict === 'warn') notices.push(LOOP_WARNING);
     if (notices.length > 0) conversation.push(userText(notices.join('\n\n')));
@@ -140,7 +114,7 @@ export class GhostRun {
 
   /** An answer, or something that is none yet. */
   async #withoutCalls(completion: Completion): Promise<RunEnd | undefined> {
-    const { conversation, caller } = this.#parts;
+    const { conversation, caller, log, providerName } = this.#parts;
     const text = textOf(completion.message.parts);
     switch (completion.finishReason) {
       case 'pause':
@@ -151,11 +125,7 @@ export class GhostRun {
         conversation.push(userText(CONTINUE_REQUEST));
         return undefined;
       case 'malformed_call':
-        this.#fail(
-          this.#parts.providerName,
-          `The model's call could not be read (${completion.rawFinishReason})`,
-          true,
-        );
+        log.fail(providerName, `The model's call could not be read (${completion.rawFinishReason})`, true);
         conversation.push(userText(MALFORMED_CALL));
         return undefined;
       case 'context_length':
@@ -173,56 +143,11 @@ export class GhostRun {
         return undefined;
     }
     const reason = completion.rawFinishReason ?? completion.finishReason;
-    this.#fail(this.#parts.providerName, `The model stopped without an answer (${reason})`);
+    log.fail(providerName, `The model stopped without an answer (${reason})`);
     return {
       stopReason: 'model_stopped',
-      answer: [...this.#cutTexts, text].join('').trim() || this.#known(),
+      answer: [...this.#cutTexts, text].join('').trim() || log.known(),
     };
-  }
-
-  /** Records failures and finds, for each, a way to go on. */
-  async #backtrack(
-    reports: readonly CallReport[],
-    calls: readonly ToolCallPart[],
-    catalogue: Catalogue,
-  ): Promise<string[]> {
-    const { options, telemetry, breakers, emit } = this.#parts;
-    const failed = reports.flatMap((report, index) => {
-      const call = calls[index];
-      return report.failure === undefined || call === undefined ? [] : [{ failure: report.failure, call }];
-    });
-    this.#failedTurns = failed.length === 0 ? 0 : this.#failedTurns + 1;
-    if (!options.enableBacktracking) {
-      for (const { failure } of failed) this.#note(failure.toolName, failure.message, null);
-      return [];
-    }
-    const recoveries: Recovery[] = [];
-    for (const { failure, call } of failed) {
-      const alternatives = catalogue.alternativesTo(
-        call.name,
-        (tool) => breakers.state(tool.server, tool.tool.name) !== 'open',
-      );
-      const recovery = chooseRecovery(failure, this.#failedTurns, alternatives);
-      recoveries.push(recovery);
-      this.#backtracks += 1;
-      this.#note(failure.toolName, failure.message, recovery.strategy);
-      emit({
-        type: 'backtrack',
-        iteration: this.#iterations,
-        toolName: failure.toolName,
-        strategy: recovery.strategy,
-      });
-      await telemetry.step(
-        'backtrack',
-        {
-          'observatory.recovery_action': recovery.strategy,
-          'observatory.failure_kind': failure.kind,
-          'observatory.failed_tool': failure.toolName,
-        },
-        () => Promise.resolve(),
-      );
-    }
-    return recoveries.length === 0 ? [] : [recoveryPrompt(recoveries)];
   }
 
   #watchLoops(reports: readonly CallReport[], calls: readonly ToolCallPart[]): LoopVerdict {
@@ -242,47 +167,29 @@ export class GhostRun {
 
   /** At a limit: one last turn without tools, to answer from what is known. */
   async #answerNow(reason: StopReason, why: string): Promise<RunEnd> {
-    const { conversation, caller, budget, cap, options } = this.#parts;
-    if (budget.exceeded !== undefined) return this.#limit(reason, why, this.#known());
+    const { conversation, caller, budget, cap, options, log, providerName } = this.#parts;
+    if (budget.exceeded !== undefined) return this.#limit(reason, why, log.known());
     conversation.push(userText(finalAnswerRequest(why)));
     // The tools stay listed: a conversation that holds calls is refused without them.
     const tools = offered(await this.#parts.catalogue(), cap);
     try {
-      const completion = await caller.nextTurn(tools, this.#iterations, 'none');
+      const completion = await caller.nextTurn(tools, log.iterations, 'none');
       conversation.push(completion.message);
-      return this.#limit(reason, why, textOf(completion.message.parts).trim() || this.#known());
+      return this.#limit(reason, why, textOf(completion.message.parts).trim() || log.known());
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
-      this.#fail(this.#parts.providerName, error.message);
-      return this.#limit(reason, why, this.#known());
+      log.fail(providerName, error.message);
+      return this.#limit(reason, why, log.known());
     }
   }
 
   #limit(stopReason: StopReason, message: string, answer: string | null): RunEnd {
-    this.#parts.emit({ type: 'limit_reached', reason: stopReason, message });
-    this.#parts.span.addEvent('limit', { 'observatory.stop_reason': stopReason });
-    this.#fail(this.#parts.options.namespace, `Stopped early: ${message}`);
+    const { emit, span, log, options } = this.#parts;
+    emit({ type: 'limit_reached', reason: stopReason, message });
+    span.addEvent('limit', { 'observatory.stop_reason': stopReason });
+    log.fail(options.namespace, `Stopped early: ${message}`);
     return { stopReason, answer };
-  }
-
-  /** What can be said without asking the model again: its last words, and the latest good result since. */
-  #known(): string | null {
-    const parts = [this.#lastWords.text];
-    const latest = this.chain.findLast((entry) => entry.success);
-    if (latest !== undefined && latest.iteration >= this.#lastWords.iteration) {
-      parts.push(typeof latest.result === 'string' ? latest.result : JSON.stringify(latest.result));
-    }
-    return parts.filter((part) => part !== '').join('\n\n') || null;
-  }
-
-  #fail(toolName: string, error: string, recovering = false): void {
-    if (recovering) this.#backtracks += 1;
-    this.#note(toolName, error, recovering ? 'retry_with_modified_arguments' : null);
-  }
-
-  #note(toolName: string, error: string, recoveryAction: RunError['recoveryAction']): void {
-    this.errors.push({ iteration: this.#iterations, toolName, error, recoveryAction });
   }
 }
 

@@ -1,0 +1,43 @@
+import type { RunError, ToolChainEntry } from './result.ts';
+import type { CallReport } from './tool-runner.ts';
+
+/** What a run has done and said so far, and what went wrong. */
+export class RunLog {
+  readonly chain: ToolChainEntry[] = [];
+  readonly errors: RunError[] = [];
+  /** Turns of the model so far. */
+  iterations = 0;
+  /** Attempts to recover: recovery prompts, one per failed call, and automatic retries. */
+  backtracks = 0;
+  #lastWords: { readonly text: string; readonly iteration: number } = { text: '', iteration: 0 };
+
+  /** Takes note of a text the model gave beside or instead of calls. */
+  says(text: string): void {
+    if (text !== '') this.#lastWords = { text, iteration: this.iterations };
+  }
+
+  add(report: CallReport): void {
+    this.chain.push(...report.entries);
+    this.errors.push(...report.retried);
+    this.backtracks += report.retried.length;
+  }
+
+  fail(toolName: string, error: string, recovering = false): void {
+    if (recovering) this.backtracks += 1;
+    this.note(toolName, error, recovering ? 'retry_with_modified_arguments' : null);
+  }
+
+  note(toolName: string, error: string, recoveryAction: RunError['recoveryAction']): void {
+    this.errors.push({ iteration: this.iterations, toolName, error, recoveryAction });
+  }
+
+  /** What can be said without asking the model again: its last words, and the latest good result since. */
+  known(): string | null {
+    const parts = [this.#lastWords.text];
+    const latest = this.chain.findLast((entry) => entry.success);
+    if (latest !== undefined && latest.iteration >= this.#lastWords.iteration) {
+      parts.push(typeof latest.result === 'string' ? latest.result : JSON.stringify(latest.result));
+    }
+    return parts.filter((part) => part !== '').join('\n\n') || null;
+  }
+}
