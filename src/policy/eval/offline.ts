@@ -5,15 +5,13 @@ import { checkSummary } from '../evidence/summary.ts';
 import { PolicyGate } from '../gate.ts';
 import { guardedCall } from '../guarded-call.ts';
 import { parsePlan } from '../plan.ts';
-import { isListed, nextPlan, randomFrom } from './adversary.ts';
-import {
-  type CaseResult,
-  groundingSuite,
-  inputSuite,
-  outputSuite,
-  planGateSuite,
-  planParseSuite,
-} from './suites.ts';
+import { isListed, nextPlan } from './adversary.ts';
+import type { CaseResult } from './case-result.ts';
+import { groundingSuite } from './grounding-suite.ts';
+import { inputSuite } from './input-suite.ts';
+import { outputSuite } from './output-suite.ts';
+import { planGateSuite, planParseSuite } from './plan-suite.ts';
+import { randomFrom } from './random.ts';
 import { EVAL_ALLOWLIST, EVAL_TOOLS, ORACLES } from './world.ts';
 
 export interface SuiteMetrics {
