@@ -4,9 +4,10 @@ import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentat
 import { outerCallOf, parseRequest } from '../../interaction/index.ts';
 import { observeApiPromise } from '../shared/api-promise.ts';
 import { beforeMethod } from '../shared/before-method.ts';
+import type { CallDescription } from '../shared/call-description.ts';
 import { firstCode } from '../shared/error-type.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../shared/json.ts';
-import { type CallDescription, type ModelCall, noteRetry } from '../shared/model-call.ts';
+import { type ModelCall, noteRetry } from '../shared/model-call.ts';
 import { guard } from '../shared/model-guard.ts';
 import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
 import * as own from '../shared/semconv.ts';

@@ -1,8 +1,9 @@
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { parseRequest } from '../../interaction/index.ts';
 import { observeApiPromise } from '../shared/api-promise.ts';
+import type { CallDescription } from '../shared/call-description.ts';
 import { isObject, objectAt } from '../shared/json.ts';
-import type { CallDescription, ModelCall } from '../shared/model-call.ts';
+import type { ModelCall } from '../shared/model-call.ts';
 import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
 import * as own from '../shared/semconv.ts';
 import { serverAddress } from '../shared/server-address.ts';

@@ -1,5 +1,7 @@
-import type { Histogram, Meter } from '@opentelemetry/api';
-import { GEN_AI_DURATION_BUCKETS, GEN_AI_TOKEN_BUCKETS } from '../../semconv.ts';
+import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
+import * as names from '../../semconv.ts';
+import type { ModelResponse } from './response-reader.ts';
+import * as own from './semconv.ts';
 
 /** The histograms of semconv 1.41 for model calls. */
 export interface ModelMetrics {
@@ -16,7 +18,7 @@ export function createModelMetrics(meter: Meter): ModelMetrics {
     meter.createHistogram(name, {
       unit: 's',
       description,
-      advice: { explicitBucketBoundaries: [...GEN_AI_DURATION_BUCKETS] },
+      advice: { explicitBucketBoundaries: [...names.GEN_AI_DURATION_BUCKETS] },
     });
   return {
     enabled: meter.constructor.name !== 'NoopMeter',
@@ -35,7 +37,28 @@ export function createModelMetrics(meter: Meter): ModelMetrics {
     tokenUsage: meter.createHistogram('gen_ai.client.token.usage', {
       unit: '{token}',
       description: 'Number of input and output tokens used.',
-      advice: { explicitBucketBoundaries: [...GEN_AI_TOKEN_BUCKETS] },
+      advice: { explicitBucketBoundaries: [...names.GEN_AI_TOKEN_BUCKETS] },
     }),
   };
+}
+
+/** Records a call that has ended, whatever its end was. */
+export function recordCall(
+  { operationDuration, tokenUsage }: ModelMetrics,
+  identity: Attributes,
+  response: ModelResponse,
+  errorType: string | undefined,
+  seconds: number,
+): void {
+  const dimensions: Attributes = { ...identity };
+  if (response.model !== undefined) dimensions[names.ATTR_GEN_AI_RESPONSE_MODEL] = response.model;
+  if (errorType !== undefined) dimensions[names.ATTR_ERROR_TYPE] = errorType;
+  operationDuration.record(seconds, dimensions);
+  const { inputTokens, outputTokens } = response.usage ?? {};
+  if (inputTokens !== undefined) {
+    tokenUsage.record(inputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'input' });
+  }
+  if (outputTokens !== undefined) {
+    tokenUsage.record(outputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'output' });
+  }
 }

@@ -6,16 +6,16 @@ import {
   type Span,
   SpanKind,
   SpanStatusCode,
-  type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type Message, type OuterCall, outerCallOf } from '../../interaction/index.ts';
+import { type OuterCall, outerCallOf } from '../../interaction/index.ts';
 import * as names from '../../semconv.ts';
 import type { ResponseObserver } from './api-promise.ts';
+import { type CallDescription, type CallHost, identityOf } from './call-description.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { attachCall } from './interaction.ts';
 import { isObject, numberAt } from './json.ts';
-import type { ModelMetrics } from './metrics.ts';
+import { recordCall } from './metrics.ts';
 import { guard } from './model-guard.ts';
 import { observeStream } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
@@ -25,38 +25,8 @@ import {
   responseAttributes,
   responseContent,
 } from './response-attributes.ts';
-import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import * as own from './semconv.ts';
-import type { ServerAddress } from './server-address.ts';
 import type { StreamObserver } from './stream-observer.ts';
-
-/** What is known of a call before it is made. */
-export interface CallDescription {
-  readonly operation: string;
-  readonly provider: string;
-  readonly model: string | undefined;
-  readonly server: ServerAddress | undefined;
-  readonly stream: boolean;
-  /** Further request attributes, set at the start. */
-  readonly attributes: Attributes;
-  readonly reader: ResponseReader;
-  /** What is said to the model; called when its text is needed, if it is. */
-  readonly messages: () => readonly Message[];
-  /** Tool definitions, as the provider is given them. */
-  readonly tools?: unknown;
-  /** The SDK starts a span of its own for this call, which {@link ModelCall.adopt} is to be given. */
-  readonly hasNativeSpan?: boolean | undefined;
-  /** The provider's own code for an error it sent, if the error holds one. */
-  readonly errorCode: (error: unknown) => string | undefined;
-}
-
-/** What an instrumentation lends to its calls. */
-export interface CallHost {
-  readonly tracer: Tracer;
-  readonly metrics: ModelMetrics;
-  readonly captureContent: boolean;
-  readonly streamIdleTimeoutMs: number;
-}
 
 const CALL = createContextKey('mcp-observatory.model-call');
 
@@ -213,7 +183,8 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   ): void {
     const response = this.#call.reader.result();
     const errorType = how.facts?.type ?? response.errorType;
-    if (this.#host.metrics.enabled) this.#recordMetrics(response, errorType, seconds);
+    const { metrics, captureContent } = this.#host;
+    if (metrics.enabled) recordCall(metrics, this.#identity, response, errorType, seconds);
 
     const span = this.#span;
     if (span?.isRecording() !== true) return;
@@ -237,25 +208,10 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     if (!isNative) attachCall(span, this.#call, () => response);
-    if (!this.#host.captureContent) return;
+    if (!captureContent) return;
     const { messages, tools } = this.#call;
     if (!isNative) span.setAttributes(requestContent(messages(), tools));
     span.setAttributes(responseContent(response));
-  }
-
-  #recordMetrics(response: ModelResponse, errorType: string | undefined, seconds: number): void {
-    const { operationDuration, tokenUsage } = this.#host.metrics;
-    const dimensions: Attributes = { ...this.#identity };
-    if (response.model !== undefined) dimensions[names.ATTR_GEN_AI_RESPONSE_MODEL] = response.model;
-    if (errorType !== undefined) dimensions[names.ATTR_ERROR_TYPE] = errorType;
-    operationDuration.record(seconds, dimensions);
-    const { inputTokens, outputTokens } = response.usage ?? {};
-    if (inputTokens !== undefined) {
-      tokenUsage.record(inputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'input' });
-    }
-    if (outputTokens !== undefined) {
-      tokenUsage.record(outputTokens, { ...dimensions, [own.ATTR_GEN_AI_TOKEN_TYPE]: 'output' });
-    }
   }
 }
 
@@ -263,17 +219,4 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
 function untold(span: Span, attributes: Attributes): Attributes {
   const told = (span as { readonly attributes?: Attributes }).attributes ?? {};
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => told[name] === undefined));
-}
-
-function identityOf({ operation, provider, model, server }: CallDescription): Attributes {
-  const identity: Attributes = {
-    [names.ATTR_GEN_AI_OPERATION_NAME]: operation,
-    [names.ATTR_GEN_AI_PROVIDER_NAME]: provider,
-  };
-  if (model !== undefined) identity[names.ATTR_GEN_AI_REQUEST_MODEL] = model;
-  if (server !== undefined) {
-    identity[names.ATTR_SERVER_ADDRESS] = server.address;
-    if (server.port !== undefined) identity[names.ATTR_SERVER_PORT] = server.port;
-  }
-  return identity;
 }

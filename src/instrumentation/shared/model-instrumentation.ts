@@ -3,12 +3,13 @@ import { InstrumentationBase } from '@opentelemetry/instrumentation';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import { isTracingSuppressed } from '../../suppress-tracing.ts';
 import { VERSION } from '../../version.ts';
+import type { CallDescription, CallHost } from './call-description.ts';
 import type { ModelInstrumentationConfig } from './config.ts';
 import { type HookedModule, reportHooked } from './hook-report.ts';
 import { isObject } from './json.ts';
 import { lateTracerProvider } from './late-tracer.ts';
 import { createModelMetrics, type ModelMetrics } from './metrics.ts';
-import { type CallDescription, type CallHost, ModelCall } from './model-call.ts';
+import { ModelCall } from './model-call.ts';
 import { guard } from './model-guard.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 600_000;

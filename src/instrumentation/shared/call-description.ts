@@ -1,0 +1,48 @@
+import type { Attributes, Tracer } from '@opentelemetry/api';
+import type { Message } from '../../interaction/index.ts';
+import * as names from '../../semconv.ts';
+import type { ModelMetrics } from './metrics.ts';
+import type { ResponseReader } from './response-reader.ts';
+import type { ServerAddress } from './server-address.ts';
+
+/** What is known of a call before it is made. */
+export interface CallDescription {
+  readonly operation: string;
+  readonly provider: string;
+  readonly model: string | undefined;
+  readonly server: ServerAddress | undefined;
+  readonly stream: boolean;
+  /** Further request attributes, set at the start. */
+  readonly attributes: Attributes;
+  readonly reader: ResponseReader;
+  /** What is said to the model; called when its text is needed, if it is. */
+  readonly messages: () => readonly Message[];
+  /** Tool definitions, as the provider is given them. */
+  readonly tools?: unknown;
+  /** The SDK starts a span of its own for this call, which `ModelCall.adopt` is to be given. */
+  readonly hasNativeSpan?: boolean | undefined;
+  /** The provider's own code for an error it sent, if the error holds one. */
+  readonly errorCode: (error: unknown) => string | undefined;
+}
+
+/** What an instrumentation lends to its calls. */
+export interface CallHost {
+  readonly tracer: Tracer;
+  readonly metrics: ModelMetrics;
+  readonly captureContent: boolean;
+  readonly streamIdleTimeoutMs: number;
+}
+
+/** What tells a call apart, in its span and in every metric. */
+export function identityOf({ operation, provider, model, server }: CallDescription): Attributes {
+  const identity: Attributes = {
+    [names.ATTR_GEN_AI_OPERATION_NAME]: operation,
+    [names.ATTR_GEN_AI_PROVIDER_NAME]: provider,
+  };
+  if (model !== undefined) identity[names.ATTR_GEN_AI_REQUEST_MODEL] = model;
+  if (server !== undefined) {
+    identity[names.ATTR_SERVER_ADDRESS] = server.address;
+    if (server.port !== undefined) identity[names.ATTR_SERVER_PORT] = server.port;
+  }
+  return identity;
+}
