@@ -3,6 +3,7 @@ import { setGovernance } from '../processor/index.ts';
 import { CircuitBreakers } from './breaker.ts';
 import { Budget } from './budget.ts';
 import { buildCatalogue, type Catalogue } from './catalogue.ts';
+import { usageAttributes } from './completion-attributes.ts';
 import { Conversation } from './conversation.ts';
 import { type EventListener, safeListener } from './events.ts';
 import { listableTools } from './gate.ts';
@@ -20,7 +21,7 @@ import { GhostRun, type RunEnd } from './run.ts';
 import { RunLog } from './run-log.ts';
 import { connectServers, type ServerPool, type ToolResult } from './servers/index.ts';
 import { reasoningTrail, successRate, summarise } from './synthesis.ts';
-import { RunTelemetry, usageAttributes } from './telemetry.ts';
+import { RunTelemetry } from './telemetry.ts';
 import { ToolCache } from './tool-cache.ts';
 import { ToolRunner } from './tool-runner.ts';
 

@@ -1,11 +1,54 @@
 /** What a run said and was told, in the words of the semantic conventions, for the span processor. */
-import type { CallContent, Message as SignalMessage } from '../interaction/index.ts';
+import type { Span } from '@opentelemetry/api';
+import {
+  attachInteraction,
+  type CallContent,
+  type ConversationText,
+  conversationText,
+  type Message as SignalMessage,
+} from '../interaction/index.ts';
 import { type Completion, type Message, type ModelTool, textOf } from './providers/index.ts';
 
 type OutputMessage = CallContent['output'][number];
 
+/** Hands the texts of a model call over; they are composed when first read, so never where no processor asks. */
+export function attachConversation(
+  span: Span,
+  provider: string,
+  model: string,
+  request: readonly Message[],
+  tools: readonly ModelTool[],
+  completion: Completion | undefined,
+): void {
+  let composed: ConversationText | undefined;
+  const text = (): ConversationText => {
+    composed ??= conversationText(request.map(toSignalMessage));
+    return composed;
+  };
+  attachInteraction(span, {
+    get prompt() {
+      return text().prompt;
+    },
+    get retrievedContext() {
+      return text().retrievedContext;
+    },
+    get toolResultSummary() {
+      return text().toolResultSummary;
+    },
+    answer: completion === undefined ? undefined : textOf(completion.message.parts),
+    provider,
+    model: completion?.model ?? model,
+    usage: completion?.usage,
+    content: () => ({
+      input: request.map(toSignalMessage),
+      output: completion === undefined ? [] : [outputMessage(completion)],
+      toolDefinitions: tools.length === 0 ? undefined : tools.map(toolDefinition),
+    }),
+  });
+}
+
 /** The answer of a completion with the reason it ended; the conventions have a word of their own for calls. */
-export function outputMessage({ message, finishReason }: Completion): OutputMessage {
+function outputMessage({ message, finishReason }: Completion): OutputMessage {
   return {
     ...toSignalMessage(message),
     finishReason: finishReason === 'tool_calls' ? 'tool_call' : finishReason,
@@ -13,12 +56,12 @@ export function outputMessage({ message, finishReason }: Completion): OutputMess
 }
 
 /** A tool as `gen_ai.tool.definitions` holds it. */
-export function toolDefinition({ name, description, parameters }: ModelTool): object {
+function toolDefinition({ name, description, parameters }: ModelTool): object {
   return { type: 'function', name, description, parameters };
 }
 
 /** A message of the conversation in the words of the semantic conventions. */
-export function toSignalMessage(message: Message): SignalMessage {
+function toSignalMessage(message: Message): SignalMessage {
   switch (message.role) {
     case 'system':
       return { role: 'system', parts: [{ type: 'text', content: message.text }] };

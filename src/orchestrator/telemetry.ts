@@ -10,27 +10,20 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { attachInteraction, type ConversationText, conversationText } from '../interaction/index.ts';
+import { attachInteraction } from '../interaction/index.ts';
 import {
   ATTR_ERROR_TYPE,
   ATTR_GEN_AI_OPERATION_NAME,
   ATTR_GEN_AI_PROVIDER_NAME,
   ATTR_GEN_AI_REQUEST_MODEL,
-  ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
-  ATTR_GEN_AI_RESPONSE_ID,
-  ATTR_GEN_AI_RESPONSE_MODEL,
   ATTR_GEN_AI_TOOL_CALL_ID,
   ATTR_GEN_AI_TOOL_NAME,
-  ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
   ATTR_MCP_METHOD_NAME,
   ATTR_SERVER_ADDRESS,
 } from '../semconv.ts';
-import type { TokenUsage } from '../signals/index.ts';
 import { VERSION } from '../version.ts';
+import { ATTR_RETRIES, completionAttributes } from './completion-attributes.ts';
+import { inSpan, markFailed } from './in-span.ts';
 import { ModelMetrics } from './model-metrics.ts';
 import {
   type Completion,
@@ -38,18 +31,15 @@ import {
   type ModelTool,
   type Provider,
   ProviderError,
-  textOf,
 } from './providers/index.ts';
-import { outputMessage, toolDefinition, toSignalMessage } from './said.ts';
+import { attachConversation } from './said.ts';
 import type { ToolCallOutcome } from './servers/index.ts';
 import { callToolResult } from './tool-text.ts';
 
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';
 const ATTR_REQUEST_STREAM = 'gen_ai.request.stream';
-const ATTR_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
 /** Name of the server in the config, which tells apart two servers with a tool of the same name. */
 const ATTR_SERVER = 'observatory.mcp_server';
-const ATTR_RETRIES = 'observatory.retries';
 
 /**
  * The key `suppressTracing` of every SDK sets (`createContextKey` is `Symbol.for`). Model calls run under it: their
@@ -105,12 +95,12 @@ export class RunTelemetry {
     try {
       const completion = await context.with(active, call);
       span.setAttributes(completionAttributes(completion));
-      this.#attach(span, request, tools, completion);
+      this.#tell(span, request, tools, completion);
       this.#metrics.record(this.#modelAttributes('chat'), performance.now() - startedAt, completion);
       return completion;
     } catch (error) {
       const errorType = markFailed(span, error);
-      this.#attach(span, request, tools);
+      this.#tell(span, request, tools);
       if (error instanceof ProviderError) span.setAttribute(ATTR_RETRIES, error.failedAttempts.length);
       this.#metrics.record(
         { ...this.#modelAttributes('chat'), [ATTR_ERROR_TYPE]: errorType },
@@ -122,38 +112,8 @@ export class RunTelemetry {
     }
   }
 
-  /** Hands the texts over; they are composed when first read, so never where no processor asks. */
-  #attach(
-    span: Span,
-    request: readonly Message[],
-    tools: readonly ModelTool[],
-    completion?: Completion,
-  ): void {
-    let composed: ConversationText | undefined;
-    const text = (): ConversationText => {
-      composed ??= conversationText(request.map(toSignalMessage));
-      return composed;
-    };
-    attachInteraction(span, {
-      get prompt() {
-        return text().prompt;
-      },
-      get retrievedContext() {
-        return text().retrievedContext;
-      },
-      get toolResultSummary() {
-        return text().toolResultSummary;
-      },
-      answer: completion === undefined ? undefined : textOf(completion.message.parts),
-      provider: this.#provider.name,
-      model: completion?.model ?? this.#model,
-      usage: completion?.usage,
-      content: () => ({
-        input: request.map(toSignalMessage),
-        output: completion === undefined ? [] : [outputMessage(completion)],
-        toolDefinitions: tools.length === 0 ? undefined : tools.map(toolDefinition),
-      }),
-    });
+  #tell(span: Span, request: readonly Message[], tools: readonly ModelTool[], completion?: Completion): void {
+    attachConversation(span, this.#provider.name, this.#model, request, tools, completion);
   }
 
   /**
@@ -209,56 +169,6 @@ export class RunTelemetry {
   }
 }
 
-async function inSpan<T>(span: Span, parent: Context, run: () => Promise<T>): Promise<T> {
-  try {
-    return await context.with(trace.setSpan(parent, span), run);
-  } catch (error) {
-    markFailed(span, error);
-    throw error;
-  } finally {
-    span.end();
-  }
-}
-
-/** The message of an error may hold content, so the span gets the type alone. */
-function markFailed(span: Span, error: unknown): string {
-  const type =
-    error instanceof ProviderError
-      ? String(error.status ?? error.kind)
-      : error instanceof Error
-        ? error.name
-        : 'Error';
-  span.setAttribute(ATTR_ERROR_TYPE, type);
-  span.setStatus({ code: SpanStatusCode.ERROR });
-  return type;
-}
-
 function outcomeErrorType(outcome: Exclude<ToolCallOutcome, { kind: 'ok' }>): string {
   return outcome.kind === 'protocol_error' ? String(outcome.errorCode) : outcome.kind;
-}
-
-function completionAttributes(completion: Completion): Attributes {
-  const { model, responseId, rawFinishReason, finishReason, timeToFirstChunkMs, failedAttempts } = completion;
-  return {
-    ...usageAttributes(completion.usage),
-    [ATTR_GEN_AI_RESPONSE_FINISH_REASONS]: [rawFinishReason ?? finishReason],
-    ...(model === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_MODEL]: model }),
-    ...(responseId === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_ID]: responseId }),
-    ...(timeToFirstChunkMs === undefined ? {} : { [ATTR_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
-    ...(failedAttempts.length === 0 ? {} : { [ATTR_RETRIES]: failedAttempts.length }),
-  };
-}
-
-/** Token counts in the words of the semantic conventions; a count that is absent stays absent. */
-export function usageAttributes(usage: TokenUsage | undefined): Attributes {
-  const named: readonly (readonly [string, number | undefined])[] = [
-    [ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage?.inputTokens],
-    [ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage?.outputTokens],
-    [ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage?.cacheReadTokens],
-    [ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage?.cacheWriteTokens],
-    [ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, usage?.reasoningTokens],
-  ];
-  const attributes: Attributes = {};
-  for (const [name, count] of named) if (count !== undefined) attributes[name] = count;
-  return attributes;
 }
