@@ -1,0 +1,18 @@
+import type { Span } from '@opentelemetry/api';
+import type { EventListener } from './events.ts';
+import type { ResolvedOptions } from './options.ts';
+import type { Provider } from './providers/index.ts';
+import type { ServerPool } from './servers/index.ts';
+import type { RunTelemetry } from './telemetry.ts';
+
+/** A run with its servers open: what everything in it works with. */
+export interface Session {
+  readonly resolved: ResolvedOptions;
+  readonly provider: Provider;
+  readonly model: string;
+  readonly telemetry: RunTelemetry;
+  readonly emit: EventListener;
+  readonly span: Span;
+  readonly pool: ServerPool;
+  readonly startedAt: number;
+}
