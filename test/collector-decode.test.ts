@@ -118,6 +118,32 @@ for (const [name, { write, read, deep, wide }] of Object.entries(FORMS)) {
       });
     }
 
+    test('reads the attributes of a scope and how many were dropped, and the spool keeps them', () => {
+      const scope = {
+        name: 'lib',
+        version: '1',
+        attributes: [{ key: 'team', value: { stringValue: 'payments' } }],
+        droppedAttributesCount: 3,
+      };
+      const spans = [
+        { traceId: TRACE_ID, spanId: SPAN_ID },
+        { traceId: TRACE_ID, spanId: SPAN_ID },
+      ];
+      const { spans: found } = read(write({ resourceSpans: [{ scopeSpans: [{ spans, scope }] }] }), 10);
+      const expected = {
+        name: 'lib',
+        version: '1',
+        attributes: { team: 'payments' },
+        droppedAttributesCount: 3,
+      };
+      assert.deepEqual(
+        found.map(({ instrumentationScope }) => instrumentationScope),
+        [expected, expected],
+      );
+      const rows = decodeSpans(encodeSpans(found)).map((span) => spanToRow(span).attributes);
+      assert.deepEqual(rows[1]?.['otel.scope.attributes'], { team: 'payments' });
+    });
+
     test('reads times of all 64 bits exactly', () => {
       const span = decodeOne({
         startTimeUnixNano: '1544712660300000001',

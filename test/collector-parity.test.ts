@@ -25,6 +25,8 @@ import { onTheWire } from './support/on-the-wire.ts';
 import { encodeJson, encodeProtobuf, type RequestJson, requestJson } from './support/otlp-encode.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
+import { recordSpan } from './support/span-fixture.ts';
+import { altered } from './support/spans.ts';
 
 /** Keeps spans as they are before they are enriched, which is how a program without this package sends them. */
 class RawCopies implements SpanProcessor {
@@ -171,6 +173,31 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
     }
     await collector.close();
     assert.deepEqual(await readRows(pool, 'trace_id, span_id'), await inProcess(all));
+  });
+
+  test('keeps the attributes of scopes, of each protocol and without content', async () => {
+    const { url, collector } = await open();
+    const http = `${collector.httpUrl}/v1/traces`;
+    const exporters = [
+      new ProtoExporter({ url: http }),
+      new JsonExporter({ url: http }),
+      new GrpcExporter({ url: `http://${collector.grpcAddress}` }),
+    ];
+    const attributes = { team: 'payments', stages: ['a', 'b'], 'gen_ai.prompt': 'The launch code' };
+    const instrumentationScope = { name: 'lib', attributes, droppedAttributesCount: 3 };
+    for (const exporter of exporters) {
+      const span = recordSpan({ name: 'chat', attributes: { 'gen_ai.operation.name': 'chat' } });
+      assert.equal((await exportSpans(exporter, [altered(span, { instrumentationScope })])).code, 0);
+      await exporter.shutdown();
+    }
+    await collector.close();
+    const rows = await runSql(
+      url,
+      `SELECT scope, attributes -> 'otel.scope.attributes' AS attributes,
+         attributes -> 'otel.scope.dropped_attributes_count' AS dropped FROM mcp_traces`,
+    );
+    const kept = { scope: 'lib', attributes: { team: 'payments', stages: ['a', 'b'] }, dropped: 3 };
+    assert.deepEqual(rows, [kept, kept, kept]);
   });
 
   test('computes hashes and scores from content that is not stored anywhere', async () => {

@@ -197,6 +197,47 @@ describe('spanToRow', () => {
     });
   });
 
+  /** A span whose scope has more than the types of the SDK know. */
+  const withScope = (scope: object, attributes = {}) =>
+    altered(spanWith({}), { attributes, instrumentationScope: { name: 'lib', ...scope } });
+
+  test('attributes of the scope stand under one name, apart from those of the span, with what was dropped', () => {
+    const attributes = { team: 'payments', 'short.lived': true, nested: { list: [1, null] } };
+    const row = spanToRow(withScope({ attributes, droppedAttributesCount: 2 }, { team: 'of the span' }));
+    assert.equal(row.scope, 'lib');
+    assert.deepEqual(row.attributes, {
+      team: 'of the span',
+      'otel.scope.dropped_attributes_count': 2,
+      'otel.scope.attributes': attributes,
+    });
+    assert.deepEqual(spanToRow(withScope({ attributes: {}, droppedAttributesCount: 0 })).attributes, {});
+  });
+
+  test('a span that has the name itself keeps its value, and the scope loses none of its own', () => {
+    const attributes = { team: 'payments' };
+    const row = spanToRow(withScope({ attributes }, { 'otel.scope.attributes': 'mine' }));
+    assert.deepEqual(row.attributes, {
+      'otel.scope.attributes': 'mine',
+      'otel.scope.attributes\ufffd2': attributes,
+    });
+  });
+
+  test('attributes of the scope are cleaned and cut like others, and marked under that name', () => {
+    const dirty = spanToRow(withScope({ attributes: { bad: '\0', ['k'.repeat(3000)]: 1 } }));
+    assert.deepEqual(dirty.attributes, {
+      'otel.scope.attributes': { bad: '\ufffd', ['k'.repeat(1024)]: 1 },
+      [SANITISED_ATTRIBUTE]: ['otel.scope.attributes'],
+      [TRUNCATED_ATTRIBUTE]: ['otel.scope.attributes'],
+    });
+    const texts = Array.from({ length: 9 }, () => 'z'.repeat(500_000));
+    const large = spanToRow(withScope({ attributes: { texts, after: 1 } }, { first: 1 }));
+    assert.equal(large.attributes.first, 1);
+    const kept = (large.attributes['otel.scope.attributes'] as { texts: string[] }).texts;
+    assert.ok(kept.join('').length < 4_194_304 && kept.join('').length > 4_194_000);
+    assert.deepEqual(Object.keys(large.attributes['otel.scope.attributes'] as object), ['texts']);
+    assert.deepEqual(large.attributes[TRUNCATED_ATTRIBUTE], ['otel.scope.attributes']);
+  });
+
   test('a span without a valid id is refused with both ids named', () => {
     const span = spanWith({});
     const bad = altered(span, { spanContext: () => ({ ...span.spanContext(), spanId: '0'.repeat(16) }) });

@@ -11,8 +11,8 @@ const SECRET = 'hunter2-secret';
 
 /** Everything an exporter could write out. */
 function everythingIn(span: ReadableSpan): string {
-  const { name, attributes, events, links, status } = span;
-  return JSON.stringify({ name, attributes, events, links, status });
+  const { name, attributes, events, links, status, instrumentationScope } = span;
+  return JSON.stringify({ name, attributes, events, links, status, instrumentationScope });
 }
 
 /** Content attributes of every dialect, a secret in each. */
@@ -205,4 +205,16 @@ test('what lets nothing be deleted is replaced', () => {
   });
   redactSpan(sealed);
   assert.equal(sealed.attributes['gen_ai.prompt'], '[redacted]');
+});
+
+test('content in the attributes of a scope goes like that of a span, also where the scope is frozen', () => {
+  const attributes = { 'gen_ai.prompt': SECRET, team: 'payments' };
+  for (const freeze of [<T>(value: T) => value, Object.freeze]) {
+    const scope = freeze({ name: 'lib', version: '1', attributes: freeze({ ...attributes }) });
+    const span = { ...recordSpan({}), name: 'chat', instrumentationScope: scope } as unknown as ReadableSpan;
+    redactSpan(span);
+    assert.ok(!everythingIn(span).includes(SECRET));
+    const { name, version } = span.instrumentationScope;
+    assert.deepEqual([name, version], ['lib', '1']);
+  }
 });

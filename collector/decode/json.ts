@@ -58,13 +58,14 @@ function readScopeSpans(
   spans: ReceivedSpan[],
   budget: Budget,
 ): void {
-  const { name, version, attributes } = objectOf(json.scope, 'scope');
-  const scope = receivedScope(
-    stringOf(name, 'scope.name'),
-    stringOf(version, 'scope.version'),
-    stringOf(json.schemaUrl, 'schemaUrl'),
-    readAttributes(attributes, {}, budget),
-  );
+  const { name, version, attributes, droppedAttributesCount } = objectOf(json.scope, 'scope');
+  const scope = receivedScope({
+    name: stringOf(name, 'scope.name'),
+    version: stringOf(version, 'scope.version'),
+    schemaUrl: stringOf(json.schemaUrl, 'schemaUrl'),
+    attributes: readAttributes(attributes, {}, budget),
+    droppedAttributesCount: uint32Of(droppedAttributesCount, 'scope.droppedAttributesCount'),
+  });
   for (const span of listOf(json.spans, 'spans')) {
     budget.takeSpan();
     spans.push(readSpan(objectOf(span, 'spans[]'), new ReceivedSpan({ resource, scope }), budget));

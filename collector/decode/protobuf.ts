@@ -41,6 +41,8 @@ const SCHEMA_URL = bytesTag(3);
 /** What stands beside the children of a `ResourceSpans` or `ScopeSpans`, which may come before or after them. */
 interface Parts {
   readonly attributes: ReceivedAttributes;
+  /** Of a scope alone, as are name and version. */
+  droppedAttributesCount: number;
   name: string;
   version: string;
   schemaUrl: string;
@@ -49,7 +51,14 @@ interface Parts {
 }
 
 function readParts(reader: WireReader, to: number, isScope: boolean, budget: Budget): Parts {
-  const parts: Parts = { attributes: {}, name: '', version: '', schemaUrl: '', children: [] };
+  const parts: Parts = {
+    attributes: {},
+    droppedAttributesCount: 0,
+    name: '',
+    version: '',
+    schemaUrl: '',
+    children: [],
+  };
   while (reader.at < to) {
     const tag = reader.tag(to);
     if (tag === CHILDREN) {
@@ -85,9 +94,9 @@ function readScopeSpans(
   budget: Budget,
 ): void {
   const to = reader.length(end);
-  const { attributes, name, version, schemaUrl, children } = readParts(reader, to, true, budget);
-  const origin = { resource, scope: receivedScope(name, version, schemaUrl, attributes) };
-  for (const child of children) {
+  const parts = readParts(reader, to, true, budget);
+  const origin = { resource, scope: receivedScope(parts) };
+  for (const child of parts.children) {
     reader.at = child;
     spans.push(readSpan(reader, to, new ReceivedSpan(origin), budget));
   }
@@ -109,6 +118,7 @@ function readScope(reader: WireReader, end: number, parts: Parts, budget: Budget
     if (tag === bytesTag(1)) parts.name = reader.string(to);
     else if (tag === bytesTag(2)) parts.version = reader.string(to);
     else if (tag === bytesTag(3)) readAttribute(reader, to, parts.attributes, budget);
+    else if (tag === varintTag(4)) parts.droppedAttributesCount = reader.uint32(to);
     else reader.skip(tag, to);
   }
 }

@@ -83,18 +83,24 @@ export function receivedResource(attributes: ReceivedAttributes, schemaUrl: stri
   return resource as unknown as SpanOrigin['resource'];
 }
 
+/** What the wire tells of a scope: absent texts are empty, absent numbers zero. */
+export interface ScopeParts {
+  readonly name: string;
+  readonly version: string;
+  readonly schemaUrl: string;
+  readonly attributes: ReceivedAttributes;
+  readonly droppedAttributesCount: number;
+}
+
 /** A scope as the SDK has it. Absent parts stay absent, so that rows are those of a scope that never had them. */
-export function receivedScope(
-  name: string,
-  version: string,
-  schemaUrl: string,
-  attributes: ReceivedAttributes,
-): SpanOrigin['scope'] {
+export function receivedScope(parts: ScopeParts): SpanOrigin['scope'] {
+  const { name, version, schemaUrl, attributes, droppedAttributesCount } = parts;
   return {
     name,
     ...(version === '' ? {} : { version }),
     ...(schemaUrl === '' ? {} : { schemaUrl }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+    ...(droppedAttributesCount === 0 ? {} : { droppedAttributesCount }),
   } as SpanOrigin['scope'];
 }
 

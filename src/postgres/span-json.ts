@@ -5,6 +5,7 @@ import type { ByteWriter } from './byte-writer.ts';
 import { positionOf } from './columns.ts';
 import { JsonWriter } from './json-writer.ts';
 import { SANITISED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
+import { addScopeExtras } from './scope-extras.ts';
 import type { SpanCells } from './span-cells.ts';
 import { hrTimeToIso } from './time.ts';
 
@@ -23,8 +24,9 @@ const MARKS: readonly string[] = [SANITISED_ATTRIBUTE, TRUNCATED_ATTRIBUTE];
  * Writes the JSON columns of the span that was read last. An attribute is left out of `attributes` only when its
  * column tells all of it: its name is the column's own or the first, standard source, and its value was kept unchanged
  * in kind. So aliases of other dialects, lists that were joined and values of the wrong type stay there, and nothing
- * is lost. Events that repeat a score's column are left out likewise. What has no column goes there under the names OpenTelemetry gives for formats other than OTLP:
- * `otel.scope.version`, `otel.dropped_attributes_count`, `w3c.tracestate` and so on.
+ * is lost. Events that repeat a score's column are left out likewise. What has no column goes there under the names
+ * OpenTelemetry gives for formats other than OTLP: `otel.scope.version`, `otel.dropped_attributes_count`,
+ * `w3c.tracestate` and so on; see `addScopeExtras` for the scope's.
  */
 export class SpanJson {
   readonly #cells: SpanCells;
@@ -117,9 +119,7 @@ export class SpanJson {
     const addExtra = (name: string, value: unknown) => {
       if (value && span.attributes[name] === undefined) add(name, value);
     };
-    const { instrumentationScope: scope } = span;
-    addExtra('otel.scope.version', scope?.version);
-    addExtra('otel.scope.schema_url', scope?.schemaUrl);
+    addScopeExtras(span, addExtra);
     addExtra('otel.dropped_attributes_count', span.droppedAttributesCount);
     addExtra('otel.dropped_events_count', span.droppedEventsCount);
     addExtra('otel.dropped_links_count', span.droppedLinksCount);

@@ -8,8 +8,8 @@ export const REDACTED = '[redacted]';
 type Mutable = Record<string, unknown>;
 
 /**
- * Takes prompts, answers, tool arguments, results and error texts off a span: its attributes, those of its events
- * and links, and the description of its status. Names, counts, ids and `exception.type` stay.
+ * Takes prompts, answers, tool arguments, results and error texts off a span: its attributes, those of its scope,
+ * events and links, and the description of its status. Names, counts, ids and `exception.type` stay.
  *
  * Fails closed: what cannot be deleted is overwritten, and if even that fails the span loses the whole part.
  *
@@ -19,6 +19,7 @@ export function redactSpan(span: ReadableSpan): number {
   const removed = redactRecord(span, 'attributes', isContentAttribute);
   redactAll(span, 'events', isContentEventAttribute);
   redactAll(span, 'links', isContentAttribute);
+  redactScope(span);
   redactStatus(span);
   return removed;
 }
@@ -56,6 +57,18 @@ function redactAll(span: ReadableSpan, field: 'events' | 'links', isContent: IsC
     for (const item of span[field]) redactRecord(item, 'attributes', isContent);
   } catch {
     replaceField(span, field, []);
+  }
+}
+
+/** Redacts the attributes of the scope, which spans share: for all of them at once, or else for this span alone. */
+function redactScope(span: ReadableSpan): void {
+  const { instrumentationScope: scope } = span;
+  if (scope === undefined || !('attributes' in scope)) return;
+  try {
+    redactRecord(scope, 'attributes', isContentAttribute);
+  } catch {
+    const { attributes: _, ...others } = scope;
+    replaceField(span, 'instrumentationScope', others);
   }
 }
 

@@ -8,7 +8,8 @@ interface WellFormed {
 
 /** The same span without what UTF-8 cannot carry: lone surrogates, which every sender replaces by U+FFFD. */
 export function onTheWire(span: ReadableSpan): ReadableSpan {
-  return altered(span, { attributes: wellFormed(span.attributes) });
+  const instrumentationScope = wellFormed(span.instrumentationScope);
+  return altered(span, { attributes: wellFormed(span.attributes), instrumentationScope });
 }
 
 function wellFormed(value: unknown): unknown {

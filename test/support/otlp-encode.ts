@@ -42,6 +42,12 @@ export interface RequestJson {
 
 type Json = Record<string, unknown>;
 
+/** Scopes may have attributes, of which the types of the SDK do not know. */
+type ScopeWithAttributes = ReadableSpan['instrumentationScope'] & {
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly droppedAttributesCount?: number;
+};
+
 /** Spans as OTLP/JSON, each with a resource and scope of its own, written apart from any code that is tested. */
 export function requestJson(spans: readonly ReadableSpan[]): RequestJson {
   return { resourceSpans: spans.map(resourceSpans) };
@@ -98,13 +104,19 @@ export function decodeMessage(
 }
 
 function resourceSpans(span: ReadableSpan): Json {
-  const { resource, instrumentationScope: scope } = span;
+  const { resource } = span;
+  const scope = span.instrumentationScope as ScopeWithAttributes;
   return {
     resource: { attributes: keyValues(resource.attributes) },
     schemaUrl: resource.schemaUrl,
     scopeSpans: [
       {
-        scope: { name: scope.name, version: scope.version },
+        scope: {
+          name: scope.name,
+          version: scope.version,
+          attributes: keyValues(scope.attributes ?? {}),
+          droppedAttributesCount: scope.droppedAttributesCount ?? 0,
+        },
         schemaUrl: scope.schemaUrl,
         spans: [spanJson(span)],
       },

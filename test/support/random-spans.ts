@@ -87,7 +87,7 @@ export function randomText(random: () => number): string {
   return String.fromCodePoint(...points);
 }
 
-/** Spans with random columns, attributes in the forms of SDK 3, events and links. */
+/** Spans with random columns, attributes in the forms of SDK 3, of some scopes too, events and links. */
 export function randomSpans(count: number, seed: number): ReadableSpan[] {
   const random = seededRandom(seed);
   const value = (depth: number): unknown => {
@@ -115,7 +115,14 @@ export function randomSpans(count: number, seed: number): ReadableSpan[] {
       started.end();
     });
     assert.ok(span);
-    return altered(span, { attributes: Object.fromEntries([...columns, ...others]) });
+    const attributes = Object.fromEntries([...columns, ...others]);
+    if (random() < 0.7) return altered(span, { attributes });
+    const scope = {
+      ...span.instrumentationScope,
+      attributes: { [randomText(random)]: value(0), [randomText(random)]: value(0) },
+      droppedAttributesCount: Math.floor(random() * 3),
+    };
+    return altered(span, { attributes, instrumentationScope: scope });
   });
 }
 
