@@ -162,6 +162,7 @@ export {
   checkSummary,
   connectPolicyServer,
   type Decision,
+  type DecisionRecorder,
   decisionToWire,
   discoverTools,
   type Gate,

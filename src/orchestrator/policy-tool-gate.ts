@@ -45,11 +45,9 @@ export function policyToolGate({ gate, audit, ...context }: PolicyToolGateOption
     mayList: ({ server, tool }: GateTool) =>
       gate.allowedTools(server).some((allowed) => allowed.name === tool.name),
     beforeCall: async (call) => {
-      const decision = await gate.authorize(policyCall(call));
-      audit?.record('call_decided', {
-        server: call.server,
-        tool: call.tool.name,
-        ...decisionToWire(decision),
+      const decision = await gate.authorize(policyCall(call), (decided) => {
+        const { server, tool } = call;
+        audit?.record('call_decided', { server, tool: tool.name, ...decisionToWire(decided) });
       });
       return verdictOf(decision);
     },

@@ -17,12 +17,12 @@ import type { Echo } from './evidence/leaves.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/summary.ts';
 import type { GateCall, PolicyGateOptions } from './gate-types.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
-import { countDecision } from './metrics.ts';
 import { checkOutput, type OutputVerdict } from './output.ts';
 import { outputContract } from './output-contract.ts';
 import { PinStore } from './pins.ts';
 import type { Policy } from './policy.ts';
 import { PolicySource } from './policy-source.ts';
+import { type DecisionRecorder, refused, settle } from './settle.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 export class PolicyGate {
@@ -128,9 +128,10 @@ export class PolicyGate {
 
   /**
    * The whole decision about a call that is about to be made: {@link evaluate}, then the external decision point, then
-   * the approval, which is used up, then the budgets.
+   * the approval, which is used up, then the budgets. It is counted once, as what it is in the end.
+   * @param record writes the decision down; the call is denied when it throws, and `authorize` throws the same.
    */
-  async authorize(call: GateCall): Promise<Decision> {
+  async authorize(call: GateCall, record?: DecisionRecorder): Promise<Decision> {
     const started = performance.now();
     let decision = this.evaluate(call);
     const point = this.#options.decisionPoint;
@@ -140,6 +141,10 @@ export class PolicyGate {
       const answer = await askDecisionPoint(point, { caller, server, tool, args, toolHash, userRequest });
       decision = heedAnswer(decision, answer);
     }
+    // A decision point takes time, and the definition may have changed meanwhile. From here on nothing is waited for.
+    const isDenied = decision.decision === 'deny' && decision.enforcement === 'enforced';
+    if (!isDenied && this.#catalogue.find(call.server, call.tool)?.hash !== decision.toolHash)
+      decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
     this.#adopt(this.#source.policy);
     if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
       const isApproved = this.#approvals.redeem(call.approvalToken, bindingOf(call, decision));
@@ -156,8 +161,7 @@ export class PolicyGate {
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
-    countDecision(decision, call.server, call.tool);
-    return { ...decision, latencyUs: (performance.now() - started) * 1_000 };
+    return settle({ ...decision, latencyUs: (performance.now() - started) * 1_000 }, call, record);
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * The one place where a gated call is made: decide, write it down, look at the definition again, call, judge the result,
- * write that down. `gateClient`, `PolicyHost` and the orchestrator all come through here.
+ * The one place where a gated call is made: decide, write it down, call, judge the result, write that down.
+ * `gateClient`, `PolicyHost` and the orchestrator all come through here.
  */
 import type { Span } from '@opentelemetry/api';
 import type { ObservatoryError } from '../errors.ts';
@@ -10,8 +10,9 @@ import { type Decision, decisionToWire, isBlocked, PolicyDeniedError } from './d
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import type { OutputVerdict } from './output.ts';
-import { type Gate, gateOf } from './reasons.ts';
+import type { Gate } from './reasons.ts';
 import { redactValue } from './redact.ts';
+import { withoutRecord } from './settle.ts';
 import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
 
 export interface GuardedCallOptions {
@@ -49,12 +50,6 @@ export async function guardedCall(
     if (isBlocked(decision)) {
       throw new PolicyDeniedError(server, tool, decision, decision);
     }
-    options.audit?.record('call_started', {
-      server,
-      tool,
-      tool_hash: decision.toolHash,
-      args_digest: decision.argsDigest,
-    });
     const started = performance.now();
     let raw: unknown;
     try {
@@ -86,7 +81,7 @@ export async function guardedCall(
   });
 }
 
-/** Decides, on the definitions as they are now, and records what was decided. */
+/** Decides, on the definitions as they are now, and records what was decided and that the call begins. */
 async function decide(call: GateCall, options: GuardedCallOptions, span: Span): Promise<Decision> {
   const { gate, audit } = options;
   try {
@@ -96,31 +91,30 @@ async function decide(call: GateCall, options: GuardedCallOptions, span: Span): 
     audit?.record('call_finished', { server: call.server, tool: call.tool, outcome: 'not_made', error_type });
     throw cause;
   }
-  const decided = await gate.authorize(call);
-  options.onGate?.('G3', decided.latencyUs);
-  // An external decision point takes time, and the definition may have changed meanwhile.
-  const isChanged =
-    decided.decision === 'allow' && gate.find(call.server, call.tool)?.hash !== decided.toolHash;
-  const decision: Decision = isChanged
-    ? {
-        ...decided,
-        decision: 'deny',
-        wouldBlock: true,
-        reasonCode: 'tool_changed',
-        gate: gateOf('tool_changed'),
-        enforcement: 'enforced',
-        message: 'The definition changed while it was decided',
-      }
-    : decided;
-  setDecision(span, call.tool, decision, gate.riskTierOf(decision));
-  if (audit !== undefined) {
-    audit.record('call_decided', { server: call.server, tool: call.tool, ...decisionToWire(decision) });
-    span.addEvent('observatory.audit_head', {
-      'observatory.audit_run': audit.id,
-      'observatory.audit_head': audit.head,
-    });
-  }
-  return decision;
+  return gate.authorize(call, (decision) => {
+    options.onGate?.('G3', decision.latencyUs);
+    setDecision(span, call.tool, decision, gate.riskTierOf(decision));
+    if (audit === undefined) return;
+    try {
+      recordDecision(audit, call, decision, span);
+    } catch (cause) {
+      const ending = withoutRecord(decision);
+      if (ending !== decision) setDecision(span, call.tool, ending, gate.riskTierOf(ending));
+      throw cause;
+    }
+  });
+}
+
+function recordDecision(audit: AuditRun, call: GateCall, decision: Decision, span: Span): void {
+  const { server, tool } = call;
+  audit.record('call_decided', { server, tool, ...decisionToWire(decision) });
+  span.addEvent('observatory.audit_head', {
+    'observatory.audit_run': audit.id,
+    'observatory.audit_head': audit.head,
+  });
+  if (isBlocked(decision)) return;
+  const { toolHash: tool_hash, argsDigest: args_digest } = decision;
+  audit.record('call_started', { server, tool, tool_hash, args_digest });
 }
 
 function recordEnd(

@@ -60,6 +60,7 @@ export { redactText, redactValue } from './redact.ts';
 export { type Finding, riskOf, scanText } from './scanner.ts';
 export { SchemaRefusedError } from './schema-check.ts';
 export { compileSchema, compileStats } from './schema-compiler.ts';
+export type { DecisionRecorder } from './settle.ts';
 export {
   FILE_LIMITS,
   type JsonLimits,
