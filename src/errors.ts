@@ -33,6 +33,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `UNKNOWN_TIER`: a call names a tier of execution that is not configured; the message lists those that are.
  * - `REVIEW_NOT_FOUND`: there is no review of that id.
  * - `REVIEW_CONFLICT`: a review is not the caller's to decide: decided already, expired, or claimed by another since.
+ * - `REVIEW_UNDECIDED`: a wait for a review ended before the review did: by its time, its signal or the queue's end.
  */
 export type ObservatoryErrorCode =
   | 'INVALID_OPTION'
@@ -60,7 +61,8 @@ export type ObservatoryErrorCode =
   | 'TRACE_UNUSABLE'
   | 'UNKNOWN_TIER'
   | 'REVIEW_NOT_FOUND'
-  | 'REVIEW_CONFLICT';
+  | 'REVIEW_CONFLICT'
+  | 'REVIEW_UNDECIDED';
 
 export class ObservatoryError extends Error {
   /** Stable, machine-readable reason; see {@link ObservatoryErrorCode}. */

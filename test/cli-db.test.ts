@@ -240,7 +240,55 @@ describe('db, with a server', { skip: noPostgres() }, () => {
     assert.deepEqual(await prune(), { dropped: [old], deleted: 0 });
     assert.deepEqual(await prune(), { dropped: [], deleted: 0 });
     const text = await db(['prune', '--older-than', '8w', '--database-url', url]);
-    assert.match(text.stdout, /dropped 0 partitions older than \d{4}-.*; 0 rows deleted/);
+    assert.match(
+      text.stdout,
+      /dropped 0 partitions older than \d{4}-.*; 0 rows deleted; 0 ended reviews deleted/,
+    );
+  });
+
+  test('prune deletes reviews that ended before, and none that is open, however old', async () => {
+    const url = await newDatabase();
+    await db(['migrate', '--database-url', url]);
+    await runSql(
+      url,
+      `INSERT INTO mcp_reviews (review_id, status, created_at, expires_at, fallback_reason, content, claim_token,
+          claimed_by, claimed_at, lease_expires_at, decided_by, decided_at)
+        SELECT gen_random_uuid(), status, now() - age, now() + expiry, 'x', '1', 1, 'ada', now(), now(),
+          CASE WHEN status IN ('approved', 'rejected') THEN 'ada' END,
+          CASE WHEN status NOT IN ('pending', 'claimed') THEN now() - ended END
+        FROM (VALUES
+          ('approved', interval '50 days', interval '40 days', interval '-49 days'),
+          ('rejected', '50 days', '31 days', '-49 days'),
+          ('expired', '50 days', '31 days', '-49 days'),
+          ('approved', '50 days', '29 days', '-49 days'),
+          ('expired', '50 days', '1 day', '-49 days'),
+          ('pending', '400 days', '0', '1 day'),
+          ('claimed', '400 days', '0', '1 day'),
+          ('pending', '300 days', '0', '-200 days')) AS r (status, age, ended, expiry)`,
+    );
+    const left = async () => {
+      const rows = await runSql(url, 'SELECT status FROM mcp_reviews ORDER BY status');
+      return rows.map(({ status }) => status);
+    };
+    const prune = async (age: string, ...more: string[]) => {
+      const args = ['prune', '--older-than', age, '--json', '--database-url', url, ...more];
+      return (JSON.parse((await db(args)).stdout) as Record<string, unknown>).deleted_reviews;
+    };
+    assert.equal(await prune('30d', '--dry-run'), 3);
+    const text = await db(['prune', '--older-than', '30d', '--dry-run', '--database-url', url]);
+    assert.match(text.stdout, /would drop 0 .*; 3 ended reviews to be deleted/);
+    assert.equal((await left()).length, 8, 'a dry run changes nothing');
+    assert.equal(await prune('30d'), 3);
+    // What nobody decided in time is marked now, and old enough later.
+    assert.deepEqual(await left(), ['approved', 'claimed', 'expired', 'expired', 'pending']);
+    assert.equal(await prune('30d'), 0);
+    await runSql(url, `ALTER TABLE mcp_reviews DISABLE TRIGGER mcp_reviews_keep_decided`);
+    await runSql(
+      url,
+      `UPDATE mcp_reviews SET decided_at = now() - interval '31 days' WHERE status = 'expired'`,
+    );
+    assert.equal(await prune('30d'), 2);
+    assert.deepEqual(await left(), ['approved', 'claimed', 'pending']);
   });
 
   async function hasTable(url: string): Promise<boolean> {

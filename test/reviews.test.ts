@@ -135,6 +135,27 @@ for (const databases of testDatabases()) {
       );
     });
 
+    test('prune() deletes what ended before, counts it, and leaves what is open', async () => {
+      const [decided, late, open] = [
+        await queue.submit(SUBMISSION),
+        await queue.submit(SUBMISSION),
+        await queue.submit(SUBMISSION),
+      ];
+      await queue.reject((await queue.claim({ worker: 'ada', id: decided })) as ClaimedReview);
+      await queue.claim({ worker: 'ada', id: open });
+      await lapse(db, late, 'expires_at');
+      const [past, future] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 3_600_000)];
+      assert.equal(await queue.prune(past), 0);
+      assert.equal((await queue.get(late)).status, 'expired');
+      assert.equal(await queue.prune(future, true), 2);
+      assert.equal(await queue.prune(future), 2);
+      assert.deepEqual(
+        (await queue.list()).map(({ id, status }) => [id, status]),
+        [[open, 'claimed']],
+      );
+      await assert.rejects(queue.prune(new Date('never')), { code: 'INVALID_OPTION' });
+    });
+
     test('what was decided cannot be changed by SQL either, and no row holds half a decision', async () => {
       const id = await queue.submit(SUBMISSION);
       await assert.rejects(db.query(`UPDATE mcp_reviews SET status = 'approved'`), { code: '23514' });

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type SpoolStatus, spoolStatus } from '../durable/index.ts';
 import { ObservatoryError } from '../errors.ts';
+import { PostgresReviewQueue } from '../execution/index.ts';
 import {
   type Database,
   type DatabaseStatus,
@@ -21,7 +22,8 @@ const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
   migrate   create or update the tables; any number of processes may do so at once
   status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
             exit code 1 when the schema is missing or not of this version
-  prune     drop the partitions whose spans are all older than --older-than, and make those of the next days;
+  prune     drop the partitions whose spans are all older than --older-than, make those of the next days, and
+            delete the reviews that were decided or expired before then, while pending and claimed ones stay;
             run it once a day; any number of processes may do so at once
   rollup    count the spans that came since the last time into mcp_traces_hourly, which prune leaves alone;
             run it as often as the dashboard should be fresh; any number of processes may do so at once
@@ -30,7 +32,7 @@ Options:
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --older-than AGE     for prune: 90m, 12h, 30d or 8w
-  --dry-run            for prune: only say which partitions would be dropped
+  --dry-run            for prune: only say which partitions would be dropped, and how many reviews deleted
   --spool DIR          for status: what waits on disk in the spool of a DurableSpanProcessor
   --json               one JSON object instead of text`;
 
@@ -106,13 +108,22 @@ async function runPrune(
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
   await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
   const { dropped, deletedRows } = await prune(db, before, isDryRun);
+  const reviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);
   if (options.json) {
-    writeJson(io, { database: db.name, before, dry_run: isDryRun, dropped, deleted_rows: deletedRows });
+    writeJson(io, {
+      database: db.name,
+      before,
+      dry_run: isDryRun,
+      dropped,
+      deleted_rows: deletedRows,
+      deleted_reviews: reviews,
+    });
   } else {
-    const verb = isDryRun ? 'would drop' : 'dropped';
+    const [drop, deleted] = isDryRun ? ['would drop', 'to be deleted'] : ['dropped', 'deleted'];
     io.stdout.write(
-      `${db.name}: ${verb} ${dropped.length} partitions older than ${before.toISOString()}` +
-        `${dropped.length === 0 ? '' : ` (${dropped.join(', ')})`}; ${deletedRows} rows deleted\n`,
+      `${db.name}: ${drop} ${dropped.length} partitions older than ${before.toISOString()}` +
+        `${dropped.length === 0 ? '' : ` (${dropped.join(', ')})`}; ${deletedRows} rows deleted; ` +
+        `${reviews} ended reviews ${deleted}\n`,
     );
   }
   return EXIT_OK;

@@ -17,6 +17,7 @@ export { instrument } from './instrument.ts';
 export {
   type ClaimedReview,
   type ClaimOptions,
+  type FinalOutcome,
   PostgresReviewQueue,
   type PostgresReviewQueueOptions,
   type Review,
@@ -26,6 +27,7 @@ export {
   type ReviewQueue,
   type ReviewStatus,
   type ReviewSubmission,
+  type WaitOptions as ReviewWaitOptions,
 } from './reviews/index.ts';
 export {
   drainShadows,

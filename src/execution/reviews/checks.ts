@@ -9,12 +9,21 @@ const MAX_NAME_CHARS = 200;
 const MAX_MS = 315_360_000_000;
 
 /** @throws ObservatoryError `INVALID_OPTION` for what is not a positive number of milliseconds. */
-export function checkMs(option: string, value: number | undefined, byDefault: number): number {
+export function checkMs(option: string, value: number | undefined, byDefault: number, most = MAX_MS): number {
   const ms = value ?? byDefault;
-  if (ms > 0 && ms <= MAX_MS) return ms;
+  if (ms > 0 && ms <= most) return ms;
   throw new ObservatoryError(
     'INVALID_OPTION',
-    `Expected '${option}' to be a number of milliseconds above 0 and up to ${MAX_MS}, got ${String(ms)}`,
+    `Expected '${option}' to be a number of milliseconds above 0 and up to ${most}, got ${String(ms)}`,
+  );
+}
+
+/** @returns ISO 8601 UTC text. @throws ObservatoryError `INVALID_OPTION` for what is no date. */
+export function checkDate(option: string, value: Date): string {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected '${option}' to be a valid Date, got ${String(value)}`,
   );
 }
 

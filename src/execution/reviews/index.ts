@@ -1,6 +1,9 @@
-export { type ClaimOptions, PostgresReviewQueue, type PostgresReviewQueueOptions } from './postgres-queue.ts';
+export { PostgresReviewQueue } from './postgres-queue.ts';
 export type {
   ClaimedReview,
+  ClaimOptions,
+  FinalOutcome,
+  PostgresReviewQueueOptions,
   Review,
   ReviewClaim,
   ReviewInFull,
@@ -9,3 +12,4 @@ export type {
   ReviewStatus,
   ReviewSubmission,
 } from './types.ts';
+export type { WaitOptions } from './waits.ts';

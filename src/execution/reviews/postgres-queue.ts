@@ -1,18 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { ObservatoryError } from '../../errors.ts';
-import {
-  type Database,
-  nameOfDatabase,
-  openDatabase,
-  type PostgresConnection,
-  type Queryable,
-  toObservatoryError,
-} from '../../postgres/index.ts';
-import { checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
+import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
+import { ReviewDatabase } from './review-database.ts';
+import { reviewConflict, reviewNotFound } from './review-errors.ts';
 import { plain, submittedValues, toClaimedReview, toOutcome, toReview, toReviewInFull } from './row.ts';
-import { CLAIM, DECIDE, EXPIRE, GET, INSERT, listStatement, OUTCOME, SUBMITTED_COLUMNS } from './sql.ts';
+import {
+  CLAIM,
+  DECIDE,
+  EXPIRE,
+  GET,
+  INSERT,
+  listStatement,
+  OUTCOMES,
+  PRUNABLE,
+  PRUNE,
+  PRUNED_AT_ONCE,
+  SUBMITTED_COLUMNS,
+} from './sql.ts';
 import type {
   ClaimedReview,
+  ClaimOptions,
+  FinalOutcome,
+  PostgresReviewQueueOptions,
   Review,
   ReviewClaim,
   ReviewInFull,
@@ -21,31 +29,13 @@ import type {
   ReviewStatus,
   ReviewSubmission,
 } from './types.ts';
+import { ReviewWaits, type WaitOptions } from './waits.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LEASE_MS = 600_000;
 const MAX_LISTED = 1_000;
-const STATEMENT_TIMEOUT_MS = 30_000;
-
-/** Options of a {@link PostgresReviewQueue}. */
-export interface PostgresReviewQueueOptions {
-  /** Connection string, or an open pool, client or PGlite that stays yours. Its schema is that of `migrate()`. */
-  readonly connection: PostgresConnection;
-  /** A review that is undecided after this many milliseconds expires. @defaultValue 86400000, a day */
-  readonly expiresInMs?: number | undefined;
-}
-
-/** Which review to claim, and for whom. */
-export interface ClaimOptions {
-  /** Who decides; the decision has to come from the same. */
-  readonly worker: string;
-  /** One review, instead of the oldest. */
-  readonly id?: string | undefined;
-  /** Only reviews of this tool. */
-  readonly toolName?: string | undefined;
-  /** After this many milliseconds another worker may claim it. @defaultValue 600000, ten minutes */
-  readonly leaseMs?: number | undefined;
-}
+/** Longest timer of Node. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /**
  * The built-in queue of reviews, the table `mcp_reviews`. Any number of processes may submit, claim and decide at once:
@@ -56,12 +46,12 @@ export interface ClaimOptions {
  * `INVALID_OPTION` for an argument that cannot be used.
  */
 export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
-  readonly #connection: PostgresConnection;
+  readonly #db: ReviewDatabase;
   readonly #expiresInMs: number;
-  #own: Promise<Database> | undefined;
+  readonly #waits = new ReviewWaits((ids) => this.#outcomes(ids));
 
   constructor(options: PostgresReviewQueueOptions) {
-    this.#connection = options.connection;
+    this.#db = new ReviewDatabase(options.connection);
     this.#expiresInMs = checkMs('expiresInMs', options.expiresInMs, DAY_MS);
   }
 
@@ -70,7 +60,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     const id = randomUUID();
     const expiresInMs = checkMs('expiresInMs', review.expiresInMs, this.#expiresInMs);
     const values = submittedValues(id, review, jsonOf('content', review.content));
-    await this.#query(INSERT, [...SUBMITTED_COLUMNS.map((column) => values[column]), String(expiresInMs)]);
+    await this.#db.query(INSERT, [...SUBMITTED_COLUMNS.map((column) => values[column]), String(expiresInMs)]);
     return id;
   }
 
@@ -79,7 +69,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     const worker = checkName('worker', options.worker);
     const leaseMs = checkMs('leaseMs', options.leaseMs, DEFAULT_LEASE_MS);
     const id = options.id === undefined ? null : checkId(options.id);
-    const rows = await this.#query(CLAIM, [worker, String(leaseMs), plain(options.toolName), id]);
+    const rows = await this.#db.query(CLAIM, [worker, String(leaseMs), plain(options.toolName), id]);
     return rows[0] === undefined ? undefined : toClaimedReview(rows[0]);
   }
 
@@ -103,7 +93,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
 
   /** Marks the reviews whose time is over. None of them can be claimed or decided before this either. @returns how many. */
   async expire(): Promise<number> {
-    const rows = await this.#query(EXPIRE, []);
+    const rows = await this.#db.query(EXPIRE, []);
     return Number(rows[0]?.expired);
   }
 
@@ -116,7 +106,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     } = {},
   ): Promise<Review[]> {
     const limit = checkLimit(options.limit ?? 100, MAX_LISTED);
-    const rows = await this.#query(listStatement(checkStatus(options.status)), [
+    const rows = await this.#db.query(listStatement(checkStatus(options.status)), [
       plain(options.toolName),
       String(limit),
     ]);
@@ -125,21 +115,52 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
 
   /** One review with its content. @throws ObservatoryError `REVIEW_NOT_FOUND` */
   async get(id: string): Promise<ReviewInFull> {
-    const rows = await this.#query(GET, [checkId(id)]);
-    if (rows[0] === undefined) throw notFound(id);
+    const rows = await this.#db.query(GET, [checkId(id)]);
+    if (rows[0] === undefined) throw reviewNotFound(id);
     return toReviewInFull(rows[0]);
   }
 
   /** What became of a review, for whoever submitted it. @throws ObservatoryError `REVIEW_NOT_FOUND` */
   async outcome(id: string): Promise<ReviewOutcome> {
-    const rows = await this.#query(OUTCOME, [checkId(id)]);
-    if (rows[0] === undefined) throw notFound(id);
-    return toOutcome(rows[0]);
+    const uuid = checkId(id);
+    const outcome = (await this.#outcomes([uuid])).get(uuid);
+    if (outcome === undefined) throw reviewNotFound(id);
+    return outcome;
   }
 
-  /** Closes the connections that this queue has opened. Calling it again does nothing. */
+  /**
+   * Waits until a review is approved, rejected or expired. It asks the table, at first after a tenth of a second and
+   * then every two seconds, with one statement for all that wait; a server that goes away meanwhile is asked again.
+   * @throws ObservatoryError `REVIEW_UNDECIDED` when the time is over, the signal fires or the queue is closed first,
+   *   `REVIEW_NOT_FOUND`.
+   */
+  async waitFor(id: string, options: WaitOptions = {}): Promise<FinalOutcome> {
+    const { timeoutMs, signal } = options;
+    if (timeoutMs !== undefined) checkMs('timeoutMs', timeoutMs, timeoutMs, MAX_TIMEOUT_MS);
+    return this.#waits.wait(checkId(id), { timeoutMs, signal });
+  }
+
+  /**
+   * Deletes the reviews that were approved, rejected or marked as expired before a time; open ones stay, however old.
+   * Marks those whose time is over first, so that they go too when they are old enough. For the owner of the table.
+   * @param isDryRun only counts them.
+   * @returns how many.
+   */
+  async prune(before: Date, isDryRun = false): Promise<number> {
+    const cutoff = checkDate('before', before);
+    if (isDryRun) return Number((await this.#db.query(PRUNABLE, [cutoff]))[0]?.reviews);
+    await this.expire();
+    for (let total = 0; ; ) {
+      const deleted = Number((await this.#db.query(PRUNE, [cutoff]))[0]?.reviews);
+      total += deleted;
+      if (deleted < PRUNED_AT_ONCE) return total;
+    }
+  }
+
+  /** Ends all waits, and closes the connections that this queue has opened. Calling it again does nothing. */
   async close(): Promise<void> {
-    await (await this.#own?.catch(() => undefined))?.close();
+    this.#waits.close();
+    await this.#db.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -154,48 +175,23 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
   ): Promise<ReviewInFull> {
     const id = checkId(claim.id);
     const worker = checkName('claimedBy', claim.claimedBy);
-    const rows = await this.#query(DECIDE, [id, String(claim.token), worker, status, plain(note), response]);
+    const rows = await this.#db.query(DECIDE, [
+      id,
+      String(claim.token),
+      worker,
+      status,
+      plain(note),
+      response,
+    ]);
     if (rows[0] !== undefined) return toReviewInFull(rows[0]);
     const found = await this.get(id);
     const isOurs = found.token === claim.token && found.decidedBy === worker;
     if (isOurs && found.status === status) return found;
-    throw conflict(found, claim);
+    throw reviewConflict(found, claim);
   }
 
-  async #query(
-    text: string,
-    values: readonly (string | null)[],
-  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const db = await this.#database();
-    try {
-      return (await db.query(text, values)).rows;
-    } catch (error) {
-      throw toObservatoryError(error, nameOfDatabase(db), 'mcp_reviews');
-    }
+  async #outcomes(ids: readonly string[]): Promise<ReadonlyMap<string, ReviewOutcome>> {
+    const rows = await this.#db.query(OUTCOMES, [`{${ids.join(',')}}`]);
+    return new Map(rows.map((row) => [String(row.review_id), toOutcome(row)]));
   }
-
-  #database(): Queryable | Promise<Queryable> {
-    if (typeof this.#connection !== 'string') return this.#connection;
-    this.#own ??= openDatabase({ url: this.#connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-    return this.#own;
-  }
-}
-
-function notFound(id: string): ObservatoryError {
-  return new ObservatoryError('REVIEW_NOT_FOUND', `There is no review ${id}`);
-}
-
-function conflict(found: ReviewInFull, claim: ReviewClaim): ObservatoryError {
-  const { id, status, claimedBy, decidedBy, expiresAt } = found;
-  const how = {
-    pending: 'is not claimed',
-    claimed: `is claimed by '${claimedBy}' with token ${found.token}`,
-    approved: `was approved by '${decidedBy}'`,
-    rejected: `was rejected by '${decidedBy}'`,
-    expired: `expired at ${expiresAt}`,
-  }[status];
-  return new ObservatoryError(
-    'REVIEW_CONFLICT',
-    `The review ${id} ${how}; the claim of '${claim.claimedBy}' with token ${claim.token} cannot decide it`,
-  );
 }

@@ -74,10 +74,27 @@ export const EXPIRE = `WITH gone AS (
 
 export const GET = `SELECT ${FULL} FROM mcp_reviews WHERE review_id = $1::text::uuid`;
 
-/** What the writer role may see. */
-export const OUTCOME = `SELECT CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status,
+/** An array of ids. What the writer role may see. */
+export const OUTCOMES = `SELECT review_id::text AS review_id,
+    CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status,
     decided_by, ${timeOf('decided_at')}, note, response::text AS response
-  FROM mcp_reviews WHERE review_id = $1::text::uuid`;
+  FROM mcp_reviews WHERE review_id = ANY ($1::text::uuid[])`;
+
+/** Ended before a time. Nothing ends before it was created, and creation is what an index is over. */
+const ENDED_BEFORE = `status IN ('approved', 'rejected', 'expired') AND created_at < $1::text::timestamptz
+    AND decided_at < $1::text::timestamptz`;
+
+export const PRUNABLE = `SELECT count(*)::integer AS reviews FROM mcp_reviews WHERE ${ENDED_BEFORE}`;
+
+/** Rows of one {@link PRUNE}, so that none takes long. */
+export const PRUNED_AT_ONCE = 10_000;
+
+/** Deletes some of {@link PRUNABLE}; what another process is deleting is passed by. */
+export const PRUNE = `WITH gone AS (
+    DELETE FROM mcp_reviews WHERE review_id = ANY (ARRAY(
+      SELECT review_id FROM mcp_reviews WHERE ${ENDED_BEFORE} LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED))
+    RETURNING 1)
+  SELECT count(*)::integer AS reviews FROM gone`;
 
 /** Tool or null, number of rows. */
 export function listStatement(status: ReviewStatus | undefined): string {

@@ -1,3 +1,5 @@
+import type { PostgresConnection } from '../../postgres/index.ts';
+
 /**
  * Terms: a *review* is one answer or call that waits for a person. A *worker* is who decides, a person or a program on
  * a person's behalf. A *claim* gives a review to one worker for the time of its *lease*; each claim of a review has a
@@ -79,6 +81,11 @@ export interface ReviewOutcome extends Pick<Review, 'status' | 'decidedBy' | 'de
   readonly response: unknown;
 }
 
+/** What became of a review that can no longer change. */
+export interface FinalOutcome extends ReviewOutcome {
+  readonly status: 'approved' | 'rejected' | 'expired';
+}
+
 /** A claim, as a decision needs it. */
 export interface ReviewClaim {
   readonly id: string;
@@ -89,3 +96,23 @@ export interface ReviewClaim {
 
 /** A review that was claimed just now. */
 export type ClaimedReview = ReviewInFull & ReviewClaim;
+
+/** Options of a `PostgresReviewQueue`. */
+export interface PostgresReviewQueueOptions {
+  /** Connection string, or an open pool, client or PGlite that stays yours. Its schema is that of `migrate()`. */
+  readonly connection: PostgresConnection;
+  /** A review that is undecided after this many milliseconds expires. @defaultValue 86400000, a day */
+  readonly expiresInMs?: number | undefined;
+}
+
+/** Which review to claim, and for whom. */
+export interface ClaimOptions {
+  /** Who decides; the decision has to come from the same. */
+  readonly worker: string;
+  /** One review, instead of the oldest. */
+  readonly id?: string | undefined;
+  /** Only reviews of this tool. */
+  readonly toolName?: string | undefined;
+  /** After this many milliseconds another worker may claim it. @defaultValue 600000, ten minutes */
+  readonly leaseMs?: number | undefined;
+}
