@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { type Collector, type CollectorOptions, startCollector } from '../collector/index.ts';
-import { makeCertificates, noOpenssl } from './support/client-certificates.ts';
+import { makeCertificates, noOpenssl } from './support/certificates.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { decodeMessage } from './support/otlp-encode.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -36,7 +36,6 @@ const skip =
 
 describe('TLS and passwords', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'observatory-tls-'));
-  const other = join(folder, 'other');
   let certificates: Certificates;
   let server: PostgresServer;
   let admin: string;
@@ -44,12 +43,12 @@ describe('TLS and passwords', { skip }, () => {
 
   before(async () => {
     chmodSync(folder, 0o755);
-    certificates = makeCertificates(folder, serverUser());
+    certificates = makeCertificates(serverUser());
     writeFileSync(join(folder, 'pg_hba.conf'), HBA);
     server = await startPostgres({
       ssl: 'on',
-      ssl_cert_file: certificates.cert,
-      ssl_key_file: certificates.key,
+      ssl_cert_file: certificates.server.certFile,
+      ssl_key_file: certificates.server.keyFile,
       hba_file: join(folder, 'pg_hba.conf'),
     });
     admin = await server.createDatabase();
@@ -58,14 +57,13 @@ describe('TLS and passwords', { skip }, () => {
       admin,
       `GRANT ALL ON DATABASE ${new URL(admin).pathname.slice(1)} TO writer; GRANT ALL ON SCHEMA public TO writer`,
     );
-    mkdirSync(other);
-    makeCertificates(other, undefined);
     const tell = (...words: unknown[]) => void told.push(inspect(words, { depth: 9 }));
     diag.setLogger({ error: tell, warn: tell, info: tell, debug: tell, verbose: tell }, DiagLogLevel.ALL);
   });
   after(async () => {
     diag.disable();
     await server?.stop();
+    certificates?.[Symbol.dispose]();
     rmSync(folder, { recursive: true });
   });
 
@@ -85,7 +83,7 @@ describe('TLS and passwords', { skip }, () => {
   };
 
   test('sslmode=verify-full with the right authority is accepted, and the connection is encrypted', async () => {
-    const connection = url({ sslmode: 'verify-full', sslrootcert: certificates.ca });
+    const connection = url({ sslmode: 'verify-full', sslrootcert: certificates.authorityFile });
     await using db = await openDatabase({ url: connection });
     await migrate(db);
     const encrypted = await db.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
@@ -96,7 +94,7 @@ describe('TLS and passwords', { skip }, () => {
   });
 
   test('the same by options of node:tls', async () => {
-    const ssl = { ca: readFileSync(certificates.ca, 'utf8') };
+    const ssl = { ca: certificates.authority };
     await using exporter = new PostgresSpanExporter({ connection: url(), ssl });
     assert.deepEqual(await exportSpans(exporter, [spanWith({})]), { code: 0 });
   });
@@ -104,7 +102,7 @@ describe('TLS and passwords', { skip }, () => {
   const refused: readonly [name: string, connection: () => string, reason: RegExp][] = [
     [
       'the wrong authority',
-      () => url({ sslmode: 'verify-full', sslrootcert: join(other, 'ca.crt') }),
+      () => url({ sslmode: 'verify-full', sslrootcert: certificates.stranger.certFile }),
       /certificate|self-signed|signature/i,
     ],
     ['no authority that is known', () => url({ sslmode: 'verify-full' }), /certificate|self-signed/i],
@@ -116,7 +114,7 @@ describe('TLS and passwords', { skip }, () => {
     ['no TLS where the server demands it', () => url(), /no pg_hba.conf entry|no encryption/],
     [
       'the wrong password',
-      () => url({ sslmode: 'verify-full', sslrootcert: certificates.ca }, 'hunter2-wrong'),
+      () => url({ sslmode: 'verify-full', sslrootcert: certificates.authorityFile }, 'hunter2-wrong'),
       /password authentication failed/,
     ],
   ];
@@ -137,7 +135,7 @@ describe('TLS and passwords', { skip }, () => {
   }
 
   test('neither `db status` nor a row tells the password', async () => {
-    const connection = url({ sslmode: 'verify-full', sslrootcert: certificates.ca });
+    const connection = url({ sslmode: 'verify-full', sslrootcert: certificates.authorityFile });
     for (const flags of [[], ['--json']]) {
       const { stdout, stderr } = await runCommand(dbCommand, [
         'status',

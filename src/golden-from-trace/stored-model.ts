@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { type Loopback, openLoopback } from '../loopback.ts';
 import { anthropicEvents } from './anthropic-events.ts';
 import { geminiEvents } from './gemini-events.ts';
-import { type Loopback, openLoopback } from './loopback.ts';
 import { openAiEvents } from './openai-events.ts';
 import type { StoredRun, StoredTurn } from './stored-run.ts';
 

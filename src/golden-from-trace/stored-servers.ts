@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { openLoopback } from '../loopback.ts';
 import { canonicalJson } from '../signals/index.ts';
-import { type Loopback, type LoopbackRequest, openLoopback } from './loopback.ts';
 import type { StoredCall, StoredRun } from './stored-run.ts';
 
 /** The MCP servers of a stored run, over HTTP. */
@@ -9,6 +9,9 @@ export interface StoredServers extends AsyncDisposable {
   urlOf(server: string): string;
 }
 
+/** A message of a client. */
+type RpcMessage = Readonly<Record<string, unknown>>;
+
 /** Notes of servers on their own use, by server. */
 export type ServerNotes = ReadonlyMap<string, string>;
 
@@ -16,29 +19,30 @@ export type ServerNotes = ReadonlyMap<string, string>;
 export async function playServers(run: StoredRun, notes: ServerNotes): Promise<StoredServers> {
   const names = [...new Set([...run.tools, ...run.calls].map(({ server }) => server))];
   const left = [...run.calls];
-  const loopback: Loopback = await openLoopback((request, response) => {
+  const loopback = await openLoopback((request, response) => {
     const server = names[Number(request.path.split('/')[1])];
     if (request.method !== 'POST' || server === undefined) return void response.writeHead(405).end();
-    const answer = answerTo(request, server, run, left, notes);
+    const message = JSON.parse(request.body) as RpcMessage;
+    const answer = answerTo(message, server, run, left, notes);
     if (answer === undefined) response.writeHead(202).end();
-    else sendJson(response, { jsonrpc: '2.0', id: request.body.id, ...answer });
+    else sendJson(response, { jsonrpc: '2.0', id: message.id, ...answer });
   });
   return {
     urlOf: (server) => `${loopback.url}/${names.indexOf(server)}/mcp`,
-    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: loopback.close,
   };
 }
 
 function answerTo(
-  { body }: LoopbackRequest,
+  message: RpcMessage,
   server: string,
   run: StoredRun,
   left: StoredCall[],
   notes: ServerNotes,
 ): object | undefined {
-  if (body.id === undefined) return undefined;
-  const params = (body.params ?? {}) as Readonly<Record<string, unknown>>;
-  switch (body.method) {
+  if (message.id === undefined) return undefined;
+  const params = (message.params ?? {}) as Readonly<Record<string, unknown>>;
+  switch (message.method) {
     case 'initialize':
       return {
         result: {
@@ -61,7 +65,7 @@ function answerTo(
     case 'tools/call':
       return callAnswer(takeCall(left, server, String(params.name), params.arguments));
     default:
-      return { error: { code: -32601, message: `Method not found: ${String(body.method)}` } };
+      return { error: { code: -32601, message: `Method not found: ${String(message.method)}` } };
   }
 }
 

@@ -1,12 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { ObservatoryError } from '../errors.ts';
+import type { ServerResponse } from 'node:http';
+import { type LoopbackRequest, openLoopback } from '../loopback.ts';
 import type { Golden } from './format.ts';
 import { GoldenPlayer, type PlayerOptions } from './player.ts';
-
-/** Requests larger than this are refused; a conversation is far smaller. */
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** A local HTTP server that answers as the provider did in a golden, for clients that take no `fetch`. */
 export interface Playback extends AsyncDisposable {
@@ -24,51 +19,22 @@ export interface Playback extends AsyncDisposable {
  */
 export async function playGolden(golden: Golden, options: PlayerOptions = {}): Promise<Playback> {
   const player = new GoldenPlayer(golden, options);
-  const server = createServer((request, response) => {
-    answer(player, request, response).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
-      else refuse(response, error);
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const close = async (): Promise<void> => {
-    if (!server.listening) return;
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
-  };
-  return { url, baseUrl: `${url}/v1`, player, close, [Symbol.asyncDispose]: close };
+  const loopback = await openLoopback((request, response) => answer(player, request, response), refuse);
+  return { ...loopback, baseUrl: `${loopback.url}/v1`, player };
 }
 
 async function answer(
   player: GoldenPlayer,
-  request: IncomingMessage,
+  { method, path, body }: LoopbackRequest,
   response: ServerResponse,
 ): Promise<void> {
-  const { method = 'GET', url = '/' } = request;
-  const body = await readBody(request);
-  const played = await player.fetch(new URL(url, 'http://127.0.0.1'), {
+  const played = await player.fetch(new URL(path, 'http://127.0.0.1'), {
     method,
     ...(method === 'GET' || method === 'HEAD' ? {} : { body }),
   });
   response.writeHead(played.status, Object.fromEntries(played.headers));
   for await (const chunk of played.body ?? []) response.write(chunk);
   response.end();
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) {
-      throw new ObservatoryError('INVALID_INPUT', `The request is larger than ${MAX_BODY_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function refuse(response: ServerResponse, error: unknown): void {

@@ -1,15 +1,29 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A certificate for `localhost`, its key, and the authority that signed it, as files. */
-export interface Certificates {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
+/** A certificate and its key, as files and as their content. */
+export interface Identity {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly cert: Buffer;
+  readonly key: Buffer;
 }
 
-/** Why no certificates can be made here, for `skip`; `false` when they can. */
+/** An authority, a server and a client that it knows, and a stranger that signed for itself. Disposed of, the files go. */
+export interface Certificates extends Disposable {
+  readonly authorityFile: string;
+  readonly authority: Buffer;
+  readonly server: Identity;
+  readonly client: Identity;
+  readonly stranger: Identity;
+}
+
+const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+const BY_AUTHORITY = '-CA authority.pem -CAkey authority.key -CAcreateserial -extfile names';
+
+/** Why there can be no certificates here, for `skip`; `false` when there can. */
 export function noOpenssl(): string | false {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' });
@@ -19,24 +33,42 @@ export function noOpenssl(): string | false {
   }
 }
 
-/** Makes an authority of its own and a certificate by it. The key is readable for `owner` only, as Postgres demands. */
-export function makeCertificates(
-  folder: string,
-  owner: { uid: number; gid: number } | undefined,
-): Certificates {
+/**
+ * Makes certificates for `localhost` and 127.0.0.1, good for a day.
+ * @param owner of the server's, whose key nobody else may read, as Postgres demands. @defaultValue whoever runs this
+ */
+export function makeCertificates(owner?: { readonly uid: number; readonly gid: number }): Certificates {
+  const folder = mkdtempSync(join(tmpdir(), 'observatory-tls-'));
+  // Others may pass through to what is theirs; the keys are closed each by itself.
+  chmodSync(folder, 0o755);
   const file = (name: string) => join(folder, name);
   const openssl = (line: string) => {
     execFileSync('openssl', line.split(' '), { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   };
-  const newKey = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
-  openssl(`req -x509 ${newKey} -keyout ca.key -out ca.crt -days 2 -subj /CN=test-authority`);
-  openssl(`req ${newKey} -keyout server.key -out server.csr -subj /CN=localhost`);
-  writeFileSync(file('names'), 'subjectAltName=DNS:localhost\n');
-  openssl(
-    'x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.crt',
-  );
-  chmodSync(file('server.key'), 0o600);
-  if (owner !== undefined)
-    for (const name of ['server.key', 'server.crt']) chownSync(file(name), owner.uid, owner.gid);
-  return { ca: file('ca.crt'), cert: file('server.crt'), key: file('server.key') };
+  const identity = (name: string): Identity => {
+    const [certFile, keyFile] = [file(`${name}.pem`), file(`${name}.key`)];
+    chmodSync(keyFile, 0o600);
+    return { certFile, keyFile, cert: readFileSync(certFile), key: readFileSync(keyFile) };
+  };
+  for (const name of ['authority', 'stranger']) {
+    openssl(`req -x509 ${NEW_KEY} -days 1 -keyout ${name}.key -out ${name}.pem -subj /CN=${name}`);
+  }
+  writeFileSync(file('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  for (const name of ['server', 'client']) {
+    openssl(`req ${NEW_KEY} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+    openssl(`x509 -req -in ${name}.csr ${BY_AUTHORITY} -days 1 -out ${name}.pem`);
+  }
+  const [server, client, stranger] = [identity('server'), identity('client'), identity('stranger')];
+  if (owner !== undefined) {
+    for (const path of [server.certFile, server.keyFile]) chownSync(path, owner.uid, owner.gid);
+  }
+  const authorityFile = file('authority.pem');
+  return {
+    authorityFile,
+    authority: readFileSync(authorityFile),
+    server,
+    client,
+    stranger,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
