@@ -1,11 +1,14 @@
 /** `PolicyHost` with its planner on the three providers, at the wire. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { modelPlanner } from '../src/orchestrator/index.ts';
 import { connectPolicyServer, PolicyGate, PolicyHost } from '../src/policy/index.ts';
+import { replayGolden } from '../src/replay/index.ts';
 import { ALLOWLIST, FETCH, stdio } from './support/example-servers.ts';
 import { PROVIDERS } from './support/ghost.ts';
 import { type Script, ScriptedProvider } from './support/scripted-provider.ts';
+import { Telemetry } from './support/telemetry.ts';
 
 async function plannerOn(provider: string, model: string, script: Script) {
   const server = await ScriptedProvider.start(script);
@@ -63,6 +66,18 @@ for (const { provider, model } of PROVIDERS) {
     await assert.rejects(planner.plan([{ role: 'user', content: 'hi' }]), { code: 'PLANNER_FAILED' });
   });
 }
+
+test('the policy step of a golden has the planner of any other step, with its chat span', async () => {
+  const telemetry = new Telemetry();
+  try {
+    const path = fileURLToPath(new URL('../../goldens/shared/policy_allowed_call.json', import.meta.url));
+    assert.deepEqual((await replayGolden(path)).findings, []);
+    const spans = telemetry.spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'chat');
+    assert.equal(spans.length, 1);
+  } finally {
+    await telemetry.shutdown();
+  }
+});
 
 test('a model that never answers ends the question in time', async () => {
   await using server = await ScriptedProvider.start(() => ({ hang: true }));

@@ -9,11 +9,10 @@ import {
   Scrubber,
   writeGolden,
 } from '../golden/index.ts';
-import { createProvider, type ProviderOptions } from '../orchestrator/index.ts';
+import { createProvider, modelPlanner, type ProviderOptions } from '../orchestrator/index.ts';
 import {
   askResultToWire,
   connectPolicyServer,
-  type Planner,
   type PolicyDocument,
   PolicyGate,
   PolicyHost,
@@ -139,27 +138,17 @@ async function ask(
 ): Promise<GoldenOutput> {
   try {
     using gate = new PolicyGate({ policy: step.policy });
-    const planner = await plannerOf(step, providerOptions);
+    const { model } = step;
+    const provider = await createProvider(step.provider, {
+      ...providerOptions,
+      model,
+      retry: { maxAttempts: 1 },
+    });
+    const planner = await modelPlanner({ provider, model });
     const summarize = step.summarize === true;
     await using host = await PolicyHost.open({ gate, planner, servers, audit: false, summarize });
     return askResultToWire(await host.askOnce(step.query));
   } finally {
     await Promise.allSettled(Object.values(servers).map((server) => server.close()));
   }
-}
-
-/** One request for each question, not streamed and not retried. */
-async function plannerOf({ provider: name, model }: PolicyStep, options: ProviderOptions): Promise<Planner> {
-  const provider = await createProvider(name, { ...options, model, retry: { maxAttempts: 1 } });
-  return {
-    plan: async (messages) => {
-      const conversation = messages.map(({ role, content }) =>
-        role === 'system'
-          ? { role, text: content }
-          : { role, parts: [{ type: 'text' as const, text: content }] },
-      );
-      const { message } = await provider.createCompletion(conversation, [], { model, stream: false });
-      return message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    },
-  };
 }
