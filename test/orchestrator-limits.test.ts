@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { mcpGhost, toWire } from '../src/orchestrator/index.ts';
-import { PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
-import { ScriptedProvider } from './support/scripted-provider.ts';
+import { PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
+import { GoldenModel } from './support/golden-model.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
 
 const serverConfig = { mcpServers: { scenario: scenarioServer() } };
@@ -28,7 +28,8 @@ function mayCall(seen: SeenRequest): boolean {
 
 for (const { provider } of PROVIDERS) {
   test(`${provider}: at the limit of turns the model answers from what it knows`, async () => {
-    const { result, model, events } = await tryGhost(
+    const { result, model, events } = await replayGhost(
+      'limits/turns',
       provider,
       (seen, index) =>
         mayCall(seen)
@@ -47,7 +48,8 @@ for (const { provider } of PROVIDERS) {
   });
 
   test(`${provider}: the same call with the same result is warned about, then stopped`, async () => {
-    const { result, model, events } = await tryGhost(
+    const { result, model, events } = await replayGhost(
+      'limits/same_call',
       provider,
       (seen) => (mayCall(seen) ? { calls: [ADD] } : { text: 'three' }),
       { serverConfig, maxIterations: 50 },
@@ -62,7 +64,8 @@ for (const { provider } of PROVIDERS) {
   });
 
   test(`${provider}: a long conversation is summarised and stays acceptable; marked facts survive word for word`, async () => {
-    const { result, model } = await tryGhost(
+    const { result, model } = await replayGhost(
+      'limits/long_conversation',
       provider,
       (seen, index) => {
         if (seen.toolNames.length === 0) return { text: 'Earlier: some additions.' };
@@ -90,7 +93,8 @@ for (const { provider } of PROVIDERS) {
   });
 
   test(`${provider}: a model that cannot be reached ends the run with what there is`, async () => {
-    const { result } = await tryGhost(
+    const { result } = await replayGhost(
+      'limits/model_gone',
       provider,
       (_, index) => (index === 0 ? { calls: [ADD] } : { status: 500, text: 'down' }),
       { serverConfig },
@@ -104,7 +108,8 @@ for (const { provider } of PROVIDERS) {
 }
 
 test('an answer cut by the output limit is continued and put together', async () => {
-  const { result } = await tryGhost(
+  const { result } = await replayGhost(
+    'limits/answer_cut',
     'anthropic',
     [{ text: 'One, two, ', truncated: true }, { text: 'three.' }],
     { serverConfig },
@@ -114,17 +119,25 @@ test('an answer cut by the output limit is continued and put together', async ()
 });
 
 test('an empty answer is asked about once', async () => {
-  const { result } = await tryGhost('openai', [{ calls: [ADD] }, { text: '' }, { text: '3' }], {
+  const { result } = await replayGhost(
+    'limits/empty_answer',
+    'openai',
+    [{ calls: [ADD] }, { text: '' }, { text: '3' }],
+    {
+      serverConfig,
+    },
+  );
+  assert.equal(result.finalResult, '3');
+  const silent = await replayGhost('limits/empty_answer_twice', 'openai', [{ text: '' }, { text: '' }], {
     serverConfig,
   });
-  assert.equal(result.finalResult, '3');
-  const silent = await tryGhost('openai', [{ text: '' }, { text: '' }], { serverConfig });
   assert.equal(silent.result.success, false);
   assert.equal(silent.result.executionMetadata.stopReason, 'model_stopped');
 });
 
 test('a token budget stops the run cleanly, without one more model call', async () => {
-  const { result, model } = await tryGhost(
+  const { result, model } = await replayGhost(
+    'limits/token_budget',
     'openai',
     (_, index) => ({
       calls: [{ ...ADD, arguments: { a: index, b: 1 } }],
@@ -139,11 +152,16 @@ test('a token budget stops the run cleanly, without one more model call', async 
 });
 
 test('a run on a model of the price list says what it cost', async () => {
-  const { result } = await tryGhost('openai', [{ text: 'ok', usage: { input: 1_000, output: 100 } }], {
-    serverConfig: { mcpServers: {} },
-    model: 'gpt-4o-mini',
-    maxCostUsd: 1,
-  });
+  const { result } = await replayGhost(
+    'limits/price_list',
+    'openai',
+    [{ text: 'ok', usage: { input: 1_000, output: 100 } }],
+    {
+      serverConfig: { mcpServers: {} },
+      model: 'gpt-4o-mini',
+      maxCostUsd: 1,
+    },
+  );
   assert.equal(result.success, true);
   // 1,000 tokens at $0.15 and 100 at $0.60 for a million.
   assert.ok(
@@ -153,7 +171,8 @@ test('a run on a model of the price list says what it cost', async () => {
 });
 
 test('a cost budget counts with the prices it is given', async () => {
-  const { result } = await tryGhost(
+  const { result } = await replayGhost(
+    'limits/cost_budget',
     'openai',
     (_, index) => ({ calls: [{ ...ADD, arguments: { a: index, b: 1 } }] }),
     {
@@ -168,7 +187,8 @@ test('a cost budget counts with the prices it is given', async () => {
 });
 
 test('without memory the model sees the task and the last turn alone', async () => {
-  const { result, model } = await tryGhost(
+  const { result, model } = await replayGhost(
+    'limits/without_memory',
     'anthropic',
     [
       { text: 'first words', calls: [ADD] },
@@ -184,7 +204,8 @@ test('without memory the model sees the task and the last turn alone', async () 
 });
 
 test('a plan is made first and becomes part of the task', async () => {
-  const { result, model } = await tryGhost(
+  const { result, model } = await replayGhost(
+    'limits/plan',
     'gemini',
     [{ text: '1. add\n2. answer' }, { calls: [ADD] }, { text: '3' }],
     { serverConfig, plan: true },
@@ -197,7 +218,8 @@ test('a plan is made first and becomes part of the task', async () => {
 
 test('results of read-only tools are used again when asked to, until something is written', async () => {
   const search = { name: 'scenario__search_customer', arguments: { name: 'Ada' } };
-  const { result } = await tryGhost(
+  const { result } = await replayGhost(
+    'limits/tool_cache',
     'openai',
     [{ calls: [search] }, { calls: [search] }, { calls: [ADD] }, { calls: [search] }, { text: 'ok' }],
     { serverConfig: { mcpServers: { scenario: scenarioServer(join(folder, 'cache')) } }, toolCache: true },
@@ -213,7 +235,8 @@ test('results of read-only tools are used again when asked to, until something i
 });
 
 test('a gate hides tools, stops calls, withholds results, and denies when it throws', async () => {
-  const { result, model } = await tryGhost(
+  const { result, model } = await replayGhost(
+    'limits/gate',
     'openai',
     [
       { calls: [{ name: 'scenario__wipe' }, ADD, { name: 'scenario__flood', arguments: { chars: 10 } }] },
@@ -247,7 +270,9 @@ test('a gate hides tools, stops calls, withholds results, and denies when it thr
 });
 
 test('abort ends a run in mid-call with the reason', async () => {
-  await using model = await ScriptedProvider.start([{ calls: [{ name: 'scenario__never' }] }]);
+  await using model = await GoldenModel.open('limits/abort.openai', [
+    { calls: [{ name: 'scenario__never' }] },
+  ]);
   const controller = new AbortController();
   const run = mcpGhost({
     serverConfig,
@@ -279,7 +304,7 @@ test('bad input is a typed error before anything starts', async () => {
 });
 
 test('a listener that throws does not disturb the run', async () => {
-  const { result } = await tryGhost('openai', [{ text: 'fine' }], {
+  const { result } = await replayGhost('limits/listener_throws', 'openai', [{ text: 'fine' }], {
     serverConfig: { mcpServers: {} },
     onEvent: () => {
       throw new Error('boom');
@@ -291,7 +316,8 @@ test('a listener that throws does not disturb the run', async () => {
 test('the wire form keeps to its schema and never renames user data', async () => {
   const schema = JSON.parse(readFileSync('schema/ghost-result.schema.json', 'utf8')) as object;
   const validate = new Ajv2020({ allowUnionTypes: true }).compile(schema);
-  const { result } = await tryGhost(
+  const { result } = await replayGhost(
+    'limits/wire_form',
     'anthropic',
     [
       { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2, camelCase: { innerName: 1 } } }] },

@@ -1,4 +1,4 @@
-/** Runs of mcpGhost against a scripted model, in the same words for all providers. */
+/** Runs of mcpGhost against a model that is a golden or a script, in the same words for all providers. */
 import { fileURLToPath } from 'node:url';
 import {
   type GhostEvent,
@@ -6,7 +6,8 @@ import {
   type GhostResult,
   mcpGhost,
 } from '../../src/orchestrator/index.ts';
-import { type Script, ScriptedProvider } from './scripted-provider.ts';
+import { GoldenModel } from './golden-model.ts';
+import { type ModelServer, type Script, ScriptedProvider } from './scripted-provider.ts';
 
 export const PROVIDERS: readonly { readonly provider: string; readonly model: string }[] = [
   { provider: 'openai', model: 'gpt-5.4-mini' },
@@ -32,16 +33,31 @@ export function npmServer(name: string, args: readonly string[] = [], env: Recor
 export interface GhostTrial {
   readonly result: GhostResult;
   readonly events: readonly GhostEvent[];
-  readonly model: ScriptedProvider;
+  readonly model: ModelServer;
 }
 
-/** Runs one task; the scripted model is closed afterwards, its record stays readable. */
-export async function tryGhost(
+type TrialOptions = Partial<GhostOptions> & Pick<GhostOptions, 'serverConfig'>;
+
+/** Runs one task with a scripted model. */
+export async function tryGhost(provider: string, script: Script, options: TrialOptions): Promise<GhostTrial> {
+  return await runWith(await ScriptedProvider.start(script), provider, options);
+}
+
+/**
+ * Runs one task with the model of a golden, `test/goldens/<name>.<provider>.json`.
+ * @param script what the golden is made of, see `GoldenModel`.
+ */
+export async function replayGhost(
+  name: string,
   provider: string,
   script: Script,
-  options: Partial<GhostOptions> & Pick<GhostOptions, 'serverConfig'>,
+  options: TrialOptions,
 ): Promise<GhostTrial> {
-  const model = await ScriptedProvider.start(script);
+  return await runWith(await GoldenModel.open(`${name}.${provider}`, script), provider, options);
+}
+
+/** The model is closed afterwards, its record stays readable. */
+async function runWith(model: ModelServer, provider: string, options: TrialOptions): Promise<GhostTrial> {
   const events: GhostEvent[] = [];
   try {
     const result = await mcpGhost({

@@ -40,9 +40,18 @@ export interface Turn {
 
 export type Script = readonly Turn[] | ((request: SeenRequest, index: number) => Turn);
 
-export class ScriptedProvider implements AsyncDisposable {
-  readonly requests: SeenRequest[] = [];
+/** A model at the wire that keeps what it was asked. */
+export interface ModelServer extends AsyncDisposable {
+  readonly requests: readonly SeenRequest[];
   /** Rule violations found, as the API's 400 said them. */
+  readonly refused: readonly string[];
+  /** Base URL in the form the SDK of this API takes. */
+  baseUrl(provider: string): string;
+  close(): Promise<void>;
+}
+
+export class ScriptedProvider implements ModelServer {
+  readonly requests: SeenRequest[] = [];
   readonly refused: string[] = [];
   #server: Server;
   #script: Script;
@@ -63,7 +72,6 @@ export class ScriptedProvider implements AsyncDisposable {
     return provider;
   }
 
-  /** Base URL in the form the SDK of this API takes. */
   baseUrl(provider: string): string {
     const origin = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     return provider === 'openai' ? `${origin}/v1` : origin;
@@ -122,7 +130,8 @@ export class ScriptedProvider implements AsyncDisposable {
   }
 }
 
-function sendError(
+/** An error in the form of an API. */
+export function sendError(
   response: ServerResponse,
   api: Api,
   status: number,
