@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
-import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { PROVIDERS, replayGhost } from './support/ghost.ts';
 import { type HttpMcpServer, startHttpMcpServer } from './support/http-mcp-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
@@ -22,7 +22,8 @@ const json = (value: unknown): unknown => JSON.parse(String(value));
 
 for (const { provider } of PROVIDERS) {
   test(`${provider}: with content capture a run's spans hold messages, calls, results and tools as they were`, async () => {
-    await tryGhost(
+    await replayGhost(
+      'spans/content_capture',
       provider,
       [
         { calls: [{ name: 'http__add', arguments: { a: 20, b: 22 } }] },

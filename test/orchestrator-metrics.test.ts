@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistogramMetricData } from '@opentelemetry/sdk-metrics';
-import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { PROVIDERS, replayGhost } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
@@ -9,7 +9,8 @@ for (const { provider, model } of PROVIDERS) {
   test(`${provider}: each model call of a run counts in the metrics of semconv`, async () => {
     await using bench = new TelemetryBench();
     await using mcp = await startHttpMcpServer();
-    await tryGhost(
+    await replayGhost(
+      'spans/metrics',
       provider,
       [
         { calls: [{ name: 'http__add', arguments: { a: 1, b: 2 } }], usage: { input: 100, output: 10 } },

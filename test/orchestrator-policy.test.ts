@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { policyToolGate } from '../src/orchestrator/index.ts';
 import { AuditLog, PolicyGate, verifyAudit } from '../src/policy/index.ts';
-import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { PROVIDERS, replayGhost } from './support/ghost.ts';
 
 const SERVERS = fileURLToPath(new URL('../examples/servers/main.js', import.meta.url));
 const serverConfig = {
@@ -18,7 +18,8 @@ const DELETE = 'mcp-sharepoint__delete_sharepoint_doc';
 for (const { provider } of PROVIDERS) {
   test(`${provider}: a policy gate lets a run list and call only what the allowlist names`, async () => {
     using gate = new PolicyGate({ policy: { 'mcp-sharepoint': ['fetch_sharepoint_doc'] } });
-    const { result, model } = await tryGhost(
+    const { result, model } = await replayGhost(
+      'policy/policy_gate',
       provider,
       [
         {
@@ -43,7 +44,8 @@ for (const { provider } of PROVIDERS) {
 
 test('a policy that cannot be read hides every tool', async () => {
   using gate = new PolicyGate({ policy: '/nowhere/allowlist.json' });
-  const { model, result } = await tryGhost(
+  const { model, result } = await replayGhost(
+    'policy/unreadable_policy',
     'openai',
     [{ calls: [{ name: FETCH, arguments: { doc_id: 'sp-001' } }] }, { text: 'no tools' }],
     { serverConfig, gate },
@@ -57,7 +59,8 @@ test('with an audit, each decision and each end of a call of a run is on the cha
   try {
     using gate = new PolicyGate({ policy: { 'mcp-sharepoint': ['fetch_sharepoint_doc'] } });
     const audit = new AuditLog({ dir }).startRun();
-    await tryGhost(
+    await replayGhost(
+      'policy/audit',
       'openai',
       [
         {

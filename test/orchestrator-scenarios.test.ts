@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { GhostResult } from '../src/orchestrator/index.ts';
 import { stdio } from './support/example-servers.ts';
-import { chainOf, npmServer, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
+import { chainOf, npmServer, PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
 import type { Turn } from './support/scripted-provider.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
 
@@ -17,13 +17,14 @@ after(() => rmSync(folder, { recursive: true }));
 
 /** Runs the same scenario with all three providers and checks that each took the same course. */
 async function withAll(
+  name: string,
   script: (provider: string) => readonly Turn[] | ((seen: SeenRequest, index: number) => Turn),
-  options: (provider: string) => Parameters<typeof tryGhost>[2],
-  check: (result: GhostResult, trial: Awaited<ReturnType<typeof tryGhost>>, provider: string) => void,
+  options: (provider: string) => Parameters<typeof replayGhost>[3],
+  check: (result: GhostResult, trial: Awaited<ReturnType<typeof replayGhost>>, provider: string) => void,
 ): Promise<void> {
   const chains: string[][] = [];
   for (const { provider } of PROVIDERS) {
-    const trial = await tryGhost(provider, script(provider), options(provider));
+    const trial = await replayGhost(`scenarios/${name}`, provider, script(provider), options(provider));
     assert.deepEqual(trial.model.refused, [], `${provider} accepts every request`);
     check(trial.result, trial, provider);
     chains.push(chainOf(trial.result));
@@ -33,35 +34,32 @@ async function withAll(
 }
 
 test('a chain of six calls over three servers, values handed from one to the next', async () => {
+  const written: string[] = [];
   await withAll(
+    'chain_over_three_servers',
+    () => [
+      { text: 'First I add.', calls: [{ name: 'scenario__add', arguments: { a: 2, b: 3 } }] },
+      { calls: [{ name: 'everything__echo', arguments: { message: 'sum is 5' } }] },
+      { calls: [{ name: 'files__write_file', arguments: { path: 'note.txt', content: 'sum is 5' } }] },
+      { calls: [{ name: 'files__read_text_file', arguments: { path: 'note.txt' } }] },
+      { calls: [{ name: 'scenario__find_customer', arguments: { id: 'C17' } }] },
+      { calls: [{ name: 'scenario__search_customer', arguments: { name: 'Paris-7' } }] },
+      { text: 'The sum is 5 and Ada lives in Paris-7.' },
+    ],
     (provider) => {
-      const path = join(folder, `${provider}.txt`);
-      return [
-        { text: 'First I add.', calls: [{ name: 'scenario__add', arguments: { a: 2, b: 3 } }] },
-        { calls: [{ name: 'everything__echo', arguments: { message: 'sum is 5' } }] },
-        {
-          calls: [
-            {
-              name: 'files__write_file',
-              arguments: { path: path.replace(provider, 'note'), content: 'sum is 5' },
-            },
-          ],
+      // The server works in the folder, so that the model need not name it.
+      const cwd = mkdtempSync(join(folder, `${provider}-`));
+      written.push(join(cwd, 'note.txt'));
+      return {
+        serverConfig: {
+          mcpServers: {
+            scenario: scenarioServer(),
+            everything: npmServer('everything'),
+            files: { ...npmServer('filesystem', [cwd]), cwd },
+          },
         },
-        { calls: [{ name: 'files__read_text_file', arguments: { path: path.replace(provider, 'note') } }] },
-        { calls: [{ name: 'scenario__find_customer', arguments: { id: 'C17' } }] },
-        { calls: [{ name: 'scenario__search_customer', arguments: { name: 'Paris-7' } }] },
-        { text: 'The sum is 5 and Ada lives in Paris-7.' },
-      ];
+      };
     },
-    () => ({
-      serverConfig: {
-        mcpServers: {
-          scenario: scenarioServer(),
-          everything: npmServer('everything'),
-          files: npmServer('filesystem', [folder]),
-        },
-      },
-    }),
     (result) => {
       assert.equal(result.success, true, result.summary);
       assert.equal(result.finalResult, 'The sum is 5 and Ada lives in Paris-7.');
@@ -69,7 +67,7 @@ test('a chain of six calls over three servers, values handed from one to the nex
       assert.ok(result.toolChain.every((entry) => entry.success));
       assert.equal(result.toolChain[0]?.reasoning, 'First I add.');
       assert.deepEqual(result.toolChain[5]?.dependsOn, [4], 'the city came from the customer');
-      assert.equal(readFileSync(join(folder, 'note.txt'), 'utf8'), 'sum is 5');
+      assert.equal(readFileSync(written.at(-1) ?? '', 'utf8'), 'sum is 5');
       const { tokenUsage, ...metadata } = result.executionMetadata;
       assert.equal(tokenUsage.promptTokens, 700);
       assert.equal(tokenUsage.completionTokens, 140);
@@ -83,6 +81,7 @@ test('a chain of six calls over three servers, values handed from one to the nex
 
 test('a chain through a knowledge graph and the project’s own servers: what one stores another is told', async () => {
   await withAll(
+    'knowledge_graph',
     () => [
       { calls: [{ name: 'sharepoint__fetch_sharepoint_doc', arguments: { doc_id: 'sp-001' } }] },
       {
@@ -121,6 +120,7 @@ test('a chain through a knowledge graph and the project’s own servers: what on
 
 test('parallel calls run side by side and come back in the order of the calls', async () => {
   await withAll(
+    'parallel_calls',
     () => [
       {
         calls: [
@@ -149,6 +149,7 @@ test('parallel calls run side by side and come back in the order of the calls', 
 
 test('a call that fails is retried with other arguments, and the recovery is on record', async () => {
   await withAll(
+    'retry_with_other_arguments',
     () => [
       { calls: [{ name: 'scenario__find_customer', arguments: { id: '17' } }] },
       { calls: [{ name: 'scenario__find_customer', arguments: { id: 'C17' } }] },
@@ -176,6 +177,7 @@ test('a call that fails is retried with other arguments, and the recovery is on 
 
 test('a tool that keeps failing leads to another tool, then to splitting and rethinking', async () => {
   await withAll(
+    'other_tool',
     () => [
       { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] },
       { calls: [{ name: 'scenario__find_customer', arguments: { id: 'y' } }] },
@@ -199,7 +201,8 @@ test('a tool that keeps failing leads to another tool, then to splitting and ret
 });
 
 test('without backtracking a failure goes to the model as it is', async () => {
-  const { result, model } = await tryGhost(
+  const { result, model } = await replayGhost(
+    'scenarios/no_backtracking',
     'openai',
     [{ calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] }, { text: 'no' }],
     { serverConfig: { mcpServers: { scenario: scenarioServer() } }, enableBacktracking: false },
@@ -214,6 +217,7 @@ test('without backtracking a failure goes to the model as it is', async () => {
 
 test('what the model gets wrong is answered, not thrown: broken JSON, an unknown tool', async () => {
   await withAll(
+    'broken_calls',
     () => [
       {
         calls: [
@@ -241,6 +245,7 @@ test('what the model gets wrong is answered, not thrown: broken JSON, an unknown
 
 test('a tool that never answers, one that is too slow and a server that dies end in recovery', async () => {
   await withAll(
+    'no_answer_too_slow_dead',
     () => [
       { calls: [{ name: 'scenario__never' }] },
       { calls: [{ name: 'scenario__slow_report', arguments: { ms: 20_000 } }] },
@@ -264,6 +269,7 @@ test('a tool that never answers, one that is too slow and a server that dies end
 test('a read-only call that gets no answer is made again by itself, others are not', async () => {
   let file = 0;
   await withAll(
+    'read_only_again',
     () => [{ calls: [{ name: 'scenario__die_once' }] }, { text: 'ok' }],
     () => {
       file += 1;
@@ -284,15 +290,20 @@ test('a read-only call that gets no answer is made again by itself, others are n
       assert.equal(result.toolChain[1]?.result, 'alive again');
     },
   );
-  const { result } = await tryGhost('openai', [{ calls: [{ name: 'scenario__die' }] }, { text: 'ok' }], {
-    serverConfig: { mcpServers: { scenario: scenarioServer() } },
-  });
+  const { result } = await replayGhost(
+    'scenarios/dead_server',
+    'openai',
+    [{ calls: [{ name: 'scenario__die' }] }, { text: 'ok' }],
+    {
+      serverConfig: { mcpServers: { scenario: scenarioServer() } },
+    },
+  );
   assert.equal(result.toolChain.length, 1);
 });
 
 test('a tool that says it is destructive runs alone on its server, the others side by side', async () => {
   const calls = ['work', 'work', 'wipe', 'work'].map((name) => ({ name: `scenario__${name}` }));
-  const { result } = await tryGhost('openai', [{ calls }, { text: 'ok' }], {
+  const { result } = await replayGhost('scenarios/destructive', 'openai', [{ calls }, { text: 'ok' }], {
     serverConfig: { mcpServers: { scenario: scenarioServer() } },
   });
   const said = result.toolChain.map((entry) => entry.result);
@@ -303,21 +314,31 @@ test('a tool that says it is destructive runs alone on its server, the others si
 
 test('a tool that gives no answer again and again is paused, and tried once more after a while', async () => {
   const never = { calls: [{ name: 'scenario__never' }] };
-  const { result, events } = await tryGhost('anthropic', [never, never, never, { text: 'giving up' }], {
-    serverConfig: { mcpServers: { scenario: scenarioServer() } },
-    timeout: 0.1,
-    breaker: { failureThreshold: 2, coolDownMs: 60_000 },
-  });
+  const { result, events } = await replayGhost(
+    'scenarios/breaker',
+    'anthropic',
+    [never, never, never, { text: 'giving up' }],
+    {
+      serverConfig: { mcpServers: { scenario: scenarioServer() } },
+      timeout: 0.1,
+      breaker: { failureThreshold: 2, coolDownMs: 60_000 },
+    },
+  );
   assert.match(result.toolChain[2]?.error ?? '', /calls are paused/);
   assert.deepEqual(
     events.flatMap((event) => (event.type === 'breaker' ? [event.state] : [])),
     ['open'],
   );
   const bad = { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] };
-  const { result: answered } = await tryGhost('openai', [bad, bad, bad, { text: 'no' }], {
-    serverConfig: { mcpServers: { scenario: scenarioServer() } },
-    breaker: { failureThreshold: 2 },
-  });
+  const { result: answered } = await replayGhost(
+    'scenarios/breaker_stays_closed',
+    'openai',
+    [bad, bad, bad, { text: 'no' }],
+    {
+      serverConfig: { mcpServers: { scenario: scenarioServer() } },
+      breaker: { failureThreshold: 2 },
+    },
+  );
   assert.ok(
     answered.toolChain.every((entry) => /bad id x/.test(entry.error ?? '')),
     'a tool that answers with an error stays open',
@@ -326,6 +347,7 @@ test('a tool that gives no answer again and again is paused, and tried once more
 
 test('a flood is cut to head and tail, and the model can read the rest by reference', async () => {
   await withAll(
+    'flood',
     () => [
       { calls: [{ name: 'scenario__flood', arguments: { chars: 2_000_000 } }] },
       {
@@ -353,6 +375,7 @@ test('a flood is cut to head and tail, and the model can read the rest by refere
 
 test('a tool that appears during the run can be called', async () => {
   await withAll(
+    'tool_appears',
     () => (seen) => {
       if (seen.toolNames.includes('scenario__secret')) {
         return seen.text.includes('42') ? { text: '42' } : { calls: [{ name: 'scenario__secret' }] };
@@ -371,6 +394,7 @@ test('a tool that appears during the run can be called', async () => {
 test('one server that cannot start does not stop the others; none at all ends the run without a model call', async () => {
   const broken = { command: join(folder, 'no-such-command') };
   await withAll(
+    'one_server_gone',
     () => [{ calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] }, { text: '3' }],
     () => ({ serverConfig: { mcpServers: { broken, scenario: scenarioServer() } } }),
     (result) => {
@@ -380,7 +404,9 @@ test('one server that cannot start does not stop the others; none at all ends th
       assert.equal(result.errors[0]?.iteration, 0);
     },
   );
-  const { result, model } = await tryGhost('openai', [], { serverConfig: { mcpServers: { broken } } });
+  const { result, model } = await replayGhost('scenarios/no_servers', 'openai', [], {
+    serverConfig: { mcpServers: { broken } },
+  });
   assert.equal(result.success, false);
   assert.equal(result.executionMetadata.stopReason, 'no_servers');
   assert.equal(model.requests.length, 0);

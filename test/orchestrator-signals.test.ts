@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
-import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { PROVIDERS, replayGhost } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -22,7 +22,8 @@ for (const { provider, model } of PROVIDERS) {
   test(`${provider}: hashes, grounding, tool claims and governance stand on the spans with no code of the user`, async () => {
     exporter.reset();
     await using mcp = await startHttpMcpServer();
-    await tryGhost(
+    await replayGhost(
+      'spans/signals',
       provider,
       [
         { calls: [{ name: 'http__add', arguments: { a: 20, b: 22 } }, { name: 'http__refuse' }] },

@@ -9,7 +9,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
-import { PROVIDERS, tryGhost } from './support/ghost.ts';
+import { PROVIDERS, replayGhost } from './support/ghost.ts';
 import { type HttpMcpServer, startHttpMcpServer } from './support/http-mcp-server.ts';
 
 readInteractions();
@@ -60,7 +60,8 @@ function spans(): { all: ReadableSpan[]; named: (name: string) => ReadableSpan[]
 
 for (const { provider, model } of PROVIDERS) {
   test(`${provider}: one tree of spans: the agent, its plan, its chats, its calls, its backtracking`, async () => {
-    await tryGhost(
+    await replayGhost(
+      'spans/tree_of_spans',
       provider,
       [{ text: '1. add' }, { calls: [CALL] }, { calls: [{ name: 'http__refuse' }] }, { text: 'It is 42.' }],
       { serverConfig: { mcpServers: { http: { url: mcp.url } } }, plan: true, namespace: 'tester' },
@@ -109,7 +110,8 @@ for (const { provider, model } of PROVIDERS) {
 }
 
 test('what was said goes beside the spans: context and failures for the signals, nothing private on them', async () => {
-  await tryGhost(
+  await replayGhost(
+    'spans/beside_the_spans',
     'anthropic',
     [{ calls: [CALL] }, { calls: [{ name: 'http__refuse' }] }, { text: 'It is 42.' }],
     {
@@ -135,7 +137,7 @@ test('what was said goes beside the spans: context and failures for the signals,
 });
 
 test('the trace goes on in the server, and a call made under an instrumented SDK adds no second span', async () => {
-  await tryGhost('openai', [{ calls: [CALL] }, { text: 'ok' }], {
+  await replayGhost('spans/trace_goes_on', 'openai', [{ calls: [CALL] }, { text: 'ok' }], {
     serverConfig: { mcpServers: { http: { url: mcp.url } } },
   });
   const [tool] = spans().named('tools/call add');
@@ -146,7 +148,9 @@ test('the trace goes on in the server, and a call made under an instrumented SDK
   );
   // The SDK of Anthropic traces itself where a tracer provider is registered.
   exporter.reset();
-  await tryGhost('anthropic', [{ text: 'ok' }], { serverConfig: { mcpServers: {} } });
+  await replayGhost('spans/nothing_called', 'anthropic', [{ text: 'ok' }], {
+    serverConfig: { mcpServers: {} },
+  });
   assert.deepEqual(
     spans()
       .all.map((span) => span.name)
@@ -156,7 +160,7 @@ test('the trace goes on in the server, and a call made under an instrumented SDK
 });
 
 test('governance fields hold for every span of the run', async () => {
-  await tryGhost('openai', [{ calls: [CALL] }, { text: 'ok' }], {
+  await replayGhost('spans/governance', 'openai', [{ calls: [CALL] }, { text: 'ok' }], {
     serverConfig: { mcpServers: { http: { url: mcp.url } } },
     govern: { riskTier: 'high', promptTemplateId: undefined },
   });
@@ -166,7 +170,7 @@ test('governance fields hold for every span of the run', async () => {
 });
 
 test('a failed model call is an error by its type alone; retries are counted', async () => {
-  await tryGhost('openai', () => ({ status: 503, text: 'private words' }), {
+  await replayGhost('spans/failed_model', 'openai', () => ({ status: 503, text: 'private words' }), {
     serverConfig: { mcpServers: {} },
   });
   const [chat] = spans().named('chat gpt-5.4-mini');
@@ -176,7 +180,8 @@ test('a failed model call is an error by its type alone; retries are counted', a
 });
 
 test('decisions of breaker and loop detector are events of the agent span', async () => {
-  await tryGhost(
+  await replayGhost(
+    'spans/loop_events',
     'openai',
     (seen) => (seen.body.tool_choice === 'none' ? { text: 'ok' } : { calls: [CALL] }),
     { serverConfig: { mcpServers: { http: { url: mcp.url } } }, maxIterations: 20 },
