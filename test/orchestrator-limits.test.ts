@@ -7,15 +7,21 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { mcpGhost, toWire } from '../src/orchestrator/index.ts';
 import { PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
 import { GoldenModel } from './support/golden-model.ts';
+import { serveMcp } from './support/http-mcp-server.ts';
+import { createScenario } from './support/scenario-tools.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
 
-const serverConfig = { mcpServers: { scenario: scenarioServer() } };
+const scenario = await serveMcp(() => createScenario());
+const serverConfig = { mcpServers: { scenario: { url: scenario.url } } };
 const ADD = { name: 'scenario__add', arguments: { a: 1, b: 2 } };
 let folder: string;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'limits-'));
 });
-after(() => rmSync(folder, { recursive: true }));
+after(async () => {
+  await scenario[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
 
 function mayCall(seen: SeenRequest): boolean {
   const { tool_choice: choice, toolConfig } = seen.body as {
@@ -275,7 +281,7 @@ test('abort ends a run in mid-call with the reason', async () => {
   ]);
   const controller = new AbortController();
   const run = mcpGhost({
-    serverConfig,
+    serverConfig: { mcpServers: { scenario: scenarioServer() } },
     systemPrompt: '',
     userPrompt: 'wait',
     provider: 'openai',
@@ -324,7 +330,7 @@ test('the wire form keeps to its schema and never renames user data', async () =
       { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] },
       { text: 'ok' },
     ],
-    { serverConfig: { mcpServers: { scenario: scenarioServer(), gone: { command: '/no/such' } } } },
+    { serverConfig: { mcpServers: { ...serverConfig.mcpServers, gone: { command: '/no/such' } } } },
   );
   const wire = JSON.parse(JSON.stringify(toWire(result))) as unknown;
   assert.ok(validate(wire), JSON.stringify(validate.errors));

@@ -6,14 +6,21 @@ import { after, before, test } from 'node:test';
 import type { GhostResult } from '../src/orchestrator/index.ts';
 import { stdio } from './support/example-servers.ts';
 import { chainOf, npmServer, PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
+import { serveMcp } from './support/http-mcp-server.ts';
+import { createScenario } from './support/scenario-tools.ts';
 import type { Turn } from './support/scripted-provider.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
 
+/** For the scenarios in which nothing happens to the server itself: it need not be a process of its own. */
+const inProcess = await serveMcp(() => createScenario());
 let folder: string;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'scenario-'));
 });
-after(() => rmSync(folder, { recursive: true }));
+after(async () => {
+  await inProcess[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
 
 /** Runs the same scenario with all three providers and checks that each took the same course. */
 async function withAll(
@@ -155,7 +162,7 @@ test('a call that fails is retried with other arguments, and the recovery is on 
       { calls: [{ name: 'scenario__find_customer', arguments: { id: 'C17' } }] },
       { text: 'Ada.' },
     ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } } }),
+    () => ({ serverConfig: { mcpServers: { scenario: { url: inProcess.url } } } }),
     (result, { model, events }) => {
       assert.equal(result.success, true);
       assert.deepEqual(
@@ -185,7 +192,7 @@ test('a tool that keeps failing leads to another tool, then to splitting and ret
       { calls: [{ name: 'scenario__search_customer', arguments: { name: 'Ada' } }] },
       { text: 'Found.' },
     ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } } }),
+    () => ({ serverConfig: { mcpServers: { scenario: { url: inProcess.url } } } }),
     (result, { model }) => {
       assert.deepEqual(
         result.errors.map((error) => error.recoveryAction),
@@ -205,7 +212,7 @@ test('without backtracking a failure goes to the model as it is', async () => {
     'scenarios/no_backtracking',
     'openai',
     [{ calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] }, { text: 'no' }],
-    { serverConfig: { mcpServers: { scenario: scenarioServer() } }, enableBacktracking: false },
+    { serverConfig: { mcpServers: { scenario: { url: inProcess.url } } }, enableBacktracking: false },
   );
   assert.equal(result.executionMetadata.backtrackCount, 0);
   assert.deepEqual(
@@ -229,7 +236,7 @@ test('what the model gets wrong is answered, not thrown: broken JSON, an unknown
       { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] },
       { text: '3' },
     ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } } }),
+    () => ({ serverConfig: { mcpServers: { scenario: { url: inProcess.url } } } }),
     (result) => {
       assert.equal(result.success, true);
       assert.deepEqual(
@@ -335,7 +342,7 @@ test('a tool that gives no answer again and again is paused, and tried once more
     'openai',
     [bad, bad, bad, { text: 'no' }],
     {
-      serverConfig: { mcpServers: { scenario: scenarioServer() } },
+      serverConfig: { mcpServers: { scenario: { url: inProcess.url } } },
       breaker: { failureThreshold: 2 },
     },
   );
@@ -396,7 +403,7 @@ test('one server that cannot start does not stop the others; none at all ends th
   await withAll(
     'one_server_gone',
     () => [{ calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] }, { text: '3' }],
-    () => ({ serverConfig: { mcpServers: { broken, scenario: scenarioServer() } } }),
+    () => ({ serverConfig: { mcpServers: { broken, scenario: { url: inProcess.url } } } }),
     (result) => {
       assert.equal(result.success, true);
       assert.equal(result.executionMetadata.serversConnected, 1);

@@ -1,4 +1,4 @@
-/** A streamable HTTP MCP server in this process, on the official SDK, one server object for each request. */
+/** Streamable HTTP MCP servers in this process, on the official SDK, one server object for each request. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,8 +6,11 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
 
-export interface HttpMcpServer extends AsyncDisposable {
+interface ServedMcp extends AsyncDisposable {
   readonly url: string;
+}
+
+export interface HttpMcpServer extends ServedMcp {
   /** `_meta` of each tool call, as it came. */
   readonly metas: unknown[];
 }
@@ -15,7 +18,7 @@ export interface HttpMcpServer extends AsyncDisposable {
 /** @param tools how many tools it has: `add`, `refuse`, and others that are never called. */
 export async function startHttpMcpServer(tools = 2): Promise<HttpMcpServer> {
   const metas: unknown[] = [];
-  const http = createServer((request, response) => {
+  const served = await serveMcp(() => {
     const server = new McpServer({ name: 'http', version: '1.0.0' });
     server.registerTool(
       'add',
@@ -35,6 +38,15 @@ export async function startHttpMcpServer(tools = 2): Promise<HttpMcpServer> {
         content: [],
       }));
     }
+    return server;
+  });
+  return { ...served, metas };
+}
+
+/** @param make gives the server of one request. */
+export async function serveMcp(make: () => McpServer): Promise<ServedMcp> {
+  const http = createServer((request, response) => {
+    const server = make();
     const transport = new StreamableHTTPServerTransport({});
     response.on('close', () => void server.close());
     // The transport's types and the SDK's own interface disagree under exactOptionalPropertyTypes.
@@ -47,7 +59,6 @@ export async function startHttpMcpServer(tools = 2): Promise<HttpMcpServer> {
   await once(http, 'listening');
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
-    metas,
     [Symbol.asyncDispose]: async () => {
       http.closeAllConnections();
       http.close();
