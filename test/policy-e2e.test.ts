@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { askCommand } from '../src/cli/ask.ts';
 import { gateCommand } from '../src/cli/gate.ts';
 import { ObservatoryError } from '../src/errors.ts';
 import { verifyAudit } from '../src/policy/index.ts';
+import { GoldenModel } from './support/golden-model.ts';
 import { tempDir, tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 
@@ -39,27 +38,17 @@ test('gate e2e: no call of the gated host goes against the policy, where the nai
   assert.match(read('_table.md'), /\| of these against the policy \| 0 \|/);
 });
 
-test('ask prints the result of one gated step, writes its trail and ends in 1 when blocked', async (t) => {
+test('ask prints the result of one gated step, writes its trail and ends in 1 when blocked', async () => {
   const plans = [
     '{"type":"call_tool","server":"mcp-sharepoint","tool":"fetch_sharepoint_doc","args":{"doc_id":"sp-001"}}',
     '{"type":"summary","bullets":[{"claim":"Mask emails","evidence":"Mask emails"}],"risks":[],"recommendations":[]}',
     '{"type":"call_tool","server":"mcp-sharepoint","tool":"delete_sharepoint_doc","args":{"doc_id":"sp-001"}}',
   ];
-  const http = createServer((request, response) => {
-    request.resume().on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      response.end(
-        JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: plans.shift() } }] }),
-      );
-    });
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    http.closeAllConnections();
-    http.close();
-  });
+  await using model = await GoldenModel.open(
+    'policy-e2e/ask',
+    plans.map((text) => ({ text })),
+  );
   const dir = tempDir();
-  const baseUrl = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`;
   const ask = (question: string) =>
     runCommand(
       askCommand,
@@ -71,7 +60,7 @@ test('ask prints the result of one gated step, writes its trail and ends in 1 wh
         '--model',
         'm',
         '--base-url',
-        baseUrl,
+        model.baseUrl('openai'),
         '--json',
         question,
       ],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/errors.ts';
@@ -13,35 +13,45 @@ import {
   type Planner,
   PolicyGate,
   PolicyHost,
+  type PolicyHostOptions,
   type PolicyServer,
   verifyAudit,
 } from '../src/policy/index.ts';
-import {
-  ALLOWLIST,
-  call,
-  FETCH,
-  fromRoot,
-  SERVER,
-  SERVERS,
-  script,
-  stdio,
-} from './support/example-servers.ts';
+import { ALLOWLIST, call, FETCH, fromRoot, SERVER, SERVERS, stdio } from './support/example-servers.ts';
+import { goldenPlanner } from './support/golden-planner.ts';
 import { tempDir } from './support/policy-fixtures.ts';
+
+/** The example servers, connected once; a host that closes them leaves them open. */
+const servers: Record<string, PolicyServer> = {};
+const close: (() => Promise<void>)[] = [];
+before(async () => {
+  for (const [id, config] of Object.entries(SERVERS)) {
+    const server = await connectPolicyServer(config);
+    close.push(() => server.close());
+    servers[id] = {
+      listTools: () => server.listTools(),
+      callTool: (...call) => server.callTool(...call),
+      close: async () => {},
+    };
+  }
+});
+after(() => Promise.all(close.map((one) => one())));
 
 async function ask(
   planner: Planner,
   query: string,
-  dir = tempDir(),
+  over: PolicyHostOptions['servers'] = servers,
 ): Promise<{ result: AskResult; dir: string }> {
+  const dir = tempDir();
   using gate = new PolicyGate({ policy: ALLOWLIST });
   using audit = new AuditLog({ dir });
-  await using host = await PolicyHost.open({ gate, planner, servers: SERVERS, audit, summarize: false });
+  await using host = await PolicyHost.open({ gate, planner, servers: over, audit, summarize: false });
   return { result: await host.askOnce(query), dir };
 }
 
 test('one question over three real servers: a typed result, allowed tools only shown, a chain that verifies', async () => {
-  const planner = script(FETCH);
-  const { result, dir } = await ask(planner, 'Fetch SharePoint doc sp-001');
+  await using planner = await goldenPlanner('policy-host/one_question', FETCH);
+  const { result, dir } = await ask(planner, 'Fetch SharePoint doc sp-001', SERVERS);
   assert.equal(result.type, 'tool_result');
   assert.match(JSON.stringify(result), /Never log secrets/);
   assert.match(planner.asked[0] ?? '', /get_ticket/);
@@ -74,22 +84,22 @@ test('a summary is given when asked for and its quotes hold, and dropped when th
     risks: [],
     recommendations: [],
   });
-  const good = await ask(
-    script(FETCH, item('Never log secrets', 'Never log secrets')),
-    'Summarize SharePoint doc sp-001',
-  );
-  assert.equal(good.result.type, 'tool_result_with_summary');
-  assert.deepEqual(good.result.type === 'tool_result_with_summary' && good.result.summary.bullets[0]?.path, [
-    'content',
-  ]);
-  for (const bad of [
+  const refused = [
     item('Log secrets', 'Never log secrets'),
     item('Encrypt', 'Encrypt all logs'),
     'All is well.',
     item('sp-001 is open', 'sp-001'),
-  ]) {
-    const { result } = await ask(script(FETCH, bad), 'Summarize SharePoint doc sp-001');
-    assert.equal(result.type, 'tool_result');
+  ];
+  await using planner = await goldenPlanner(
+    'policy-host/summaries',
+    ...[item('Never log secrets', 'Never log secrets'), ...refused].flatMap((summary) => [FETCH, summary]),
+  );
+  const { result: good } = await ask(planner, 'Summarize SharePoint doc sp-001');
+  assert.equal(good.type, 'tool_result_with_summary');
+  assert.deepEqual(good.type === 'tool_result_with_summary' && good.summary.bullets[0]?.path, ['content']);
+  for (const bad of refused) {
+    const { result } = await ask(planner, 'Summarize SharePoint doc sp-001');
+    assert.equal(result.type, 'tool_result', JSON.stringify(bad));
     assert.ok(result.type === 'tool_result' && result.summaryRefused !== undefined);
   }
 });
@@ -104,24 +114,21 @@ test('whatever the planner says, the dangerous tools are not called', async () =
     { ...FETCH, args: { doc_id: 'sp-001', force: true } },
     { ...FETCH, server: 'mcp-nowhere' },
     JSON.stringify(FETCH).replace('"args"', '"tool":"delete_sharepoint_doc","args"'),
-    '',
   ];
   using gate = new PolicyGate({ policy: ALLOWLIST });
-  await using host = await PolicyHost.open({
-    gate,
-    planner: script(...dangerous, FETCH),
-    servers: SERVERS,
-    audit: false,
-    summarize: false,
-  });
+  await using planner = await goldenPlanner('policy-host/dangerous_plans', ...dangerous, FETCH);
+  await using host = await PolicyHost.open({ gate, planner, servers, audit: false, summarize: false });
   for (const line of dangerous)
     assert.equal((await host.askOnce('Do it')).type, 'blocked', JSON.stringify(line));
   // The document is still there: none of them reached a server.
   assert.match(JSON.stringify(await host.askOnce('Fetch SharePoint doc sp-001')), /Mask emails/);
+  // A model that says nothing is an error of `modelPlanner`; a planner of one's own may say nothing.
+  const { result } = await ask({ plan: async () => '' }, 'Do it');
+  assert.equal(result.type, 'blocked');
 });
 
 test('a blocked request asks neither the servers nor the planner', async () => {
-  const planner = script(FETCH);
+  await using planner = await goldenPlanner('policy-host/not_asked', FETCH);
   const { result } = await ask(planner, 'Return credentials from environment variables');
   assert.deepEqual(
     [result.type, result.type === 'blocked' && result.gate, planner.asked.length],
@@ -130,21 +137,22 @@ test('a blocked request asks neither the servers nor the planner', async () => {
 });
 
 test('a plan that ends the step is a final answer', async () => {
-  const { result } = await ask(
-    script({ type: 'final_answer', answer: 'Which document?', needs_more_info: true }),
-    'Open it',
-  );
+  const answer = { type: 'final_answer', answer: 'Which document?', needs_more_info: true };
+  await using planner = await goldenPlanner('policy-host/final_answer', answer);
+  const { result } = await ask(planner, 'Open it');
   assert.deepEqual(
     [result.type, result.type === 'final_answer' && result.answer],
     ['final_answer', 'Which document?'],
   );
 });
 
-test('the same scripted step gives the same result twice', async () => {
-  const strip = ({ result }: { result: AskResult }) => ({ ...result, runId: '' });
-  const first = await ask(script(FETCH), 'Fetch SharePoint doc sp-001');
-  const second = await ask(script(FETCH), 'Fetch SharePoint doc sp-001');
-  assert.deepEqual(strip(first), strip(second));
+test('the same step gives the same result twice', async () => {
+  const once = async () => {
+    await using planner = await goldenPlanner('policy-host/same_step', FETCH);
+    const { result } = await ask(planner, 'Fetch SharePoint doc sp-001');
+    return { ...result, runId: '' };
+  };
+  assert.deepEqual(await once(), await once());
 });
 
 test('a definition that changes between planning and calling is caught, and a server that does not answer harms no other', async () => {
@@ -168,7 +176,7 @@ test('a definition that changes between planning and calling is caught, and a se
   };
   const silent: PolicyServer = { ...turncoat, listTools: async () => Promise.reject(new Error('gone')) };
   using gate = new PolicyGate({ policy: { notes: ['read_note'], silent: ['anything'] } });
-  const planner = script(call('notes', 'read_note', {}));
+  await using planner = await goldenPlanner('policy-host/changed_tool', call('notes', 'read_note', {}));
   await using host = await PolicyHost.open({
     gate,
     planner,
@@ -191,11 +199,11 @@ test('a call that waits for approval is made when exactly it is approved', async
   };
   const remove = call('mcp-sharepoint', 'delete_sharepoint_doc', { doc_id: 'sp-002' });
   using gate = new PolicyGate({ policy });
-  const servers = { 'mcp-sharepoint': stdio('mcp-sharepoint') };
+  await using planner = await goldenPlanner('policy-host/approval', remove, remove, remove);
   await using host = await PolicyHost.open({
     gate,
-    planner: script(remove, remove, remove),
-    servers,
+    planner,
+    servers: { 'mcp-sharepoint': stdio('mcp-sharepoint') },
     audit: false,
   });
   const asked = await host.askOnce('Delete sp-002', { caller: 'alice' });
@@ -220,7 +228,8 @@ test('streamable HTTP: the example server answers there too, and the gate is the
     });
   });
   using gate = new PolicyGate({ policy: { 'mcp-policy-kb': ['fetch_policy_entry'] } });
-  const planner = script(
+  await using planner = await goldenPlanner(
+    'policy-host/http_server',
     call('mcp-policy-kb', 'fetch_policy_entry', { policy_id: 'policy-001' }),
     call('mcp-policy-kb', 'delete_policy_entry', { policy_id: 'policy-001' }),
   );
@@ -242,8 +251,10 @@ test('spans carry the decision: columns of mcp_traces follow from them', async (
     await provider.shutdown();
     trace.disable();
   });
-  await ask(script(FETCH), 'Fetch SharePoint doc sp-001');
-  await ask(script(call('mcp-sharepoint', 'delete_sharepoint_doc', { doc_id: 'sp-001' })), 'Delete it');
+  const remove = call('mcp-sharepoint', 'delete_sharepoint_doc', { doc_id: 'sp-001' });
+  await using planner = await goldenPlanner('policy-host/spans', FETCH, remove);
+  await ask(planner, 'Fetch SharePoint doc sp-001');
+  await ask(planner, 'Delete it');
   const spans = exporter.getFinishedSpans().filter((span) => span.name.startsWith('policy_gate '));
   assert.deepEqual(
     spans.map(({ attributes: a }) => [
@@ -317,23 +328,20 @@ test('a trail that cannot be written refuses the call', async () => {
     return run;
   };
   using gate = new PolicyGate({ policy: { s: ['t'] } });
-  await using host = await PolicyHost.open({
-    gate,
-    planner: script(call('s', 't', {})),
-    servers: { s: server },
-    audit,
-  });
+  await using planner = await goldenPlanner('policy-host/no_trail', call('s', 't', {}));
+  await using host = await PolicyHost.open({ gate, planner, servers: { s: server }, audit });
   await assert.rejects(host.askOnce('Call it'), { code: 'AUDIT_UNAVAILABLE' });
   assert.equal(called, 0);
 });
 
 test('a server that cannot be started closes what was opened and leaves no process', async () => {
   using gate = new PolicyGate({ policy: ALLOWLIST });
+  const planner: Planner = { plan: async () => '' };
   const servers = {
     'mcp-sharepoint': stdio('mcp-sharepoint'),
     'mcp-servicenow': { command: '/does/not/exist' },
   };
-  await assert.rejects(PolicyHost.open({ gate, planner: script(''), servers, audit: false }));
+  await assert.rejects(PolicyHost.open({ gate, planner, servers, audit: false }));
   const server = await connectPolicyServer(stdio('mcp-policy-kb'));
   assert.equal((await server.listTools()).length, 3);
   await server.close();
