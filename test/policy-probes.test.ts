@@ -12,6 +12,7 @@ import {
   verifyAudit,
 } from '../src/policy/index.ts';
 import { needsData, readRows } from './support/data.ts';
+import { goldenPlanner } from './support/golden-planner.ts';
 import { docTool, SEED_ALLOWLIST, SEED_TOOLS, tempDir, tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 
@@ -65,8 +66,8 @@ async function outputDecision(result: unknown): Promise<string> {
   return accepted ? 'accept' : 'reject';
 }
 
-/** A host over one scripted server, with an audit trail in `dir`. */
-async function hostOver(server: Partial<PolicyServer>, planner: (n: number) => string, dir: string) {
+/** A host over one scripted server, with an audit trail in `dir`; its model says `line` to each question. */
+async function hostOver(id: string, line: string, dir: string, server: Partial<PolicyServer> = {}) {
   const audit = new AuditLog({ dir });
   const calls: unknown[] = [];
   const connection: PolicyServer = {
@@ -78,17 +79,11 @@ async function hostOver(server: Partial<PolicyServer>, planner: (n: number) => s
     close: async () => {},
     ...server,
   };
-  let asked = 0;
   const gate = new PolicyGate({ policy: { 'mcp-sharepoint': ['fetch_sharepoint_doc'] } });
-  const plan = async () => planner(asked++);
-  const host = await PolicyHost.open({
-    gate,
-    planner: { plan },
-    servers: { 'mcp-sharepoint': connection },
-    audit,
-    summarize: false,
-  });
-  return { host, audit, calls };
+  const planner = await goldenPlanner(`policy-probes/${id}`, line);
+  const servers = { 'mcp-sharepoint': connection };
+  const host = await PolicyHost.open({ gate, planner, servers, audit, summarize: false });
+  return { host, audit, calls, [Symbol.asyncDispose]: () => planner[Symbol.asyncDispose]() };
 }
 
 const auditText = (dir: string) =>
@@ -182,14 +177,14 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
     const good = JSON.stringify(PLAN());
     if (id === 'L01') {
       const timeout = async () => Promise.reject(new DOMException('timed out', 'TimeoutError'));
-      const { host } = await hostOver({ callTool: timeout }, () => good, dir);
-      await assert.rejects(host.askOnce('Fetch SharePoint doc sp-001'), { name: 'TimeoutError' });
+      await using over = await hostOver(id, good, dir, { callTool: timeout });
+      await assert.rejects(over.host.askOnce('Fetch SharePoint doc sp-001'), { name: 'TimeoutError' });
       return auditText(dir).includes('"outcome":"failed"') ? 'an audit record is written' : 'no record';
     }
     if (id === 'L03') {
-      const { host, calls } = await hostOver({}, () => '{"server":["mcp-sharepoint"]}', dir);
-      assert.equal((await host.askOnce('Fetch SharePoint doc sp-001')).type, 'blocked');
-      assert.deepEqual(calls, []);
+      await using over = await hostOver(id, '{"server":["mcp-sharepoint"]}', dir);
+      assert.equal((await over.host.askOnce('Fetch SharePoint doc sp-001')).type, 'blocked');
+      assert.deepEqual(over.calls, []);
       return auditText(dir).includes('plan_unknown_type') ? 'an audit record is written' : 'no record';
     }
     if (id === 'L05') return 'audit on by default'; // Shown by policy-host.test.ts, out of process.
@@ -199,13 +194,13 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
         structuredContent: { doc_id: 'sp-001', content },
         content: [{ type: 'text', text: content }],
       });
-      const { host } = await hostOver({ callTool }, () => good, dir);
-      const shown = JSON.stringify(await host.askOnce('Fetch SharePoint doc sp-001')) + auditText(dir);
+      await using over = await hostOver(id, good, dir, { callTool });
+      const shown = JSON.stringify(await over.host.askOnce('Fetch SharePoint doc sp-001')) + auditText(dir);
       return /hunter2|AKIAIOSFODNN7/.test(shown) ? 'present' : 'redacted';
     }
-    const { host, audit } = await hostOver({}, () => good, dir);
-    await host.askOnce('Fetch SharePoint doc sp-001');
-    audit.close();
+    await using over = await hostOver(id, good, dir);
+    await over.host.askOnce('Fetch SharePoint doc sp-001');
+    over.audit.close();
     assert.deepEqual((await verifyAudit(dir)).problems, []);
     const name = readdirSync(dir).find((file) => file.startsWith('run-')) ?? '';
     const lines = readFileSync(join(dir, name), 'utf8')
@@ -215,14 +210,11 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
     return (await verifyAudit(dir)).problems.length > 0 ? 'detected' : 'undetected';
   },
   // There is no router: an id in a request never forces a call; what is called is the planner's plan, gated.
-  async router({ input }) {
-    const { host, calls } = await hostOver(
-      {},
-      () => '{"type":"final_answer","answer":"Which one?","needs_more_info":true}',
-      tempDir(),
-    );
-    await host.askOnce(input);
-    return calls.length === 0 ? 'no forced call' : 'forced';
+  async router({ id, input }) {
+    const answer = '{"type":"final_answer","answer":"Which one?","needs_more_info":true}';
+    await using over = await hostOver(id, answer, tempDir());
+    await over.host.askOnce(input);
+    return over.calls.length === 0 ? 'no forced call' : 'forced';
   },
 };
 
