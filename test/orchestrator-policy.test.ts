@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { after, test } from 'node:test';
+import { SHELVES } from '../examples/servers/shelves.ts';
+import { createServer } from '../examples/servers/tools.ts';
 import { policyToolGate } from '../src/orchestrator/index.ts';
 import { AuditLog, PolicyGate, verifyAudit } from '../src/policy/index.ts';
 import { PROVIDERS, replayGhost } from './support/ghost.ts';
+import { serveMcp } from './support/http-mcp-server.ts';
 
-const SERVERS = fileURLToPath(new URL('../examples/servers/main.js', import.meta.url));
-const serverConfig = {
-  mcpServers: { 'mcp-sharepoint': { command: process.execPath, args: [SERVERS, 'mcp-sharepoint'] } },
-};
+const sharepoint = await serveMcp(() => createServer(SHELVES['mcp-sharepoint']));
+after(() => sharepoint[Symbol.asyncDispose]());
+const serverConfig = { mcpServers: { 'mcp-sharepoint': { url: sharepoint.url } } };
 const FETCH = 'mcp-sharepoint__fetch_sharepoint_doc';
 const DELETE = 'mcp-sharepoint__delete_sharepoint_doc';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -22,26 +22,26 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs the same scenario with all three providers and checks that each took the same course. */
+/** Runs the same scenario with all three providers, side by side, and checks that each took the same course. */
 async function withAll(
   name: string,
   script: (provider: string) => readonly Turn[] | ((seen: SeenRequest, index: number) => Turn),
   options: (provider: string) => Parameters<typeof replayGhost>[3],
   check: (result: GhostResult, trial: Awaited<ReturnType<typeof replayGhost>>, provider: string) => void,
 ): Promise<void> {
-  const chains: string[][] = [];
-  for (const { provider } of PROVIDERS) {
-    const trial = await replayGhost(`scenarios/${name}`, provider, script(provider), options(provider));
-    assert.deepEqual(trial.model.refused, [], `${provider} accepts every request`);
-    check(trial.result, trial, provider);
-    chains.push(chainOf(trial.result));
-  }
+  const chains = await Promise.all(
+    PROVIDERS.map(async ({ provider }) => {
+      const trial = await replayGhost(`scenarios/${name}`, provider, script(provider), options(provider));
+      assert.deepEqual(trial.model.refused, [], `${provider} accepts every request`);
+      check(trial.result, trial, provider);
+      return chainOf(trial.result);
+    }),
+  );
   assert.deepEqual(chains[1], chains[0]);
   assert.deepEqual(chains[2], chains[0]);
 }
 
 test('a chain of six calls over three servers, values handed from one to the next', async () => {
-  const written: string[] = [];
   await withAll(
     'chain_over_three_servers',
     () => [
@@ -55,8 +55,8 @@ test('a chain of six calls over three servers, values handed from one to the nex
     ],
     (provider) => {
       // The server works in the folder, so that the model need not name it.
-      const cwd = mkdtempSync(join(folder, `${provider}-`));
-      written.push(join(cwd, 'note.txt'));
+      const cwd = join(folder, provider);
+      mkdirSync(cwd);
       return {
         serverConfig: {
           mcpServers: {
@@ -67,14 +67,14 @@ test('a chain of six calls over three servers, values handed from one to the nex
         },
       };
     },
-    (result) => {
+    (result, _trial, provider) => {
       assert.equal(result.success, true, result.summary);
       assert.equal(result.finalResult, 'The sum is 5 and Ada lives in Paris-7.');
       assert.equal(result.toolChain.length, 6);
       assert.ok(result.toolChain.every((entry) => entry.success));
       assert.equal(result.toolChain[0]?.reasoning, 'First I add.');
       assert.deepEqual(result.toolChain[5]?.dependsOn, [4], 'the city came from the customer');
-      assert.equal(readFileSync(written.at(-1) ?? '', 'utf8'), 'sum is 5');
+      assert.equal(readFileSync(join(folder, provider, 'note.txt'), 'utf8'), 'sum is 5');
       const { tokenUsage, ...metadata } = result.executionMetadata;
       assert.equal(tokenUsage.promptTokens, 700);
       assert.equal(tokenUsage.completionTokens, 140);

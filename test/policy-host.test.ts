@@ -13,7 +13,6 @@ import {
   type Planner,
   PolicyGate,
   PolicyHost,
-  type PolicyHostOptions,
   type PolicyServer,
   verifyAudit,
 } from '../src/policy/index.ts';
@@ -25,8 +24,9 @@ import { tempDir } from './support/policy-fixtures.ts';
 const servers: Record<string, PolicyServer> = {};
 const close: (() => Promise<void>)[] = [];
 before(async () => {
-  for (const [id, config] of Object.entries(SERVERS)) {
-    const server = await connectPolicyServer(config);
+  const connected = await Promise.all(Object.values(SERVERS).map((config) => connectPolicyServer(config)));
+  for (const [index, id] of Object.keys(SERVERS).entries()) {
+    const server = connected[index] ?? assert.fail();
     close.push(() => server.close());
     servers[id] = {
       listTools: () => server.listTools(),
@@ -37,21 +37,17 @@ before(async () => {
 });
 after(() => Promise.all(close.map((one) => one())));
 
-async function ask(
-  planner: Planner,
-  query: string,
-  over: PolicyHostOptions['servers'] = servers,
-): Promise<{ result: AskResult; dir: string }> {
+async function ask(planner: Planner, query: string): Promise<{ result: AskResult; dir: string }> {
   const dir = tempDir();
   using gate = new PolicyGate({ policy: ALLOWLIST });
   using audit = new AuditLog({ dir });
-  await using host = await PolicyHost.open({ gate, planner, servers: over, audit, summarize: false });
+  await using host = await PolicyHost.open({ gate, planner, servers, audit, summarize: false });
   return { result: await host.askOnce(query), dir };
 }
 
 test('one question over three real servers: a typed result, allowed tools only shown, a chain that verifies', async () => {
   await using planner = await goldenPlanner('policy-host/one_question', FETCH);
-  const { result, dir } = await ask(planner, 'Fetch SharePoint doc sp-001', SERVERS);
+  const { result, dir } = await ask(planner, 'Fetch SharePoint doc sp-001');
   assert.equal(result.type, 'tool_result');
   assert.match(JSON.stringify(result), /Never log secrets/);
   assert.match(planner.asked[0] ?? '', /get_ticket/);

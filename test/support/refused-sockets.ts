@@ -1,0 +1,31 @@
+import dgram from 'node:dgram';
+import net from 'node:net';
+
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
+
+/**
+ * From here on this process has loopback alone: a connection to another machine, the look-up of a name for one and a
+ * datagram are refused.
+ * @param refused hears of each that was tried.
+ */
+export function refuseSockets(refused: (what: string) => void): void {
+  const connect = net.Socket.prototype.connect;
+  net.Socket.prototype.connect = function (this: net.Socket, ...args: unknown[]) {
+    const [first] = args.flat() as [unknown];
+    const target = (typeof first === 'object' && first !== null ? first : {}) as {
+      host?: string;
+      path?: string;
+    };
+    const host = target.host ?? (typeof args.flat()[1] === 'string' ? String(args.flat()[1]) : 'localhost');
+    if (target.path === undefined && !LOOPBACK.test(host)) {
+      refused(`a connection to ${host}`);
+      throw new Error(`no network: a connection to ${host} was refused`);
+    }
+    return (connect as (...all: unknown[]) => net.Socket).apply(this, args);
+  } as typeof connect;
+
+  dgram.Socket.prototype.send = () => {
+    refused('a datagram');
+    throw new Error('no network: a datagram was refused');
+  };
+}
