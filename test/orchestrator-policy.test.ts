@@ -3,14 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { SHELVES } from '../examples/servers/shelves.ts';
-import { createServer } from '../examples/servers/tools.ts';
 import { policyToolGate } from '../src/orchestrator/index.ts';
 import { AuditLog, PolicyGate, verifyAudit } from '../src/policy/index.ts';
+import { serveShelf } from './support/example-servers.ts';
 import { PROVIDERS, replayGhost } from './support/ghost.ts';
-import { serveMcp } from './support/http-mcp-server.ts';
 
-const sharepoint = await serveMcp(() => createServer(SHELVES['mcp-sharepoint']));
+const sharepoint = await serveShelf('mcp-sharepoint');
 after(() => sharepoint[Symbol.asyncDispose]());
 const serverConfig = { mcpServers: { 'mcp-sharepoint': { url: sharepoint.url } } };
 const FETCH = 'mcp-sharepoint__fetch_sharepoint_doc';

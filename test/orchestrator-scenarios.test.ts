@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { GhostResult } from '../src/orchestrator/index.ts';
-import { stdio } from './support/example-servers.ts';
+import { serveShelf, stdio } from './support/example-servers.ts';
 import { chainOf, npmServer, PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
 import { createScenario } from './support/scenario-tools.ts';
@@ -13,12 +13,20 @@ import type { SeenRequest } from './support/scripted-request.ts';
 
 /** For the scenarios in which nothing happens to the server itself: it need not be a process of its own. */
 const inProcess = await serveMcp(() => createScenario());
+const shelves = {
+  'mcp-sharepoint': await serveShelf('mcp-sharepoint'),
+  'mcp-servicenow': await serveShelf('mcp-servicenow'),
+};
+/** Over stdio for one provider and over HTTP for the others, which must take the same course. */
+const scenarioFor = (provider: string) => (provider === 'openai' ? scenarioServer() : { url: inProcess.url });
+const shelfFor = (provider: string, id: keyof typeof shelves) =>
+  provider === 'openai' ? stdio(id) : { url: shelves[id].url };
 let folder: string;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'scenario-'));
 });
 after(async () => {
-  await inProcess[Symbol.asyncDispose]();
+  for (const server of [inProcess, ...Object.values(shelves)]) await server[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
 
@@ -60,7 +68,7 @@ test('a chain of six calls over three servers, values handed from one to the nex
       return {
         serverConfig: {
           mcpServers: {
-            scenario: scenarioServer(),
+            scenario: scenarioFor(provider),
             everything: npmServer('everything'),
             files: { ...npmServer('filesystem', [cwd]), cwd },
           },
@@ -109,8 +117,8 @@ test('a chain through a knowledge graph and the project’s own servers: what on
     (provider) => ({
       serverConfig: {
         mcpServers: {
-          sharepoint: stdio('mcp-sharepoint'),
-          tickets: stdio('mcp-servicenow'),
+          sharepoint: shelfFor(provider, 'mcp-sharepoint'),
+          tickets: shelfFor(provider, 'mcp-servicenow'),
           memory: npmServer('memory', [], { MEMORY_FILE_PATH: join(folder, `memory-${provider}.jsonl`) }),
         },
       },
@@ -138,7 +146,7 @@ test('parallel calls run side by side and come back in the order of the calls', 
       },
       { text: 'done' },
     ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } } }),
+    (provider) => ({ serverConfig: { mcpServers: { scenario: scenarioFor(provider) } } }),
     (result, { model, events }) => {
       assert.deepEqual(
         model.requests[1]?.lastResults.map((one) => one.text),
@@ -364,7 +372,10 @@ test('a flood is cut to head and tail, and the model can read the rest by refere
       },
       { text: 'it ends with END' },
     ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } }, maxResultChars: 2_000 }),
+    (provider) => ({
+      serverConfig: { mcpServers: { scenario: scenarioFor(provider) } },
+      maxResultChars: 2_000,
+    }),
     (result, { model }) => {
       const [flood] = model.requests[1]?.lastResults ?? [];
       assert.ok((flood?.text.length ?? 0) < 2_400);

@@ -6,12 +6,13 @@ import { askCommand } from '../src/cli/ask.ts';
 import { gateCommand } from '../src/cli/gate.ts';
 import { ObservatoryError } from '../src/errors.ts';
 import { verifyAudit } from '../src/policy/index.ts';
+import { serveShelf } from './support/example-servers.ts';
 import { GoldenModel } from './support/golden-model.ts';
 import { tempDir, tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
-const ids = ['mcp-sharepoint', 'mcp-servicenow', 'mcp-policy-kb'];
+const ids = ['mcp-sharepoint', 'mcp-servicenow', 'mcp-policy-kb'] as const;
 const SERVERS = tempFile(
   'servers.json',
   Object.fromEntries(
@@ -38,7 +39,7 @@ test('gate e2e: no call of the gated host goes against the policy, where the nai
   assert.match(read('_table.md'), /\| of these against the policy \| 0 \|/);
 });
 
-test('ask prints the result of one gated step, writes its trail and ends in 1 when blocked', async () => {
+test('ask prints the result of one gated step, writes its trail and ends in 1 when blocked', async (t) => {
   const plans = [
     '{"type":"call_tool","server":"mcp-sharepoint","tool":"fetch_sharepoint_doc","args":{"doc_id":"sp-001"}}',
     '{"type":"summary","bullets":[{"claim":"Mask emails","evidence":"Mask emails"}],"risks":[],"recommendations":[]}',
@@ -49,12 +50,15 @@ test('ask prints the result of one gated step, writes its trail and ends in 1 wh
     plans.map((text) => ({ text })),
   );
   const dir = tempDir();
+  const served = await Promise.all(ids.map(async (id) => [id, await serveShelf(id)] as const));
+  t.after(() => Promise.all(served.map(([, shelf]) => shelf[Symbol.asyncDispose]())));
+  const servers = tempFile('served.json', Object.fromEntries(served.map(([id, { url }]) => [id, { url }])));
   const ask = (question: string) =>
     runCommand(
       askCommand,
       [
         '--servers',
-        SERVERS,
+        servers,
         '--allowlist',
         ALLOWLIST,
         '--model',

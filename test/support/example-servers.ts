@@ -1,6 +1,9 @@
-/** The three example servers over stdio, the policy they are meant to stand behind, and a planner that has its lines. */
+/** The three example servers, the policy they are meant to stand behind, and a planner that has its lines. */
 import { fileURLToPath } from 'node:url';
+import { SHELVES } from '../../examples/servers/shelves.ts';
+import { createServer } from '../../examples/servers/tools.ts';
 import type { Planner } from '../../src/policy/index.ts';
+import { type ServedMcp, serveMcp } from './http-mcp-server.ts';
 
 /** A path of the repository. */
 export const fromRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
@@ -8,6 +11,10 @@ export const fromRoot = (path: string): string => fileURLToPath(new URL(`../../.
 export const ALLOWLIST: string = fromRoot('config/allowlist.json');
 
 export const SERVER: string = fromRoot('dist/examples/servers/main.js');
+
+/** One of the example servers over HTTP, in this process; each request gets it as it was at first. */
+export const serveShelf = (id: keyof typeof SHELVES): Promise<ServedMcp> =>
+  serveMcp(() => createServer(SHELVES[id]));
 
 /** How to start one of the example servers. */
 export const stdio = (id: string) => ({ command: process.execPath, args: [SERVER, id] });

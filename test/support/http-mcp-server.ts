@@ -6,7 +6,8 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
 
-interface ServedMcp extends AsyncDisposable {
+/** A server that is reached at `url`. */
+export interface ServedMcp extends AsyncDisposable {
   readonly url: string;
 }
 
