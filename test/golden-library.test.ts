@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Golden, readGolden } from '../src/golden/index.ts';
+import { TEST_GOLDENS } from './support/golden-source.ts';
 import type { SuiteReport } from './support/golden-suite-process.ts';
 
 const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
@@ -67,11 +68,15 @@ test('the cassettes list the tools that stand in the shared definitions', () => 
   }
 });
 
-test('nothing in the library is of this machine or secret', () => {
+test('nothing in the library, nor in the goldens of the test suites, is of this machine or secret', () => {
   const secrets =
-    /no-key-is-needed|sk-[A-Za-z0-9]{16}|Bearer |api[_-]key|set-cookie|127\.0\.0\.1:\d|\/home\/|\/root\/|\/work\//i;
-  for (const name of files) {
-    const found = secrets.exec(readFileSync(join(GOLDENS, name), 'utf8'));
+    /no-key-is-needed|test-key|sk-[A-Za-z0-9]{16}|Bearer |api[_-]key|set-cookie|127\.0\.0\.1:\d|\/home\/|\/root\/|\/work\/|\/tmp\//i;
+  const inSuites = readdirSync(TEST_GOLDENS, { recursive: true })
+    .map((name) => join(TEST_GOLDENS, String(name)))
+    .filter((name) => name.endsWith('.json'));
+  assert.ok(inSuites.length > 0);
+  for (const name of [...files.map((file) => join(GOLDENS, file)), ...inSuites]) {
+    const found = secrets.exec(readFileSync(name, 'utf8'));
     assert.equal(found?.[0], undefined, name);
   }
 });
