@@ -23,7 +23,7 @@ const files = [TESTS, ...(long ? [join(TESTS, 'long')] : [])].flatMap((folder) =
     .map((name) => join(folder, name)),
 );
 
-/** Has to end within a time, and keeps two processors busy itself: it runs when the others have ended. */
+/** Says how long it takes, and keeps two processors busy itself: it runs when the others have ended. */
 const isAlone = (file: string) => file.endsWith('/suites-without-network.long.test.js');
 
 let tests = 0;

