@@ -7,6 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   FORMAT_VERSION,
   type Golden,
@@ -18,11 +19,10 @@ import {
 } from '../../src/golden/index.ts';
 import { canonicalRequest } from '../../src/golden/request-key.ts';
 import { VERSION } from '../../src/version.ts';
-import { fromRoot } from './example-servers.ts';
 import { type Script, ScriptedProvider } from './scripted-provider.ts';
 
 /** Goldens of the test suites; the library for users is another one. */
-export const TEST_GOLDENS: string = fromRoot('test/goldens');
+export const TEST_GOLDENS: string = fileURLToPath(new URL('../../../test/goldens', import.meta.url));
 
 /** What a request asks, beside its path. */
 export type Asked = Pick<RequestInit, 'body' | 'headers'> & { readonly method: string };
