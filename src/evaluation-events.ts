@@ -38,6 +38,7 @@ type EvaluationName = keyof typeof COLUMN_OF;
  * 1 or 0 with the label `mismatch` or `match`.
  */
 export function addEvaluationEvents(span: EventSpan, values: FieldValues): void {
+  if (!hasScore(values)) return;
   for (const key in COLUMN_OF) {
     const name = key as EvaluationName;
     const value = values[COLUMN_OF[name]];
@@ -53,6 +54,14 @@ export function addEvaluationEvents(span: EventSpan, values: FieldValues): void 
     }
     span.addEvent(EVENT_GEN_AI_EVALUATION_RESULT, attributes);
   }
+}
+
+const SCORES: ReadonlySet<string> = new Set(Object.values(COLUMN_OF));
+
+/** Most spans have none, and few values: asking those costs less than asking for each score. */
+function hasScore(values: FieldValues): boolean {
+  for (const column in values) if (SCORES.has(column)) return true;
+  return false;
 }
 
 function labelOf(name: EvaluationName, values: FieldValues): string | undefined {

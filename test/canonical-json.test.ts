@@ -62,6 +62,16 @@ test('agrees with JSON.parse and JSON.stringify on random values', () => {
   }
 });
 
+test('quotes every character as JSON does, in short texts and long ones', () => {
+  for (let unit = 0; unit <= 0xffff; unit += 1) {
+    if (unit >= 0xd800 && unit <= 0xdfff) continue;
+    const character = String.fromCharCode(unit);
+    for (const text of [character, `${character}${'x'.repeat(40)}`]) {
+      if (canonicalJson(text) !== JSON.stringify(text)) assert.fail(`U+${unit.toString(16)}`);
+    }
+  }
+});
+
 test('refuses what JSON cannot hold, by name', () => {
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
+import { attributeNamesOf, FIELDS } from '../src/fields.ts';
 import { type Interaction, readInteraction } from '../src/interaction/index.ts';
 import { CHAT, DIALECT_CASES, MESSAGES, OUTPUT, SYSTEM } from './support/dialect-cases.ts';
 import { recordSpan } from './support/span-fixture.ts';
@@ -70,6 +71,36 @@ test('adds cached tokens that a reporter left out of the input', () => {
   assert.equal(usageOf('@traceloop/instrumentation-openai', counts(50, 10)), 50);
   assert.equal(usageOf('any', { ...anthropic, ...counts(50, 10) }), 50);
 });
+
+test('believes the first name of a column that holds a value of its type, whatever the order of the attributes', () => {
+  for (const field of FIELDS) {
+    if (field.origin !== 'attribute' || !isScalar(field.column)) continue;
+    const names = attributeNamesOf(field);
+    const counts = field.wireType === 'integer';
+    const given = names.map((name, rank): [string, unknown] => [name, counts ? 10 + rank : `text ${rank}`]);
+    for (const order of [given, given.toReversed()]) {
+      assert.equal(scalarOf(field.column, order), given[0]?.[1], field.column);
+      const wrong = order.map(([name, value]): [string, unknown] =>
+        name === names[0] ? [name, counts ? -1 : ''] : [name, value],
+      );
+      assert.equal(scalarOf(field.column, wrong), given[1]?.[1], `${field.column}, the first of no use`);
+    }
+  }
+});
+
+const SCALARS = { model: 'model', prompt_tokens: 'inputTokens', completion_tokens: 'outputTokens' } as const;
+
+function isScalar(column: string): column is keyof typeof SCALARS {
+  return column in SCALARS;
+}
+
+function scalarOf(
+  column: keyof typeof SCALARS,
+  attributes: readonly (readonly [string, unknown])[],
+): unknown {
+  const read = readInteraction({ name: 'chat', attributes: Object.fromEntries(attributes) });
+  return column === 'model' ? read.model : read.usage?.[SCALARS[column]];
+}
 
 test('takes no estimate of ours for a report of the provider', () => {
   const read = readInteraction(

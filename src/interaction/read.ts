@@ -4,7 +4,7 @@ import { firstText, textOf } from './json.ts';
 import { type InteractionKind, interactionKind } from './kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from './messages.ts';
 import { normaliseProvider } from './provider.ts';
-import { readTextField } from './scalars.ts';
+import { readScalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
 import { readUsage } from './usage.ts';
@@ -14,12 +14,13 @@ import { readUsage } from './usage.ts';
  * halves leave fields out and never throw.
  *
  * @param attached what reached the processor beside the span. It wins over attributes, and a side of the
- * conversation it holds (prompt or answer) is not looked for on the span.
+ * conversation it holds (prompt or answer) is not looked for on the span; neither is any beside attached tool
+ * arguments, which are all that a tool's call says.
  */
 export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
   const { attributes } = span;
-  const named = readTextField(attributes, 'provider');
-  const provider = named === undefined ? undefined : normaliseProvider(named);
+  const scalars = readScalars(attributes);
+  const provider = scalars.provider === undefined ? undefined : normaliseProvider(scalars.provider);
   const written = readContent(span, attached);
   // One literal, not a chain of spreads: this runs for every model call, and spreads cost microseconds.
   return {
@@ -29,10 +30,10 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     secondaryAnswer: attached.secondaryAnswer,
     toolResultSummary: attached.toolResultSummary ?? written.toolResultSummary,
     provider: attached.provider ?? provider,
-    model: attached.model ?? readTextField(attributes, 'model'),
+    model: attached.model ?? scalars.model,
     serverAddress: attached.serverAddress ?? textOf(attributes[ATTR_SERVER_ADDRESS]),
     serviceTier: attached.serviceTier ?? readServiceTier(attributes),
-    usage: attached.usage ?? readUsage(span, provider),
+    usage: attached.usage ?? readUsage(span, scalars, provider),
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
     toolArguments: attached.toolArguments ?? written.toolArguments,
   };
@@ -44,7 +45,7 @@ function readContent(span: SpanView, attached: Interaction): Interaction {
   const wantsOutput = attached.answer === undefined;
   if (!wantsInput && !wantsOutput) return NOTHING;
   const kind = interactionKind(span);
-  if (kind === undefined) return NOTHING;
+  if (kind === undefined || (kind === 'tool' && attached.toolArguments !== undefined)) return NOTHING;
   const found = findContent(span, kind);
   const request = wantsInput && found.input !== undefined ? conversationText(found.input) : NOTHING;
   return {

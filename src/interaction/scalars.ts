@@ -18,13 +18,60 @@ export function readTextField(attributes: UnknownRecord, column: AttributeColumn
   return undefined;
 }
 
-/** Reads a column that holds a count (whole, from 0 up) from a span's attributes; values of other types are passed over. */
-export function readCountField(attributes: UnknownRecord, column: AttributeColumn): number | undefined {
-  for (const name of NAMES.get(column) ?? []) {
+/** The columns a call is known by that hold one text or one count, as far as a span gives them. */
+export type Scalars = { readonly [C in TextColumn]?: string } & { readonly [C in CountColumn]?: number };
+
+const TEXT_COLUMNS = ['provider', 'model'] as const satisfies readonly AttributeColumn[];
+const COUNT_COLUMNS = [
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_prompt_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+] as const satisfies readonly AttributeColumn[];
+
+type TextColumn = (typeof TEXT_COLUMNS)[number];
+type CountColumn = (typeof COUNT_COLUMNS)[number];
+
+interface Place {
+  readonly column: TextColumn | CountColumn;
+  /** 0 is the name to believe first. */
+  readonly rank: number;
+  readonly isText: boolean;
+}
+
+const PLACES: ReadonlyMap<string, Place> = new Map(
+  [...TEXT_COLUMNS, ...COUNT_COLUMNS].flatMap((column, index) =>
+    (NAMES.get(column) ?? []).map((name, rank): [string, Place] => [
+      name,
+      { column, rank, isText: index < TEXT_COLUMNS.length },
+    ]),
+  ),
+);
+
+/**
+ * Reads the scalars under any name a dialect gives them, the first name that holds a value of the right type: a text
+ * that is not empty, a whole number from 0 up. One pass over the attributes there are costs less than asking for the
+ * fifty names there might be.
+ */
+export function readScalars(attributes: UnknownRecord): Scalars {
+  const found: { [C in TextColumn | CountColumn]?: unknown } = {};
+  const ranks: { [C in TextColumn | CountColumn]?: number } = {};
+  for (const name in attributes) {
+    const place = PLACES.get(name);
+    if (place === undefined) continue;
+    const { column, rank, isText } = place;
     const value = attributes[name];
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+    if (isText ? typeof value !== 'string' || value === '' : !isCount(value)) continue;
+    if ((ranks[column] ?? rank) < rank) continue;
+    found[column] = value;
+    ranks[column] = rank;
   }
-  return undefined;
+  return found as Scalars;
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Whether a span's attributes already give a column this value, under whatever name is read first. */

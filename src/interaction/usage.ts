@@ -4,24 +4,30 @@
  */
 import type { TokenUsage } from '../signals/index.ts';
 import { countOf, textOf, type UnknownRecord } from './json.ts';
-import { readCountField } from './scalars.ts';
+import type { Scalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
-/** Reads the usage a provider reported, whatever the dialect; `undefined` when the span names no count at all. */
-export function readUsage(span: SpanView, provider: string | undefined): TokenUsage | undefined {
+/**
+ * The usage a provider reported, whatever the dialect; `undefined` when the span names no count at all.
+ * @param scalars of the span.
+ */
+export function readUsage(
+  span: SpanView,
+  scalars: Scalars,
+  provider: string | undefined,
+): TokenUsage | undefined {
   const { attributes } = span;
   // An estimate of ours is no report.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
-  const inputTokens = readCountField(attributes, 'prompt_tokens');
-  const outputTokens = readCountField(attributes, 'completion_tokens');
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = scalars;
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const usage: TokenUsage = {
     inputTokens,
     outputTokens,
-    cacheReadTokens: readCountField(attributes, 'cached_prompt_tokens'),
-    cacheWriteTokens: readCountField(attributes, 'cache_write_tokens'),
+    cacheReadTokens: scalars.cached_prompt_tokens,
+    cacheWriteTokens: scalars.cache_write_tokens,
     cacheWrite1hTokens: countOf(attributes['anthropic.usage.cache_creation.ephemeral_1h_input_tokens']),
-    reasoningTokens: readCountField(attributes, 'reasoning_tokens'),
+    reasoningTokens: scalars.reasoning_tokens,
   };
   return isCacheExclusive(usage, span, provider) ? includeCache(usage) : usage;
 }
