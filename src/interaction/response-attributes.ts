@@ -13,7 +13,9 @@ import type { TokenUsage } from '../signals/index.ts';
 import type { ProviderResponse } from './provider-response/index.ts';
 
 /** What a provider's response says, as the standard attributes that hold no content. */
-export function responseAttributes(response: ProviderResponse): Attributes {
+export function responseAttributes(
+  response: Pick<ProviderResponse, 'responseId' | 'model' | 'finishReasons' | 'usage'>,
+): Attributes {
   const { responseId, model, finishReasons, usage } = response;
   return {
     ...(responseId === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_ID]: responseId }),

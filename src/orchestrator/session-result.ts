@@ -1,6 +1,6 @@
+import { usageAttributes } from '../interaction/index.ts';
 import type { Budget } from './budget.ts';
 import type { Catalogue } from './catalogue.ts';
-import { usageAttributes } from './completion-attributes.ts';
 import type { Conversation } from './conversation.ts';
 import type { ModelCaller } from './model-caller.ts';
 import type { PerformanceLog } from './performance.ts';
