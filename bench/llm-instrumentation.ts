@@ -9,6 +9,8 @@
  *
  *   npm run build && node dist/bench/llm-instrumentation.js
  *
+ * `one bare SDK span` is the floor: a CLIENT span with the usual attributes, made by hand around the call.
+ *
  * The other instrumentations are installed on demand in `bench/peers`, which is not part of the repository.
  */
 import { execFileSync, fork } from 'node:child_process';
@@ -16,8 +18,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { context, trace } from '@opentelemetry/api';
+import { context, SpanKind, trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import type { ChatCompletion } from 'openai/resources/chat/completions';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PEERS = join(ROOT, 'bench/peers');
@@ -25,7 +28,8 @@ const PEER_VERSIONS = {
   '@arizeai/openinference-instrumentation-openai': 'latest',
   '@opentelemetry/instrumentation-openai': '0.21.0',
 };
-const CONTENDERS = ['none', 'ours', ...Object.keys(PEER_VERSIONS)];
+const FLOOR = 'one bare SDK span';
+const CONTENDERS = ['none', FLOOR, 'ours', ...Object.keys(PEER_VERSIONS)];
 const ROUNDS = 7;
 const CALLS = 3000;
 const WARM_UP = 3000;
@@ -49,7 +53,7 @@ async function main(): Promise<void> {
     };
   });
   console.table(rows);
-  const peers = rows.filter(({ contender }) => contender.startsWith('@'));
+  const peers = rows.filter(({ contender }) => contender === FLOOR || contender.startsWith('@'));
   const ours = rows.find(({ contender }) => contender === 'ours');
   for (const peer of peers) {
     const ratio = Number(ours?.['added us']) / Number(peer['added us']);
@@ -90,7 +94,7 @@ async function contend(name: string): Promise<void> {
   instrumentation?.setTracerProvider(provider);
   const { OpenAI } = createRequire(import.meta.url)('openai') as typeof import('openai');
   const client = new OpenAI({ apiKey: 'x', fetch: async () => new Response(ANSWER, { headers: JSON_TYPE }) });
-  const call = () =>
+  const ask = () =>
     client.chat.completions.create({
       model: 'gpt-4o-mini',
       temperature: 0.2,
@@ -99,6 +103,7 @@ async function contend(name: string): Promise<void> {
         { role: 'user', content: 'What is the capital of France, and how many people live there?' },
       ],
     });
+  const call = name === FLOOR ? () => inBareSpan(ask) : ask;
   const outer = trace.getTracer('bench').startSpan('outer');
   const microseconds = await context.with(trace.setSpan(context.active(), outer), async () => {
     for (let index = 0; index < WARM_UP; index++) await call();
@@ -111,6 +116,35 @@ async function contend(name: string): Promise<void> {
   if (spans !== expected) throw new Error(`${name} made ${spans} spans, expected ${expected}`);
   process.send?.(microseconds);
 }
+
+/** What any instrumentation must do at least. */
+async function inBareSpan(ask: () => PromiseLike<ChatCompletion>): Promise<ChatCompletion> {
+  const span = trace
+    .getTracer('bench')
+    .startSpan('chat gpt-4o-mini', { kind: SpanKind.CLIENT, attributes: REQUEST });
+  try {
+    const answer = await context.with(trace.setSpan(context.active(), span), ask);
+    span.setAttributes({
+      'gen_ai.response.id': answer.id,
+      'gen_ai.response.model': answer.model,
+      'gen_ai.response.finish_reasons': answer.choices.map((choice) => choice.finish_reason),
+      'gen_ai.usage.input_tokens': answer.usage?.prompt_tokens,
+      'gen_ai.usage.output_tokens': answer.usage?.completion_tokens,
+    });
+    return answer;
+  } finally {
+    span.end();
+  }
+}
+
+const REQUEST = {
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.provider.name': 'openai',
+  'gen_ai.request.model': 'gpt-4o-mini',
+  'gen_ai.request.temperature': 0.2,
+  'server.address': 'api.openai.com',
+  'server.port': 443,
+};
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ANSWER = JSON.stringify({
@@ -129,7 +163,7 @@ const ANSWER = JSON.stringify({
 });
 
 async function instrumentationOf(name: string): Promise<InstanceType<CreateInstrumentation> | undefined> {
-  if (name === 'none') return undefined;
+  if (name === 'none' || name === FLOOR) return undefined;
   if (name === 'ours') {
     const { OpenAIInstrumentation } = await import('../src/instrumentation/index.ts');
     return new OpenAIInstrumentation();

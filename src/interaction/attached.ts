@@ -36,10 +36,15 @@ function spanNotes(): SpanNotes {
  * {@link readInteractions} is called: where nothing enriches spans, calls do not pay for it.
  */
 export function attachInteraction(span: Span, part: Interaction): void {
-  const { interactions, isRead } = spanNotes();
-  if (!isRead || !span.isRecording()) return;
+  if (!wantsInteraction(span)) return;
+  const { interactions } = spanNotes();
   const before = interactions.get(span);
   interactions.set(span, before === undefined ? part : mergeInteractions(before, part));
+}
+
+/** Whether anything attached to a span would be kept: asked by those for whom putting it together is work. */
+export function wantsInteraction(span: Span): boolean {
+  return spanNotes().isRead && span.isRecording();
 }
 
 /** Says that what is attached from now on will be taken; a processor does so when it is made. */

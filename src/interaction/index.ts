@@ -6,6 +6,7 @@ export {
   mergeInteractions,
   readInteractions,
   takeInteraction,
+  wantsInteraction,
 } from './attached.ts';
 export { type InteractionKind, interactionKind } from './kind.ts';
 export {

@@ -27,12 +27,15 @@ export function responseAttributes(
 
 /** Reported usage as standard attributes. */
 export function usageAttributes(usage: TokenUsage): Attributes {
-  const counts: readonly (readonly [string, number | undefined])[] = [
-    [ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage.inputTokens],
-    [ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage.outputTokens],
-    [ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage.cacheReadTokens],
-    [ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage.cacheWriteTokens],
-    [ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, usage.reasoningTokens],
-  ];
-  return Object.fromEntries(counts.filter(([, count]) => count !== undefined)) as Attributes;
+  const attributes: Attributes = {};
+  setCount(attributes, ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage.inputTokens);
+  setCount(attributes, ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage.outputTokens);
+  setCount(attributes, ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage.cacheReadTokens);
+  setCount(attributes, ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage.cacheWriteTokens);
+  setCount(attributes, ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, usage.reasoningTokens);
+  return attributes;
+}
+
+function setCount(attributes: Attributes, name: string, count: number | undefined): void {
+  if (count !== undefined) attributes[name] = count;
 }

@@ -121,13 +121,15 @@ function observeResult(result: unknown, call: ModelCall): void {
 function describe(self: ApiResource, body: unknown, api: Api): CallDescription | undefined {
   if (!isObject(body)) return undefined;
   const server = serverAddress(self._client?.baseURL);
+  const attributes = requestAttributes(body, api.type);
+  if (api.attributes !== undefined) Object.assign(attributes, api.attributes(body));
   return {
     operation: api.operation,
     provider: providerOfHost(server?.address),
     model: stringAt(body, 'model'),
     server,
     stream: body.stream === true,
-    attributes: { ...requestAttributes(body, api.type), ...api.attributes?.(body) },
+    attributes,
     reader: api.reader(),
     messages: () => (api.speaks ? parseRequest(body) : []),
     tools: body.tools ?? body.functions,

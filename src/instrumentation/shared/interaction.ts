@@ -1,5 +1,11 @@
 import type { Span } from '@opentelemetry/api';
-import { answerText, attachInteraction, conversationText, type Message } from '../../interaction/index.ts';
+import {
+  answerText,
+  attachInteraction,
+  conversationText,
+  type Message,
+  wantsInteraction,
+} from '../../interaction/index.ts';
 import type { ModelResponse } from './response-reader.ts';
 
 /**
@@ -15,6 +21,7 @@ export function attachCall(
   },
   response: () => ModelResponse,
 ): void {
+  if (!wantsInteraction(span)) return;
   let composed: ReturnType<typeof conversationText> | undefined;
   const text = (): ReturnType<typeof conversationText> => {
     composed ??= conversationText(call.messages());

@@ -80,11 +80,12 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   #startSpan(parent: Context, startTime?: number): Span {
     const { operation, model, attributes } = this.#call;
     const name = model === undefined ? operation : `${operation} ${model}`;
-    const options = {
-      kind: SpanKind.CLIENT,
-      attributes: { ...this.#identity, ...attributes },
-      ...(startTime === undefined ? {} : { startTime }),
-    };
+    const kind = SpanKind.CLIENT;
+    // One by one: a second spread in a literal costs more than the rest of the start.
+    const all: Attributes = { ...this.#identity };
+    for (const key in attributes) all[key] = attributes[key];
+    const options =
+      startTime === undefined ? { kind, attributes: all } : { kind, attributes: all, startTime };
     return this.#host.tracer.startSpan(name, options, parent);
   }
 
