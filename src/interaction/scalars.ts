@@ -1,5 +1,5 @@
 import { type AttributeColumn, attributeNamesOf, FIELDS } from '../fields.ts';
-import type { UnknownRecord } from './json.ts';
+import { countOf, textOf, type UnknownRecord } from './json.ts';
 
 /** Names a column is read from, worked out once. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
@@ -61,17 +61,12 @@ export function readScalars(attributes: UnknownRecord): Scalars {
     const place = PLACES.get(name);
     if (place === undefined) continue;
     const { column, rank, isText } = place;
-    const value = attributes[name];
-    if (isText ? typeof value !== 'string' || value === '' : !isCount(value)) continue;
-    if ((ranks[column] ?? rank) < rank) continue;
+    const value = isText ? textOf(attributes[name]) || undefined : countOf(attributes[name]);
+    if (value === undefined || (ranks[column] ?? rank) < rank) continue;
     found[column] = value;
     ranks[column] = rank;
   }
   return found as Scalars;
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Whether a span's attributes already give a column this value, under whatever name is read first. */

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { keptResponseHeaders } from '../../src/golden/allow-list.ts';
 import { type GoldenSource, openSource } from './golden-source.ts';
-import { type ModelServer, type Script, sendError } from './scripted-provider.ts';
-import { readRequest, type SeenRequest } from './scripted-request.ts';
-import { violations } from './scripted-rules.ts';
+import { type ModelServer, receiveRequest, type Script } from './scripted-provider.ts';
+import type { SeenRequest } from './scripted-request.ts';
 
 /** Headers of the connection, not of the request. */
 const OF_THE_CONNECTION = /^(?:host|connection|content-length|transfer-encoding|accept-encoding)$/;
@@ -63,18 +62,10 @@ export class GoldenModel implements ModelServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const received = await receiveRequest(request, response, this);
+    if (received === undefined) return;
     const { method = 'POST', url = '/' } = request;
-    const body = Buffer.concat(chunks).toString('utf8');
-    const seen = readRequest(url, request.headers, JSON.parse(body) as Record<string, unknown>);
-    this.requests.push(seen);
-    const broken = violations(seen);
-    if (broken.length > 0) {
-      this.refused.push(...broken);
-      sendError(response, seen.api, 400, 'invalid_request_error', broken.join('; '));
-      return;
-    }
+    const { body } = received;
     const answer = await this.#source.answer(url, { method, headers: headersOf(request), body });
     response.writeHead(answer.status, keptResponseHeaders(answer.headers));
     for await (const chunk of answer.body ?? []) response.write(chunk);

@@ -50,6 +50,28 @@ export interface ModelServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/**
+ * Reads a request and notes it with its server. One that breaks a rule of its API is answered as the API would, and
+ * nothing is returned.
+ */
+export async function receiveRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { requests, refused }: { readonly requests: SeenRequest[]; readonly refused: string[] },
+): Promise<{ readonly seen: SeenRequest; readonly index: number; readonly body: string } | undefined> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString('utf8');
+  const { url = '', headers } = request;
+  const seen = readRequest(url, headers, JSON.parse(body) as Record<string, unknown>);
+  const index = requests.push(seen) - 1;
+  const broken = violations(seen);
+  if (broken.length === 0) return { seen, index, body };
+  refused.push(...broken);
+  sendError(response, seen.api, 400, 'invalid_request_error', broken.join('; '));
+  return undefined;
+}
+
 export class ScriptedProvider implements ModelServer {
   readonly requests: SeenRequest[] = [];
   readonly refused: string[] = [];
@@ -85,18 +107,9 @@ export class ScriptedProvider implements ModelServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
-    const seen = readRequest(request.url ?? '', request.headers, body);
-    const index = this.requests.length;
-    this.requests.push(seen);
-    const broken = violations(seen);
-    if (broken.length > 0) {
-      this.refused.push(...broken);
-      sendError(response, seen.api, 400, 'invalid_request_error', broken.join('; '));
-      return;
-    }
+    const received = await receiveRequest(request, response, this);
+    if (received === undefined) return;
+    const { seen, index } = received;
     const turn = typeof this.#script === 'function' ? this.#script(seen, index) : this.#script[index];
     if (turn === undefined) {
       sendError(response, seen.api, 400, 'script_ended', `the script has no turn ${index}`);
@@ -131,7 +144,7 @@ export class ScriptedProvider implements ModelServer {
 }
 
 /** An error in the form of an API. */
-export function sendError(
+function sendError(
   response: ServerResponse,
   api: Api,
   status: number,
