@@ -1,6 +1,6 @@
-import { type Decision, isBlocked } from './decision.ts';
+import { type Decision, isBlocked, revise } from './decision.ts';
 import { countDecision } from './metrics.ts';
-import { gateOf, type ReasonCode } from './reasons.ts';
+import type { ReasonCode } from './reasons.ts';
 
 /** Writes a decision down before it returns. A throw denies the call: what is not on record is not made. */
 export type DecisionRecorder = (decision: Decision) => void;
@@ -33,13 +33,5 @@ export function withoutRecord(decision: Decision): Decision {
 
 /** A denial that is enforced in shadow mode too, because no rule is tried out by it. */
 export function refused(decision: Decision, reasonCode: ReasonCode, message: string): Decision {
-  return {
-    ...decision,
-    decision: 'deny',
-    enforcement: 'enforced',
-    wouldBlock: true,
-    reasonCode,
-    gate: gateOf(reasonCode),
-    message,
-  };
+  return { ...revise(decision, 'deny', reasonCode, message), enforcement: 'enforced' };
 }
