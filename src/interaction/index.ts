@@ -8,6 +8,7 @@ export {
   takeInteraction,
   wantsInteraction,
 } from './attached.ts';
+export { attachConversation, type Conversation } from './conversation.ts';
 export { type InteractionKind, interactionKind } from './kind.ts';
 export {
   answerText,

@@ -1,18 +1,12 @@
 /** What a run said and was told, in the words of the semantic conventions, for the span processor. */
 import type { Span } from '@opentelemetry/api';
-import {
-  attachInteraction,
-  type CallContent,
-  type ConversationText,
-  conversationText,
-  type Message as SignalMessage,
-} from '../interaction/index.ts';
+import { attachConversation, type CallContent, type Message as SignalMessage } from '../interaction/index.ts';
 import { type Completion, type Message, type ModelTool, textOf } from './providers/index.ts';
 
 type OutputMessage = CallContent['output'][number];
 
-/** Hands the texts of a model call over; they are composed when first read, so never where no processor asks. */
-export function attachConversation(
+/** Hands over what a model call said, without a completion when it failed. */
+export function attachCompletion(
   span: Span,
   provider: string,
   model: string,
@@ -20,27 +14,15 @@ export function attachConversation(
   tools: readonly ModelTool[],
   completion: Completion | undefined,
 ): void {
-  let composed: ConversationText | undefined;
-  const text = (): ConversationText => {
-    composed ??= conversationText(request.map(toSignalMessage));
-    return composed;
-  };
-  attachInteraction(span, {
-    get prompt() {
-      return text().prompt;
-    },
-    get retrievedContext() {
-      return text().retrievedContext;
-    },
-    get toolResultSummary() {
-      return text().toolResultSummary;
-    },
-    answer: completion === undefined ? undefined : textOf(completion.message.parts),
+  const messages = (): SignalMessage[] => request.map(toSignalMessage);
+  attachConversation(span, {
     provider,
-    model: completion?.model ?? model,
-    usage: completion?.usage,
+    messages,
+    answer: () => (completion === undefined ? undefined : textOf(completion.message.parts)),
+    model: () => completion?.model ?? model,
+    usage: () => completion?.usage,
     content: () => ({
-      input: request.map(toSignalMessage),
+      input: messages(),
       output: completion === undefined ? [] : [outputMessage(completion)],
       toolDefinitions: tools.length === 0 ? undefined : tools.map(toolDefinition),
     }),

@@ -32,7 +32,7 @@ import {
   type Provider,
   ProviderError,
 } from './providers/index.ts';
-import { attachConversation } from './said.ts';
+import { attachCompletion } from './said.ts';
 import type { ToolCallOutcome } from './servers/index.ts';
 import { callToolResult } from './tool-text.ts';
 
@@ -113,7 +113,7 @@ export class RunTelemetry {
   }
 
   #tell(span: Span, request: readonly Message[], tools: readonly ModelTool[], completion?: Completion): void {
-    attachConversation(span, this.#provider.name, this.#model, request, tools, completion);
+    attachCompletion(span, this.#provider.name, this.#model, request, tools, completion);
   }
 
   /**

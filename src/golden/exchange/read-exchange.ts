@@ -34,7 +34,7 @@ export interface ExchangeFailure {
 /** Reads an exchange. Nothing throws: what is not understood is left out. */
 export function readExchange({ request, response }: ProviderExchange): ExchangeStory {
   const said = readResponse(request, response);
-  const parts = said?.messages[0]?.parts ?? [];
+  const parts = said?.messages()[0]?.parts ?? [];
   const words = (type: 'text' | 'reasoning'): string =>
     parts.map((part) => (part.type === type ? part.content : '')).join('');
   return {

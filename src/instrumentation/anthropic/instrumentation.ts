@@ -131,7 +131,7 @@ function observe(result: unknown, call: ModelCall): void {
   const native = takeNativeSpan();
   if (native !== undefined && call.awaitsNativeSpan) call.adopt(native);
   if (!isObject(result)) throw new TypeError('create() gave no promise');
-  observeApiPromise(result, call);
+  observeApiPromise(result, call, native !== undefined);
 }
 
 function requestAttributes(body: JsonObject): Attributes {

@@ -66,9 +66,7 @@ export class MessageReader implements ResponseReader {
       model: this.#model,
       finishReasons: reason === undefined ? [] : [reason],
       usage: readAnthropicUsage(this.#usage),
-      get messages() {
-        return content.length === 0 ? [] : [outputMessage([{ role: 'assistant', content }], reason)];
-      },
+      messages: () => (content.length === 0 ? [] : [outputMessage([{ role: 'assistant', content }], reason)]),
       // A server_tool_use is run by Anthropic.
       toolCallCount: content.filter((block) => stringAt(block, 'type') === 'tool_use').length,
     };

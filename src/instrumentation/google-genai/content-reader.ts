@@ -55,9 +55,7 @@ export class ContentReader implements ResponseReader {
       model: this.#model,
       finishReasons: reasons.filter((reason) => reason !== undefined),
       usage: readGeminiUsage(this.#usage),
-      get messages() {
-        return candidates.map(messageOf);
-      },
+      messages: () => candidates.map(messageOf),
       toolCallCount: candidates.flatMap(({ parts }) => parts).filter(isFunctionCall).length,
     };
   }

@@ -21,7 +21,7 @@ export class EmbeddingsReader implements ResponseReader {
     return {
       finishReasons: [],
       usage: usage ?? (inputTokens === undefined ? undefined : { inputTokens }),
-      messages: [],
+      messages: () => [],
       toolCallCount: 0,
     };
   }

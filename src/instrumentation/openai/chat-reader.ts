@@ -46,16 +46,12 @@ export class ChatReader implements ResponseReader {
   }
 
   result(): ModelResponse {
-    const messages = () =>
-      this.#whole?.map(wholeMessage) ?? [...this.#choices].sort(byIndex).map(streamedMessage);
     return {
       id: this.#id,
       model: this.#model,
       finishReasons: this.#finishReasons(),
       usage: readOpenAiUsage(this.#usage),
-      get messages() {
-        return messages();
-      },
+      messages: () => this.#whole?.map(wholeMessage) ?? [...this.#choices].sort(byIndex).map(streamedMessage),
       toolCallCount: this.#toolCallCount(),
       attributes: this.#attributes,
     };

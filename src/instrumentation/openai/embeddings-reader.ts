@@ -19,7 +19,7 @@ export class EmbeddingsReader implements ResponseReader {
       model: this.#model,
       finishReasons: [],
       usage: readOpenAiUsage(this.#usage),
-      messages: [],
+      messages: () => [],
       toolCallCount: 0,
     };
   }

@@ -21,7 +21,8 @@ const PROVIDER_OF_HOST: readonly (readonly [string, string])[] = [
 export function providerOfHost(host: string | undefined): string {
   if (host === undefined) return 'openai';
   for (const [end, provider] of PROVIDER_OF_HOST) {
-    if (host === end || host.endsWith(`.${end}`)) return provider;
+    if (host.endsWith(end) && (host.length === end.length || host.at(-end.length - 1) === '.'))
+      return provider;
   }
   return 'openai';
 }

@@ -50,16 +50,13 @@ export class ResponsesReader implements ResponseReader {
     const tier = stringAt(response, 'service_tier');
     if (tier !== undefined) attributes[own.ATTR_OPENAI_RESPONSE_SERVICE_TIER] = tier;
     const failure = objectAt(response, 'error');
-    const messages = () => this.#messages(reason);
     const failed = status === 'failed' || failure !== undefined;
     return {
       id: stringAt(response, 'id'),
       model: stringAt(response, 'model'),
       finishReasons: reason === undefined ? [] : [reason],
       usage: readOpenAiUsage(response?.usage),
-      get messages() {
-        return messages();
-      },
+      messages: () => this.#messages(reason),
       toolCallCount: calls,
       attributes,
       errorType: failed ? (firstCode(stringAt(failure, 'code')) ?? 'failed') : this.#eventError,

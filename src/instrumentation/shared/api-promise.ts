@@ -21,30 +21,35 @@ type Method = (...args: unknown[]) => unknown;
  * and which is watched in turn. No rejection is handled that the application does not handle itself.
  *
  * A promise of any other shape (an SDK that has changed, a wrapper) is observed from the side.
+ *
+ * @param isDueInParse whether the observer must be told while the SDK still parses, for it ends a span of its own with
+ *   that. It takes one more promise, so it is not the rule.
  */
-export function observeApiPromise(promise: object, observer: ResponseObserver): void {
+export function observeApiPromise(promise: object, observer: ResponseObserver, isDueInParse = false): void {
   const parseResponse = methodOf(promise, 'parseResponse');
   if (parseResponse === undefined || methodOf(promise, 'parse') === undefined) {
     observeFromTheSide(promise, observer);
     return;
   }
+  let facts: unknown;
+  const look = (value: unknown): void => observer.value(value, facts);
   // openai 4 passes (props), later SDKs (client, props).
-  Reflect.set(promise, 'parseResponse', (...args: unknown[]): unknown =>
-    observed(
-      Reflect.apply(parseResponse, promise, args),
-      (value) => observer.value(value, args.at(-1)),
-      observer,
-    ),
-  );
-  watch(promise, observer);
+  Reflect.set(promise, 'parseResponse', (...args: unknown[]): unknown => {
+    facts = args.at(-1);
+    const parsed = Reflect.apply(parseResponse, promise, args);
+    return isDueInParse ? observed(parsed, look, observer) : parsed;
+  });
+  watch(promise, observer, look);
 }
 
-function watch(promise: object, observer: ResponseObserver): void {
+function watch(promise: object, observer: ResponseObserver, look: (value: unknown) => void): void {
   const claim = new Claim(promise, observer);
+  let isParsed = false;
   shadow(promise, 'parse', (parse, self, args) => {
     const parsed = Reflect.apply(parse, self, args);
-    // Whoever asked derives a promise of their own from this one, which is cached and the same for all.
-    if (!claim.taken && parsed instanceof Promise) parsed.catch((error: unknown) => fail(observer, error));
+    // It is cached and the same for all, and whoever asked derives a promise of their own from it after this one.
+    if (!isParsed && parsed instanceof Promise) watchOutcome(parsed, look, observer);
+    isParsed = true;
     claim.take();
     return parsed;
   });
@@ -56,7 +61,8 @@ function watch(promise: object, observer: ResponseObserver): void {
       return transform(value, props, ...more);
     };
     const unwrapped = Reflect.apply(thenUnwrap, self, [seen, ...rest]);
-    if (isObject(unwrapped)) guard('observing an unwrapped promise', () => watch(unwrapped, observer));
+    if (isObject(unwrapped))
+      guard('observing an unwrapped promise', () => watch(unwrapped, observer, noLook));
     return unwrapped;
   });
   // Alone it never parses: the call is over, for us, when the headers are there.
@@ -66,6 +72,20 @@ function watch(promise: object, observer: ResponseObserver): void {
     const response = Reflect.apply(asResponse, self, args);
     return parses ? response : observed(response, (raw) => observer.rawResponse(raw), observer);
   });
+}
+
+/** What an unwrapped promise came to was looked at before it was unwrapped. */
+function noLook(): void {}
+
+function watchOutcome(
+  promise: PromiseLike<unknown>,
+  look: (value: unknown) => void,
+  observer: ResponseObserver,
+): void {
+  promise.then(
+    (value) => guard('reading a response', () => look(value)),
+    (error: unknown) => fail(observer, error),
+  );
 }
 
 /** The same outcome, looked at on its way. */
@@ -109,8 +129,5 @@ function observeFromTheSide(promise: object, observer: ResponseObserver): void {
     observer.value(promise, undefined);
     return;
   }
-  (promise as PromiseLike<unknown>).then(
-    (value) => guard('reading a response', () => observer.value(value, undefined)),
-    (error: unknown) => guard('reading a request error', () => observer.fail(error)),
-  );
+  watchOutcome(promise as PromiseLike<unknown>, (value) => observer.value(value, undefined), observer);
 }

@@ -50,7 +50,8 @@ export function requestContent(request: readonly Message[], tools: unknown): Att
 }
 
 /** What the model said. */
-export function responseContent({ messages }: ModelResponse): Attributes {
+export function responseContent(response: ModelResponse): Attributes {
+  const messages = response.messages();
   if (messages.length === 0) return {};
   const output = messages.map(({ role, parts, finishReason }) => ({
     role,

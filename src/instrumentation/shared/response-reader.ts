@@ -15,8 +15,8 @@ export interface ModelResponse {
   /** One per choice, in the provider's own words; in those of the conventions for an API that has none of its own. */
   readonly finishReasons: readonly string[];
   readonly usage?: TokenUsage | undefined;
-  /** May be composed anew at each read; see `attachCall`. */
-  readonly messages: readonly OutputMessage[];
+  /** Composed when they are asked for, which nobody does where neither content nor signals are wanted. */
+  readonly messages: () => readonly OutputMessage[];
   /** Calls the application is asked to make, over all choices. */
   readonly toolCallCount: number;
   /** Attributes of this provider only. */

@@ -3,8 +3,7 @@ import { type OpenCall, openCalls } from './open-calls.ts';
 
 /** More than these at once and they are watched right away: a program may never reach its event loop. */
 const MAX_PENDING = 1000;
-const pending = new Set<Claim>();
-let scheduled = false;
+let pending: Claim[] = [];
 
 /**
  * Whether anybody has asked a promise for its result, in any way. A promise that is garbage before that abandons its
@@ -12,42 +11,39 @@ let scheduled = false;
  * claimed by the end of the turn is watched.
  */
 export class Claim {
-  taken = false;
   #promise: object | undefined;
-  readonly #call: OpenCall;
+  #call: OpenCall | undefined;
 
   constructor(promise: object, call: OpenCall) {
     this.#promise = promise;
     this.#call = call;
-    if (!scheduled) setImmediate(watchPending);
-    scheduled = true;
-    pending.add(this);
-    if (pending.size >= MAX_PENDING) watchPending();
+    if (pending.length === 0) setImmediate(watchPending);
+    else if (pending.length >= MAX_PENDING) watchPending();
+    pending.push(this);
   }
 
+  get taken(): boolean {
+    return this.#call === undefined;
+  }
+
+  /** What is taken stays in line until the end of the turn, and holds nothing meanwhile. */
   take(): void {
-    if (this.taken) return;
-    this.taken = true;
     this.#promise = undefined;
-    pending.delete(this);
+    this.#call = undefined;
   }
 
   /** @internal Hands the promise over to the garbage collector's watch. */
   watch(): void {
     const promise = this.#promise;
     this.#promise = undefined;
-    if (promise === undefined) return;
-    openCalls.abandonWith(promise, {
-      lastActivityMs: 0,
-      abandon: () => {
-        if (!this.taken) this.#call.abandon();
-      },
-    });
+    if (promise !== undefined) {
+      openCalls.abandonWith(promise, { lastActivityMs: 0, abandon: () => this.#call?.abandon() });
+    }
   }
 }
 
 function watchPending(): void {
-  scheduled = false;
-  for (const claim of pending) guard('watching for garbage', () => claim.watch());
-  pending.clear();
+  const claims = pending;
+  pending = [];
+  for (const claim of claims) guard('watching for garbage', () => claim.watch());
 }
