@@ -49,10 +49,15 @@ export function withTraceContext<M extends McpMessage>(message: M, active: Conte
   const params = (message.params ?? {}) as MessageParams;
   // What serialises itself cannot be copied key by key.
   if (Array.isArray(params) || typeof params.toJSON === 'function') return message;
-  const meta: Record<string, unknown> = { ...params._meta, ...carrier };
+  return { ...message, params: { ...params, _meta: withCarrier(params._meta, carrier) } };
+}
+
+function withCarrier(meta: MessageParams['_meta'], carrier: Record<string, string>): Record<string, unknown> {
+  if (meta === undefined) return carrier;
+  const both: Record<string, unknown> = { ...meta, ...carrier };
   // A state forwarded from upstream does not belong to the parent written here.
-  if ('traceparent' in carrier && !('tracestate' in carrier) && 'tracestate' in meta) delete meta.tracestate;
-  return { ...message, params: { ...params, _meta: meta } };
+  if ('traceparent' in carrier && !('tracestate' in carrier) && 'tracestate' in both) delete both.tracestate;
+  return both;
 }
 
 export interface IncomingContext {
@@ -77,13 +82,14 @@ export function incomingContext(message: McpMessage, mode: McpPropagation): Inco
   // A propagator that finds nothing leaves the ambient span where it was.
   const remote = extractedSpan === ambientSpan ? undefined : extractedSpan?.spanContext();
   const ambientContext = ambientSpan?.spanContext();
-  if (ambientSpan === undefined || ambientContext === undefined || !isSpanContextValid(ambientContext)) {
+  // In memory the sender's own span is active here: it is the parent already.
+  const same = remote?.spanId === ambientContext?.spanId && remote?.traceId === ambientContext?.traceId;
+  if (same || ambientSpan === undefined || ambientContext === undefined) {
     return { parent: extracted, links: undefined };
   }
+  if (!isSpanContextValid(ambientContext)) return { parent: extracted, links: undefined };
   if (remote !== undefined && isSpanContextValid(remote)) {
-    // In memory the sender's own span is active here: it is the parent already.
-    const same = remote.spanId === ambientContext.spanId && remote.traceId === ambientContext.traceId;
-    return { parent: extracted, links: same ? undefined : [{ context: ambientContext }] };
+    return { parent: extracted, links: [{ context: ambientContext }] };
   }
   if (isGoingOn(ambientSpan)) return { parent: extracted, links: undefined };
   // A stream opened long ago keeps the context of its opening: worth a link, wrong as a parent.
