@@ -6,7 +6,8 @@
  * Without the flag, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time or the
  * npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`.
  */
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
@@ -28,7 +29,14 @@ const isAlone = (file: string) => file.endsWith('/suites-without-network.long.te
 
 let tests = 0;
 process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --enable-source-maps`.trim();
-for (const part of [files.filter((file) => !isAlone(file)), files.filter(isAlone)]) await runAll(part);
+// Empty databases, made once for all test files; see test/support/templates.ts.
+const templates = mkdtempSync(join(tmpdir(), 'observatory-templates-'));
+process.env.OBSERVATORY_TEST_TEMPLATES = templates;
+try {
+  for (const part of [files.filter((file) => !isAlone(file)), files.filter(isAlone)]) await runAll(part);
+} finally {
+  rmSync(templates, { recursive: true, force: true });
+}
 if (tests === 0) {
   process.stderr.write('No test ran\n');
   process.exitCode = 1;

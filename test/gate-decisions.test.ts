@@ -17,7 +17,8 @@ import {
   type PolicyGateOptions,
 } from '../src/policy/index.ts';
 import { MetricReader } from './support/metric-reader.ts';
-import { docTool, tempDir } from './support/policy-fixtures.ts';
+import { docTool } from './support/policy-fixtures.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const ARGUMENTS = { doc_id: 'sp-001' };
 const RESULT = { content: [], structuredContent: { doc_id: 'sp-001', content: 'text' } };

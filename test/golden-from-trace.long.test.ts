@@ -3,7 +3,6 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { PGlite } from '@electric-sql/pglite';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { readGolden } from '../src/golden/index.ts';
@@ -14,6 +13,7 @@ import { migrate, PostgresSpanExporter, type Queryable, traceIdToUuid } from '..
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { chainOf, type GhostTrial, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
 import type { Script } from './support/scripted-provider.ts';
+import { newPGlite } from './support/templates.ts';
 
 const SCRIPT: Script = [
   { text: 'I look for the customer.', calls: [{ name: 'scenario__find_customer', arguments: { id: 'x1' } }] },
@@ -33,7 +33,7 @@ let db: Queryable & { close(): Promise<void> };
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'from-trace-test-'));
-  db = (await PGlite.create()) as typeof db;
+  db = (await newPGlite()) as typeof db;
   await migrate(db);
 });
 after(async () => {

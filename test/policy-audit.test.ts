@@ -6,8 +6,9 @@ import { gateCommand } from '../src/cli/gate.ts';
 import { ObservatoryError } from '../src/errors.ts';
 import { AuditLog, cleanPreview, redactText, redactValue, verifyAudit } from '../src/policy/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
-import { tempDir, tempFile } from './support/policy-fixtures.ts';
+import { tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 /** A trail of three runs. */
 function writeTrail(key?: string): string {

@@ -5,7 +5,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { SHELVES } from '../examples/servers/shelves.ts';
 import { createServer } from '../examples/servers/tools.ts';
 import { AuditLog, gateClient, PolicyDeniedError, PolicyGate, verifyAudit } from '../src/policy/index.ts';
-import { tempDir } from './support/policy-fixtures.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const ID = 'mcp-sharepoint';
 

@@ -8,8 +8,9 @@ import { ObservatoryError } from '../src/errors.ts';
 import { verifyAudit } from '../src/policy/index.ts';
 import { serveShelf } from './support/example-servers.ts';
 import { GoldenModel } from './support/golden-model.ts';
-import { tempDir, tempFile } from './support/policy-fixtures.ts';
+import { tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const ids = ['mcp-sharepoint', 'mcp-servicenow', 'mcp-policy-kb'] as const;

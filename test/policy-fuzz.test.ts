@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gateCommand } from '../src/cli/gate.ts';
 import { fuzzPlans, isClean, runOfflineEval } from '../src/policy/index.ts';
 import { runCommand } from './support/run-command.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 /** Fuzzed plans per run; CI sets 100000. */
 const CASES = Number(process.env.POLICY_FUZZ_CASES ?? 5_000);
@@ -26,7 +26,7 @@ test('an adversarial planner gets no call outside allowlist and schema to a serv
 });
 
 test('gate eval runs every suite, writes its report and ends in 0', async () => {
-  const out = join(mkdtempSync(join(tmpdir(), 'observatory-eval-')), 'results/offline_gate_eval.json');
+  const out = join(tempDir(), 'results/offline_gate_eval.json');
   const { code, stdout } = await runCommand(gateCommand, [
     'eval',
     '--out',

@@ -13,7 +13,8 @@ import {
   type PolicyGateOptions,
   type ToolDefinition,
 } from '../src/policy/index.ts';
-import { docTool, SEED_ALLOWLIST, SEED_TOOLS, tempDir, tempFile } from './support/policy-fixtures.ts';
+import { docTool, SEED_ALLOWLIST, SEED_TOOLS, tempFile } from './support/policy-fixtures.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const FETCH = { server: 'mcp-sharepoint', tool: 'fetch_sharepoint_doc', args: { doc_id: 'sp-001' } };
 

@@ -18,7 +18,7 @@ import {
 } from '../src/policy/index.ts';
 import { ALLOWLIST, call, FETCH, fromRoot, SERVER, SERVERS, stdio } from './support/example-servers.ts';
 import { goldenPlanner } from './support/golden-planner.ts';
-import { tempDir } from './support/policy-fixtures.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 /** The example servers, connected once; a host that closes them leaves them open. */
 const servers: Record<string, PolicyServer> = {};

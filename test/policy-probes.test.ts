@@ -13,8 +13,9 @@ import {
 } from '../src/policy/index.ts';
 import { needsData, readRows } from './support/data.ts';
 import { goldenPlanner } from './support/golden-planner.ts';
-import { docTool, SEED_ALLOWLIST, SEED_TOOLS, tempDir, tempFile } from './support/policy-fixtures.ts';
+import { docTool, SEED_ALLOWLIST, SEED_TOOLS, tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 interface Probe {
   id: string;

@@ -11,7 +11,8 @@ import {
   parsePlan,
   readPolicy,
 } from '../src/policy/index.ts';
-import { SEED_ALLOWLIST, SEED_TOOLS, tempDir } from './support/policy-fixtures.ts';
+import { SEED_ALLOWLIST, SEED_TOOLS } from './support/policy-fixtures.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 

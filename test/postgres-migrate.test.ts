@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { ObservatoryError } from '../src/errors.ts';
 import { LATEST_MIGRATION, MIGRATIONS, migrate, type Queryable } from '../src/postgres/index.ts';
@@ -16,6 +15,7 @@ import {
   runSql,
   startPostgres,
 } from './support/postgres-server.ts';
+import { newPGlite } from './support/templates.ts';
 
 const root = new URL('../../', import.meta.url);
 const handAppliedFile = fileURLToPath(new URL('schema/postgres.sql', root));
@@ -37,7 +37,7 @@ test('the list of migrations is what stands in schema/, numbered without a gap',
 
 describe('on PGlite', () => {
   test('migrates once, and again does nothing', async () => {
-    await using db = await PGlite.create();
+    await using db = await newPGlite();
     assert.deepEqual(await migrate(db as Queryable), { applied: allNames, version: LATEST_MIGRATION });
     assert.deepEqual(await migrate(db as Queryable), { applied: [], version: LATEST_MIGRATION });
   });

@@ -1,8 +1,9 @@
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { FIELDS, type TraceRow } from '../../src/fields.ts';
 import type { Queryable } from '../../src/postgres/index.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
+import { newPGlite } from './templates.ts';
 
 /** A kind of database that tests run against. */
 export interface TestDatabases extends AsyncDisposable {
@@ -39,7 +40,7 @@ export function testDatabases(): readonly [postgres: TestDatabases, pglite: Test
       create: async () => {
         // Starting one takes seconds, emptying it does not.
         if (embedded === undefined) {
-          embedded = await PGlite.create();
+          embedded = await newPGlite();
         } else {
           await embedded.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
           await embedded.exec('DISCARD ALL');

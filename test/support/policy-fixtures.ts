@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ToolDefinition, ToolsByServer } from '../../src/policy/index.ts';
+import { tempDir } from './temp-dir.ts';
 
 /** A tool that takes one text argument and gives a document back. */
 export function docTool(name: string, idName = 'doc_id'): ToolDefinition {
@@ -27,11 +27,6 @@ export const SEED_ALLOWLIST = {
   'mcp-sharepoint': ['fetch_sharepoint_doc'],
   'mcp-policy-kb': ['fetch_policy_entry'],
 };
-
-/** A new empty directory. */
-export function tempDir(): string {
-  return mkdtempSync(join(tmpdir(), 'observatory-policy-'));
-}
 
 /** Writes a file into a new directory. @returns its path */
 export function tempFile(name: string, content: unknown): string {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { makeOnce } from './templates.ts';
 
 const START_TIMEOUT_MS = 30_000;
 
@@ -105,7 +106,9 @@ async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>)
     '--encoding=UTF8',
     '--locale=C',
   ];
-  execFileSync(join(bin, 'initdb'), init, { ...user, cwd: parent, stdio: ['ignore', 'ignore', 'inherit'] });
+  makeOnce(`cluster of ${bin}`, data, () => {
+    execFileSync(join(bin, 'initdb'), init, { ...user, cwd: parent, stdio: ['ignore', 'ignore', 'inherit'] });
+  });
   const port = await freePort();
   const settings = {
     port,
