@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
+import { collectGarbage } from './support/garbage.ts';
 import { anthropicSdk } from './support/model-sdks.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
@@ -115,4 +116,57 @@ test('where the SDK does not trace, ours does', async () => {
   const messages = [{ role: 'user' as const, content: 'x' }];
   await silent.messages.stream({ model: 'claude-sonnet-4-6', max_tokens: 9, messages }).finalMessage();
   assert.deepEqual(scopes(), [OURS]);
+});
+
+const ASK_BETA = {
+  model: 'claude-sonnet-4-6',
+  max_tokens: 9,
+  messages: [{ role: 'user' as const, content: 'Tell me.' }],
+  tools: [],
+};
+
+for (const native of ['prefer', 'suppress'] as const) {
+  const scope = native === 'prefer' ? NATIVE : OURS;
+  const chats = () =>
+    telemetry.spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'chat');
+
+  test(`'${native}': the tool runner's stream, whose body the SDK parses apart, is read as any other`, async () => {
+    instrumentation.setConfig({ native });
+    provider.answer({ events: sdk.events(['It is ', 'sunny.']) });
+    for await (const stream of sdk
+      .client(provider.url)
+      .beta.messages.toolRunner({ ...ASK_BETA, stream: true }))
+      await stream.finalMessage();
+    const [span, ...more] = chats();
+    assert.deepEqual(more, []);
+    assert.equal(span?.instrumentationScope.name, scope);
+    assert.deepEqual(span?.attributes['gen_ai.response.finish_reasons'], ['end_turn']);
+    assert.equal(span?.attributes['gen_ai.usage.output_tokens'], 20);
+    assert.equal(attached[0]?.answer, 'It is sunny.');
+  });
+
+  test(`'${native}': what the tool runner is refused is an error span`, async () => {
+    instrumentation.setConfig({ native });
+    provider.answer({
+      status: 529,
+      body: { type: 'error', error: { type: 'overloaded_error', message: 'x' } },
+    });
+    const client = sdk.client(provider.url);
+    await assert.rejects(async () => client.beta.messages.toolRunner({ ...ASK_BETA }));
+    const [span] = chats();
+    assert.equal(span?.instrumentationScope.name, scope);
+    assert.equal(span?.attributes['error.type'], 'overloaded_error');
+  });
+}
+
+test('a request that a thread takes and whose body nobody parses ends its span when it is garbage', async () => {
+  instrumentation.setConfig({ native: 'suppress' });
+  provider.answer({ events: sdk.events(['x']) });
+  await (async () => {
+    const { tools: _, ...ask } = ASK_BETA;
+    const promise = sdk.client(provider.url).beta.messages.create({ ...ask, stream: true });
+    await (promise as unknown as { _responseProps(): Promise<unknown> })._responseProps();
+  })();
+  await collectGarbage(() => telemetry.spans.length > 0);
+  assert.equal(telemetry.only.attributes['observatory.stream_end'], 'abandoned');
 });

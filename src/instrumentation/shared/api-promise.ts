@@ -1,3 +1,4 @@
+import { handOver } from './handed-over.ts';
 import { isObject } from './json.ts';
 import { guard } from './model-guard.ts';
 import type { OpenCall } from './open-calls.ts';
@@ -64,6 +65,12 @@ function watch(promise: object, observer: ResponseObserver, look: (value: unknow
     if (isObject(unwrapped))
       guard('observing an unwrapped promise', () => watch(unwrapped, observer, noLook));
     return unwrapped;
+  });
+  // For a helper that sends a request again where the server refuses it, and parses the body by itself.
+  shadow(promise, '_responseProps', (responseProps, self, args) => {
+    claim.take();
+    const answered = guard('following a request', () => handOver(promise, observer, observed));
+    return observed(Reflect.apply(responseProps, self, args), (props) => answered?.(props), observer);
   });
   // Alone it never parses: the call is over, for us, when the headers are there.
   shadow(promise, 'asResponse', (asResponse, self, args) => {
