@@ -60,6 +60,42 @@ test('tool results are the retrieved context and failed ones the summary', () =>
   assert.equal(text.toolResultSummary, 'error: card declined\n\nerror: no such file');
 });
 
+test('what a provider or a shell of the application ran is evidence too, in the form of each', () => {
+  const said = (input: unknown) => conversationText(parseRequest({ input }));
+  const responses = said([
+    { type: 'mcp_call', id: 'm1', name: 'find', arguments: '{}', output: 'found it', error: null },
+    { type: 'mcp_call', id: 'm2', name: 'pay', arguments: '{}', error: 'card declined' },
+    { type: 'local_shell_call_output', call_id: 's1', output: '3 files' },
+    { type: 'apply_patch_call_output', call_id: 'p1', status: 'failed', output: 'no such file' },
+  ]);
+  assert.equal(responses.retrievedContext, 'found it\n\n3 files');
+  assert.equal(responses.toolResultSummary, 'error: card declined\n\nerror: no such file');
+  const ran = (outcome: string) => ({ codeExecutionResult: { outcome, output: '42' } });
+  const gemini = said([
+    { role: 'model', parts: [ran('OUTCOME_OK'), ran('OUTCOME_FAILED'), { text: 'So.' }] },
+  ]);
+  assert.deepEqual(gemini, { prompt: 'So.', retrievedContext: '42', toolResultSummary: 'error: 42' });
+});
+
+test('a result that holds no text is no evidence, and not the lack of it', () => {
+  const results = (content: unknown) =>
+    conversationText(
+      parseRequest({ messages: [{ role: 'user', content: [{ type: 'tool_result', content }] }] }),
+    );
+  const page = { type: 'web_search_result', title: 'T', url: 'u', encrypted_content: 'e' };
+  assert.equal(results([page]).retrievedContext, undefined);
+  assert.equal(
+    results([{ type: 'image', source: { type: 'base64', data: 'AAAA' } }]).retrievedContext,
+    undefined,
+  );
+  assert.equal(results([]).retrievedContext, '');
+  assert.equal(results([{ type: 'text', text: '' }]).retrievedContext, '');
+  const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'D' } };
+  assert.equal(results([document, page]).retrievedContext, 'D');
+  const failed = { type: 'web_search_tool_result_error', error_code: 'max_uses_exceeded' };
+  assert.match(results(failed).toolResultSummary ?? '', /max_uses_exceeded/);
+});
+
 test('a failure that a later call of the same tool made good is no failure', () => {
   const text = conversationText([
     call('a', 'pay'),

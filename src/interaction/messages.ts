@@ -4,7 +4,8 @@
  * Definitions, for every dialect and provider alike:
  * - The *prompt* of a conversation is every text part of its system, developer, user and assistant messages, in
  *   order, joined by a blank line. A single user message is therefore exactly its text. Empty parts add nothing.
- * - The *retrieved context* is the text of every tool result that did not fail, joined likewise.
+ * - The *retrieved context* is the text of every tool result that did not fail, joined likewise. A result that holds
+ *   only what has no text, an image for instance, is none.
  * - The *tool result summary* is the text of every tool result that failed, each after `error: `, joined likewise.
  *   A failure that a later call of the same tool made good is left out: an agent that retried has not failed.
  * - The *answer* is the text parts of the first output message, joined without a separator, as the SDKs of the
@@ -106,7 +107,8 @@ class ToolResults {
   add(outcome: ToolOutcome, result: Pick<ToolCallResponsePart, 'id' | 'name'>): void {
     const tool = result.name ?? (result.id === undefined ? undefined : this.#nameOfCall.get(result.id));
     if (!outcome.failed) {
-      this.context.push(outcome.text);
+      // Evidence that cannot be read is no lack of evidence.
+      if (!outcome.isOpaque) this.context.push(outcome.text);
       if (tool !== undefined) this.#failures.delete(`tool ${tool}`);
       return;
     }

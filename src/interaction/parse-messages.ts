@@ -3,8 +3,9 @@
  * Messages, Gemini contents, the AI SDK, and the semantic conventions' own `{role, parts}`. What is not understood
  * is left out; nothing throws.
  */
-import { decode, firstText, isRecord, listOf, parseJson, textOf, type UnknownRecord } from './json.ts';
+import { decode, firstText, isRecord, listOf, recordOf, textOf, type UnknownRecord } from './json.ts';
 import type { Message, MessagePart, MessageRole } from './messages.ts';
+import { flagOf, parsePart, parseParts, parseToolCall, textPart } from './parse-parts.ts';
 
 /** Reads one message, a list of messages, or bare text, which is a message of `role`. */
 export function parseMessages(value: unknown, role: MessageRole = 'user'): Message[] {
@@ -61,8 +62,10 @@ function parseMessage(item: unknown, role: MessageRole): Message | undefined {
     const part = parseToolCall(call);
     if (part !== undefined) message.parts.push(part);
   }
-  if (message.parts.length === 0 && typeof item.refusal === 'string') {
-    message.parts.push({ type: 'text', content: item.refusal });
+  if (message.parts.length === 0) {
+    // A refusal, or what was spoken.
+    const said = textPart(item.refusal ?? recordOf(item.audio).transcript);
+    if (said !== undefined) message.parts.push(said);
   }
   return message;
 }
@@ -71,20 +74,50 @@ function parseMessage(item: unknown, role: MessageRole): Message | undefined {
 function parseResponsesItem(item: UnknownRecord): Message | undefined {
   switch (item.type) {
     case 'function_call':
-    case 'custom_tool_call':
-    case 'mcp_call': {
+    case 'custom_tool_call': {
       const call = parsePart(item);
       return { role: 'assistant', parts: call === undefined ? [] : [call] };
     }
+    case 'mcp_call':
+      return { role: 'assistant', parts: parseServerCall(item) };
     case 'function_call_output':
     case 'custom_tool_call_output':
+    case 'local_shell_call_output':
+    case 'shell_call_output':
+    case 'apply_patch_call_output':
       return {
         role: 'tool',
-        parts: [{ type: 'tool_call_response', id: textOf(item.call_id), response: item.output }],
+        parts: [
+          {
+            type: 'tool_call_response',
+            id: textOf(item.call_id),
+            response: item.output,
+            isError: item.status === 'failed' ? true : undefined,
+          },
+        ],
       };
     default:
       return undefined;
   }
+}
+
+/** A call that the provider ran by itself, with what came of it in the same item. */
+function parseServerCall(item: UnknownRecord): MessagePart[] {
+  const call = parseToolCall(item);
+  if (call === undefined) return [];
+  const failed = item.error !== undefined && item.error !== null;
+  const response = failed ? item.error : item.output;
+  if (response === undefined || response === null) return [call];
+  return [
+    call,
+    {
+      type: 'tool_call_response',
+      id: call.id,
+      name: call.name,
+      response,
+      isError: failed ? true : undefined,
+    },
+  ];
 }
 
 /** A message of a tool carries results, even where the dialect writes them as plain text. */
@@ -100,96 +133,6 @@ function asToolResult(parts: MessagePart[], message: UnknownRecord): MessagePart
       isError: flagOf(message),
     },
   ];
-}
-
-/** Reads the content of a message: text, one part, or a list of parts. */
-export function parseParts(content: unknown): MessagePart[] {
-  const parts: MessagePart[] = [];
-  for (const item of Array.isArray(content) ? content : [content]) {
-    const part = parsePart(item);
-    if (part !== undefined) parts.push(part);
-  }
-  return parts;
-}
-
-/** Like {@link parseParts}, for content that may be a list of parts written as JSON text. */
-export function parseSerialisedParts(content: unknown): MessagePart[] {
-  const parsed = typeof content === 'string' ? parseJson(content) : undefined;
-  const isParts = Array.isArray(parsed) && parsed.every((p) => isRecord(p) && typeof p.type === 'string');
-  return parseParts(isParts ? parsed : content);
-}
-
-function parsePart(item: unknown): MessagePart | undefined {
-  if (typeof item === 'string') return { type: 'text', content: item };
-  if (!isRecord(item)) return undefined;
-  const type = textOf(item.type) ?? untypedKind(item);
-  switch (type) {
-    case 'text':
-    case 'input_text':
-    case 'output_text':
-      return textPart(item.content ?? item.text);
-    case 'refusal':
-      return textPart(item.refusal);
-    case 'reasoning':
-    case 'thinking':
-      return { type: 'reasoning', content: firstText(item.content, item.thinking, item.text) ?? '' };
-    case 'tool_call':
-    case 'tool-call':
-    case 'tool_use':
-    case 'server_tool_call':
-    case 'server_tool_use':
-    case 'mcp_tool_use':
-    case 'function':
-    case 'function_call':
-    case 'custom_tool_call':
-    case 'mcp_call':
-    case 'functionCall':
-      return parseToolCall(item);
-    default:
-      return type !== undefined && TOOL_RESULT_TYPE.test(type) ? parseToolResult(item) : undefined;
-  }
-}
-
-/** `tool_result`, `tool-result`, `web_search_tool_result`, `tool_call_response`, `functionResponse` ... */
-const TOOL_RESULT_TYPE = /^(?:\w{0,64}tool[_-]result|(?:server_)?tool_call_response|functionResponse)$/;
-
-/** Gemini's parts have no type: the field that is there tells. */
-function untypedKind(part: UnknownRecord): string | undefined {
-  if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text';
-  if (isRecord(part.functionCall)) return 'functionCall';
-  if (isRecord(part.functionResponse)) return 'functionResponse';
-  return undefined;
-}
-
-function textPart(content: unknown): MessagePart | undefined {
-  return typeof content === 'string' ? { type: 'text', content } : undefined;
-}
-
-/** Reads a tool call in the form of any provider; arguments that are JSON text are parsed. */
-export function parseToolCall(value: unknown): Extract<MessagePart, { type: 'tool_call' }> | undefined {
-  if (!isRecord(value)) return undefined;
-  const inner = [value.function, value.functionCall, value.custom].find(isRecord) ?? value;
-  const name = firstText(inner.name, inner.toolName);
-  const id = firstText(value.call_id, value.id, value.toolCallId, inner.id);
-  if (name === undefined && id === undefined) return undefined;
-  const given = inner.arguments ?? inner.input ?? inner.args;
-  return { type: 'tool_call', id, name, arguments: decode(given) };
-}
-
-function parseToolResult(item: UnknownRecord): MessagePart {
-  const inner = isRecord(item.functionResponse) ? item.functionResponse : item;
-  return {
-    type: 'tool_call_response',
-    id: firstText(inner.tool_use_id, inner.toolCallId, inner.tool_call_id, inner.call_id, inner.id),
-    name: firstText(inner.name, inner.toolName),
-    response: inner.response ?? inner.result ?? inner.output ?? inner.content,
-    isError: flagOf(inner),
-  };
-}
-
-function flagOf(value: UnknownRecord): boolean | undefined {
-  const flag = value.is_error ?? value.isError;
-  return typeof flag === 'boolean' ? flag : undefined;
 }
 
 function parseRole(role: unknown): MessageRole | undefined {

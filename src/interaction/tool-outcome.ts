@@ -1,9 +1,11 @@
-import { isRecord, listOf, parseJson, stringify, type UnknownRecord } from './json.ts';
+import { isRecord, listOf, parseJson, stringify, textOf, type UnknownRecord } from './json.ts';
 
 /** What a tool gave back, as text, and whether it failed. */
 export interface ToolOutcome {
   readonly text: string;
   readonly failed: boolean;
+  /** Whether it holds something that is no text, and nothing that is: an image, a page only the model can read. */
+  readonly isOpaque: boolean;
 }
 
 /**
@@ -19,7 +21,13 @@ export function toolOutcome(result: {
   readonly isError?: boolean | undefined;
 }): ToolOutcome {
   const text = toolResultText(result.response);
-  return { text, failed: result.isError ?? saysFailure(result.response, text) };
+  const failed = result.isError ?? saysFailure(result.response, text);
+  return { text, failed, isOpaque: text === '' && holdsOther(result.response) };
+}
+
+function holdsOther(response: unknown): boolean {
+  const blocks = listOf(isRecord(response) ? response.content : response);
+  return blocks.some((block) => isRecord(block) && textOf(block.type) !== undefined && block.type !== 'text');
 }
 
 /** The text of a tool result; JSON where it is neither text nor content blocks. */
@@ -63,6 +71,12 @@ function blocksText(blocks: readonly unknown[]): string | undefined {
     else if (typeof block.content === 'string') texts.push(block.content);
     else if (isRecord(block.resource) && typeof block.resource.text === 'string') {
       texts.push(block.resource.text);
+    } else if (
+      isRecord(block.source) &&
+      typeof block.source.data === 'string' &&
+      block.source.type === 'text'
+    ) {
+      texts.push(block.source.data);
     } else if (Array.isArray(block.content)) texts.push(...listOf(block.content).map(innerText));
   }
   return texts.filter((text) => text !== '').join('\n');
@@ -88,10 +102,13 @@ const ERROR_OPENING =
 const MAX_SERIALISED_ERROR = 65_536;
 const ERROR_FIELD = /"(?:error|isError|is_error)"/;
 
+/** The AI SDK's `error-text`, Anthropic's `web_search_tool_result_error`. */
+const ERROR_TYPE = /^error-|_tool_result_error$/;
+
 function isFailure(result: UnknownRecord): boolean {
   const flag = result.isError ?? result.is_error;
   if (typeof flag === 'boolean') return flag;
-  if (typeof result.type === 'string' && result.type.startsWith('error-')) return true;
+  if (typeof result.type === 'string' && ERROR_TYPE.test(result.type)) return true;
   const { error } = result;
   if (error === undefined || error === null || error === false || error === '') return false;
   return result.output === undefined && result.result === undefined;

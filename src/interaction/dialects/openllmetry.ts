@@ -1,7 +1,8 @@
 import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
 import { decode, textOf } from '../json.ts';
 import type { Message } from '../messages.ts';
-import { parseConversation, parseMessages, parseSerialisedParts } from '../parse-messages.ts';
+import { parseConversation, parseMessages } from '../parse-messages.ts';
+import { parseSerialisedParts } from '../parse-parts.ts';
 import { readProviderResponse } from '../provider-response/index.ts';
 import { type Dialect, someOf } from './dialect.ts';
 

@@ -1,0 +1,104 @@
+/** The parts of messages, in the forms of the providers and the dialects; what is not understood is left out. */
+import { decode, firstText, isRecord, parseJson, recordOf, textOf, type UnknownRecord } from './json.ts';
+import type { MessagePart } from './messages.ts';
+
+/** Reads the content of a message: text, one part, or a list of parts. */
+export function parseParts(content: unknown): MessagePart[] {
+  const parts: MessagePart[] = [];
+  for (const item of Array.isArray(content) ? content : [content]) {
+    const part = parsePart(item);
+    if (part !== undefined) parts.push(part);
+  }
+  return parts;
+}
+
+/** Like {@link parseParts}, for content that may be a list of parts written as JSON text. */
+export function parseSerialisedParts(content: unknown): MessagePart[] {
+  const parsed = typeof content === 'string' ? parseJson(content) : undefined;
+  const isParts = Array.isArray(parsed) && parsed.every((p) => isRecord(p) && typeof p.type === 'string');
+  return parseParts(isParts ? parsed : content);
+}
+
+/** Reads one part, or text. */
+export function parsePart(item: unknown): MessagePart | undefined {
+  if (typeof item === 'string') return { type: 'text', content: item };
+  if (!isRecord(item)) return undefined;
+  const type = textOf(item.type) ?? untypedKind(item);
+  switch (type) {
+    case 'text':
+    case 'input_text':
+    case 'output_text':
+      return textPart(item.content ?? item.text);
+    case 'refusal':
+      return textPart(item.refusal);
+    case 'reasoning':
+    case 'thinking':
+      return { type: 'reasoning', content: firstText(item.content, item.thinking, item.text) ?? '' };
+    case 'tool_call':
+    case 'tool-call':
+    case 'tool_use':
+    case 'server_tool_call':
+    case 'server_tool_use':
+    case 'mcp_tool_use':
+    case 'function':
+    case 'function_call':
+    case 'custom_tool_call':
+    case 'mcp_call':
+    case 'functionCall':
+      return parseToolCall(item);
+    case 'codeExecutionResult':
+      return codeResult(recordOf(item.codeExecutionResult));
+    default:
+      return type !== undefined && TOOL_RESULT_TYPE.test(type) ? parseToolResult(item) : undefined;
+  }
+}
+
+/** `tool_result`, `tool-result`, `web_search_tool_result`, `tool_call_response`, `functionResponse` ... */
+const TOOL_RESULT_TYPE = /^(?:\w{0,64}tool[_-]result|(?:server_)?tool_call_response|functionResponse)$/;
+
+/** Gemini's parts have no type: the field that is there tells. */
+function untypedKind(part: UnknownRecord): string | undefined {
+  if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text';
+  if (isRecord(part.functionCall)) return 'functionCall';
+  if (isRecord(part.functionResponse)) return 'functionResponse';
+  if (isRecord(part.codeExecutionResult)) return 'codeExecutionResult';
+  return undefined;
+}
+
+/** What came of code that Gemini wrote and ran by itself. */
+function codeResult({ outcome, output }: UnknownRecord): MessagePart {
+  return { type: 'tool_call_response', response: output, isError: outcome !== 'OUTCOME_OK' };
+}
+
+/** A text part of what is text. */
+export function textPart(content: unknown): MessagePart | undefined {
+  return typeof content === 'string' ? { type: 'text', content } : undefined;
+}
+
+/** Reads a tool call in the form of any provider; arguments that are JSON text are parsed. */
+export function parseToolCall(value: unknown): Extract<MessagePart, { type: 'tool_call' }> | undefined {
+  if (!isRecord(value)) return undefined;
+  const inner = [value.function, value.functionCall, value.custom].find(isRecord) ?? value;
+  const name = firstText(inner.name, inner.toolName);
+  const id = firstText(value.call_id, value.id, value.toolCallId, inner.id);
+  if (name === undefined && id === undefined) return undefined;
+  const given = inner.arguments ?? inner.input ?? inner.args;
+  return { type: 'tool_call', id, name, arguments: decode(given) };
+}
+
+function parseToolResult(item: UnknownRecord): MessagePart {
+  const inner = isRecord(item.functionResponse) ? item.functionResponse : item;
+  return {
+    type: 'tool_call_response',
+    id: firstText(inner.tool_use_id, inner.toolCallId, inner.tool_call_id, inner.call_id, inner.id),
+    name: firstText(inner.name, inner.toolName),
+    response: inner.response ?? inner.result ?? inner.output ?? inner.content,
+    isError: flagOf(inner),
+  };
+}
+
+/** Whether a result or its message is flagged as failed. */
+export function flagOf(value: UnknownRecord): boolean | undefined {
+  const flag = value.is_error ?? value.isError;
+  return typeof flag === 'boolean' ? flag : undefined;
+}
