@@ -6,7 +6,7 @@ import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
-import { ProviderServer } from './support/provider-server.ts';
+import { ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 readInteractions();
@@ -161,6 +161,40 @@ test('a streamed answer and its usage arrive whole', async () => {
     assert.equal(attached[0]?.usage?.inputTokens, 100, sdk.name);
     assert.equal(attached[0]?.usage?.cacheReadTokens, 90, sdk.name);
   }
+});
+
+test('a spoken answer and one in parts, with the thinking before it, are the answer', async () => {
+  const spoken = { role: 'assistant', content: null, audio: { id: 'a', data: '', transcript: SAID.answer } };
+  const body = { id: 'x', model: 'm', choices: [{ index: 0, message: spoken, finish_reason: 'stop' }] };
+  const ask = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Tell me.' }] };
+  const { completions } = openai.client(provider.url).chat;
+  provider.answer({ body });
+  await completions.create({ ...ask, modalities: ['text', 'audio'] });
+  assert.equal(telemetry.spans.at(-1)?.attributes['gen_ai.output.type'], 'speech');
+  const piece = (delta: object) => ({ ...body, choices: [{ index: 0, delta }] });
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
+  for (const events of [
+    [
+      piece({ audio: { transcript: 'It is 22 degrees. ' } }),
+      piece({ audio: { transcript: 'Your table is booked.' } }),
+    ],
+    [piece({ content: [thinking] }), piece({ content: [{ type: 'text', text: SAID.answer }] })],
+  ]) {
+    provider.answer({ events: sse([...events, '[DONE]']) });
+    for await (const _ of await completions.create({ ...ask, stream: true }));
+  }
+  assert.deepEqual(
+    attached.map(({ answer }) => answer),
+    [SAID.answer, SAID.answer, SAID.answer],
+  );
+});
+
+test('a refusal that is left in mid-stream is the answer as far as it came', async () => {
+  const delta = { type: 'response.refusal.delta', delta: 'I cannot' };
+  provider.answer({ events: sse([delta, { ...delta, delta: ' do' }], true), pauseMs: 5 });
+  const stream = await openai.client(provider.url).responses.create({ model: 'm', input: 'x', stream: true });
+  for await (const _ of stream) break;
+  assert.equal(attached[0]?.answer, 'I cannot');
 });
 
 test('nothing of what was said, called or sent is exported with content capture off', async () => {

@@ -340,6 +340,78 @@ test('a disabled instrumentation leaves no trace', async () => {
   assert.equal(telemetry.spans.length, 1);
 });
 
+test('beta.responses is traced as responses is', async () => {
+  provider.answer({ body: { id: 'resp_1', model: 'gpt-5-2026', status: 'completed', output: [] } });
+  await client.beta.responses.create({ model: 'gpt-5', input: 'x' });
+  const { name, attributes } = telemetry.only;
+  assert.equal(name, 'chat gpt-5');
+  assert.equal(attributes['openai.api.type'], 'responses');
+  assert.deepEqual(attributes['gen_ai.response.finish_reasons'], ['stop']);
+});
+
+test('the provider is who answers, by the host or by the client for Azure', async () => {
+  const answering = async () => Response.json(COMPLETION);
+  const hosts = [
+    ['https://api.groq.com/openai/v1', 'groq'],
+    ['https://bedrock-mantle.us-east-1.api.aws/openai/v1', 'aws.bedrock'],
+    ['https://lb.elb.us-east-1.amazonaws.com/v1', 'openai'],
+    ['https://us-east5-aiplatform.googleapis.com/v1/projects/p', 'gcp.vertex_ai'],
+    ['https://eu.api.openai.com/v1', 'openai'],
+  ];
+  for (const [baseURL] of hosts) {
+    await new sdk.OpenAI({ apiKey: 'x', baseURL, fetch: answering }).chat.completions.create(ASK);
+  }
+  const azure = { apiKey: 'x', apiVersion: '2024-10-21', fetch: answering };
+  await new sdk.AzureOpenAI({ ...azure, endpoint: 'https://models.internal' }).chat.completions.create(ASK);
+  assert.deepEqual(
+    telemetry.spans.map(({ attributes }) => attributes['gen_ai.provider.name']),
+    [...hosts.map(([, name]) => name), 'azure.ai.openai'],
+  );
+});
+
+test('streamed tool calls of servers that number all alike, or none, are kept apart by their ids', async () => {
+  const call = (id: string | undefined, args: string, index?: number) => ({
+    ...chunk(''),
+    choices: [{ index: 0, delta: { tool_calls: [{ index, id, function: { name: 'f', arguments: args } }] } }],
+  });
+  for (const events of [
+    [call('a', '{}'), call('b', '{}')],
+    [call('a', '{}', 0), call('b', '{}', 0)],
+    [call('a', '{', 0), call('a', '}', 0), call('b', '{}', 1)],
+    [call('a', '{', 1), call(undefined, '}', 1), call('b', '{}', 1)],
+  ]) {
+    provider.answer({ events: sse([...events, '[DONE]']) });
+    for await (const _ of await client.chat.completions.create({ ...ASK, stream: true }));
+  }
+  assert.deepEqual(
+    telemetry.spans.map(({ attributes }) => attributes['observatory.tool_call_count']),
+    [2, 2, 2, 2],
+  );
+});
+
+test('the usage of a stream is found where Groq and Moonshot put it', async () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 1 };
+  const last = { ...chunk(''), choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  const moonshot = { ...last, choices: [{ ...last.choices[0], usage }] };
+  for (const piece of [{ ...last, x_groq: { id: 'r', usage } }, moonshot]) {
+    provider.answer({ events: sse([chunk('a'), piece, '[DONE]']) });
+    for await (const _ of await client.chat.completions.create({ ...ASK, stream: true }));
+  }
+  assert.deepEqual(
+    telemetry.spans.map(({ attributes }) => attributes['gen_ai.usage.input_tokens']),
+    [3, 3],
+  );
+});
+
+test('an error in place of choices, under status 200, is an error on the span alone', async () => {
+  const error = { code: 502, message: 'Upstream said: secret' };
+  provider.answer({ body: { error } });
+  const answer = await client.chat.completions.create(ASK);
+  assert.deepEqual((answer as unknown as { error: object }).error, error);
+  assert.equal(telemetry.only.attributes['error.type'], '502');
+  assert.deepEqual(telemetry.only.status, { code: 2, message: '200 502' });
+});
+
 function chunk(content: string): object {
   return {
     id: 'chatcmpl-2',

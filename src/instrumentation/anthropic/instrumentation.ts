@@ -10,6 +10,7 @@ import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } fr
 import { type ModelCall, noteRetry } from '../shared/model-call.ts';
 import { guard } from '../shared/model-guard.ts';
 import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
+import { providerOfHost } from '../shared/provider.ts';
 import * as own from '../shared/semconv.ts';
 import { serverAddress } from '../shared/server-address.ts';
 import type { ApiResource } from './internal-types.ts';
@@ -111,11 +112,12 @@ function describeCall(
   if (native === 'suppress') suppressNativeSpans(self._client);
   takeNativeSpan();
   hideTracerFromOuterCall(self);
+  const server = serverAddress(self._client?.baseURL);
   return {
     operation: own.OPERATION_CHAT,
-    provider: 'anthropic',
+    provider: providerOfHost(server?.address) ?? 'anthropic',
     model: stringAt(body, 'model'),
-    server: serverAddress(self._client?.baseURL),
+    server,
     stream: body.stream === true,
     attributes: requestAttributes(body),
     reader: new MessageReader(),
@@ -145,6 +147,8 @@ function requestAttributes(body: JsonObject): Attributes {
   set(own.ATTR_GEN_AI_REQUEST_TOP_K, numberAt(body, 'top_k'));
   set(own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES, stringsAt(body, 'stop_sequences'));
   if (body.stream === true) set(own.ATTR_GEN_AI_REQUEST_STREAM, true);
+  const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
+  if (stringAt(format, 'type') === 'json_schema') set(own.ATTR_GEN_AI_OUTPUT_TYPE, 'json');
   return attributes;
 }
 

@@ -9,6 +9,7 @@ import {
   stringAt,
 } from '../shared/json.ts';
 import { type ModelResponse, outputMessage, type ResponseReader } from '../shared/response-reader.ts';
+import * as own from '../shared/semconv.ts';
 import { TextBuffer } from '../shared/text-buffer.ts';
 
 /** Content blocks kept of one streamed message. */
@@ -27,6 +28,8 @@ export class MessageReader implements ResponseReader {
   #model: string | undefined;
   #stopReason: string | undefined;
   #usage: Record<string, unknown> | undefined;
+  /** Of `message_start`, which holds until `message_delta` comes, if it comes. */
+  #outputDetails: unknown;
   #content: readonly unknown[] | undefined;
   readonly #blocks = new Map<number, StreamedBlock>();
 
@@ -41,9 +44,7 @@ export class MessageReader implements ResponseReader {
     switch (stringAt(value, 'type')) {
       case 'message_start':
         this.#start(objectAt(value, 'message'));
-        this.#usage = { ...objectAt(objectAt(value, 'message'), 'usage') };
-        // A placeholder; the count comes with message_delta.
-        delete this.#usage.output_tokens;
+        this.#begin(objectAt(objectAt(value, 'message'), 'usage') ?? {});
         break;
       case 'content_block_start':
         this.#open(numberAt(value, 'index') ?? this.#blocks.size, objectAt(value, 'content_block') ?? {});
@@ -61,6 +62,7 @@ export class MessageReader implements ResponseReader {
   result(): ModelResponse {
     const content = this.#content ?? [...this.#blocks.values()].map(blockOf);
     const reason = this.#stopReason;
+    const tier = stringAt(this.#usage, 'service_tier');
     return {
       id: this.#id,
       model: this.#model,
@@ -69,12 +71,19 @@ export class MessageReader implements ResponseReader {
       messages: () => (content.length === 0 ? [] : [outputMessage([{ role: 'assistant', content }], reason)]),
       // A server_tool_use is run by Anthropic.
       toolCallCount: content.filter((block) => stringAt(block, 'type') === 'tool_use').length,
+      attributes: tier === undefined ? undefined : { [own.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER]: tier },
     };
   }
 
   #start(message: unknown): void {
     this.#id = stringAt(message, 'id');
     this.#model = stringAt(message, 'model');
+  }
+
+  /** What is said of the output at the start are placeholders. */
+  #begin({ output_tokens: _, output_tokens_details: details, ...usage }: JsonObject): void {
+    this.#usage = usage;
+    this.#outputDetails = details;
   }
 
   #open(index: number, opened: JsonObject): void {
@@ -93,6 +102,7 @@ export class MessageReader implements ResponseReader {
   /** The counts of `message_delta` are totals, and null where they do not apply. */
   #addTotals(totals: JsonObject | undefined): void {
     this.#usage ??= {};
+    this.#usage.output_tokens_details ??= this.#outputDetails;
     for (const [name, count] of Object.entries(totals ?? {})) {
       if (count !== null && count !== undefined) this.#usage[name] = count;
     }

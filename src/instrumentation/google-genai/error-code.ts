@@ -17,9 +17,9 @@ export function errorCode(error: unknown): string | undefined {
 
 function errorBody(message: string | undefined): JsonObject | undefined {
   if (message === undefined || message.length > MAX_MESSAGE) return undefined;
-  // Early 1.x: `got status: 404 Not Found. {"error":...}`.
+  // Early 1.x: `got status: 404 Not Found. {"error":...}`. Some endpoints give a list of one.
   const start = message.indexOf('{');
   if (start === -1) return undefined;
-  const parsed = parseOrText(message.slice(start));
+  const parsed = parseOrText(message.slice(start, message.lastIndexOf('}') + 1));
   return isObject(parsed) ? objectAt(parsed, 'error') : undefined;
 }

@@ -1,6 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { readOpenAiUsage } from '../../interaction/index.ts';
-import { isObject, listAt, numberAt, objectAt, stringAt } from '../shared/json.ts';
+import { firstCode } from '../shared/error-type.ts';
+import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../shared/json.ts';
 import {
   type ModelResponse,
   type OutputMessage,
@@ -32,11 +33,13 @@ export class ChatReader implements ResponseReader {
   #usage: unknown;
   #attributes: Attributes = {};
   #whole: readonly unknown[] | undefined;
+  #errorType: string | undefined;
   readonly #choices = new Map<number, StreamedChoice>();
 
   whole(value: unknown): void {
     this.#envelope(value);
     this.#whole = listAt(value, 'choices');
+    if (this.#whole.length === 0) this.#errorType = errorTypeOf(objectAt(value, 'error'));
   }
 
   chunk(value: unknown): void {
@@ -54,13 +57,14 @@ export class ChatReader implements ResponseReader {
       messages: () => this.#whole?.map(wholeMessage) ?? [...this.#choices].sort(byIndex).map(streamedMessage),
       toolCallCount: this.#toolCallCount(),
       attributes: this.#attributes,
+      errorType: this.#errorType,
     };
   }
 
   #envelope(value: unknown): void {
     this.#id ??= stringAt(value, 'id') || undefined;
     this.#model ??= stringAt(value, 'model') || undefined;
-    const usage = objectAt(value, 'usage');
+    const usage = usageOf(value);
     if (usage !== undefined) this.#usage = usage;
     const tier = stringAt(value, 'service_tier');
     if (tier !== undefined) this.#attributes[own.ATTR_OPENAI_RESPONSE_SERVICE_TIER] = tier;
@@ -78,9 +82,11 @@ export class ChatReader implements ResponseReader {
     }));
     slot.finishReason = stringAt(choice, 'finish_reason') ?? slot.finishReason;
     const delta = objectAt(choice, 'delta');
-    slot.text.push(delta === undefined ? stringAt(choice, 'text') : (delta.content ?? delta.refusal));
+    if (delta === undefined) slot.text.push(stringAt(choice, 'text'));
+    else pushText(slot.text, delta);
     for (const [position, call] of listAt(delta, 'tool_calls').entries()) {
-      addTool(slot, numberAt(call, 'index') ?? position, stringAt(call, 'id'), calledFunction(call));
+      const id = stringAt(call, 'id');
+      addTool(slot, slotIndex(slot.tools, numberAt(call, 'index') ?? position, id), id, calledFunction(call));
     }
     const legacy = objectAt(delta, 'function_call');
     if (legacy !== undefined) addTool(slot, -1, undefined, legacy);
@@ -99,6 +105,41 @@ export class ChatReader implements ResponseReader {
       [...this.#choices].sort(byIndex).map(([, { finishReason }]) => finishReason);
     return reasons.filter((reason): reason is string => reason !== undefined);
   }
+}
+
+/** Groq and Moonshot have places of their own for the usage of a stream that was not asked for it. */
+function usageOf(value: unknown): JsonObject | undefined {
+  return (
+    objectAt(value, 'usage') ??
+    objectAt(objectAt(value, 'x_groq'), 'usage') ??
+    objectAt(listAt(value, 'choices')[0], 'usage')
+  );
+}
+
+/** A router answers with status 200 and an error in place of choices when the provider behind it failed. */
+function errorTypeOf(error: JsonObject | undefined): string | undefined {
+  if (error === undefined) return undefined;
+  return firstCode(error.code, error.type) ?? numberAt(error, 'code')?.toString() ?? 'error';
+}
+
+/** The text of one piece: mostly `content`, which Mistral gives as parts when the model thinks. */
+function pushText(text: TextBuffer, delta: JsonObject): void {
+  const content = delta.content ?? delta.refusal;
+  if (Array.isArray(content)) for (const part of content) text.push(stringAt(part, 'text'));
+  else text.push(content ?? objectAt(delta, 'audio')?.transcript);
+}
+
+/**
+ * Where a fragment of a tool call belongs. Some servers number all calls alike, or none; a fragment with another id
+ * then begins another call.
+ */
+function slotIndex(tools: ReadonlyMap<number, StreamedTool>, index: number, id: string | undefined): number {
+  const known = tools.get(index)?.id;
+  if (id === undefined || id === '' || known === undefined || known === id) return index;
+  for (const [other, tool] of tools) if (tool.id === id) return other;
+  let free = tools.size;
+  while (tools.has(free)) free++;
+  return free;
 }
 
 function calledFunction(call: unknown): unknown {

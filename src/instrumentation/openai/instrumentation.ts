@@ -9,13 +9,13 @@ import { isObject, type JsonObject, numberAt, objectAt, stringAt } from '../shar
 import { type ModelCall, noteRetry } from '../shared/model-call.ts';
 import { guard } from '../shared/model-guard.ts';
 import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
+import { providerOfHost } from '../shared/provider.ts';
 import type { ResponseReader } from '../shared/response-reader.ts';
 import * as own from '../shared/semconv.ts';
 import { serverAddress } from '../shared/server-address.ts';
 import { ChatReader } from './chat-reader.ts';
 import { EmbeddingsReader } from './embeddings-reader.ts';
 import type { ApiResource } from './internal-types.ts';
-import { providerOfHost } from './provider.ts';
 import { requestAttributes } from './request.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import type { OpenAIInstrumentationConfig } from './types.ts';
@@ -100,6 +100,7 @@ const COMPLETIONS: Api = {
 const POINTS: readonly PatchPoint[] = [
   point(['OpenAI', 'Chat', 'Completions'], CHAT),
   point(['OpenAI', 'Responses'], RESPONSES),
+  { ...point(['OpenAI', 'Beta', 'Responses'], RESPONSES), optional: true },
   point(['OpenAI', 'Embeddings'], EMBEDDINGS),
   point(['OpenAI', 'Completions'], COMPLETIONS),
 ];
@@ -125,7 +126,7 @@ function describe(self: ApiResource, body: unknown, api: Api): CallDescription |
   if (api.attributes !== undefined) Object.assign(attributes, api.attributes(body));
   return {
     operation: api.operation,
-    provider: providerOfHost(server?.address),
+    provider: providerOfHost(server?.address) ?? defaultProvider(self),
     model: stringAt(body, 'model'),
     server,
     stream: body.stream === true,
@@ -135,6 +136,11 @@ function describe(self: ApiResource, body: unknown, api: Api): CallDescription |
     tools: body.tools ?? body.functions,
     errorCode,
   };
+}
+
+/** Hosts that are not known count as OpenAI's, behind the client for Azure as Azure's: a gateway, a private endpoint. */
+function defaultProvider({ _client: client }: ApiResource): string {
+  return typeof client?.apiVersion === 'string' ? 'azure.ai.openai' : 'openai';
 }
 
 /** `code` names the fault (`model_not_found`); where it is null, as for a failed server, `type` names its kind. */

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../shared/json.ts';
+import { type JsonObject, listAt, numberAt, objectAt, stringAt, stringsAt } from '../shared/json.ts';
 import * as own from '../shared/semconv.ts';
 
 /** `gen_ai.output.type` by the request's format; a schema is JSON too. */
@@ -37,6 +37,10 @@ export function requestAttributes(
   const tier = stringAt(body, 'service_tier');
   if (tier !== 'auto') set(own.ATTR_OPENAI_REQUEST_SERVICE_TIER, tier);
   const format = objectAt(body, 'response_format') ?? objectAt(objectAt(body, 'text'), 'format');
-  set(own.ATTR_GEN_AI_OUTPUT_TYPE, OUTPUT_TYPE[stringAt(format, 'type') ?? '']);
+  const speaks = listAt(body, 'modalities').includes('audio');
+  set(
+    own.ATTR_GEN_AI_OUTPUT_TYPE,
+    OUTPUT_TYPE[stringAt(format, 'type') ?? ''] ?? (speaks ? 'speech' : undefined),
+  );
   return attributes;
 }

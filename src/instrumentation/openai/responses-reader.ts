@@ -27,7 +27,7 @@ export class ResponsesReader implements ResponseReader {
 
   chunk(value: unknown): void {
     const type = stringAt(value, 'type');
-    if (type === 'response.output_text.delta') {
+    if (type === 'response.output_text.delta' || type === 'response.refusal.delta') {
       this.#unfinishedText.push(stringAt(value, 'delta'));
     } else if (type === 'response.output_item.done') {
       const item = objectAt(value, 'item');

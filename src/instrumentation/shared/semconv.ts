@@ -26,6 +26,9 @@ export const ATTR_OPENAI_RESPONSE_SYSTEM_FINGERPRINT = 'openai.response.system_f
 /** The name Anthropic's own spans use; the one-hour part of the cache write has another price. */
 export const ATTR_ANTHROPIC_CACHE_WRITE_1H = 'anthropic.usage.cache_creation.ephemeral_1h_input_tokens';
 
+/** Its name for the tier that served the call, which prices differ by. */
+export const ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER = 'anthropic.response.service_tier';
+
 /** How many tool calls the answer asks the application to make; absent for none. */
 export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';
 /** Why a span ended before its response: `closed` by the reader of a stream, or `abandoned` unread. Absent otherwise. */
