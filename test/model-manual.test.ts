@@ -1,9 +1,11 @@
 /** Model SDKs handed over by hand, as a bundled program does: once, twice, and beside the hooks. */
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { hookedModules } from '../src/instrumentation/shared/hook-report.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
@@ -59,3 +61,20 @@ for (const { sdk, instrumentation, modules } of CASES) {
     );
   });
 }
+
+test('a module is found in every form it may be handed over in', () => {
+  const require = createRequire(import.meta.url);
+  const [forOpenAI, forAnthropic, forGoogle] = CASES.map(({ instrumentation }) => instrumentation);
+  const forms: [(typeof CASES)[number]['instrumentation'] | undefined, object[]][] = [
+    [forOpenAI, [require('openai'), OpenAI, { OpenAI }, { default: OpenAI, OpenAI }]],
+    // Required it is a function that makes clients, and not the class.
+    [forAnthropic, [require('@anthropic-ai/sdk'), Anthropic, { Anthropic }]],
+    [forGoogle, [require('@google/genai')]],
+  ];
+  for (const [instrumentation, modules] of forms) {
+    for (const module of modules) {
+      instrumentation?.manuallyInstrument(module);
+      assert.deepEqual(hookedModules().at(-1)?.missing, []);
+    }
+  }
+});

@@ -60,8 +60,9 @@ export class AnthropicInstrumentation extends ModelInstrumentation<AnthropicInst
 
   /** Patches a module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */
   manuallyInstrument(anthropic: object): void {
-    // The class has a static of this name too, which is its base class.
-    const exports = typeof anthropic === 'function' ? { Anthropic: anthropic } : anthropic;
+    // The class has a static named Anthropic too, its base class; a module may be a function, which makes clients.
+    const isClass = typeof anthropic === 'function' && 'Messages' in anthropic;
+    const exports = isClass ? { Anthropic: anthropic } : anthropic;
     watchClient(exports);
     this.patchModule(
       MODULE,
