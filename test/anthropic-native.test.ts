@@ -159,6 +159,20 @@ for (const native of ['prefer', 'suppress'] as const) {
   });
 }
 
+test('the span of the SDK ends with a stream that nobody reads, and a promise that nobody awaits', async () => {
+  instrumentation.setConfig({});
+  provider.answer({ events: sdk.events(['x']) });
+  await (async () => {
+    await sdk.stream(provider.url);
+    void sdk.client(provider.url).messages.create({ model: 'm', max_tokens: 9, messages: [] });
+  })();
+  await collectGarbage(() => telemetry.spans.length > 1);
+  assert.deepEqual(scopes(), [NATIVE, NATIVE]);
+  for (const { attributes } of telemetry.spans) {
+    assert.equal(attributes['observatory.stream_end'], 'abandoned');
+  }
+});
+
 test('a request that a thread takes and whose body nobody parses ends its span when it is garbage', async () => {
   instrumentation.setConfig({ native: 'suppress' });
   provider.answer({ events: sdk.events(['x']) });

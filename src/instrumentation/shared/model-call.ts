@@ -48,7 +48,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   /** What the span starts with, so that samplers see it, and every metric carries. */
   readonly #identity: Attributes;
   #span: Span | undefined;
-  /** Of those that are not our own, a `native` one is the SDK's, `outer` one around the call: we add, and never end. */
+  /** Of those that are not our own, a `native` one is the SDK's, `outer` one around the call: we add, others end them. */
   #whose: 'own' | 'native' | 'outer' = 'own';
   #outer: OuterCall | undefined;
   #ended = false;
@@ -172,7 +172,9 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     try {
       this.#record(how, seconds);
     } finally {
-      if (this.#whose === 'own') this.#span?.end();
+      // The SDK ends its span when the stream is read, and nobody reads this one.
+      const isLeft = this.#whose === 'native' && how.streamEnd === 'abandoned' && this.#span?.isRecording();
+      if (this.#whose === 'own' || isLeft === true) this.#span?.end();
       this.#outer?.settle(how.facts !== undefined);
     }
   }
