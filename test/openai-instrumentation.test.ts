@@ -370,22 +370,24 @@ test('the provider is who answers, by the host or by the client for Azure', asyn
 });
 
 test('streamed tool calls of servers that number all alike, or none, are kept apart by their ids', async () => {
-  const call = (id: string | undefined, args: string, index?: number) => ({
+  const call = (id: string | undefined, args: string, index?: number, name?: string) => ({
     ...chunk(''),
-    choices: [{ index: 0, delta: { tool_calls: [{ index, id, function: { name: 'f', arguments: args } }] } }],
+    choices: [{ index: 0, delta: { tool_calls: [{ index, id, function: { name, arguments: args } }] } }],
   });
   for (const events of [
-    [call('a', '{}'), call('b', '{}')],
-    [call('a', '{}', 0), call('b', '{}', 0)],
-    [call('a', '{', 0), call('a', '}', 0), call('b', '{}', 1)],
-    [call('a', '{', 1), call(undefined, '}', 1), call('b', '{}', 1)],
+    [call('a', '{}', undefined, 'f'), call('b', '{}', undefined, 'f')],
+    [call('a', '{}', 0, 'f'), call('b', '{}', 0, 'f')],
+    [call('a', '{', 0, 'f'), call('a', '}', 0, 'f'), call('b', '{}', 1, 'f')],
+    [call('a', '{', 1, 'f'), call(undefined, '}', 1), call('b', '{}', 1, 'f')],
+    // An id of its own for each fragment.
+    [call('a', '{', 0, 'f'), call('x', '}', 0), call('b', '{', 1, 'f'), call('y', '}', 1)],
   ]) {
     provider.answer({ events: sse([...events, '[DONE]']) });
     for await (const _ of await client.chat.completions.create({ ...ASK, stream: true }));
   }
   assert.deepEqual(
     telemetry.spans.map(({ attributes }) => attributes['observatory.tool_call_count']),
-    [2, 2, 2, 2],
+    [2, 2, 2, 2, 2],
   );
 });
 

@@ -64,7 +64,8 @@ export class ChatReader implements ResponseReader {
   #envelope(value: unknown): void {
     this.#id ??= stringAt(value, 'id') || undefined;
     this.#model ??= stringAt(value, 'model') || undefined;
-    const usage = usageOf(value);
+    // Groq has a place of its own for the usage of a stream that was not asked for it.
+    const usage = objectAt(value, 'usage') ?? objectAt(objectAt(value, 'x_groq'), 'usage');
     if (usage !== undefined) this.#usage = usage;
     const tier = stringAt(value, 'service_tier');
     if (tier !== undefined) this.#attributes[own.ATTR_OPENAI_RESPONSE_SERVICE_TIER] = tier;
@@ -81,12 +82,18 @@ export class ChatReader implements ResponseReader {
       finishReason: undefined,
     }));
     slot.finishReason = stringAt(choice, 'finish_reason') ?? slot.finishReason;
+    // Moonshot's place for it.
+    const usage = objectAt(choice, 'usage');
+    if (usage !== undefined) this.#usage = usage;
     const delta = objectAt(choice, 'delta');
     if (delta === undefined) slot.text.push(stringAt(choice, 'text'));
     else pushText(slot.text, delta);
     for (const [position, call] of listAt(delta, 'tool_calls').entries()) {
       const id = stringAt(call, 'id');
-      addTool(slot, slotIndex(slot.tools, numberAt(call, 'index') ?? position, id), id, calledFunction(call));
+      const called = calledFunction(call);
+      const index = numberAt(call, 'index') ?? position;
+      // Only the first fragment names the tool; vLLM gives each one an id of its own.
+      addTool(slot, stringAt(called, 'name') ? slotIndex(slot.tools, index, id) : index, id, called);
     }
     const legacy = objectAt(delta, 'function_call');
     if (legacy !== undefined) addTool(slot, -1, undefined, legacy);
@@ -107,15 +114,6 @@ export class ChatReader implements ResponseReader {
   }
 }
 
-/** Groq and Moonshot have places of their own for the usage of a stream that was not asked for it. */
-function usageOf(value: unknown): JsonObject | undefined {
-  return (
-    objectAt(value, 'usage') ??
-    objectAt(objectAt(value, 'x_groq'), 'usage') ??
-    objectAt(listAt(value, 'choices')[0], 'usage')
-  );
-}
-
 /** A router answers with status 200 and an error in place of choices when the provider behind it failed. */
 function errorTypeOf(error: JsonObject | undefined): string | undefined {
   if (error === undefined) return undefined;
@@ -125,17 +123,18 @@ function errorTypeOf(error: JsonObject | undefined): string | undefined {
 /** The text of one piece: mostly `content`, which Mistral gives as parts when the model thinks. */
 function pushText(text: TextBuffer, delta: JsonObject): void {
   const content = delta.content ?? delta.refusal;
-  if (Array.isArray(content)) for (const part of content) text.push(stringAt(part, 'text'));
-  else text.push(content ?? objectAt(delta, 'audio')?.transcript);
+  if (typeof content === 'string') text.push(content);
+  else if (Array.isArray(content)) for (const part of content) text.push(stringAt(part, 'text'));
+  else text.push(objectAt(delta, 'audio')?.transcript);
 }
 
 /**
- * Where a fragment of a tool call belongs. Some servers number all calls alike, or none; a fragment with another id
- * then begins another call.
+ * Where a fragment that names its tool belongs. Some servers number all calls alike, or none; one with another id then
+ * begins another call.
  */
 function slotIndex(tools: ReadonlyMap<number, StreamedTool>, index: number, id: string | undefined): number {
   const known = tools.get(index)?.id;
-  if (id === undefined || id === '' || known === undefined || known === id) return index;
+  if (!id || !known || known === id) return index;
   for (const [other, tool] of tools) if (tool.id === id) return other;
   let free = tools.size;
   while (tools.has(free)) free++;
