@@ -70,6 +70,20 @@ test('openai chat completions', async () => {
   expectSaid('openai', 'm', '{"error":"fully booked"}');
 });
 
+test('a cost that a router reports, in whole answers and in streams', async () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, cost: 0.25 };
+  provider.answer({ body: { id: 'x', model: 'm', choices: [], usage } });
+  await openai.client(provider.url).chat.completions.create({ model: 'm', messages: [] });
+  provider.answer({ events: sse([{ id: 'x', model: 'm', choices: [], usage }, '[DONE]']) });
+  for await (const _ of await openai
+    .client(provider.url)
+    .chat.completions.create({ model: 'm', messages: [], stream: true }));
+  assert.deepEqual(
+    attached.map((said) => said.providerCostUsd),
+    [0.25, 0.25],
+  );
+});
+
 test('openai responses', async () => {
   const content = [{ type: 'output_text', text: SAID.answer }];
   provider.answer({

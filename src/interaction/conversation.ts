@@ -13,6 +13,8 @@ export interface Conversation {
   /** Answering model where known, else the requested one. */
   readonly model: () => string | undefined;
   readonly usage: () => TokenUsage | undefined;
+  /** What the provider says the call cost, in US dollars. */
+  readonly costUsd?: (() => number | undefined) | undefined;
   readonly content?: (() => CallContent) | undefined;
 }
 
@@ -45,6 +47,9 @@ export function attachConversation(span: Span, said: Conversation): void {
     },
     get usage() {
       return said.usage();
+    },
+    get providerCostUsd() {
+      return said.costUsd?.();
     },
     provider: said.provider,
     content: said.content,

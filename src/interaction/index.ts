@@ -31,6 +31,7 @@ export {
   readGeminiUsage,
   readOpenAiUsage,
   readProviderResponse,
+  readReportedCost,
   responsesFinishReason,
   type ToolCall,
 } from './provider-response/index.ts';

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { readOpenAiUsage } from '../../interaction/index.ts';
+import { readOpenAiUsage, readReportedCost } from '../../interaction/index.ts';
 import { firstCode } from '../shared/error-type.ts';
 import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../shared/json.ts';
 import {
@@ -54,6 +54,7 @@ export class ChatReader implements ResponseReader {
       model: this.#model,
       finishReasons: this.#finishReasons(),
       usage: readOpenAiUsage(this.#usage),
+      costUsd: readReportedCost(this.#usage),
       messages: () => this.#whole?.map(wholeMessage) ?? [...this.#choices].sort(byIndex).map(streamedMessage),
       toolCallCount: this.#toolCallCount(),
       attributes: this.#attributes,

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { readOpenAiUsage, responsesFinishReason } from '../../interaction/index.ts';
+import { readOpenAiUsage, readReportedCost, responsesFinishReason } from '../../interaction/index.ts';
 import { firstCode } from '../shared/error-type.ts';
 import { type JsonObject, listAt, objectAt, stringAt } from '../shared/json.ts';
 import {
@@ -56,6 +56,7 @@ export class ResponsesReader implements ResponseReader {
       model: stringAt(response, 'model'),
       finishReasons: reason === undefined ? [] : [reason],
       usage: readOpenAiUsage(response?.usage),
+      costUsd: readReportedCost(response?.usage),
       messages: () => this.#messages(reason),
       toolCallCount: calls,
       attributes,

@@ -11,5 +11,6 @@ export function attachCall(span: Span, call: CallDescription, response: () => Mo
     answer: () => answerText(response().messages()),
     model: () => response().model ?? call.model,
     usage: () => response().usage,
+    costUsd: () => response().costUsd,
   });
 }

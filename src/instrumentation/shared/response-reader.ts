@@ -15,6 +15,8 @@ export interface ModelResponse {
   /** One per choice, in the provider's own words; in those of the conventions for an API that has none of its own. */
   readonly finishReasons: readonly string[];
   readonly usage?: TokenUsage | undefined;
+  /** What the provider says the call cost, in US dollars (OpenRouter). */
+  readonly costUsd?: number | undefined;
   /** Composed when they are asked for, which nobody does where neither content nor signals are wanted. */
   readonly messages: () => readonly OutputMessage[];
   /** Calls the application is asked to make, over all choices. */

@@ -9,7 +9,7 @@ import type { ProviderResponse, ResponseReader } from './types.ts';
 export { readAnthropicUsage } from './anthropic.ts';
 export { readGeminiUsage } from './gemini.ts';
 export { responsesFinishReason } from './openai-responses.ts';
-export { readOpenAiUsage } from './openai-usage.ts';
+export { readOpenAiUsage, readReportedCost } from './openai-usage.ts';
 export type { ProviderResponse, ToolCall } from './types.ts';
 
 const READERS: readonly ResponseReader[] = [
