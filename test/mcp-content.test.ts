@@ -54,7 +54,9 @@ async function spillSecrets(sdk: Sdk): Promise<void> {
   for (const name of ['report', 'fail']) await client.callTool({ name, arguments: args });
   await pair.call('ask', args, { onprogress: () => undefined });
   await client.getPrompt({ name: 'absent', arguments: { key: SECRET } }).catch(() => undefined);
-  await client.readResource({ uri: `note://user:${SECRET}@host/x` }).catch(() => undefined);
+  await client
+    .readResource({ uri: `note://user:${SECRET}@host/x?key=${SECRET}#${SECRET}` })
+    .catch(() => undefined);
   await client
     .complete({ ref: { type: 'ref/prompt', name: 'greeting' }, argument: { name: 'a', value: SECRET } })
     .catch(() => undefined);
@@ -119,6 +121,10 @@ for (const sdk of SDKS) {
         assert.equal(
           bench.span('tools/call ask', kind).events[0]?.attributes?.['observatory.progress.message'],
           SECRET,
+        );
+        assert.equal(
+          bench.span('resources/read', kind).attributes['mcp.resource.uri'],
+          `note://REDACTED@host/x?key=${SECRET}#${SECRET}`,
         );
       }
       assert.equal((await metricsText(bench)).includes(SECRET), false);

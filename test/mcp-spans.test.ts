@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { type CallToolResult, CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation, type McpInstrumentationConfig } from '../src/instrumentation/mcp/index.ts';
@@ -290,4 +296,63 @@ onBothSdks('a disabled instrumentation is passed by', async (sdk, bench, instrum
   await pair.client.ping();
   assert.equal(bench.spans.length, before);
   assert.equal(meta, undefined);
+});
+
+test('a peer cannot make attributes longer than names are', async () => {
+  await using bench = new TelemetryBench();
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument({ Server });
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  const server = new Server({ name: 's', version: '1' }, {});
+  await server.connect(there);
+  await here.start();
+  const answered = new Promise((resolve) => {
+    here.onmessage = resolve;
+  });
+  await here.send({ jsonrpc: '2.0', id: 'i'.repeat(5_000), method: 'm'.repeat(5_000) });
+  assert.equal(((await answered) as { id: string }).id.length, 5_000);
+  const span = bench.span('m'.repeat(256), SpanKind.SERVER);
+  assert.equal(span.attributes['mcp.method.name'], 'm'.repeat(256));
+  assert.equal(span.attributes['jsonrpc.request.id'], 'i'.repeat(256));
+  assert.equal(span.attributes['error.type'], '-32601');
+  await server.close();
+  instrumentation.disable();
+});
+
+test('a task whose tool reported an error ends its tasks/result as a tool_error', async () => {
+  await using bench = new TelemetryBench();
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument({ Client, Server });
+  const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+  const options = { capabilities: { tools: {}, tasks }, taskStore: new InMemoryTaskStore() };
+  const server = new McpServer({ name: 's', version: '1' }, options);
+  const failed: CallToolResult = { isError: true, content: [{ type: 'text', text: 'no' }] };
+  server.experimental.tasks.registerToolTask(
+    'slow',
+    { execution: { taskSupport: 'required' } },
+    {
+      async createTask({ taskStore }) {
+        const task = await taskStore.createTask({ ttl: 60_000, pollInterval: 1 });
+        await taskStore.storeTaskResult(task.taskId, 'completed', failed);
+        return { task };
+      },
+      getTask: ({ taskStore, taskId }) => taskStore.getTask(taskId),
+      getTaskResult: async ({ taskStore, taskId }) =>
+        (await taskStore.getTaskResult(taskId)) as CallToolResult,
+    },
+  );
+  const client = new Client({ name: 'c', version: '1' });
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(there), client.connect(here)]);
+  await client.listTools();
+  const messages = client.experimental.tasks.callToolStream({ name: 'slow' }, CallToolResultSchema, {
+    task: {},
+  });
+  for await (const message of messages) assert.notEqual(message.type, 'error');
+  for (const kind of [SpanKind.CLIENT, SpanKind.SERVER]) {
+    assert.equal(bench.span('tasks/result', kind).attributes['error.type'], 'tool_error');
+    assert.equal('error.type' in bench.span('tools/call slow', kind).attributes, false);
+  }
+  await client.close();
+  instrumentation.disable();
 });

@@ -8,6 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -16,6 +17,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport as V2StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { SpanKind } from '@opentelemetry/api';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { transportFacts } from '../src/instrumentation/mcp/transport.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
@@ -45,6 +47,16 @@ test('the transports of both SDK lines are told apart, and which peers are local
     [
       new StreamableHTTPClientTransport(new URL('http://localhost/mcp')),
       { transport: 'http', address: 'localhost', port: 80, local: true },
+      HTTP,
+    ],
+    [
+      new StreamableHTTPClientTransport(new URL('http://[::ffff:127.0.0.1]:3000/mcp')),
+      { transport: 'http', address: '::ffff:7f00:1', port: 3000, local: true },
+      HTTP,
+    ],
+    [
+      new StreamableHTTPClientTransport(new URL('http://127.0.0.1.example.com/mcp')),
+      { transport: 'http', address: '127.0.0.1.example.com', port: 80, local: false },
       HTTP,
     ],
     [
@@ -123,6 +135,73 @@ test('a frozen transport works, and keeps its own send', async () => {
     await client.ping();
     assert.equal(Object.hasOwn(here, 'send'), false);
     bench.span('ping', 2);
+  } finally {
+    instrumentation.disable();
+  }
+});
+
+test('a failed HTTP request is told by its status, by the code of the system or by the name of the exception', async () => {
+  await using bench = new TelemetryBench();
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument(v1Protocol, v2);
+  const refused = new TypeError('fetch failed', {
+    cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }),
+  });
+  const cases: readonly [string, () => Promise<Response>][] = [
+    ['404', async () => new Response('no such session', { status: 404 })],
+    ['ECONNREFUSED', () => Promise.reject(refused)],
+    ['AbortError', () => Promise.reject(new DOMException('aborted', 'AbortError'))],
+  ];
+  try {
+    for (const [errorType, fetch] of cases) {
+      for (const line of [{ Client, StreamableHTTPClientTransport }, v2]) {
+        const client = new line.Client({ name: 'c', version: '1' });
+        const transport = new line.StreamableHTTPClientTransport(remote, { fetch });
+        bench.spanExporter.reset();
+        await assert.rejects(client.connect(transport as never));
+        const { attributes } = bench.span('initialize');
+        assert.equal(attributes['error.type'], errorType);
+        assert.equal('rpc.response.status_code' in attributes, false);
+      }
+    }
+  } finally {
+    instrumentation.disable();
+  }
+});
+
+/** As resumable or logging transports are made: they take their time, and hand on a copy. */
+class Around {
+  onmessage: InMemoryTransport['onmessage'];
+  readonly #inner: InMemoryTransport;
+  constructor(inner: InMemoryTransport) {
+    this.#inner = inner;
+  }
+  async start(): Promise<void> {
+    this.#inner.onmessage = (message, extra) => this.onmessage?.(message, extra);
+    await this.#inner.start();
+  }
+  async send(message: object): Promise<void> {
+    await Promise.resolve();
+    await this.#inner.send({ ...message } as never);
+  }
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}
+
+test('a transport around another one gives one span per message', async () => {
+  await using bench = new TelemetryBench();
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument(v1Protocol);
+  try {
+    const [here, there] = InMemoryTransport.createLinkedPair();
+    const server = new Server({ name: 's', version: '1' }, {});
+    const client = new Client({ name: 'c', version: '1' });
+    // The server's end is a plain one, so the class of both is patched.
+    await Promise.all([server.connect(there), client.connect(new Around(here))]);
+    await client.ping();
+    for (const name of ['initialize', 'notifications/initialized', 'ping']) bench.span(name, SpanKind.CLIENT);
+    await client.close();
   } finally {
     instrumentation.disable();
   }

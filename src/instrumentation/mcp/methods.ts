@@ -53,7 +53,7 @@ const WITH_RESOURCE_URI: ReadonlySet<string> = new Set([
   'notifications/resources/updated',
 ]);
 
-/** Longest name or address taken over from a message: peers choose them, attributes should not grow with them. */
+/** Longest name, id or address taken over from a message: peers choose them, attributes should not grow with them. */
 const MAX_NAME_CHARS = 256;
 const MAX_URI_CHARS = 2048;
 
@@ -66,11 +66,12 @@ export interface Target {
 
 const NO_TARGET: Target = {};
 
-export function targetOf(method: string, params: MessageParams | undefined): Target {
+/** @param captureContent Whether a resource's address keeps its query, which often holds arguments and keys. */
+export function targetOf(method: string, params: MessageParams | undefined, captureContent: boolean): Target {
   if (params === undefined || params === null) return NO_TARGET;
   if (method === TOOLS_CALL) return { tool: nameOf(params.name) };
   if (method === 'prompts/get') return { prompt: nameOf(params.name) };
-  if (WITH_RESOURCE_URI.has(method)) return { resourceUri: uriOf(params.uri) };
+  if (WITH_RESOURCE_URI.has(method)) return { resourceUri: uriOf(params.uri, captureContent) };
   if (method === 'completion/complete') {
     const ref = params.ref as { readonly type?: unknown; readonly name?: unknown } | undefined;
     if (ref?.type === 'ref/prompt') return { prompt: nameOf(ref.name) };
@@ -91,14 +92,23 @@ export function describeTarget(target: Target, attributes: Record<string, string
 }
 
 export function nameOf(value: unknown, limit = MAX_NAME_CHARS): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  return value.length > limit ? value.slice(0, limit) : value;
+  return typeof value === 'string' ? clipped(value, limit) : undefined;
 }
 
-/** An address without the user name and password it may carry. */
-function uriOf(value: unknown): string | undefined {
-  const uri = nameOf(value, MAX_URI_CHARS);
-  if (uri === undefined) return undefined;
+export function clipped(text: string, limit = MAX_NAME_CHARS): string {
+  return text.length > limit ? text.slice(0, limit) : text;
+}
+
+/** An address without the user name and password it may carry; its query and fragment are content. */
+function uriOf(value: unknown, withQuery: boolean): string | undefined {
+  const whole = nameOf(value, MAX_URI_CHARS);
+  if (whole === undefined) return undefined;
+  const uri = withoutUserInfo(whole);
+  const query = withQuery ? -1 : uri.search(/[?#]/);
+  return query < 0 ? uri : `${uri.slice(0, query + 1)}REDACTED`;
+}
+
+function withoutUserInfo(uri: string): string {
   const start = uri.indexOf('://');
   if (start < 0) return uri;
   const authority = start + 3;

@@ -16,7 +16,7 @@ import * as semconv from '../../semconv.ts';
 import { addServerAddress, type Connection, HTTP_CLIENT_KEY } from './connection.ts';
 import { recordContent } from './content.ts';
 import type { McpMessage, RequestId } from './internal-types.ts';
-import { describeTarget, spanNameOf, type Target, TOOLS_CALL, targetOf } from './methods.ts';
+import { clipped, describeTarget, spanNameOf, type Target, TOOLS_CALL, targetOf } from './methods.ts';
 import type { Outcome } from './outcome.ts';
 import type { McpSide } from './types.ts';
 import type { UnderWay } from './under-way.ts';
@@ -66,13 +66,13 @@ export class Operation {
   constructor(start: OperationStart) {
     const { side, connection, message, outer, parent } = start;
     this.connection = connection;
-    this.method = message.method;
+    this.method = clipped(message.method);
     this.#side = side;
     this.#params = message.params;
     this.#id = start.id;
     this.#protocolVersion = start.protocolVersion;
     this.progressToken = progressTokenOf(message);
-    this.#target = targetOf(message.method, message.params);
+    this.#target = targetOf(message.method, message.params, connection.telemetry.settings.captureContent);
     this.#ownsSpan = outer === undefined;
     if (outer === undefined) {
       const attributes = this.#identity();
@@ -177,7 +177,7 @@ export class Operation {
   #describeConnection(parent: Context): void {
     const { span, connection } = this;
     if (!span.isRecording()) return;
-    if (this.#id !== undefined) span.setAttribute(semconv.ATTR_JSONRPC_REQUEST_ID, String(this.#id));
+    if (this.#id !== undefined) span.setAttribute(semconv.ATTR_JSONRPC_REQUEST_ID, clipped(String(this.#id)));
     const { network, peer } = connection.facts;
     for (const key in network) span.setAttribute(key, network[key] as string);
     if (this.#protocolVersion !== undefined) {

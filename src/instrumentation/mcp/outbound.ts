@@ -123,11 +123,24 @@ export function beginSend(
   }
   const isRequest = id !== undefined && id !== null;
   if (isRequest && (requesting || connection.sent.get(id) !== undefined)) return undefined;
-  if (seen.has(message)) return undefined;
+  if (seen.has(message) || carriesItsSpan(message)) return undefined;
   const named = message as McpMessage & { method: string };
   const outgoing = isRequest ? requestPastProtocol(connection, transport, named) : notify(connection, named);
   if (outgoing !== undefined) seen.add(outgoing.message);
   return outgoing;
+}
+
+/** A transport around another one may hand on a copy: in the context of the message's span, which the copy names. */
+function carriesItsSpan(message: McpMessage): boolean {
+  const carried = message.params?._meta?.traceparent;
+  if (typeof carried !== 'string') return false;
+  const span = trace.getActiveSpan();
+  const { attributes } = (span ?? {}) as { readonly attributes?: Readonly<Record<string, unknown>> };
+  return (
+    span !== undefined &&
+    attributes?.[semconv.ATTR_MCP_METHOD_NAME] === message.method &&
+    carried.includes(span.spanContext().spanId)
+  );
 }
 
 const CLOSED_BY_US: Outcome = {};

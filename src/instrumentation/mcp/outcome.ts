@@ -3,6 +3,8 @@
  * in its result (`tool_error`), and a failure on this side (`timeout`, `cancelled`, `connection_closed`, ...).
  */
 import * as semconv from '../../semconv.ts';
+import { errorFacts } from '../shared/error-type.ts';
+import { numberAt } from '../shared/json.ts';
 import type { McpMessage, RequestOptions } from './internal-types.ts';
 
 export interface Outcome {
@@ -39,7 +41,8 @@ export const LOST_OUTCOME: Outcome = {
 };
 
 export function outcomeOfResult(method: string, result: unknown): Outcome {
-  if (method === 'tools/call' && isErrorResult(result)) {
+  // `tasks/result` gives what the tool call gave that the task stands for.
+  if ((method === 'tools/call' || method === 'tasks/result') && isErrorResult(result)) {
     return {
       errorType: semconv.ERROR_TYPE_VALUE_TOOL_ERROR,
       summary: 'Tool reported an error',
@@ -76,14 +79,18 @@ export function outcomeOfError(error: unknown, options: RequestOptions | undefin
   if (typeof error !== 'object' || error === null) {
     return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'Request failed' };
   }
-  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+  const { code, message, data } = error as Readonly<Record<string, unknown>>;
   const text = typeof message === 'string' ? message : undefined;
   if (options?.signal?.aborted === true) return { ...CANCELLED_OUTCOME, message: text };
-  if (typeof code === 'string') {
-    const word = LOCAL_CODES[code] ?? code.slice(0, 64).toLowerCase();
+  if (typeof code === 'string' && SDK_CODE.test(code)) {
+    // v2's HTTP errors say by their status what v1's say by their code.
+    const status = numberAt(data, 'status');
+    if (isHttpStatus(status)) return outcomeOfStatus(status, text);
+    const word = LOCAL_CODES[code] ?? code.toLowerCase();
     return { errorType: word, summary: word, message: text };
   }
-  if (typeof code === 'number') {
+  // The codes of a DOMException, such as an aborted fetch, are numbers of the web's own.
+  if (typeof code === 'number' && !(error instanceof DOMException)) {
     // v1 makes errors of its own with codes a server may send as well; what it adds to them tells which is which.
     if (code === REQUEST_TIMEOUT && isTimeoutData(data)) {
       return { errorType: 'timeout', summary: 'Request timed out', message: text };
@@ -92,12 +99,21 @@ export function outcomeOfError(error: unknown, options: RequestOptions | undefin
       return { ...CLOSED_OUTCOME, message: text };
     }
     // A transport's error carries the HTTP status as its code.
-    if (code >= 100 && code < 600) return { errorType: String(code), summary: `HTTP ${code}`, message: text };
-    return outcomeOfCode(code, text);
+    return isHttpStatus(code) ? outcomeOfStatus(code, text) : outcomeOfCode(code, text);
   }
-  const name = error.constructor?.name;
-  const errorType = typeof name === 'string' && name !== '' ? name : semconv.ERROR_TYPE_VALUE_OTHER;
-  return { errorType, summary: errorType, message: text };
+  const { type } = errorFacts(error, undefined);
+  return { errorType: type, summary: type, message: text };
+}
+
+/** The form of v2's codes; Node's own keep theirs, and any other text may quote what the error is about. */
+const SDK_CODE = /^(?!ERR_)(?=.{1,64}$)[A-Z]+(?:_[A-Z]+)+$/;
+
+function isHttpStatus(value: unknown): value is number {
+  return typeof value === 'number' && value >= 100 && value < 600;
+}
+
+function outcomeOfStatus(status: number, message: string | undefined): Outcome {
+  return { errorType: String(status), summary: `HTTP ${status}`, message };
 }
 
 /** v2's codes for failures on this side, where another word is in use here. */

@@ -2,6 +2,7 @@
  * What a transport is, told by its shape first and its class name second: bundlers rename classes, and other people's
  * transports take the names of the SDK's.
  */
+import { isIPv4 } from 'node:net';
 import * as semconv from '../../semconv.ts';
 import type { McpPeer } from './types.ts';
 
@@ -67,12 +68,13 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
   'wss:': 443,
 };
 
-export function isLoopback(address: string): boolean {
+/** Addresses alone, for `127.example.com` is a name like any other; `::ffff:7fxx:` is 127.x as a URL writes it. */
+function isLoopback(address: string): boolean {
   return (
     address === 'localhost' ||
+    address.endsWith('.localhost') ||
     address === '::1' ||
-    address.startsWith('127.') ||
-    address.startsWith('::ffff:127.') ||
-    address.endsWith('.localhost')
+    (address.startsWith('127.') && isIPv4(address)) ||
+    /^::ffff:7f[\da-f]{2}:/.test(address)
   );
 }

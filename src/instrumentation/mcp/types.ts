@@ -22,8 +22,8 @@ export interface McpPeer {
 
 export interface McpInstrumentationConfig extends InstrumentationConfig {
   /**
-   * Whether tool arguments and results, and the words of error messages, stand on spans. The variable
-   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` beats it.
+   * Whether tool arguments and results, the words of error messages, and the queries of resource addresses stand on
+   * spans. The variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` beats it.
    * @defaultValue false
    */
   readonly captureContent?: boolean | undefined;

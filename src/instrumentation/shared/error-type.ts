@@ -26,10 +26,16 @@ export function firstCode(...candidates: unknown[]): string | undefined {
 export function errorFacts(error: unknown, providerCode: string | undefined): ErrorFacts {
   const status = numberAt(error, 'status');
   if (providerCode !== undefined) return { type: providerCode, status };
-  const name = isObject(error) ? error.constructor.name : typeof error;
+  const name = isObject(error) ? classNameOf(error) : typeof error;
   const cause = isObject(error) ? error.cause : undefined;
   const type = UNTELLING.has(name)
     ? (firstCode(stringAt(error, 'code'), stringAt(cause, 'code'), stringAt(error, 'name')) ?? name)
     : name;
   return { type: firstCode(type) ?? '_OTHER', status };
+}
+
+/** An error may be any object, one without a class among them. */
+function classNameOf(error: object): string {
+  const name = (error as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
+  return typeof name === 'string' ? name : '';
 }
