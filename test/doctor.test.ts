@@ -67,17 +67,20 @@ test('misspelt variables are named', async () => {
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'yes',
     OTEL_TRACES_EXPORTER: 'console',
     OTEL_SDK_DISABLED: 'true',
+    OTEL_PROPAGATORS: 'tracecontext,b3',
   });
   assert.equal(code, 1);
+  assert.match(printed, /OTEL_PROPAGATORS=tracecontext,b3/);
   assert.match(printed, /SDK_DISABLED/);
   assert.match(printed, /OTEL_TRACES_EXPORTER=console/);
   assert.match(printed, /CAPTURE_MESSAGE_CONTENT/);
 });
 
-test('of the OTLP protocols both that register can speak are fine, and others are named', async () => {
+test('the OTLP protocols and propagators that register can speak are fine, and others are named', async () => {
   for (const protocol of ['http/json', 'http/protobuf']) {
     assert.equal((await doctor([], { OTEL_EXPORTER_OTLP_PROTOCOL: protocol })).code, 0, protocol);
   }
+  assert.equal((await doctor([], { OTEL_PROPAGATORS: 'tracecontext, Baggage' })).code, 0);
   const { printed, code } = await doctor([], {
     OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'grpc',
     OTEL_METRICS_EXPORTER: 'prometheus',

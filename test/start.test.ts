@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import * as sdk from '@opentelemetry/sdk-trace';
+import { samplerIn } from '../src/start/sampler.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/start-program.js', import.meta.url));
@@ -90,4 +92,50 @@ test('a receiver that never answers delays the exit no longer than the deadline'
   child.kill('SIGTERM');
   assert.deepEqual(await exit, [null, 'SIGTERM']);
   assert.match(output.stderr, /not flushed within 200 ms/);
+});
+
+for (const [name, env] of [
+  ['unknown_service:node', {}],
+  ['from-resource', { OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' }],
+  ['named', { OTEL_SERVICE_NAME: 'named', OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' }],
+] as const) {
+  test(`a program without a name in code is ${name}, given ${JSON.stringify(env)}`, async () => {
+    await using receiver = await startOtlpReceiver();
+    const { exit } = await program('unnamed', receiver, env);
+    assert.deepEqual(await exit, [0, null]);
+    assert.equal(receiver.spans[0]?.service, name);
+  });
+}
+
+for (const [propagators, fields] of [
+  [undefined, 'traceparent tracestate baggage'],
+  ['baggage', 'baggage'],
+  ['none', ''],
+  ['b3,tracecontext', 'traceparent tracestate'],
+] as const) {
+  test(`OTEL_PROPAGATORS=${propagators} leaves these fields: ${fields}`, async () => {
+    await using receiver = await startOtlpReceiver();
+    const env: Record<string, string> = propagators === undefined ? {} : { OTEL_PROPAGATORS: propagators };
+    const { exit, output } = await program('end', receiver, env);
+    assert.deepEqual(await exit, [0, null]);
+    assert.ok(output.stderr.includes(`ready ${fields}\n`), output.stderr);
+    assert.equal(
+      output.stderr.includes('OTEL_PROPAGATORS=b3 is not supported'),
+      propagators?.includes('b3') ?? false,
+    );
+  });
+}
+
+test('on SDK 3 the sampler is the one of OTEL_TRACES_SAMPLER, and one that is not known leaves the default', () => {
+  const sampler = (name?: string, arg?: string) =>
+    samplerIn(sdk as never, { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: arg })?.toString();
+  assert.equal(sampler(), undefined);
+  assert.equal(sampler('toString'), undefined);
+  assert.equal(sampler('always_off'), 'AlwaysOffSampler');
+  assert.equal(sampler('traceidratio', '0.25'), 'TraceIdRatioBased{0.25}');
+  assert.equal(sampler('traceidratio', 'much'), 'TraceIdRatioBased{1}');
+  assert.match(
+    sampler('parentbased_traceidratio', '0.5') ?? '',
+    /^ParentBased\{root=TraceIdRatioBased\{0\.5\}/,
+  );
 });

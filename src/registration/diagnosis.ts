@@ -140,6 +140,13 @@ function environmentProblems(env: Readonly<Record<string, string | undefined>>):
     if (/^(?:otlp|none)?$/.test(exporter)) continue;
     add('BAD_VALUE', `${name}=${exporter} is not supported by register; use otlp or none`);
   }
+  const propagators = env.OTEL_PROPAGATORS?.trim() ?? '';
+  if (!/^(?:(?:tracecontext|baggage|none)(?:\s*,\s*|$))*$/i.test(propagators)) {
+    add(
+      'BAD_VALUE',
+      `OTEL_PROPAGATORS=${propagators} is not supported by register; use tracecontext, baggage or none`,
+    );
+  }
   for (const signal of ['', 'TRACES_', 'METRICS_']) {
     const name = `OTEL_EXPORTER_OTLP_${signal}PROTOCOL`;
     const protocol = env[name]?.trim() ?? '';

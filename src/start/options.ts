@@ -15,7 +15,10 @@ export interface OtlpOptions {
 
 /** Options of `startObservatory`; a flag given here beats the environment, which beats the default. */
 export interface StartOptions extends ObservatorySpanProcessorOptions {
-  /** Written as `service.name`. Env `OTEL_SERVICE_NAME`. @defaultValue `unknown_service:node` */
+  /**
+   * Written as `service.name`. Env `OTEL_SERVICE_NAME`, or `service.name` in `OTEL_RESOURCE_ATTRIBUTES`.
+   * @defaultValue `unknown_service:node`
+   */
   readonly serviceName?: string | undefined;
   /**
    * Where `mcp_traces` lives: a connection string, a `pg.Pool`, a PGlite, or `false` for no Postgres export.
@@ -42,7 +45,8 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
 }
 
 export interface ResolvedStartOptions {
-  readonly serviceName: string;
+  /** Absent where the environment names the service, or nothing does. */
+  readonly serviceName: string | undefined;
   readonly postgres: PostgresConnection | undefined;
   readonly migrate: boolean;
   readonly otlp: OtlpOptions | undefined;
@@ -67,7 +71,7 @@ export function resolveStartOptions(options: StartOptions, env: Env): ResolvedSt
     );
   }
   return {
-    serviceName: options.serviceName ?? nonEmpty(env.OTEL_SERVICE_NAME) ?? 'unknown_service:node',
+    serviceName: options.serviceName ?? nonEmpty(env.OTEL_SERVICE_NAME),
     postgres:
       options.postgres === false
         ? undefined

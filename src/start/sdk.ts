@@ -2,6 +2,8 @@ import { context, propagation, type TracerProvider, trace } from '@opentelemetry
 import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ObservatoryError } from '../errors.ts';
 import { type Constructor, type Loaded, load, locate } from './locate.ts';
+import { propagatorsIn } from './propagators.ts';
+import { samplerIn } from './sampler.ts';
 
 /**
  * The OpenTelemetry SDK is the application's, not ours: SDK 2 and SDK 3 need different lines of the API package, so a
@@ -9,8 +11,8 @@ import { type Constructor, type Loaded, load, locate } from './locate.ts';
  * package sits or from the application's folder.
  */
 export interface LoadedSdk {
-  /** What the environment says of the program, under this service name. */
-  createResource(serviceName: string): unknown;
+  /** What the environment says of the program, under this service name where there is one. */
+  createResource(serviceName: string | undefined): unknown;
   /** Builds a provider with these processors. */
   createProvider(resource: unknown, processors: SpanProcessor[]): ManagedProvider;
   createBatchProcessor(exporter: SpanExporter): SpanProcessor;
@@ -63,7 +65,10 @@ async function sdk3Adapter(file: string): Promise<LoadedSdk> {
   const Batch = sdk.BatchSpanProcessor as unknown as Constructor<[{ exporter: SpanExporter }], SpanProcessor>;
   return {
     createResource: (serviceName) => resourceOf(resources, serviceName),
-    createProvider: (resource, spanProcessors) => new Provider({ resource, spanProcessors }),
+    createProvider: (resource, spanProcessors) => {
+      const sampler = samplerIn(sdk, process.env);
+      return new Provider({ resource, spanProcessors, ...(sampler === undefined ? {} : { sampler }) });
+    },
     createBatchProcessor: (exporter) => new Batch({ exporter }),
   };
 }
@@ -79,27 +84,34 @@ export async function registerGlobally(provider: ManagedProvider): Promise<boole
   const hooks = await load(required('@opentelemetry/context-async-hooks', anchor));
   const Manager = hooks.AsyncLocalStorageContextManager as unknown as Constructor<[], { enable(): never }>;
   const Composite = core.CompositePropagator as unknown as Constructor<[{ propagators: unknown[] }], never>;
-  const TraceContext = core.W3CTraceContextPropagator as unknown as Constructor<[], unknown>;
-  const Baggage = core.W3CBaggagePropagator as unknown as Constructor<[], unknown>;
-
   const registered = trace.setGlobalTracerProvider(provider);
   if (registered) {
     context.setGlobalContextManager(new Manager().enable());
-    propagation.setGlobalPropagator(new Composite({ propagators: [new TraceContext(), new Baggage()] }));
+    const propagators = propagatorsIn(process.env).map(
+      (name) => new (core[name] as unknown as Constructor<[], unknown>)(),
+    );
+    propagation.setGlobalPropagator(new Composite({ propagators }));
   }
   return registered;
 }
 
-function resourceOf(resources: Loaded, serviceName: string): unknown {
+/** A service name given in code beats `OTEL_SERVICE_NAME`, which beats `service.name` in `OTEL_RESOURCE_ATTRIBUTES`. */
+function resourceOf(resources: Loaded, serviceName: string | undefined): unknown {
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources as unknown as {
-    defaultResource(): { merge(other: unknown): { merge(other: unknown): unknown } };
+    defaultResource(): Resource;
     detectResources(config: { detectors: unknown[] }): unknown;
     envDetector: unknown;
     resourceFromAttributes(attributes: Record<string, string>): unknown;
   };
-  return defaultResource()
-    .merge(detectResources({ detectors: [envDetector] }))
-    .merge(resourceFromAttributes({ 'service.name': serviceName }));
+  const named = (name: string): unknown => resourceFromAttributes({ 'service.name': name });
+  const resource = defaultResource()
+    .merge(named('unknown_service:node'))
+    .merge(detectResources({ detectors: [envDetector] }));
+  return serviceName === undefined ? resource : resource.merge(named(serviceName));
+}
+
+interface Resource {
+  merge(other: unknown): Resource;
 }
 
 function required(name: string, from: string | undefined): string {
