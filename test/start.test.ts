@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import * as sdk from '@opentelemetry/sdk-trace';
 import { samplerIn } from '../src/start/sampler.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
+import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/start-program.js', import.meta.url));
 
@@ -66,6 +67,49 @@ test('spans are sent before a natural exit, and nothing keeps the process alive'
   child.stdin.end();
   assert.deepEqual(await exit, [0, null]);
   assert.equal(receiver.spans.length, 1);
+});
+
+for (const [mode, code, signal] of [
+  ['exit', 3, undefined],
+  ['throw', 1, undefined],
+  ['exit-in-handler', 7, 'SIGTERM'],
+] as const) {
+  test(`spans are sent once when the program ends without waiting for it: ${mode}`, async () => {
+    await using receiver = await startOtlpReceiver();
+    const { exit, child, output } = await program(mode, receiver);
+    if (signal !== undefined) child.kill(signal);
+    assert.deepEqual(await exit, [code, null]);
+    assert.deepEqual(
+      receiver.spans.map(({ name, service }) => [name, service]),
+      [['work', 'program']],
+    );
+    assert.equal(output.stdout, '');
+  });
+}
+
+test('the last spans of a program that exits go to its database too', { skip: noPostgres() }, async () => {
+  await using receiver = await startOtlpReceiver();
+  const server = await startPostgres();
+  try {
+    const url = await server.createDatabase();
+    const env = { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '30000' };
+    const { exit, output } = await program('exit', receiver, env);
+    assert.deepEqual(await exit, [3, null]);
+    assert.equal(output.stderr.includes('has ended before'), false, output.stderr);
+    assert.deepEqual(await runSql(url, 'SELECT service, span_name FROM mcp_traces'), [
+      { service: 'program', span_name: 'work' },
+    ]);
+    assert.equal(receiver.spans.length, 1);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {
+  await using receiver = await startOtlpReceiver({ silent: true });
+  const { exit, output } = await program('exit', receiver, { EXIT_DEADLINE_MS: '200' });
+  assert.deepEqual(await exit, [3, null]);
+  assert.match(output.stderr, /has ended before its last spans were sent/);
 });
 
 for (const [protocol, contentType] of [

@@ -1,5 +1,6 @@
 export type { DurableSpanProcessorOptions } from './options.ts';
 export { DurableSpanProcessor } from './processor.ts';
+export { decodeSpans, encodeSpans } from './span-codec.ts';
 export type { SpoolOptions, SyncPolicy } from './spool-options.ts';
 export { type SpoolStatus, spoolStatus } from './spool-status.ts';
 export type { DurableStats } from './stats.ts';

@@ -38,7 +38,10 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
    * @defaultValue `true` when `OTEL_METRICS_EXPORTER` is `otlp`, or is not set and an OTLP endpoint variable is
    */
   readonly metrics?: boolean | undefined;
-  /** Flush on SIGTERM, SIGINT, end of stdin and before exit. @defaultValue true */
+  /**
+   * Flush on SIGTERM, SIGINT, end of stdin and before exit; after `process.exit()` or an exception that nobody caught,
+   * a second process sends the last spans. @defaultValue true
+   */
   readonly flushOnExit?: boolean | undefined;
   /** How long a flush at exit may take, in milliseconds. @defaultValue 5000 */
   readonly exitDeadlineMs?: number | undefined;

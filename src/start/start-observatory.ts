@@ -4,7 +4,9 @@ import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
 import { ObservatorySpanProcessor } from '../processor/index.ts';
-import { flushOnExit, type RemoveExitHandlers } from './exit.ts';
+import { type ExitHandlers, flushOnExit } from './exit.ts';
+import { ExportQueue } from './export-queue.ts';
+import { exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, startMetrics } from './meter-provider.ts';
 import { resolveStartOptions, type StartOptions } from './options.ts';
 import { createOtlpExporter } from './otlp-exporter.ts';
@@ -35,16 +37,16 @@ export interface Observatory extends AsyncDisposable {
 export async function startObservatory(options: StartOptions = {}): Promise<Observatory> {
   const resolved = resolveStartOptions(options, process.env);
   const sdk = await loadSdk();
-  const exporters: SpanExporter[] = [];
-  if (resolved.postgres !== undefined) {
-    exporters.push(new PostgresSpanExporter({ connection: resolved.postgres, migrate: resolved.migrate }));
-  }
-  if (resolved.otlp !== undefined) exporters.push(await createOtlpExporter(resolved.otlp, process.env));
+  const { postgres: connection, migrate, otlp } = resolved;
+  const queueOf = (exporter: SpanExporter) => new ExportQueue(exporter, sdk.createBatchProcessor);
+  const queues = {
+    postgres:
+      connection === undefined ? undefined : queueOf(new PostgresSpanExporter({ connection, migrate })),
+    otlp: otlp === undefined ? undefined : queueOf(await createOtlpExporter(otlp, process.env)),
+  };
+  const all = [queues.postgres, queues.otlp].filter((queue) => queue !== undefined);
   const resource = sdk.createResource(resolved.serviceName);
-  const tracerProvider = sdk.createProvider(resource, [
-    new ObservatorySpanProcessor(options),
-    ...exporters.map((exporter) => sdk.createBatchProcessor(exporter)),
-  ]);
+  const tracerProvider = sdk.createProvider(resource, [new ObservatorySpanProcessor(options), ...all]);
   const isGlobal = await registerGlobally(tracerProvider);
   if (!isGlobal) {
     diag.warn(
@@ -56,7 +58,13 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
   return manage(
-    { tracerProvider, meterProvider, exporters, isGlobal },
+    {
+      tracerProvider,
+      meterProvider,
+      queues: all,
+      isGlobal,
+      exportNow: (deadlineMs) => exportNow(queues, resolved, deadlineMs),
+    },
     resolved.flushOnExit ? resolved.exitDeadlineMs : undefined,
   );
 }
@@ -67,33 +75,35 @@ const DEFAULT_DRAIN_MS = 5_000;
 interface Parts {
   readonly tracerProvider: ManagedProvider;
   readonly meterProvider: ManagedMeterProvider | undefined;
-  readonly exporters: readonly SpanExporter[];
+  readonly queues: readonly ExportQueue[];
   readonly isGlobal: boolean;
+  /** See `Flushable.exportNow`. */
+  readonly exportNow: (deadlineMs: number) => void;
 }
 
 function manage(
-  { tracerProvider, meterProvider, exporters, isGlobal }: Parts,
+  { tracerProvider, meterProvider, queues, isGlobal, exportNow }: Parts,
   exitDeadlineMs: number | undefined,
 ): Observatory {
-  let removeExitHandlers: RemoveExitHandlers = () => {};
+  let exitHandlers: ExitHandlers | undefined;
   let stopped: Promise<void> | undefined;
   const flushSpans = async () => {
     await tracerProvider.forceFlush();
     // The SDK's batch processor does not wait for a batch that is under way already; its exporter does.
-    await Promise.all(exporters.map((exporter) => exporter.forceFlush?.()));
+    await Promise.all(queues.map(({ exporter }) => exporter.forceFlush?.()));
   };
   const forceFlush = async () => {
     await both(flushSpans(), meterProvider?.forceFlush());
   };
   const stop = async () => {
-    removeExitHandlers();
+    exitHandlers?.removeWaiting();
     // Half of the time is left for the spans of the runs that could not be waited for.
     await drainShadows((exitDeadlineMs ?? DEFAULT_DRAIN_MS) / 2);
     openCalls.abandonAll();
     await both(
       flushSpans().then(() => tracerProvider.shutdown()),
       meterProvider?.shutdown(),
-    );
+    ).finally(() => exitHandlers?.removeLast());
   };
   const observatory: Observatory = {
     tracerProvider,
@@ -106,7 +116,9 @@ function manage(
     },
     [Symbol.asyncDispose]: () => observatory.shutdown(),
   };
-  if (exitDeadlineMs !== undefined) removeExitHandlers = flushOnExit(observatory, exitDeadlineMs);
+  if (exitDeadlineMs !== undefined) {
+    exitHandlers = flushOnExit({ forceFlush, shutdown: observatory.shutdown, exportNow }, exitDeadlineMs);
+  }
   return observatory;
 }
 
