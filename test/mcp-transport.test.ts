@@ -18,6 +18,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport as V2StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { SpanKind } from '@opentelemetry/api';
+import { z } from 'zod';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { transportFacts } from '../src/instrumentation/mcp/transport.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
@@ -164,6 +165,25 @@ test('a failed HTTP request is told by its status, by the code of the system or 
         assert.equal('rpc.response.status_code' in attributes, false);
       }
     }
+  } finally {
+    instrumentation.disable();
+  }
+});
+
+test('an answer of another shape than was asked for is named after the class that says so', async () => {
+  await using bench = new TelemetryBench();
+  const instrumentation = new McpInstrumentation();
+  instrumentation.manuallyInstrument(v1Protocol);
+  try {
+    const [here, there] = InMemoryTransport.createLinkedPair();
+    const server = new Server({ name: 's', version: '1' }, {});
+    const client = new Client({ name: 'c', version: '1' });
+    await Promise.all([server.connect(there), client.connect(here)]);
+    await assert.rejects(client.request({ method: 'ping' }, z.object({ pong: z.string() }) as never));
+    const { attributes, status } = bench.span('ping', SpanKind.CLIENT);
+    assert.equal(attributes['error.type'], 'ZodError');
+    assert.equal(status.message, 'ZodError');
+    await client.close();
   } finally {
     instrumentation.disable();
   }

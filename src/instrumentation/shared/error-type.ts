@@ -34,8 +34,8 @@ export function errorFacts(error: unknown, providerCode: string | undefined): Er
   return { type: firstCode(type) ?? '_OTHER', status };
 }
 
-/** An error may be any object, one without a class among them. */
+/** An error may be any object, one without a class among them; zod's class is `$ZodError`. */
 function classNameOf(error: object): string {
   const name = (error as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
-  return typeof name === 'string' ? name : '';
+  return typeof name === 'string' ? name.replace(/^[$_]+/, '') : '';
 }
