@@ -36,6 +36,22 @@ for (const sdk of SDKS) {
   });
 }
 
+test('a client instrumented before the OpenTelemetry SDK has started has spans and metrics once it connects', async () => {
+  const client = instrumentMcpClient(new v2Client.Client({ name: 'c', version: '1' }));
+  const server = instrumentMcpServer(new v2Server.McpServer({ name: 's', version: '1' }));
+  await using bench = new TelemetryBench();
+  const [here, there] = v2Client.InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(there), client.connect(here)]);
+  await client.ping();
+  bench.span('ping', SpanKind.CLIENT);
+  for (const side of ['client', 'server']) {
+    const metric = await bench.metric(`mcp.${side}.operation.duration`);
+    const methods = metric?.dataPoints.map(({ attributes }) => attributes['mcp.method.name']);
+    assert.ok(methods?.includes('ping'), side);
+  }
+  await client.close();
+});
+
 test('what is no MCP object is handed back untouched', () => {
   const other = { connect: () => 1 };
   assert.equal(instrumentMcpClient(other), other);

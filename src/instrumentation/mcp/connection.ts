@@ -125,6 +125,7 @@ const connections = new WeakMap<object, Connection>();
 export function connectionOn(transport: TransportLike, telemetry: McpTelemetry): Connection {
   const known = connections.get(transport);
   if (known !== undefined && (known.telemetry === telemetry || known.telemetry.isEnabled())) return known;
+  telemetry.follow();
   const connection = new Connection(telemetry, transport);
   connections.set(transport, connection);
   const reference = new WeakRef(connection);

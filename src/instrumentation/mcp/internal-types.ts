@@ -64,6 +64,7 @@ export interface McpTelemetry {
   /** True for the one behind `instrumentMcpClient`: an instrumentation of the application's own takes its place. */
   readonly yields: boolean;
   isEnabled(): boolean;
+  follow(): void;
 }
 
 /** A message on its way out, and the context its sending runs in. */

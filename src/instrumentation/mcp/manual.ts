@@ -55,30 +55,31 @@ function prototypeOf(exported: unknown): object | undefined {
   return typeof prototype === 'object' && prototype !== null ? prototype : undefined;
 }
 
-interface Shared {
-  readonly telemetry: Telemetry;
-  readonly config: McpInstrumentationConfig;
-  providers: readonly unknown[];
+/** The telemetry behind the functions below; follows the global providers, which may be set after the first call. */
+class SharedTelemetry extends Telemetry {
+  readonly #config: McpInstrumentationConfig;
+  #providers = globalProviders();
+
+  constructor(config: McpInstrumentationConfig) {
+    super(trace.getTracer(SCOPE, VERSION), metrics.getMeter(SCOPE, VERSION), config, true);
+    this.#config = config;
+  }
+
+  override follow(): void {
+    const providers = globalProviders();
+    if (providers.every((provider, at) => provider === this.#providers[at])) return;
+    this.#providers = providers;
+    this.use(trace.getTracer(SCOPE, VERSION), metrics.getMeter(SCOPE, VERSION), this.#config);
+  }
 }
 
-let shared: Shared | undefined;
-
-/** The telemetry behind the functions below; follows the global providers, which may be set after the first call. */
-function sharedTelemetry(config: McpInstrumentationConfig | undefined): Telemetry {
+function globalProviders(): readonly unknown[] {
   const tracers = trace.getTracerProvider();
   const delegate = (tracers as { getDelegate?: () => unknown }).getDelegate?.() ?? tracers;
-  const providers = [delegate, metrics.getMeterProvider()];
-  const tracer = () => trace.getTracer(SCOPE, VERSION);
-  const meter = () => metrics.getMeter(SCOPE, VERSION);
-  if (shared === undefined) {
-    const settled = config ?? {};
-    shared = { telemetry: new Telemetry(tracer(), meter(), settled, true), config: settled, providers };
-  } else if (providers.some((provider, at) => provider !== shared?.providers[at])) {
-    shared.providers = providers;
-    shared.telemetry.use(tracer(), meter(), shared.config);
-  }
-  return shared.telemetry;
+  return [delegate, metrics.getMeterProvider()];
 }
+
+let shared: SharedTelemetry | undefined;
 
 /**
  * Instruments an MCP client, and with it every client of the same copy of the SDK. Does nothing when a hook or an
@@ -98,7 +99,9 @@ export function instrumentMcpServer<T extends object>(server: T, config?: McpIns
 }
 
 function instrument<T extends object>(target: T, config: McpInstrumentationConfig | undefined): T {
-  const telemetry = sharedTelemetry(config);
+  shared ??= new SharedTelemetry(config ?? {});
+  const telemetry = shared;
+  telemetry.follow();
   telemetry.guard.run('mcp.manual', () => {
     const inner = (target as { readonly server?: unknown }).server;
     const protocol = typeof inner === 'object' && inner !== null ? inner : target;

@@ -31,6 +31,9 @@ export class Telemetry implements McpTelemetry {
     return this.enabled;
   }
 
+  /** Called for each new connection, where there are providers to keep up with. */
+  follow(): void {}
+
   use(tracer: Tracer, meter: Meter, config: McpInstrumentationConfig): void {
     this.tracer = tracer;
     this.metrics = createMetrics(meter, config);
