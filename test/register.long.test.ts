@@ -134,6 +134,14 @@ test('at OTEL_LOG_LEVEL=info stderr says which model SDK was hooked', async () =
   assert.match(stderr, /hooked openai \d+\.\d+\.\d+: OpenAI\.Chat\.Completions\.create/);
 });
 
+test('an SDK that was loaded before the hooks is named at the start, on stderr alone', async () => {
+  const required = '--require @modelcontextprotocol/sdk/client/index.js';
+  const early = { NODE_OPTIONS: `${required} --import ${HOST.register}` };
+  const { stderr, stdout } = await run('app.cjs', ['openai', 'plain'], early);
+  assert.equal(stdout, '');
+  assert.match(stderr, /@modelcontextprotocol\/sdk was loaded before the hooks/);
+});
+
 for (const [program, pattern] of [
   ['v1.mjs', /hooked @modelcontextprotocol\/sdk 1\.\d+\.\d+: Protocol\._onrequest, Protocol\.request/],
   ['v1.cjs', /hooked @modelcontextprotocol\/sdk 1\.\d+\.\d+: Protocol\._onrequest, Protocol\.request/],

@@ -48,7 +48,7 @@ function resolveFrom(from: string, name: string): string | undefined {
 export function warnOfObstacles(applicationFolder: string): void {
   for (const name of loadedTooEarly()) {
     diag.warn(
-      `mcp-observatory: ${name} was loaded before the hooks and is not traced. Put --import mcp-observatory/register first, or hand it to manuallyInstrument()`,
+      `mcp-observatory: ${name} was loaded before the hooks: what was loaded then is not traced. Put --import mcp-observatory/register first, or hand it to manuallyInstrument()`,
     );
   }
   const copies = hookCopies(applicationFolder);

@@ -37,7 +37,8 @@ export function exportNow(queues: Queues, options: ResolvedStartOptions, deadlin
     openCalls.abandonAll();
     const last = lastExport(queues, options);
     if (last.otlp === undefined && last.postgres === undefined) return;
-    if (!/^node(?:\.exe)?$/.test(basename(process.execPath))) throw new Error('this is no plain Node.js');
+    if (!/^node(?:js)?(?:\.exe)?$/.test(basename(process.execPath)))
+      throw new Error('this is no plain Node.js');
     send(last, deadlineMs);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
