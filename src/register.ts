@@ -13,6 +13,7 @@ import { installModuleHooks } from './registration/module-hooks.ts';
 import { addSpanProcessor, giveWay, onMeterProvider, runningProvider } from './registration/running-sdk.ts';
 import { reportHooks, warnOfObstacles } from './registration/self-check.ts';
 import { useStderrDiag } from './registration/stderr-diag.ts';
+import type { Observatory } from './start/index.ts';
 
 useStderrDiag(process.env.OTEL_LOG_LEVEL);
 if (isDisabled(process.env)) diag.info('mcp-observatory: OTEL_SDK_DISABLED is set; nothing is traced');
@@ -21,6 +22,10 @@ else await register();
 async function register(): Promise<void> {
   try {
     warnOfObstacles(process.cwd());
+    const running = runningProvider();
+    // Before the hooks: what is loaded through them takes several times as long.
+    const observatory = running === undefined ? await startSdk() : undefined;
+    if (running !== undefined) await enrich(running);
     const kind = await installModuleHooks();
     const instrumentations = getObservatoryInstrumentations();
     diag.debug(`mcp-observatory: modules are hooked by ${kind}`);
@@ -28,30 +33,40 @@ async function register(): Promise<void> {
       openCalls.abandonAll();
       reportHooks();
     });
-    const running = runningProvider();
-    const meterProvider = running === undefined ? await startSdk(instrumentations) : undefined;
     const useMeters = (provider: MeterProvider): void => {
       for (const instrumentation of instrumentations) instrumentation.setMeterProvider(provider);
     };
-    if (meterProvider !== undefined) useMeters(meterProvider);
-    onMeterProvider(meterProvider, useMeters);
-    if (running !== undefined) await enrich(running);
+    if (observatory?.meterProvider !== undefined) useMeters(observatory.meterProvider);
+    onMeterProvider(observatory?.meterProvider, useMeters);
+    if (running === undefined) giveWay((provider) => giveWayTo(provider, observatory, instrumentations));
   } catch (error) {
     // An application must start without its telemetry.
     diag.error('mcp-observatory: could not start; the application runs without telemetry', error);
   }
 }
 
-/** @returns the meter provider, where metrics are exported. */
-async function startSdk(instrumentations: readonly Instrumentation[]): Promise<MeterProvider | undefined> {
-  const { startObservatory } = await import('./start/index.ts');
-  const observatory = await startObservatory({ otlp: wantsOtlp(process.env) });
-  giveWay((provider) => {
-    for (const instrumentation of instrumentations) instrumentation.setTracerProvider(provider);
-    void enrich(provider).catch((error: unknown) => diag.error('mcp-observatory: could not enrich', error));
-    observatory.shutdown().catch((error: unknown) => diag.error('mcp-observatory: could not stop', error));
-  });
-  return observatory.meterProvider;
+/** @returns undefined where it cannot be started; the application may still start one of its own. */
+async function startSdk(): Promise<Observatory | undefined> {
+  try {
+    const { startObservatory } = await import('./start/index.ts');
+    return await startObservatory({ otlp: wantsOtlp(process.env) });
+  } catch (error) {
+    diag.error(
+      'mcp-observatory: could not start an OpenTelemetry SDK; nothing is exported without one',
+      error,
+    );
+    return undefined;
+  }
+}
+
+function giveWayTo(
+  provider: TracerProvider,
+  observatory: Observatory | undefined,
+  instrumentations: readonly Instrumentation[],
+): void {
+  for (const instrumentation of instrumentations) instrumentation.setTracerProvider(provider);
+  void enrich(provider).catch((error: unknown) => diag.error('mcp-observatory: could not enrich', error));
+  observatory?.shutdown().catch((error: unknown) => diag.error('mcp-observatory: could not stop', error));
 }
 
 /** Adds the signals to the spans of an SDK that is the application's. */
