@@ -25,9 +25,8 @@ export function responseAttributes(
   };
 }
 
-/** Reported usage as standard attributes. */
-export function usageAttributes(usage: TokenUsage): Attributes {
-  const attributes: Attributes = {};
+/** Reported usage as standard attributes, added to those given. */
+export function usageAttributes(usage: TokenUsage, attributes: Attributes = {}): Attributes {
   setCount(attributes, ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage.inputTokens);
   setCount(attributes, ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage.outputTokens);
   setCount(attributes, ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage.cacheReadTokens);

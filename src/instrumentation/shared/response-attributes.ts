@@ -17,7 +17,7 @@ export function responseAttributes(response: ModelResponse): Attributes {
   if (finishReasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...finishReasons];
   if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
   if (usage !== undefined) {
-    Object.assign(attributes, usageAttributes(usage));
+    usageAttributes(usage, attributes);
     setCount(attributes, own.ATTR_ANTHROPIC_CACHE_WRITE_1H, usage.cacheWrite1hTokens);
   }
   return attributes;
