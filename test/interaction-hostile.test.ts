@@ -213,9 +213,11 @@ test('spans of other kinds are told apart', () => {
   }
   const internal = { ...view({ 'gen_ai.operation.name': 'custom', 'gen_ai.request.model': 'm' }), kind: 0 };
   assert.equal(interactionKind(internal), 'other');
-  const counting = {
-    ...view({ 'gen_ai.request.model': 'claude-sonnet-4-5' }),
-    instrumentationScope: { name: 'com.anthropic.sdk.typescript' },
-  };
-  assert.equal(interactionKind(counting), 'other');
+  for (const name of ['com.anthropic.sdk.typescript', 'com.anthropic.sdk.typescript.vertex']) {
+    const counting = {
+      ...view({ 'gen_ai.request.model': 'claude-sonnet-4-5' }),
+      instrumentationScope: { name },
+    };
+    assert.equal(interactionKind(counting), 'other');
+  }
 });

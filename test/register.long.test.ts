@@ -40,6 +40,18 @@ test('a static import of the default export is traced too', async () => {
   await collector.until((spans) => spans.length === 1);
 });
 
+for (const entry of ['openai/client', '@anthropic-ai/sdk/client']) {
+  for (const app of ['app.mjs', 'app.cjs']) {
+    test(`${entry} alone, without the main module, is traced: ${app}`, async () => {
+      const { stdout, stderr, code } = await run(app, [entry, 'stream']);
+      assert.deepEqual([code, stdout], [0, ''], stderr);
+      await collector.until((spans) => spans.length > 0);
+      assert.equal(collector.spans.length, 1);
+      assert.equal(collector.spans[0]?.attributes['gen_ai.usage.output_tokens'], 5);
+    });
+  }
+}
+
 test('content, keys and errors stay in the process with content capture off', async () => {
   const { code } = await run('app.mjs', ['openai', 'plain'], { PROMPT: 'PLANTED-PROMPT' });
   assert.equal(code, 0);

@@ -40,7 +40,7 @@ function decideKind(span: SpanView, attributes: UnknownRecord): InteractionKind 
   const aiSdk = textOf(attributes['ai.operationId']);
   if (aiSdk !== undefined) return aiSdkKind(aiSdk);
   // Anthropic's own spans name the operation wherever it is a model call.
-  if (span.instrumentationScope?.name === ANTHROPIC_SCOPE) return 'other';
+  if (textOf(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
   if (operation !== undefined && span.kind !== CLIENT) return 'other';
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
 }
@@ -53,7 +53,7 @@ function aiSdkKind(operation: string): InteractionKind {
 
 const CLIENT = 2;
 
-/** Instrumentation scope of the spans that `@anthropic-ai/sdk` makes by itself. */
+/** Of the spans that `@anthropic-ai/sdk` makes by itself; for Bedrock the scope goes on with `.bedrock`. */
 const ANTHROPIC_SCOPE = 'com.anthropic.sdk.typescript';
 
 const OPERATIONS: ReadonlyMap<string, InteractionKind> = new Map([

@@ -10,6 +10,7 @@ import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } fr
 import { type ModelCall, noteRetry } from '../shared/model-call.ts';
 import { guard } from '../shared/model-guard.ts';
 import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
+import { moduleFiles } from '../shared/module-files.ts';
 import { providerOfHost } from '../shared/provider.ts';
 import * as own from '../shared/semconv.ts';
 import { serverAddress } from '../shared/server-address.ts';
@@ -34,9 +35,18 @@ const MESSAGES: readonly (readonly string[])[] = [
   ['Anthropic', 'Beta', 'Messages'],
 ];
 
+/** Where the classes are until there is a module `client`, which has both. */
+const FILES_BEFORE_CLIENT = [
+  'resources/messages',
+  'resources/messages/messages',
+  'resources/beta/messages/messages',
+];
+const VERSIONS_BEFORE_CLIENT = '>=0.20.0 <0.51.0';
+
 /**
  * Traces `@anthropic-ai/sdk`: messages and beta messages, plain and streamed, and the helpers that go through them
- * (`parse`, `stream`, `toolRunner`). Where the SDK traces itself, see the option `native`.
+ * (`parse`, `stream`, `toolRunner`), also by the clients that build on it: `@anthropic-ai/bedrock-sdk` and
+ * `@anthropic-ai/vertex-sdk`. Where the SDK traces itself, see the option `native`.
  */
 export class AnthropicInstrumentation extends ModelInstrumentation<AnthropicInstrumentationConfig> {
   constructor(config: AnthropicInstrumentationConfig = {}) {
@@ -44,32 +54,40 @@ export class AnthropicInstrumentation extends ModelInstrumentation<AnthropicInst
   }
 
   protected override init(): InstrumentationNodeModuleDefinition[] {
+    const patch = (classes: readonly (readonly string[])[]) => (exports: unknown, version?: string) => {
+      watchClient(exports);
+      const points = patchPoints(classes, () => this.getConfig());
+      this.patchModule(MODULE, version, exports, points);
+      return exports;
+    };
+    const files = [
+      ...moduleFiles(`${MODULE}/client`, [ANTHROPIC_VERSIONS], patch(MESSAGES)),
+      ...FILES_BEFORE_CLIENT.flatMap((file) =>
+        moduleFiles(`${MODULE}/${file}`, [VERSIONS_BEFORE_CLIENT], patch([['Messages']])),
+      ),
+    ];
     return [
-      new InstrumentationNodeModuleDefinition(MODULE, [ANTHROPIC_VERSIONS], (exports: unknown, version) => {
-        watchClient(exports);
-        this.patchModule(
-          MODULE,
-          version,
-          exports,
-          patchPoints(() => this.getConfig()),
-        );
-        return exports;
-      }),
+      new InstrumentationNodeModuleDefinition(
+        MODULE,
+        [ANTHROPIC_VERSIONS],
+        patch(MESSAGES),
+        undefined,
+        files,
+      ),
     ];
   }
 
-  /** Patches a module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */
+  /**
+   * Patches a module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. The clients for
+   * Bedrock and Vertex AI are traced with the copy of `@anthropic-ai/sdk` that they build on: hand that over.
+   */
   manuallyInstrument(anthropic: object): void {
     // The class has a static named Anthropic too, its base class; a module may be a function, which makes clients.
     const isClass = typeof anthropic === 'function' && 'Messages' in anthropic;
     const exports = isClass ? { Anthropic: anthropic } : anthropic;
     watchClient(exports);
-    this.patchModule(
-      MODULE,
-      undefined,
-      exports,
-      patchPoints(() => this.getConfig()),
-    );
+    const points = patchPoints(MESSAGES, () => this.getConfig());
+    this.patchModule(MODULE, undefined, exports, points);
   }
 }
 
@@ -81,10 +99,13 @@ function watchClient(exports: unknown): void {
 }
 
 /** What a module needs to have patched: functions, for the base constructor may call before private methods exist. */
-function patchPoints(config: () => AnthropicInstrumentationConfig): PatchPoint[] {
+function patchPoints(
+  classes: readonly (readonly string[])[],
+  config: () => AnthropicInstrumentationConfig,
+): PatchPoint[] {
   const describe: PatchPoint['describe'] = (self, args) => describeCall(self, args[0], config());
   const helper: PatchPoint['describe'] = (self) => prepareHelper(self, config());
-  return MESSAGES.flatMap((path): PatchPoint[] => [
+  return classes.flatMap((path): PatchPoint[] => [
     { path, method: 'create', describe, observe },
     // These start a native span before they call `create`.
     { path, method: 'stream', describe: helper, observe },

@@ -9,6 +9,7 @@ import { isObject, type JsonObject, numberAt, objectAt, stringAt } from '../shar
 import { type ModelCall, noteRetry } from '../shared/model-call.ts';
 import { guard } from '../shared/model-guard.ts';
 import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
+import { moduleFiles } from '../shared/module-files.ts';
 import { providerOfHost } from '../shared/provider.ts';
 import type { ResponseReader } from '../shared/response-reader.ts';
 import * as own from '../shared/semconv.ts';
@@ -33,12 +34,12 @@ export class OpenAIInstrumentation extends ModelInstrumentation<OpenAIInstrument
   }
 
   protected override init(): InstrumentationNodeModuleDefinition[] {
-    return [
-      new InstrumentationNodeModuleDefinition('openai', [OPENAI_VERSIONS], (exports: unknown, version) => {
-        patch(exports, (points) => this.patchModule('openai', version, exports, points));
-        return exports;
-      }),
-    ];
+    const hooked = (exports: unknown, version?: string) => {
+      patch(exports, (points) => this.patchModule('openai', version, exports, points));
+      return exports;
+    };
+    const client = moduleFiles('openai/client', [OPENAI_VERSIONS], hooked);
+    return [new InstrumentationNodeModuleDefinition('openai', [OPENAI_VERSIONS], hooked, undefined, client)];
   }
 
   /** Patches an `openai` module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */

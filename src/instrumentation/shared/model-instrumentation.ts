@@ -84,10 +84,10 @@ export abstract class ModelInstrumentation<
     const patched: string[] = [];
     const missing: string[] = [];
     for (const point of points) {
-      const done = guard(`patching ${name}`, () => patch(this, exports, point)) === true;
+      const outcome = guard(`patching ${name}`, () => patch(this, exports, point)) ?? 'missing';
       const label = [...point.path, point.method].join('.');
-      if (done) patched.push(label);
-      else if (point.optional !== true) missing.push(label);
+      if (outcome === 'patched') patched.push(label);
+      else if (outcome === 'missing' && point.optional !== true) missing.push(label);
     }
     const report: HookedModule = { name, version, patched, missing };
     reportHooked(report);
@@ -95,27 +95,32 @@ export abstract class ModelInstrumentation<
   }
 }
 
+/** `known` is a class met before, through another module that exports it. */
+type Outcome = 'patched' | 'known' | 'missing';
+
 /** Not a method: modules may be patched from within the base constructor, before a private method exists. */
-function patch(by: Owner['current'], exports: unknown, point: PatchPoint): boolean {
+function patch(by: Owner['current'], exports: unknown, point: PatchPoint): Outcome {
   let owner: unknown = exports;
   for (const key of point.path) owner = isClassOrObject(owner) ? Reflect.get(owner, key) : undefined;
   const prototype = isClassOrObject(owner) ? Reflect.get(owner, 'prototype') : undefined;
-  if (!isObject(prototype)) return false;
+  if (!isObject(prototype)) return 'missing';
   const original: unknown = Reflect.get(prototype, point.method);
-  if (typeof original !== 'function') return false;
+  if (typeof original !== 'function') return 'missing';
   const known = Reflect.get(original, OWNER) as Owner | undefined;
   if (known !== undefined) {
     // The same method hooked again: whoever is enabled answers for it.
-    if (!known.current.isEnabled()) known.current = by;
-    return true;
+    if (known.current === by || known.current.isEnabled()) return 'known';
+    known.current = by;
+    return 'patched';
   }
   const wrapped = observed(original as Method, point, { current: by });
-  return Reflect.defineProperty(prototype, point.method, {
+  const defined = Reflect.defineProperty(prototype, point.method, {
     value: wrapped,
     configurable: true,
     writable: true,
     enumerable: false,
   });
+  return defined ? 'patched' : 'missing';
 }
 
 function observed(original: Method, point: PatchPoint, owner: Owner): Method {
