@@ -184,6 +184,28 @@ for (const { sdk, create } of OWN_STREAM) {
     const stream = await create();
     for await (const _ of stream) stream.controller.abort();
     assert.equal(telemetry.only.status.code, 0);
+    assert.equal(telemetry.only.attributes['observatory.stream_end'], 'closed');
+  });
+
+  test(`${sdk.name}: a stream that ends in the middle without an error is marked as cut, and is no error`, async () => {
+    const read: number[] = [];
+    for (const count of [0, 3]) {
+      provider.answer({ events: sdk.events(TEXTS).slice(0, count) });
+      read.push(await drain(await create()));
+    }
+    assert.deepEqual(read, [0, 3]);
+    for (const { attributes, status } of telemetry.spans) {
+      assert.equal(attributes['observatory.stream_end'], 'cut');
+      assert.equal(attributes['error.type'], undefined);
+      assert.equal(status.code, 0);
+    }
+    assert.equal(telemetry.spans.length, 2);
+  });
+
+  test(`${sdk.name}: a helper that fails because the stream was cut leaves it marked as cut`, async () => {
+    provider.answer({ events: sdk.events(TEXTS).slice(0, 3) });
+    await assert.rejects(sdk.helper(provider.url), /stream ended without|missing finish_reason/);
+    assert.equal(telemetry.only.attributes['observatory.stream_end'], 'cut');
   });
 
   test(`${sdk.name}: reading a stream twice is refused as without us, and changes nothing`, async () => {

@@ -135,6 +135,7 @@ function describeCall(
   takeNativeSpan();
   hideTracerFromOuterCall(self);
   const server = serverAddress(self._client?.baseURL);
+  const reader = new MessageReader();
   return {
     operation: own.OPERATION_CHAT,
     provider: providerOfHost(server?.address) ?? 'anthropic',
@@ -142,7 +143,8 @@ function describeCall(
     server,
     stream: body.stream === true,
     attributes: requestAttributes(body),
-    reader: new MessageReader(),
+    reader,
+    isWhole: () => reader.hasStopped,
     messages: () => parseRequest(body),
     tools: body.tools,
     hasNativeSpan: native === 'prefer' && tracesItself(self._client),

@@ -27,6 +27,7 @@ export class MessageReader implements ResponseReader {
   #id: string | undefined;
   #model: string | undefined;
   #stopReason: string | undefined;
+  #hasStopped = false;
   #usage: Record<string, unknown> | undefined;
   /** Of `message_start`, which holds until `message_delta` comes, if it comes. */
   #outputDetails: unknown;
@@ -56,7 +57,15 @@ export class MessageReader implements ResponseReader {
         this.#stopReason = stringAt(objectAt(value, 'delta'), 'stop_reason') ?? this.#stopReason;
         this.#addTotals(objectAt(value, 'usage'));
         break;
+      case 'message_stop':
+        this.#hasStopped = true;
+        break;
     }
+  }
+
+  /** Whether the last event of a stream has come. */
+  get hasStopped(): boolean {
+    return this.#hasStopped;
   }
 
   result(): ModelResponse {

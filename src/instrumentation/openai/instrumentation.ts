@@ -60,6 +60,7 @@ interface Api {
   readonly reader: () => ResponseReader;
   /** Whether what is sent is said to a model that answers. */
   readonly speaks: boolean;
+  readonly isWhole?: CallDescription['isWhole'];
   readonly attributes?: (body: JsonObject) => Record<string, string | number | string[]>;
 }
 
@@ -67,6 +68,8 @@ const CHAT: Api = {
   operation: own.OPERATION_CHAT,
   type: 'chat_completions',
   reader: () => new ChatReader(),
+  // The SDK keeps `[DONE]` to itself.
+  isWhole: ({ finishReasons }) => finishReasons.length > 0,
   speaks: true,
 };
 const RESPONSES: Api = {
@@ -133,6 +136,8 @@ function describe(self: ApiResource, body: unknown, api: Api): CallDescription |
     stream: body.stream === true,
     attributes,
     reader: api.reader(),
+    // A stream of audio may end without a reason.
+    isWhole: isObject(body.audio) ? undefined : api.isWhole,
     messages: () => (api.speaks ? parseRequest(body) : []),
     tools: body.tools ?? body.functions,
     errorCode,

@@ -2,7 +2,7 @@ import type { Attributes, Tracer } from '@opentelemetry/api';
 import type { Message } from '../../interaction/index.ts';
 import * as names from '../../semconv.ts';
 import type { ModelMetrics } from './metrics.ts';
-import type { ResponseReader } from './response-reader.ts';
+import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import type { ServerAddress } from './server-address.ts';
 
 /** What is known of a call before it is made. */
@@ -21,6 +21,8 @@ export interface CallDescription {
   readonly tools?: unknown;
   /** The SDK starts a span of its own for this call, which `ModelCall.adopt` is to be given. */
   readonly hasNativeSpan?: boolean | undefined;
+  /** Whether a stream that ended without an error brought all of its answer, where the provider has a word for that. */
+  readonly isWhole?: ((response: ModelResponse) => boolean) | undefined;
   /** The provider's own code for an error it sent, if the error holds one. */
   readonly errorCode: (error: unknown) => string | undefined;
 }

@@ -145,8 +145,10 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     this.#call.reader.chunk(value);
   }
 
+  /** The reader got no error, though the SDK's own helpers fail where the answer is not whole: no error here either. */
   end(): void {
-    this.#end();
+    const isWhole = guard('looking for the end', () => this.#call.isWhole?.(this.#call.reader.result()));
+    this.#end(isWhole === false ? { streamEnd: 'cut' } : {});
   }
 
   closed(): void {

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts';
 import { guard } from './model-guard.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { observeIterator, type StreamObserver } from './stream-observer.ts';
@@ -25,7 +26,7 @@ export function observeStream(stream: object, call: StreamObserver & OpenCall): 
     if (!reading.started && typeof iterator === 'object' && iterator !== null) {
       reading.started = true;
       guard('observing a stream', () => {
-        observeIterator(iterator, call);
+        observeIterator(iterator, aware(call, this));
         openCalls.abandonWith(iterator, call);
       });
     }
@@ -38,4 +39,23 @@ export function observeStream(stream: object, call: StreamObserver & OpenCall): 
       if (!reading.started) call.abandon();
     },
   });
+}
+
+/**
+ * The iterator of a stream that is aborted ends as if it had been read. Apart from {@link observeStream}, whose
+ * closures the watch for garbage holds, so that they must not hold the stream.
+ */
+function aware(call: StreamObserver, stream: unknown): StreamObserver {
+  return {
+    chunk: (value) => call.chunk(value),
+    end: () => (isAborted(stream) ? call.closed() : call.end()),
+    closed: () => call.closed(),
+    fail: (error) => call.fail(error),
+  };
+}
+
+/** By the application: the SDKs abort the request of a stream themselves only where it is left early, or fails. */
+function isAborted(stream: unknown): boolean {
+  const controller: unknown = isObject(stream) ? stream.controller : undefined;
+  return controller instanceof AbortController && controller.signal.aborted;
 }

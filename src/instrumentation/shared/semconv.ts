@@ -31,7 +31,10 @@ export const ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER = 'anthropic.response.service_
 
 /** How many tool calls the answer asks the application to make; absent for none. */
 export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';
-/** Why a span ended before its response: `closed` by the reader of a stream, or `abandoned` unread. Absent otherwise. */
+/**
+ * Why a span ended before its response: `closed` by the reader of a stream, `abandoned` unread, or `cut` by the other
+ * side, which ended the stream without the provider's last word. Absent otherwise.
+ */
 export const ATTR_STREAM_END = 'observatory.stream_end';
 
 export const OPERATION_CHAT = 'chat';
