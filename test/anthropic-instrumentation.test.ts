@@ -107,3 +107,31 @@ test('the provider is who answers, by the host', async () => {
     hosts.map(([, name]) => name),
   );
 });
+
+const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+
+test('an error event in a stream names its type', async () => {
+  provider.answer({ events: sse([OVERLOADED], true) });
+  const stream = await client().messages.create({ ...ASK, stream: true });
+  await assert.rejects(drain(stream), /Overloaded/);
+  assert.equal(telemetry.only.attributes['error.type'], 'overloaded_error');
+});
+
+for (const [what, message, expected] of [
+  ['an error event', JSON.stringify(OVERLOADED), 'overloaded_error'],
+  ['another text', '{ no JSON', 'APIConnectionError'],
+] as const) {
+  test(`a connection error made of ${what}, as before 0.50, is named ${expected}`, async () => {
+    const error = new Anthropic.APIConnectionError({ message, cause: new Error(`SSE Error: ${message}`) });
+    const body = new ReadableStream({ pull: (controller) => controller.error(error) });
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    const older = new Anthropic({ apiKey: 'key', baseURL: provider.url, fetch });
+    const stream = await older.messages.create({ ...ASK, stream: true });
+    await assert.rejects(drain(stream), error);
+    assert.equal(telemetry.only.attributes['error.type'], expected);
+  });
+}
+
+async function drain(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
+}

@@ -5,7 +5,6 @@ import { outerCallOf, parseRequest } from '../../interaction/index.ts';
 import { observeApiPromise } from '../shared/api-promise.ts';
 import { beforeMethod } from '../shared/before-method.ts';
 import type { CallDescription } from '../shared/call-description.ts';
-import { firstCode } from '../shared/error-type.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../shared/json.ts';
 import { type ModelCall, noteRetry } from '../shared/model-call.ts';
 import { guard } from '../shared/model-guard.ts';
@@ -14,6 +13,7 @@ import { moduleFiles } from '../shared/module-files.ts';
 import { providerOfHost } from '../shared/provider.ts';
 import * as own from '../shared/semconv.ts';
 import { serverAddress } from '../shared/server-address.ts';
+import { errorCode } from './error-code.ts';
 import type { ApiResource } from './internal-types.ts';
 import { MessageReader } from './message-reader.ts';
 import {
@@ -174,10 +174,4 @@ function requestAttributes(body: JsonObject): Attributes {
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   if (stringAt(format, 'type') === 'json_schema') set(own.ATTR_GEN_AI_OUTPUT_TYPE, 'json');
   return attributes;
-}
-
-/** The type in the error envelope, e.g. `overloaded_error`; the SDK has it as `type` since 0.100 or so. */
-function errorCode(error: unknown): string | undefined {
-  const envelope = objectAt(error, 'error');
-  return firstCode(stringAt(objectAt(envelope, 'error'), 'type'), stringAt(error, 'type'));
 }
