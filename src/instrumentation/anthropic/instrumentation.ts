@@ -108,7 +108,7 @@ function patchPoints(
   return classes.flatMap((path): PatchPoint[] => [
     { path, method: 'create', describe, observe },
     // These start a native span before they call `create`.
-    { path, method: 'stream', describe: helper, observe },
+    { path, method: 'stream', describe: helper, observe, optional: true },
     { path, method: 'toolRunner', describe: helper, observe, optional: true },
   ]);
 }
