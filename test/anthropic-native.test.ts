@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { context, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { collectGarbage } from './support/garbage.ts';
@@ -116,6 +117,25 @@ test('where the SDK does not trace, ours does', async () => {
   const messages = [{ role: 'user' as const, content: 'x' }];
   await silent.messages.stream({ model: 'claude-sonnet-4-6', max_tokens: 9, messages }).finalMessage();
   assert.deepEqual(scopes(), [OURS]);
+});
+
+test('where the tracer of the SDK has no provider behind it, ours does', async () => {
+  instrumentation.setConfig({});
+  provider.answer({ events: sdk.events(['x']) });
+  const client = sdk.client(provider.url).withOptions({});
+  Object.assign(client, { _tracer: new ProxyTracerProvider().getTracer('nobody') });
+  const messages = [{ role: 'user' as const, content: 'x' }];
+  const ask = async () => {
+    const body = { model: 'claude-sonnet-4-6', max_tokens: 9, messages, stream: true } as const;
+    for await (const _ of await client.messages.create(body));
+  };
+  await ask();
+  // Such a tracer hands on the span that is active.
+  const outer = trace.getTracer('app').startSpan('outer');
+  await context.with(trace.setSpan(context.active(), outer), ask);
+  assert.deepEqual(scopes(), [OURS, OURS]);
+  assert.equal(telemetry.spans[1]?.parentSpanContext?.spanId, outer.spanContext().spanId);
+  assert.equal(attached[0]?.answer, 'x');
 });
 
 const ASK_BETA = {

@@ -155,7 +155,7 @@ function describeCall(
 function observe(result: unknown, call: ModelCall): void {
   restoreTracer();
   const native = takeNativeSpan();
-  if (native !== undefined && call.awaitsNativeSpan) call.adopt(native);
+  if (call.awaitsNativeSpan) call.adopt(native);
   if (!isObject(result)) throw new TypeError('create() gave no promise');
   observeApiPromise(result, call, native !== undefined);
 }

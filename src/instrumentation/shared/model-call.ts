@@ -3,6 +3,7 @@ import {
   type Context,
   context,
   createContextKey,
+  INVALID_SPANID,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -95,8 +96,16 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     this.#span = this.#startSpan(parent, performance.timeOrigin + this.#startMs);
   }
 
-  /** Uses the span the SDK started for this call instead of one of our own. */
-  adopt(span: Span): void {
+  /**
+   * Uses the span the SDK started for this call instead of one of our own, unless it is none: the SDK's copy of the
+   * OpenTelemetry API may have no provider behind it where ours has one.
+   */
+  adopt(span: Span | undefined): void {
+    const parent = context.active();
+    if (span === undefined || isNoSpan(span, parent)) {
+      this.#span = this.#startSpan(parent, performance.timeOrigin + this.#startMs);
+      return;
+    }
     this.#span = span;
     this.#whose = 'native';
     // The SDK may end it at any moment from here on.
@@ -217,6 +226,12 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     if (!isNative) span.setAttributes(requestContent(messages(), tools));
     span.setAttributes(responseContent(response));
   }
+}
+
+/** Whether a tracer without a provider made the span: one that only stands for its parent, or for nothing. */
+function isNoSpan(span: Span, parent: Context): boolean {
+  const { spanId } = span.spanContext();
+  return spanId === INVALID_SPANID || spanId === trace.getSpanContext(parent)?.spanId;
 }
 
 /** Those attributes that a span does not have yet: what was said of it by whoever made it stands. */
