@@ -1,9 +1,10 @@
 /** What our own span says of a call with Anthropic's SDK, where that SDK's spans are off. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
-import { ProviderServer, sse } from './support/provider-server.ts';
+import { duringTests } from './support/during-tests.ts';
+import { type ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry();
@@ -12,14 +13,8 @@ const { Anthropic } = createRequire(import.meta.url)(
   '@anthropic-ai/sdk',
 ) as typeof import('@anthropic-ai/sdk');
 let provider: ProviderServer;
-
-before(async () => {
-  provider = await ProviderServer.start();
-});
-afterEach(() => telemetry.reset());
-after(async () => {
-  await provider[Symbol.asyncDispose]();
-  await telemetry.shutdown();
+duringTests(telemetry, (started) => {
+  provider = started;
 });
 
 const USAGE = {

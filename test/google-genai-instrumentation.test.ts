@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { CallableTool } from '@google/genai';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
+import { duringTests } from './support/during-tests.ts';
 import { googleSdk } from './support/model-sdks.ts';
-import { ProviderServer, sse } from './support/provider-server.ts';
+import { type ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry();
 new GoogleGenAIInstrumentation();
 const google = googleSdk();
 let provider: ProviderServer;
-
-before(async () => {
-  provider = await ProviderServer.start();
-});
-afterEach(() => telemetry.reset());
-after(async () => {
-  await provider[Symbol.asyncDispose]();
-  await telemetry.shutdown();
+duringTests(telemetry, (started) => {
+  provider = started;
 });
 
 const ASK = { model: 'gemini-2.5-flash', contents: 'Weather?' };

@@ -1,13 +1,14 @@
 /** Model SDKs handed over by hand, as a bundled program does: once, twice, and beside the hooks. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
 import { hookedModules } from '../src/instrumentation/shared/hook-report.ts';
+import { duringTests } from './support/during-tests.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
-import { ProviderServer } from './support/provider-server.ts';
+import type { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 // The SDKs are loaded before any hook is there.
@@ -33,13 +34,8 @@ const CASES = [
 ];
 
 let provider: ProviderServer;
-before(async () => {
-  provider = await ProviderServer.start();
-});
-afterEach(() => telemetry.reset());
-after(async () => {
-  await provider[Symbol.asyncDispose]();
-  await telemetry.shutdown();
+duringTests(telemetry, (started) => {
+  provider = started;
 });
 
 /** Without the spans that an SDK makes by itself. */

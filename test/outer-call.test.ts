@@ -1,14 +1,15 @@
 /** `interceptModelCall` around a call that is instrumented as well: one call, one span, one cost. */
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { duringTests } from './support/during-tests.ts';
 import { anthropicSdk, googleSdk, type ModelStream, openaiSdk } from './support/model-sdks.ts';
-import { ProviderServer } from './support/provider-server.ts';
+import type { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry(new ObservatorySpanProcessor());
@@ -26,13 +27,8 @@ const interceptor = instrument({ serviceName: 'test' });
 const TEXTS = ['one ', 'two ', 'three '];
 
 let provider: ProviderServer;
-before(async () => {
-  provider = await ProviderServer.start();
-});
-afterEach(() => telemetry.reset());
-after(async () => {
-  await provider[Symbol.asyncDispose]();
-  await telemetry.shutdown();
+duringTests(telemetry, (started) => {
+  provider = started;
 });
 
 async function drain(stream: ModelStream): Promise<string> {

@@ -1,6 +1,7 @@
 /** Messages on their way out: requests where the SDK makes them, everything else where the transport sends it. */
 import { type Context, context, type Span, trace } from '@opentelemetry/api';
 import * as semconv from '../../semconv.ts';
+import { attributesOf } from '../shared/span-attributes.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
 import type {
   McpMessage,
@@ -135,10 +136,9 @@ function carriesItsSpan(message: McpMessage): boolean {
   const carried = message.params?._meta?.traceparent;
   if (typeof carried !== 'string') return false;
   const span = trace.getActiveSpan();
-  const { attributes } = (span ?? {}) as { readonly attributes?: Readonly<Record<string, unknown>> };
   return (
     span !== undefined &&
-    attributes?.[semconv.ATTR_MCP_METHOD_NAME] === message.method &&
+    attributesOf(span)?.[semconv.ATTR_MCP_METHOD_NAME] === message.method &&
     carried.includes(span.spanContext().spanId)
   );
 }
@@ -238,8 +238,7 @@ export function endProbes(connection: Connection): void {
 function outerToolSpan(parent: Context, request: McpMessage): Span | undefined {
   if (request.method !== TOOLS_CALL) return undefined;
   const span = trace.getSpan(parent);
-  const attributes = (span as { readonly attributes?: Readonly<Record<string, unknown>> } | undefined)
-    ?.attributes;
+  const attributes = attributesOf(span);
   if (span === undefined || attributes === undefined || !span.isRecording()) return undefined;
   const isOuter =
     attributes[semconv.ATTR_GEN_AI_OPERATION_NAME] === semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL &&

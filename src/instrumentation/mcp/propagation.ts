@@ -84,10 +84,8 @@ export function incomingContext(message: McpMessage, mode: McpPropagation): Inco
   const ambientContext = ambientSpan?.spanContext();
   // In memory the sender's own span is active here: it is the parent already.
   const same = remote?.spanId === ambientContext?.spanId && remote?.traceId === ambientContext?.traceId;
-  if (same || ambientSpan === undefined || ambientContext === undefined) {
-    return { parent: extracted, links: undefined };
-  }
-  if (!isSpanContextValid(ambientContext)) return { parent: extracted, links: undefined };
+  const isAlone = ambientSpan === undefined || ambientContext === undefined;
+  if (same || isAlone || !isSpanContextValid(ambientContext)) return { parent: extracted, links: undefined };
   if (remote !== undefined && isSpanContextValid(remote)) {
     return { parent: extracted, links: [{ context: ambientContext }] };
   }

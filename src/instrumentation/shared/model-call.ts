@@ -27,6 +27,7 @@ import {
   responseContent,
 } from './response-attributes.ts';
 import * as own from './semconv.ts';
+import { attributesOf } from './span-attributes.ts';
 import type { StreamObserver } from './stream-observer.ts';
 
 const CALL = createContextKey('mcp-observatory.model-call');
@@ -35,6 +36,15 @@ const CALL = createContextKey('mcp-observatory.model-call');
 export function noteRetry(): void {
   const call: unknown = context.active().getValue(CALL);
   if (call instanceof ModelCall) call.retried();
+}
+
+/** How a call came to its end; nothing of it for a whole response. */
+interface Ending {
+  readonly streamEnd?: string;
+  /** The reader of a stream saw its end. */
+  readonly isRead?: boolean;
+  readonly facts?: ErrorFacts;
+  readonly message?: string | undefined;
 }
 
 /**
@@ -156,8 +166,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
 
   /** The reader got no error, though the SDK's own helpers fail where the answer is not whole: no error here either. */
   end(): void {
-    const isWhole = guard('looking for the end', () => this.#call.isWhole?.(this.#call.reader.result()));
-    this.#end(isWhole === false ? { streamEnd: 'cut' } : {});
+    this.#end({ isRead: true });
   }
 
   closed(): void {
@@ -175,7 +184,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     this.#end({ facts, message });
   }
 
-  #end(how: { streamEnd?: string; facts?: ErrorFacts; message?: string | undefined } = {}): void {
+  #end(how: Ending = {}): void {
     if (this.#ended) return;
     this.#ended = true;
     openCalls.close(this);
@@ -190,10 +199,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     }
   }
 
-  #record(
-    how: { streamEnd?: string; facts?: ErrorFacts; message?: string | undefined },
-    seconds: number,
-  ): void {
+  #record(how: Ending, seconds: number): void {
     const response = this.#call.reader.result();
     const errorType = how.facts?.type ?? response.errorType;
     const { metrics, captureContent } = this.#host;
@@ -204,7 +210,9 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     const status = how.facts?.status ?? this.#status;
     const isNative = this.#whose === 'native';
     const attributes: Attributes = isNative ? nativeAdditions(response) : responseAttributes(response);
-    if (how.streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = how.streamEnd;
+    const isCut = how.isRead === true && this.#call.isWhole?.(response) === false;
+    const streamEnd = isCut ? 'cut' : how.streamEnd;
+    if (streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = streamEnd;
     if (!isNative) {
       if (this.#retries > 0) attributes[own.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
       if (status !== undefined) attributes[own.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
@@ -236,6 +244,6 @@ function isNoSpan(span: Span, parent: Context): boolean {
 
 /** Those attributes that a span does not have yet: what was said of it by whoever made it stands. */
 function untold(span: Span, attributes: Attributes): Attributes {
-  const told = (span as { readonly attributes?: Attributes }).attributes ?? {};
+  const told = attributesOf(span) ?? {};
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => told[name] === undefined));
 }

@@ -1,3 +1,5 @@
+import { remembered } from './remembered.ts';
+
 /** Hosts that answer the API of OpenAI or Anthropic under another name, in semconv's words. */
 const PROVIDER_OF_HOST: readonly (readonly [RegExp, string])[] = [
   [/(?:^|\.)(?:openai\.azure|cognitiveservices\.azure)\.(?:com|us|cn)$/, 'azure.ai.openai'],
@@ -17,17 +19,9 @@ const PROVIDER_OF_HOST: readonly (readonly [RegExp, string])[] = [
   [/(?:^|-)aiplatform(?:\.[a-z]+\.rep)?\.googleapis\.com$/, 'gcp.vertex_ai'],
 ];
 
-const MAX_CACHED = 64;
-const cache = new Map<string, string | undefined>();
+const findProvider = remembered((host) => PROVIDER_OF_HOST.find(([pattern]) => pattern.test(host))?.[1]);
 
 /** Who answers at this host, where that is known: the SDKs are also the clients of Azure, Groq, Bedrock and others. */
 export function providerOfHost(host: string | undefined): string | undefined {
-  if (host === undefined) return undefined;
-  const known = cache.get(host);
-  if (known !== undefined || cache.has(host)) return known;
-  const provider = PROVIDER_OF_HOST.find(([pattern]) => pattern.test(host))?.[1];
-  // An application has a handful of hosts; one that makes them up must not grow this for ever.
-  if (cache.size >= MAX_CACHED) cache.clear();
-  cache.set(host, provider);
-  return provider;
+  return host === undefined ? undefined : findProvider(host);
 }
