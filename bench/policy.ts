@@ -12,9 +12,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compileStats } from '../src/json/index.ts';
 import {
   AuditLog,
-  compileStats,
   decisionToWire,
   type GateCall,
   PolicyGate,

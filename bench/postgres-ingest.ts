@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
-import { COLUMNS, type TraceRow } from '../src/fields.ts';
+import { COLUMNS, type TraceRow } from '../src/base/fields.ts';
 import {
   BINARY_COLUMNS,
   BINARY_HEADER,

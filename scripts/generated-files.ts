@@ -1,4 +1,4 @@
-import { FIELDS, type FieldDefinition } from '../src/fields.ts';
+import { FIELDS, type FieldDefinition } from '../src/base/fields.ts';
 import { handAppliedScript } from '../src/postgres/index.ts';
 import { dashboardFiles } from './dashboards/index.ts';
 import { kubernetesConfig } from './kubernetes-config.ts';

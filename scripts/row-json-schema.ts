@@ -1,4 +1,4 @@
-import { FIELDS, type FieldDefinition } from '../src/fields.ts';
+import { FIELDS, type FieldDefinition } from '../src/base/fields.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -49,7 +49,8 @@ export function rowJsonSchema(): Schema {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:mcp-observatory:schema:mcp_traces_row',
     title: 'Row of mcp_traces',
-    description: 'One OpenTelemetry span. Generated from src/fields.ts by `npm run generate`; do not edit.',
+    description:
+      'One OpenTelemetry span. Generated from src/base/fields.ts by `npm run generate`; do not edit.',
     type: 'object',
     required: fields.map((field) => field.column),
     additionalProperties: false,

@@ -1,4 +1,21 @@
 export {
+  COLUMNS,
+  type Column,
+  FIELDS,
+  type FieldDefinition,
+  ObservatoryError,
+  type ObservatoryErrorCode,
+  type TraceRow,
+} from './base/index.ts';
+export {
+  DurableSpanProcessor,
+  type DurableSpanProcessorOptions,
+  type DurableStats,
+  type OtlpOptions,
+  type SpoolOptions,
+  type SyncPolicy,
+} from './durable/index.ts';
+export {
   type DriftQuery,
   type DriftReport,
   type DriftRule,
@@ -9,15 +26,7 @@ export {
   type TemplateChange,
   type WatchDriftOptions,
   watchDrift,
-} from './drift/index.ts';
-export {
-  DurableSpanProcessor,
-  type DurableSpanProcessorOptions,
-  type DurableStats,
-  type SpoolOptions,
-  type SyncPolicy,
-} from './durable/index.ts';
-export { ObservatoryError, type ObservatoryErrorCode } from './errors.ts';
+} from './execution/drift/index.ts';
 export {
   type BaseCostLimits,
   type ClaimedReview,
@@ -81,8 +90,8 @@ export {
   type TierVerdict,
   type ToolCall,
 } from './execution/index.ts';
-export { COLUMNS, type Column, FIELDS, type FieldDefinition, type TraceRow } from './fields.ts';
 export { type Drift, type DriftFinding, detectDrift } from './golden/drift/index.ts';
+export { type GoldenFromTraceOptions, goldenFromTrace } from './golden/from-trace/index.ts';
 export {
   type ComparisonRules,
   compareWithGolden,
@@ -95,7 +104,13 @@ export {
   readGolden,
   writeGolden,
 } from './golden/index.ts';
-export { type GoldenFromTraceOptions, goldenFromTrace } from './golden-from-trace/index.ts';
+export {
+  type MatchOptions,
+  type ReplayOptions,
+  type ReplayReport,
+  replayGolden,
+  toMatchGolden,
+} from './golden/replay/index.ts';
 export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
@@ -115,6 +130,7 @@ export {
   OpenAIInstrumentation,
   type OpenAIInstrumentationConfig,
 } from './instrumentation/index.ts';
+export { redactText } from './json/index.ts';
 export {
   AdaptedTools,
   adaptTools,
@@ -200,7 +216,6 @@ export {
   type ReasonCode,
   readPolicy,
   readPolicyFile,
-  redactText,
   type SummaryVerdict,
   scanText,
   summaryMessages,
@@ -236,13 +251,7 @@ export {
   type ProcessorStats,
   setGovernance,
 } from './processor/index.ts';
-export {
-  type MatchOptions,
-  type ReplayOptions,
-  type ReplayReport,
-  replayGolden,
-  toMatchGolden,
-} from './replay/index.ts';
+export { type Observatory, type StartOptions, startObservatory } from './setup/index.ts';
 export {
   type CostSource,
   computeSignals,
@@ -266,4 +275,3 @@ export {
   type VerifierInput,
   type VerifierResult,
 } from './signals/index.ts';
-export { type Observatory, type OtlpOptions, type StartOptions, startObservatory } from './start/index.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { ObservatoryError } from '../src/errors.ts';
-import { canonicalHash, canonicalJson } from '../src/signals/index.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
+import { canonicalHash, canonicalJson } from '../src/json/index.ts';
 
 test('writes the examples of RFC 8785', () => {
   // Section 3.2.2: numbers, strings and literals.

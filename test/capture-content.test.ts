@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ObservatoryError } from '../src/errors.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
 import { attachInteraction } from '../src/interaction/index.ts';
 import { ObservatorySpanProcessor, resolveCaptureContent } from '../src/processor/index.ts';
 import { captureDiag, chat, observe } from './support/observed.ts';

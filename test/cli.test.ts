@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { VERSION } from '../src/base/version.ts';
 import { EXIT_OK, EXIT_USAGE } from '../src/cli/command.ts';
 import { runCli } from '../src/cli/run-cli.ts';
-import { VERSION } from '../src/version.ts';
 
 function manifest() {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type Collector, startCollector } from '../collector/index.ts';
+import { type Collector, startCollector } from '../src/collector/index.ts';
 import { type GrpcAnswer, GrpcCaller, TRACE_EXPORT } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { decodeMessage, encodeNestedLists, encodeProtobuf, encodeWideList } from './support/otlp-encode.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { DecodeError, decodeJson, decodeProtobuf } from '../collector/decode/index.ts';
+import { DecodeError, decodeJson, decodeProtobuf } from '../src/collector/decode/index.ts';
 import { decodeSpans, encodeSpans } from '../src/durable/span-codec.ts';
 import { spanToRow } from '../src/postgres/index.ts';
 import { DIALECT_CASES } from './support/dialect-cases.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { type Collector, type CollectorOptions, startCollector } from '../collector/index.ts';
+import { type Collector, type CollectorOptions, startCollector } from '../src/collector/index.ts';
 import { makeCertificates, noOpenssl } from './support/certificates.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';

@@ -14,7 +14,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
-import { type Collector, startCollector } from '../collector/index.ts';
+import { type Collector, startCollector } from '../src/collector/index.ts';
 import { attachInteraction } from '../src/interaction/index.ts';
 import { migrate, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';

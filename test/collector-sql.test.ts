@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startCollector } from '../collector/index.ts';
+import { startCollector } from '../src/collector/index.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { encodeProtobuf } from './support/otlp-encode.ts';

@@ -6,8 +6,8 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { doctorCommand } from '../src/cli/doctor.ts';
-import type { Diagnosis } from '../src/registration/diagnosis.ts';
-import { inRange } from '../src/registration/version-range.ts';
+import type { Diagnosis } from '../src/setup/registration/diagnosis.ts';
+import { inRange } from '../src/setup/registration/version-range.ts';
 
 async function doctor(args: string[], env: Record<string, string> = {}) {
   const stdout = new PassThrough();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { metrics } from '@opentelemetry/api';
 import { driftCommand } from '../src/cli/drift.ts';
-import { type DriftReport, driftReport, watchDrift } from '../src/drift/index.ts';
+import { type DriftReport, driftReport, watchDrift } from '../src/execution/drift/index.ts';
 import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { MetricReader } from './support/metric-reader.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';

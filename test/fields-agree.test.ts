@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { COLUMNS, FIELDS, type FieldDefinition } from '../src/fields.ts';
+import { COLUMNS, FIELDS, type FieldDefinition } from '../src/base/fields.ts';
 import { migrate, spanToRow } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import { ATTRIBUTE_FIELDS, randomValue, seededRandom } from './support/random-spans.ts';

@@ -6,7 +6,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { ObservatoryError } from '../src/errors.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
 import { policyToolGate } from '../src/orchestrator/index.ts';
 import {
   AuditLog,

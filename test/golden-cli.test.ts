@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { goldenCommand } from '../src/cli/golden.ts';
+import { goldenCommand } from '../src/cli/golden/index.ts';
 import { readGolden, writeGolden } from '../src/golden/index.ts';
 import { scenarioServer } from './support/ghost.ts';
 import { runCommand } from './support/run-command.ts';

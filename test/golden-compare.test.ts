@@ -13,8 +13,8 @@ import {
   readGolden,
   writeGolden,
 } from '../src/golden/index.ts';
+import { toMatchGolden } from '../src/golden/replay/index.ts';
 import { fromGoldenInput, mcpGhost } from '../src/orchestrator/index.ts';
-import { toMatchGolden } from '../src/replay/index.ts';
 
 type Json = Record<string, unknown>;
 

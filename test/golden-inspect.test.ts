@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { goldenInspectCommand } from '../src/cli/golden-inspect.ts';
+import { formatStory, storyPage, storyToWire, tellStory } from '../src/cli/golden/inspect/index.ts';
+import { goldenInspectCommand } from '../src/cli/golden/inspect.ts';
+import { listGoldens } from '../src/cli/golden/listing/index.ts';
+import { printable, wrapLines } from '../src/cli/terminal/index.ts';
 import { detectDrift } from '../src/golden/drift/index.ts';
 import { inspectGolden, writeGolden } from '../src/golden/index.ts';
-import { formatStory, storyPage, storyToWire, tellStory } from '../src/golden/inspect/index.ts';
-import { listGoldens } from '../src/golden/listing/index.ts';
-import { printable, wrapLines } from '../src/terminal/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { HOSTILE, storyGolden } from './support/story-golden.ts';
 

@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { goldenCompareCommand } from '../src/cli/golden-compare.ts';
-import { goldenListCommand } from '../src/cli/golden-list.ts';
+import { goldenCompareCommand } from '../src/cli/golden/compare.ts';
+import { goldenListCommand } from '../src/cli/golden/list.ts';
+import { listGoldens } from '../src/cli/golden/listing/index.ts';
+import { sideBySide } from '../src/cli/golden/side-by-side/index.ts';
 import { type Golden, sealGolden, writeGolden } from '../src/golden/index.ts';
-import { listGoldens } from '../src/golden/listing/index.ts';
-import { sideBySide } from '../src/golden/side-by-side/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { storyGolden } from './support/story-golden.ts';
 

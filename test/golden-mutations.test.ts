@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { formatGolden, type Golden, readGolden, writeGolden } from '../src/golden/index.ts';
+import { replayGolden } from '../src/golden/replay/index.ts';
 import type { GhostOptions } from '../src/orchestrator/index.ts';
-import { replayGolden } from '../src/replay/index.ts';
 import { random } from './support/random.ts';
 
 type Json = Record<string, unknown>;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { storyPage, tellStory } from '../src/golden/inspect/index.ts';
+import { storyPage, tellStory } from '../src/cli/golden/inspect/index.ts';
 import { noChromium, visit } from './support/chromium.ts';
 import { storyGolden } from './support/story-golden.ts';
 import { waitUntil } from './support/wait-until.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { readGolden } from '../src/golden/index.ts';
+import { replayGolden } from '../src/golden/replay/index.ts';
 import { mcpGhost } from '../src/orchestrator/index.ts';
-import { replayGolden } from '../src/replay/index.ts';
 import { PROVIDERS, scenarioServer } from './support/ghost.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { toColumns } from '../src/camel-case.ts';
-import { FIELDS } from '../src/fields.ts';
+import { toColumns } from '../src/base/camel-case.ts';
+import { FIELDS } from '../src/base/fields.ts';
 import { getGovernance, setGovernance } from '../src/processor/index.ts';
 import { CHAT_ATTRIBUTES, captureDiag, observe } from './support/observed.ts';
 

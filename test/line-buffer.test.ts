@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LineBuffer, TailBuffer } from '../src/orchestrator/servers/line-buffer.ts';
+import { LineBuffer, TailBuffer } from '../src/mcp-client/line-buffer.ts';
 import { cpuMs } from './support/cpu-time.ts';
 import { seeded } from './support/random-values.ts';
 

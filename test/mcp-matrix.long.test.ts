@@ -7,6 +7,6 @@ const ROOT = new URL('../../', import.meta.url);
 describeMcpMatrix(() => ({
   node: process.execPath,
   programs: fileURLToPath(new URL('test/fixtures/mcp/', ROOT)),
-  register: new URL('dist/src/register.js', ROOT).href,
+  register: new URL('dist/src/setup/register.js', ROOT).href,
   cwd: fileURLToPath(ROOT),
 }));

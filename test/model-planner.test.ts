@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { replayGolden } from '../src/golden/replay/index.ts';
 import { modelPlanner } from '../src/orchestrator/index.ts';
 import { connectPolicyServer, PolicyGate, PolicyHost } from '../src/policy/index.ts';
-import { replayGolden } from '../src/replay/index.ts';
 import { ALLOWLIST, FETCH, stdio } from './support/example-servers.ts';
 import { PROVIDERS } from './support/ghost.ts';
 import { type Script, ScriptedProvider } from './support/scripted-provider.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { attributeOf, FIELDS } from '../src/fields.ts';
+import { attributeOf, FIELDS } from '../src/base/fields.ts';
 import { isContentAttribute, isContentEventAttribute } from '../src/processor/content-names.ts';
 import { DIALECT_CASES } from './support/dialect-cases.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ObservatoryError } from '../src/base/errors.ts';
 import { gateCommand } from '../src/cli/gate.ts';
-import { ObservatoryError } from '../src/errors.ts';
 import { SEED_ALLOWLIST, SEED_TOOLS, tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fuzzPlans, isClean, runOfflineEval } from '../src/cli/eval/offline.ts';
 import { gateCommand } from '../src/cli/gate.ts';
-import { fuzzPlans, isClean, runOfflineEval } from '../src/policy/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { tempDir } from './support/temp-dir.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ObservatoryError } from '../src/errors.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
+import { compileStats } from '../src/json/index.ts';
 import {
-  compileStats,
   type DecisionKind,
   decisionToWire,
   isBlocked,

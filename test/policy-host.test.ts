@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { ObservatoryError } from '../src/errors.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
 import {
   type AskResult,
   AuditLog,

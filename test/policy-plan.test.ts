@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLAN_LIMITS, parsePlan, parseStrictJson, StrictJsonError } from '../src/policy/index.ts';
+import { PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../src/json/index.ts';
+import { parsePlan } from '../src/policy/index.ts';
 import { needsData, readRows } from './support/data.ts';
 
 const GOOD = '{"type":"call_tool","server":"s","tool":"t","args":{"id":"sp-001"}}';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileLinear, compileSchema, SchemaRefusedError } from '../src/policy/index.ts';
+import { compileLinear, compileSchema, SchemaRefusedError } from '../src/json/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
 import { needsData, readRows } from './support/data.ts';
 

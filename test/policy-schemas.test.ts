@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { compileSchema } from '../src/json/index.ts';
 import {
   AuditLog,
   checkSummary,
-  compileSchema,
   decisionToWire,
   PolicyGate,
   parsePlan,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { COLUMNS } from '../src/fields.ts';
+import { COLUMNS } from '../src/base/fields.ts';
 import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { countRows, readRows } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';

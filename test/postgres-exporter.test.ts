@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import type { TraceRow } from '../src/fields.ts';
+import type { TraceRow } from '../src/base/fields.ts';
 import {
   migrate,
   PostgresSpanExporter,

@@ -11,7 +11,7 @@ import { inspect, promisify } from 'node:util';
 import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { ObservatoryError, type ObservatoryErrorCode } from '../src/errors.ts';
+import { ObservatoryError, type ObservatoryErrorCode } from '../src/base/errors.ts';
 import { LATEST_MIGRATION, migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';

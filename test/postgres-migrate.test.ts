@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { ObservatoryError } from '../src/errors.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
 import { LATEST_MIGRATION, MIGRATIONS, migrate, type Queryable } from '../src/postgres/index.ts';
 import {
   findPsql,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
-import { COLUMNS } from '../src/fields.ts';
+import { COLUMNS } from '../src/base/fields.ts';
 import {
   createPartitions,
   databaseStatus,

@@ -10,8 +10,8 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import { ObservatoryError } from '../src/errors.ts';
-import { COLUMNS } from '../src/fields.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
+import { COLUMNS } from '../src/base/fields.ts';
 import { SANITISED_ATTRIBUTE, spanToRow, TRUNCATED_ATTRIBUTE } from '../src/postgres/index.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 

@@ -13,7 +13,7 @@ const ROOT = new URL('../../', import.meta.url);
 const HOST: ProgramHost = {
   node: process.execPath,
   programs: fileURLToPath(new URL('test/fixtures/llm/', ROOT)),
-  register: new URL('dist/src/register.js', ROOT).href,
+  register: new URL('dist/src/setup/register.js', ROOT).href,
   cwd: fileURLToPath(ROOT),
 };
 

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { ObservatoryError } from '../src/errors.ts';
-import { connectServers, type ServerPool, type ToolCallOutcome } from '../src/orchestrator/servers/index.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
+import { connectServers, type ServerPool, type ToolCallOutcome } from '../src/mcp-client/index.ts';
 import { eventually } from './support/processes.ts';
 
 const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ObservatoryError } from '../src/errors.ts';
-import { loadServerConfig, parseServerConfig } from '../src/orchestrator/servers/index.ts';
+import { ObservatoryError } from '../src/base/errors.ts';
+import { loadServerConfig, parseServerConfig } from '../src/mcp-client/index.ts';
 
 const parse = (server: unknown, env: Record<string, string> = {}) =>
   parseServerConfig({ mcpServers: { s: server } }, { env })[0];

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { beforeEach, test } from 'node:test';
-import { connectServers } from '../src/orchestrator/servers/index.ts';
+import { connectServers } from '../src/mcp-client/index.ts';
 import { runServer } from './support/http-server.ts';
 import { activeTimers, children, eventually, openSockets, processesWith } from './support/processes.ts';
 

@@ -3,11 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import {
-  connectServers,
-  type ServerPool,
-  type ServerRequestHandlers,
-} from '../src/orchestrator/servers/index.ts';
+import { connectServers, type ServerPool, type ServerRequestHandlers } from '../src/mcp-client/index.ts';
 import { runServer } from './support/http-server.ts';
 import { eventually } from './support/processes.ts';
 

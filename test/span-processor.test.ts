@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-node';
 import { attachInteraction, markEnriched } from '../src/interaction/index.ts';
+import { canonicalHash } from '../src/json/index.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
-import { canonicalHash } from '../src/signals/index.ts';
 import { CHAT_ATTRIBUTES, captureDiag, chat, chatContent, observe } from './support/observed.ts';
 import { recordSpan } from './support/span-fixture.ts';
 

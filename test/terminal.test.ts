@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { formatTable, formatWaterfall, paintFor, progressOn } from '../src/terminal/index.ts';
+import { formatTable, formatWaterfall, paintFor, progressOn } from '../src/cli/terminal/index.ts';
 
 const plain = (_style: string, text: string) => text;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ServerTool } from '../src/orchestrator/servers/index.ts';
+import type { ServerTool } from '../src/mcp-client/index.ts';
 import {
   type AdaptedTool,
   type AdaptToolsOptions,

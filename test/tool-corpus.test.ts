@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ServerTool, ToolDefinition } from '../src/orchestrator/servers/index.ts';
+import type { ServerTool, ToolDefinition } from '../src/mcp-client/index.ts';
 import {
   type AdaptedTool,
   adaptTools,

@@ -1,6 +1,6 @@
 /** `mcp-observatory ask`: one policy-gated step. */
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { modelPlanner } from '../orchestrator/index.ts';
 import {
   type AskResult,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type Collector, openMetrics, startCollector } from '../../collector/index.ts';
-import { useStderrDiag } from '../registration/stderr-diag.ts';
+import { type Collector, openMetrics, startCollector } from '../collector/index.ts';
+import { useStderrDiag } from '../setup/registration/index.ts';
 import { readCollectOptions } from './collect-options.ts';
 import { type Command, type CommandIo, EXIT_OK } from './command.ts';
 

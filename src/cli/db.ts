@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { ObservatoryError } from '../base/index.ts';
 import { type SpoolStatus, spoolStatus } from '../durable/index.ts';
-import { ObservatoryError } from '../errors.ts';
 import { PostgresReviewQueue } from '../execution/index.ts';
 import {
   type Database,

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { runDemo } from '../demo/index.ts';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { type Command, EXIT_OK } from './command.ts';
+import { runDemo } from './demo/index.ts';
 
 const HELP = `Usage: mcp-observatory demo [--live] [--model MODEL]
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../errors.ts';
-import { diagnose } from '../registration/diagnosis.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { diagnose } from '../setup/registration/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from './command.ts';
 
 const HELP = `Usage: mcp-observatory doctor [options] [entry file]

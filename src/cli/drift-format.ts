@@ -1,6 +1,6 @@
-import type { DriftReport, DriftRule, PromptDrift } from '../drift/index.ts';
+import type { DriftReport, DriftRule, PromptDrift } from '../execution/drift/index.ts';
 import { cleanPreview } from '../policy/index.ts';
-import { formatTable, type TableColumn } from '../terminal/index.ts';
+import { formatTable, type TableColumn } from './terminal/index.ts';
 
 /** A report as text for people. */
 export function formatDrift(database: string, report: DriftReport): string {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { metrics } from '@opentelemetry/api';
-import { type DriftReport, type DriftRule, driftReport, observeDrift } from '../drift/index.ts';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { type DriftReport, type DriftRule, driftReport, observeDrift } from '../execution/drift/index.ts';
 import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { databaseUrlFrom } from './database-url.ts';

@@ -2,19 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
 import { modelPlanner } from '../orchestrator/index.ts';
-import {
-  connectPolicyServer,
-  type EndToEndCase,
-  FILE_LIMITS,
-  PolicyGate,
-  type PolicyServer,
-  parseStrictJson,
-  policyPath,
-  runEndToEnd,
-} from '../policy/index.ts';
+import { connectPolicyServer, PolicyGate, type PolicyServer, policyPath } from '../policy/index.ts';
 import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type EndToEndCase, runEndToEnd } from './eval/index.ts';
 import { readServerFile } from './server-file.ts';
 
 /** Runs the comparison; exit code 1 when a call of the SAFE mode went against the policy. */

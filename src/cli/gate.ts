@@ -1,20 +1,17 @@
 /** `mcp-observatory gate`: the policy gate on the command line. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { FILE_LIMITS, PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
 import {
   checkSummary,
-  FILE_LIMITS,
   gateOf,
   type JsonRecord,
   PinStore,
-  PLAN_LIMITS,
   PolicyGate,
   parsePlan,
-  parseStrictJson,
   policyPath,
   type ReasonCode,
-  StrictJsonError,
   type ToolsByServer,
   verifyAudit,
 } from '../policy/index.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 
 /** A longer line is an error instead of memory without bound. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../execution/index.ts';
 import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';

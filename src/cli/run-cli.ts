@@ -1,5 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
-import { VERSION } from '../version.ts';
+import { ObservatoryError, VERSION } from '../base/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
 /** Commands by name, loaded when asked for so that `score` does not pay for Postgres. */
@@ -26,7 +25,7 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
   },
   golden: {
     summary: 'runs kept as files: record, replay',
-    load: async () => (await import('./golden.ts')).goldenCommand,
+    load: async () => (await import('./golden/index.ts')).goldenCommand,
   },
   reviews: {
     summary: 'list, claim and decide the answers that wait for a person',

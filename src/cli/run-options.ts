@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import type { GhostOptions } from '../orchestrator/index.ts';
 import type { CommandIo } from './command.ts';
 

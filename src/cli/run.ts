@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { createProvider, type GhostOptions, mcpGhost, toWire } from '../orchestrator/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageOf } from './run-options.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { ObservatoryError } from '../errors.ts';
-import { FILE_LIMITS, type PolicyServerConfig, parseStrictJson } from '../policy/index.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
+import type { PolicyServerConfig } from '../policy/index.ts';
 
 /**
  * Reads `--servers FILE`: `{"<id>": {"command": "...", "args": []} | {"url": "..."}}`, or the same under `mcpServers`.

@@ -1,6 +1,6 @@
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { withoutTracing } from '../base/index.ts';
 import { isRowAtFault } from '../postgres/index.ts';
-import { withoutTracing } from '../suppress-tracing.ts';
 
 /** What an exporter made of a batch. */
 export type Outcome =

@@ -1,4 +1,5 @@
 export type { DurableSpanProcessorOptions } from './options.ts';
+export { createOtlpExporter, locateExporter, type OtlpOptions } from './otlp-exporter.ts';
 export { DurableSpanProcessor } from './processor.ts';
 export { decodeSpans, encodeSpans } from './span-codec.ts';
 export type { SpoolOptions, SyncPolicy } from './spool-options.ts';

@@ -1,5 +1,5 @@
 import type { BatchObservableCallback, MeterProvider } from '@opentelemetry/api';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../base/index.ts';
 import type { DurableStats } from './stats.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type MeterProvider, metrics } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { type ResolvedSpoolOptions, resolveSpoolOptions, type SpoolOptions } from './spool-options.ts';
 import { wholeNumber } from './whole-number.ts';
 

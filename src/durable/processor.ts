@@ -1,6 +1,6 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { textOf } from './error-text.ts';
 import { observe } from './metrics.ts';
 import {

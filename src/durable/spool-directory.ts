@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isProcessAlive, startOfProcess } from '../live-process.ts';
+import { isProcessAlive, startOfProcess } from '../base/index.ts';
 
 /**
  * The folders of a spool. Under one root, which any number of processes may share, each process has a folder that

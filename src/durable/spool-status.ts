@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { findRecord } from './record.ts';
 import { REFUSED_FILE } from './refused-log.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';

@@ -9,8 +9,14 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type CamelFieldValues, fromAttributes, toColumns } from '../camel-case.ts';
-import { attributeOf, type FieldValues } from '../fields.ts';
+import {
+  ATTR_ERROR_TYPE,
+  attributeOf,
+  type CamelFieldValues,
+  type FieldValues,
+  fromAttributes,
+  toColumns,
+} from '../base/index.ts';
 import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
 import {
   checkFields,
@@ -18,7 +24,6 @@ import {
   type ObservatorySpanProcessor,
   toAttributes,
 } from '../processor/index.ts';
-import { ATTR_ERROR_TYPE } from '../semconv.ts';
 import { governanceDecided } from './governance.ts';
 import { countFallback } from './metrics.ts';
 import { StandInSpan } from './stand-in-span.ts';

@@ -1,5 +1,5 @@
 import { type Span, trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { attachInteraction, interactionKind, type SpanView } from '../interaction/index.ts';
 import { toAttributes } from '../processor/index.ts';
 import {

@@ -1,17 +1,17 @@
 import { isSpanContextValid, type Span, SpanKind, trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../errors.ts';
-import { attributeOf } from '../fields.ts';
-import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
-import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
 import {
   ATTR_GEN_AI_OPERATION_NAME,
   ATTR_GEN_AI_PROVIDER_NAME,
   ATTR_GEN_AI_REQUEST_MODEL,
   ATTR_GEN_AI_TOOL_CALL_ID,
   ATTR_GEN_AI_TOOL_NAME,
-} from '../semconv.ts';
+  attributeOf,
+  ObservatoryError,
+  VERSION,
+} from '../base/index.ts';
+import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
+import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
-import { VERSION } from '../version.ts';
 import { type CallDescription, type CallSettings, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
 import { isToolError } from './tool-error.ts';

@@ -1,9 +1,6 @@
 /** The metrics of governed execution, with attributes that what is governed cannot multiply. */
 import { type Attributes, type Counter, type MeterProvider, metrics } from '@opentelemetry/api';
-import { BoundedNames } from '../bounded-names.ts';
-import { attributeOf } from '../fields.ts';
-import { ATTR_GEN_AI_TOOL_NAME } from '../semconv.ts';
-import { VERSION } from '../version.ts';
+import { ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
 
 /** Reasons and types of users' own, and tools, that are kept apart; the next ones are counted as `_other`. */
 const MAX_NAMES = 200;

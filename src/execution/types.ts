@@ -1,5 +1,5 @@
 import type { TracerProvider } from '@opentelemetry/api';
-import type { CamelFieldValues } from '../camel-case.ts';
+import type { CamelFieldValues } from '../base/index.ts';
 import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 

@@ -1,4 +1,4 @@
-import { canonicalHash } from '../signals/index.ts';
+import { canonicalHash } from '../json/index.ts';
 import { Entries } from './entries.ts';
 import type { Golden, JsonObject, McpCall, McpConnection } from './format.ts';
 import { GoldenMismatchError } from './mismatch.ts';

@@ -1,4 +1,4 @@
-import { canonicalHash } from '../signals/index.ts';
+import { canonicalHash } from '../json/index.ts';
 import type { JsonObject, McpCall, McpCassette, McpConnection } from './format.ts';
 
 type Ready = Extract<McpConnection, { outcome: 'ready' }>;

@@ -1,4 +1,4 @@
-import { canonicalHash } from '../signals/index.ts';
+import { canonicalHash } from '../json/index.ts';
 import type { Golden, GoldenChecksum, UnsealedGolden } from './format.ts';
 
 const PART_DIGITS = 16;

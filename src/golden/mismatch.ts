@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { type Difference, describeDifference, type Finding } from './difference.ts';
 
 const MAX_LISTED = 8;

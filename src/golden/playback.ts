@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { type LoopbackRequest, openLoopback } from '../loopback.ts';
 import type { Golden } from './format.ts';
+import { type LoopbackRequest, openLoopback } from './loopback.ts';
 import { GoldenPlayer, type PlayerOptions } from './player.ts';
 
 /** A local HTTP server that answers as the provider did in a golden, for clients that take no `fetch`. */

@@ -1,4 +1,4 @@
-import { canonicalHash } from '../signals/index.ts';
+import { canonicalHash } from '../json/index.ts';
 import { keptPath, keptRequestHeaders } from './allow-list.ts';
 import { CassettePlayer } from './cassette-player.ts';
 import { Entries } from './entries.ts';

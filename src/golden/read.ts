@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ObservatoryError, type ObservatoryErrorCode } from '../errors.ts';
+import { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
 import { schemaProblem } from './schema.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { compileSchema } from '../policy/index.ts';
+import { compileSchema } from '../json/index.ts';
 
 const SCHEMA = new URL('../../../schema/golden.schema.json', import.meta.url);
 

@@ -1,4 +1,4 @@
-import { redactValue } from '../policy/index.ts';
+import { redactValue } from '../json/index.ts';
 import type { ProviderExchange } from './format.ts';
 import { scrubStream } from './scrub-stream.ts';
 

@@ -25,9 +25,8 @@ export {
   type McpSide,
 } from './mcp/index.ts';
 export { OPENAI_VERSIONS, OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai/index.ts';
-export type { ModelInstrumentationConfig } from './shared/config.ts';
-export { type HookedModule, hookedModules } from './shared/hook-report.ts';
-export { openCalls } from './shared/open-calls.ts';
+export type { ModelInstrumentationConfig } from './shared/index.ts';
+export { type HookedModule, hookedModules, openCalls } from './shared/index.ts';
 
 /** What {@link getObservatoryInstrumentations} makes; `false` leaves one out. */
 export interface ObservatoryInstrumentationsConfig {

@@ -1,4 +1,4 @@
-import { ATTR_SERVER_ADDRESS } from '../semconv.ts';
+import { ATTR_SERVER_ADDRESS } from '../base/index.ts';
 import { DIALECTS, type DialectContent } from './dialects/index.ts';
 import { firstText, textOf } from './json.ts';
 import { type InteractionKind, interactionKind } from './kind.ts';

@@ -8,7 +8,7 @@ import {
   ATTR_GEN_AI_USAGE_INPUT_TOKENS,
   ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
   ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
-} from '../semconv.ts';
+} from '../base/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import type { ProviderResponse } from './provider-response/index.ts';
 

@@ -1,4 +1,4 @@
-import { type AttributeColumn, attributeNamesOf, FIELDS } from '../fields.ts';
+import { type AttributeColumn, attributeNamesOf, FIELDS } from '../base/index.ts';
 import { countOf, textOf, type UnknownRecord } from './json.ts';
 
 /** Names a column is read from, worked out once. */

@@ -1,5 +1,5 @@
+import type { ToolCallOutcome } from '../mcp-client/index.ts';
 import type { RecoveryAction } from './result.ts';
-import type { ToolCallOutcome } from './servers/index.ts';
 
 /** Why a call did not work: an outcome of the server, or what kept it from being made. */
 export type FailureKind =

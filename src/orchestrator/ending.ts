@@ -1,6 +1,6 @@
+import type { ToolCallOutcome, ToolResult } from '../mcp-client/index.ts';
 import type { FailureKind } from './backtrack.ts';
 import type { ImagePart, ToolCallPart, ToolResultPart } from './providers/index.ts';
-import type { ToolCallOutcome, ToolResult } from './servers/index.ts';
 import { showResult, textPart, valueOfResult } from './tool-text.ts';
 
 /** How one try of a call ended, in what the model is shown and the caller is given. */

@@ -1,4 +1,4 @@
-import type { JsonObject, ToolCallOutcome, ToolDefinition, ToolResult } from './servers/index.ts';
+import type { JsonObject, ToolCallOutcome, ToolDefinition, ToolResult } from '../mcp-client/index.ts';
 
 /** A tool as a gate judges it. */
 export interface GateTool {

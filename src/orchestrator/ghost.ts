@@ -1,4 +1,5 @@
 import { context } from '@opentelemetry/api';
+import { connectServers } from '../mcp-client/index.ts';
 import { setGovernance } from '../processor/index.ts';
 import { safeListener } from './events.ts';
 import type { GoldenSession } from './golden-session.ts';
@@ -7,7 +8,6 @@ import { assertPriced } from './price.ts';
 import { createProvider, type Provider } from './providers/index.ts';
 import type { GhostResult } from './result.ts';
 import { runSession } from './run-session.ts';
-import { connectServers } from './servers/index.ts';
 import { RunTelemetry } from './telemetry.ts';
 
 /** A dead server is started again this often by a call to one of its tools. */

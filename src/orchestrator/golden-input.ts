@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import type { GoldenInput } from '../golden/index.ts';
 import type { GhostOptions } from './options.ts';
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError, VERSION } from '../base/index.ts';
 import {
   CassetteRecorder,
   FORMAT_VERSION,
@@ -10,13 +10,13 @@ import {
   type UnsealedGolden,
   writeGolden,
 } from '../golden/index.ts';
-import { VERSION } from '../version.ts';
+import type { ConnectServersOptions } from '../mcp-client/index.ts';
 import { secretsOf, toGoldenInput } from './golden-input.ts';
 import type { RecordGoldenOptions, ReplayGoldenOptions } from './golden-option.ts';
 import type { GhostOptions } from './options.ts';
 import type { Provider, ProviderOptions } from './providers/index.ts';
+import { playedLink, recordingLink } from './recorded-link.ts';
 import type { GhostResult } from './result.ts';
-import { type ConnectServersOptions, playedLink, recordingLink } from './servers/index.ts';
 import { toWire } from './wire.ts';
 
 /** Days after which a recording no longer shows how a provider behaves. */

@@ -1,5 +1,5 @@
 import { type Context, context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
-import { ATTR_ERROR_TYPE } from '../semconv.ts';
+import { ATTR_ERROR_TYPE } from '../base/index.ts';
 import { ProviderError } from './providers/index.ts';
 
 /** Runs with the span active in `parent`, and ends it. */

@@ -1,3 +1,21 @@
+export type {
+  ConnectionOptions,
+  ConnectServersOptions,
+  ElicitationAnswer,
+  JsonObject,
+  ServerConnection,
+  ServerRequestContext,
+  ServerRequestHandlers,
+  ServerTool,
+  ToolAnnotations,
+  ToolCallOptions,
+  ToolCallOutcome,
+  ToolContent,
+  ToolDefinition,
+  ToolProgress,
+  ToolResult,
+} from '../mcp-client/index.ts';
+export { connectServers, loadServerConfig, parseServerConfig, ServerPool } from '../mcp-client/index.ts';
 export type { BreakerChange, BreakerOptions, BreakerState } from './breaker.ts';
 export type { BudgetOptions, PriceOf, TokenTotals } from './budget.ts';
 export type { EventListener, GhostEvent } from './events.ts';
@@ -38,24 +56,6 @@ export type {
   StopReason,
   ToolChainEntry,
 } from './result.ts';
-export type {
-  ConnectionOptions,
-  ConnectServersOptions,
-  ElicitationAnswer,
-  JsonObject,
-  ServerConnection,
-  ServerRequestContext,
-  ServerRequestHandlers,
-  ServerTool,
-  ToolAnnotations,
-  ToolCallOptions,
-  ToolCallOutcome,
-  ToolContent,
-  ToolDefinition,
-  ToolProgress,
-  ToolResult,
-} from './servers/index.ts';
-export { connectServers, loadServerConfig, parseServerConfig, ServerPool } from './servers/index.ts';
 export type { ToolCacheOptions } from './tool-cache.ts';
 export { type AdaptedTool, AdaptedTools, adaptTools, type ToolProvider } from './tools/index.ts';
 export { toWire, type WireGhostResult } from './wire.ts';

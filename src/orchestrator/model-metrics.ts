@@ -1,6 +1,5 @@
 import { type Attributes, type Histogram, metrics } from '@opentelemetry/api';
-import { GEN_AI_DURATION_BUCKETS, GEN_AI_TOKEN_BUCKETS } from '../semconv.ts';
-import { VERSION } from '../version.ts';
+import { GEN_AI_DURATION_BUCKETS, GEN_AI_TOKEN_BUCKETS, VERSION } from '../base/index.ts';
 import type { Completion } from './providers/index.ts';
 
 /** The metrics semconv 1.41 asks for of a model call. */

@@ -1,4 +1,5 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
+import type { ConnectionOptions, ServerRequestHandlers } from '../mcp-client/index.ts';
 import type { PolicyGate } from '../policy/index.ts';
 import type { GovernanceFields } from '../processor/index.ts';
 import type { BreakerOptions } from './breaker.ts';
@@ -9,7 +10,6 @@ import type { GoldenOption } from './golden-option.ts';
 import type { LoopOptions } from './loop-detector.ts';
 import { isPolicyGate, policyToolGate } from './policy-tool-gate.ts';
 import type { Provider, RetryPolicy } from './providers/index.ts';
-import type { ConnectionOptions, ServerRequestHandlers } from './servers/index.ts';
 import type { ToolCacheOptions } from './tool-cache.ts';
 
 /** Options of {@link mcpGhost}. */

@@ -1,3 +1,5 @@
+import { redactValue } from '../json/index.ts';
+import type { ToolCallOutcome, ToolResult } from '../mcp-client/index.ts';
 import {
   type AuditRun,
   type Decision,
@@ -5,10 +7,8 @@ import {
   isBlocked,
   PolicyGate,
   type GateCall as PolicyGateCall,
-  redactValue,
 } from '../policy/index.ts';
 import type { GateCall, GateTool, GateVerdict, ToolGate } from './gate.ts';
-import type { ToolCallOutcome, ToolResult } from './servers/index.ts';
 
 /** How a policy gate judges the calls of a run. */
 export interface PolicyToolGateOptions {

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { priceUsage } from '../signals/index.ts';
 import type { PriceOf } from './budget.ts';
 import type { ResolvedOptions } from './options.ts';

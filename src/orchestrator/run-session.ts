@@ -1,3 +1,4 @@
+import type { ServerPool, ToolResult } from '../mcp-client/index.ts';
 import { CircuitBreakers } from './breaker.ts';
 import { Budget } from './budget.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -15,7 +16,6 @@ import type { GhostResult, RunError } from './result.ts';
 import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
 import { RunLog } from './run-log.ts';
-import type { ServerPool, ToolResult } from './servers/index.ts';
 import type { Session } from './session.ts';
 import { resultOf } from './session-result.ts';
 import { ToolCache } from './tool-cache.ts';

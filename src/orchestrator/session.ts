@@ -1,8 +1,8 @@
 import type { Span } from '@opentelemetry/api';
+import type { ServerPool } from '../mcp-client/index.ts';
 import type { EventListener } from './events.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { Provider } from './providers/index.ts';
-import type { ServerPool } from './servers/index.ts';
 import type { RunTelemetry } from './telemetry.ts';
 
 /** A run with its servers open: what everything in it works with. */

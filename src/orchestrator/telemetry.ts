@@ -10,7 +10,6 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { attachInteraction } from '../interaction/index.ts';
 import {
   ATTR_ERROR_TYPE,
   ATTR_GEN_AI_OPERATION_NAME,
@@ -20,8 +19,10 @@ import {
   ATTR_GEN_AI_TOOL_NAME,
   ATTR_MCP_METHOD_NAME,
   ATTR_SERVER_ADDRESS,
-} from '../semconv.ts';
-import { VERSION } from '../version.ts';
+  VERSION,
+} from '../base/index.ts';
+import { attachInteraction } from '../interaction/index.ts';
+import type { ToolCallOutcome } from '../mcp-client/index.ts';
 import { ATTR_RETRIES, completionAttributes } from './completion-attributes.ts';
 import { inSpan, markFailed } from './in-span.ts';
 import { ModelMetrics } from './model-metrics.ts';
@@ -33,7 +34,6 @@ import {
   ProviderError,
 } from './providers/index.ts';
 import { attachCompletion } from './said.ts';
-import type { ToolCallOutcome } from './servers/index.ts';
 import { callToolResult } from './tool-text.ts';
 
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';

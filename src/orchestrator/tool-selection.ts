@@ -1,5 +1,5 @@
+import type { ServerTool } from '../mcp-client/index.ts';
 import { toolWords } from './backtrack.ts';
-import type { ServerTool } from './servers/index.ts';
 import type { ToolProvider } from './tools/index.ts';
 
 /**

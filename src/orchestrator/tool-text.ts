@@ -1,5 +1,5 @@
+import type { ToolCallOutcome, ToolContent, ToolResult } from '../mcp-client/index.ts';
 import type { ImagePart, TextPart } from './providers/index.ts';
-import type { ToolCallOutcome, ToolContent, ToolResult } from './servers/index.ts';
 
 /** A tool's result as a model is shown it, and as one text for loop detection, signals and caps. */
 export interface ShownResult {

@@ -1,10 +1,9 @@
 /** G2, second half: the arguments of one call against the schema of one tool. */
 import { createHash, createHmac } from 'node:crypto';
-import { canonicalJson } from '../signals/index.ts';
+import { canonicalJson, checkJsonValue, type JsonLimits, StrictJsonError } from '../json/index.ts';
 import type { ToolChecks } from './catalogue.ts';
 import type { JsonRecord } from './plan.ts';
 import type { ReasonCode } from './reasons.ts';
-import { checkJsonValue, type JsonLimits, StrictJsonError } from './strict-json.ts';
 import { isObject } from './tool-definition.ts';
 
 export interface Refusal {

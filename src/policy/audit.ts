@@ -10,8 +10,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { ObservatoryError } from '../errors.ts';
-import { canonicalJson } from '../signals/index.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { canonicalJson } from '../json/index.ts';
 
 /** What happened, in the order of a run. */
 export type AuditEvent =

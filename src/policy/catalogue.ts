@@ -2,11 +2,9 @@
  * G2, first half: the tools the servers list right now, each ready to be called or quarantined with a reason.
  */
 
-import { compileLinear } from './linear-regexp.ts';
+import { type CompiledSchema, compileLinear, compileSchema, SchemaRefusedError } from '../json/index.ts';
 import type { PinStore } from './pins.ts';
 import type { ReasonCode } from './reasons.ts';
-import { SchemaRefusedError } from './schema-check.ts';
-import { type CompiledSchema, compileSchema } from './schema-compiler.ts';
 import {
   type DeclaredArguments,
   declaredArguments,

@@ -1,5 +1,5 @@
 /** What the gate decides, in TypeScript and on the wire. */
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
 
 export type DecisionKind = 'allow' | 'deny' | 'require_approval';

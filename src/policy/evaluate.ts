@@ -1,13 +1,14 @@
 /**
  * G2 and the built-in rules of G3: what can be said of a call without asking anybody, and without using anything up.
  */
+
+import { PLAN_LIMITS } from '../json/index.ts';
 import { argumentDigest, argumentProblem, type Refusal, unsafeArguments } from './arguments.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
 import type { Decision, DecisionKind } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 import type { PolicySource } from './policy-source.ts';
 import { gateOf } from './reasons.ts';
-import { PLAN_LIMITS } from './strict-json.ts';
 
 /** @param digestKey key of the argument digest; without one it is plain SHA-256. */
 export function evaluateCall(

@@ -1,5 +1,5 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import type { AuditRun } from './audit.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';

@@ -6,15 +6,15 @@
  * `require_approval`); a tool is *quarantined* when its definition may not be used. Order: deny beats approval, approval
  * beats allow, and the default is deny. Whatever goes wrong inside the gate is a denial with a reason code.
  */
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { Catalogue, type CatalogueTool } from './catalogue.ts';
 import { type Decision, revise } from './decision.ts';
 import { askDecisionPoint, heedAnswer } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
-import type { Echo } from './evidence/leaves.ts';
-import { checkSummary, type SummaryVerdict } from './evidence/summary.ts';
+import type { Echo } from './evidence/index.ts';
+import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
 import type { GateCall, PolicyGateOptions } from './gate-types.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { checkOutput, type OutputVerdict } from './output.ts';

@@ -3,15 +3,15 @@
  * `gateClient`, `PolicyHost` and the orchestrator all come through here.
  */
 import type { Span } from '@opentelemetry/api';
-import type { ObservatoryError } from '../errors.ts';
-import { attributeOf } from '../fields.ts';
+import type { ObservatoryError } from '../base/index.ts';
+import { attributeOf } from '../base/index.ts';
+import { redactValue } from '../json/index.ts';
 import type { AuditRun } from './audit.ts';
 import { type Decision, decisionToWire, isBlocked, PolicyDeniedError } from './decision.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import type { OutputVerdict } from './output.ts';
 import type { Gate } from './reasons.ts';
-import { redactValue } from './redact.ts';
 import { withoutRecord } from './settle.ts';
 import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
 

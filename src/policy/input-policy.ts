@@ -7,7 +7,7 @@
  * the detectors below find is reported as risk, never sold as safety.
  */
 
-import { isWellFormed } from '../signals/index.ts';
+import { isWellFormed } from '../json/index.ts';
 import { plainText, withoutQuotations } from './plain-text.ts';
 import type { InputDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';

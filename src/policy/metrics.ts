@@ -1,8 +1,5 @@
 import { type Counter, diag, type MeterProvider, metrics } from '@opentelemetry/api';
-import { BoundedNames } from '../bounded-names.ts';
-import { attributeOf } from '../fields.ts';
-import { ATTR_GEN_AI_TOOL_NAME } from '../semconv.ts';
-import { VERSION } from '../version.ts';
+import { ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
 import type { Decision } from './decision.ts';
 
 /** Servers and tools that get series of their own. */

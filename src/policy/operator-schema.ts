@@ -1,5 +1,4 @@
-import { createStrictAjv } from './ajv.ts';
-import { runCheck, SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';
+import { createStrictAjv, runCheck, SchemaRefusedError, type SchemaVerdict } from '../json/index.ts';
 
 /**
  * Compiles a schema an operator wrote: Ajv's strict mode, which catches `maxLenght`, and two keywords for addresses.

@@ -1,9 +1,10 @@
 /** Puts together how the results of a tool are checked: its own outputSchema, the policy's word, a registered type. */
+
+import type { SchemaVerdict } from '../json/index.ts';
 import type { CatalogueTool } from './catalogue.ts';
 import { DEFAULT_MAX_BYTES, type OutputContract, type ParsesOutput, zodCheck } from './output.ts';
 import type { Policy } from './policy.ts';
 import { compileRuleSchema } from './policy-file.ts';
-import type { SchemaVerdict } from './schema-check.ts';
 import { declaredArguments, isObject } from './tool-definition.ts';
 
 /** zod types, or others with `safeParse`, by server and tool. */

@@ -3,11 +3,11 @@
  * asks for, so `isError`, the output schema, the size, the echo of ids, and the agreement of text and structure are all
  * checked, and a result that fails is never handed on as raw text.
  */
-import { canonicalJson } from '../signals/index.ts';
+
+import type { SchemaVerdict } from '../json/index.ts';
+import { canonicalJson, checkJsonValue, parseStrictJson, StrictJsonError } from '../json/index.ts';
 import type { JsonRecord } from './plan.ts';
 import type { ReasonCode } from './reasons.ts';
-import type { SchemaVerdict } from './schema-check.ts';
-import { checkJsonValue, parseStrictJson, StrictJsonError } from './strict-json.ts';
 import { isObject } from './tool-definition.ts';
 
 /** How the results of one tool are checked. */

@@ -5,8 +5,8 @@
  * approves it. (A gate that stores the new fingerprint when it reports a change lets the second call through.)
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { ObservatoryError } from '../errors.ts';
-import { FILE_LIMITS, parseStrictJson } from './strict-json.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
 import { isObject } from './tool-definition.ts';
 
 /** How a definition stands to its pin. */

@@ -5,14 +5,14 @@
  * reviewer reads in the trace is the whole of what was asked.
  */
 
-import type { ReasonCode } from './reasons.ts';
 import {
   checkJsonValue,
   type JsonLimits,
   PLAN_LIMITS,
   parseStrictJson,
   StrictJsonError,
-} from './strict-json.ts';
+} from '../json/index.ts';
+import type { ReasonCode } from './reasons.ts';
 
 /** A JSON object as tools take it. */
 export type JsonRecord = Readonly<Record<string, unknown>>;

@@ -3,11 +3,17 @@
  * schema/policy.schema.json. Whatever cannot be read exactly is refused; nothing is guessed and nothing dropped.
  */
 import { readFileSync } from 'node:fs';
-import { ObservatoryError } from '../errors.ts';
-import { canonicalJson, sha256Hex } from '../signals/index.ts';
+import { ObservatoryError } from '../base/index.ts';
+import {
+  canonicalJson,
+  FILE_LIMITS,
+  parseStrictJson,
+  SchemaRefusedError,
+  type SchemaVerdict,
+  StrictJsonError,
+  sha256Hex,
+} from '../json/index.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
-import { SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';
-import { FILE_LIMITS, parseStrictJson, StrictJsonError } from './strict-json.ts';
 import { isObject } from './tool-definition.ts';
 
 /** The policy document, snake_case as it stands in the file. */

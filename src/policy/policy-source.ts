@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { Policy } from './policy.ts';
 import { type LoadedPolicy, readPolicy, readPolicyFile } from './policy-file.ts';
 

@@ -1,7 +1,8 @@
 /** One rule of a policy: compiled, and asked whether it applies to a call and is content with its arguments. */
+
+import type { SchemaVerdict } from '../json/index.ts';
 import type { JsonRecord } from './plan.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
-import type { SchemaVerdict } from './schema-check.ts';
 
 export interface CompiledRule {
   readonly document: RuleDocument;

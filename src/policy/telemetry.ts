@@ -1,8 +1,6 @@
 /** The gate's decisions on spans, so that `mcp_traces` holds them: one span per call, one event per gate. */
 import { type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
-import { attributeOf } from '../fields.ts';
-import { ATTR_ERROR_TYPE, ATTR_GEN_AI_TOOL_NAME } from '../semconv.ts';
-import { VERSION } from '../version.ts';
+import { ATTR_ERROR_TYPE, ATTR_GEN_AI_TOOL_NAME, attributeOf, VERSION } from '../base/index.ts';
 import { type Decision, isBlocked } from './decision.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
 

@@ -1,6 +1,6 @@
 /** What a server says about a tool, and the hash that pins it. */
-import { canonicalJson, sha256Hex } from '../signals/index.ts';
-import { checkJsonValue, StrictJsonError } from './strict-json.ts';
+
+import { canonicalJson, checkJsonValue, StrictJsonError, sha256Hex } from '../json/index.ts';
 
 /** A tool as `tools/list` gives it. Servers are not trusted: every field but the name may be anything. */
 export interface ToolDefinition {

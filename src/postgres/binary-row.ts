@@ -1,6 +1,6 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { COLUMNS, type Column, FIELDS } from '../fields.ts';
+import { COLUMNS, type Column, FIELDS } from '../base/index.ts';
 import { ByteWriter, type Place } from './byte-writer.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
 import { type Cell, SpanCells } from './span-cells.ts';

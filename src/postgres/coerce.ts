@@ -1,4 +1,4 @@
-import type { FieldDefinition } from '../fields.ts';
+import type { FieldDefinition } from '../base/index.ts';
 import { canonicalUuid } from './ids.ts';
 
 /** Range of the SQL type `integer`. */

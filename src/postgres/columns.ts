@@ -5,7 +5,7 @@ import {
   FIELDS,
   type FieldDefinition,
   resourceNamesOf,
-} from '../fields.ts';
+} from '../base/index.ts';
 
 /** A column that an attribute may fill, and how far down the list of its names the attribute stands. */
 export interface ColumnTarget {

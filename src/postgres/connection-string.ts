@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 
 /**
  * Checks a connection string before a driver sees it.

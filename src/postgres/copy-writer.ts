@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { FIELDS } from '../fields.ts';
+import { FIELDS } from '../base/index.ts';
 import type { BatchLimits } from './batches.ts';
 import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, BinaryRowEncoder } from './binary-row.ts';
 import { joinPlaces, type Place } from './byte-writer.ts';

@@ -3,8 +3,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ObservatoryError } from '../errors.ts';
-import { isProcessAlive, startOfProcess } from '../live-process.ts';
+import { isProcessAlive, ObservatoryError, startOfProcess } from '../base/index.ts';
 
 /** Contenders that start in the same instant each give way; a few tries later one of them is alone. */
 const ATTEMPTS = 5;

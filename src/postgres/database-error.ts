@@ -1,4 +1,4 @@
-import { ObservatoryError, type ObservatoryErrorCode } from '../errors.ts';
+import { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 
 /** A SQLSTATE, which system error codes such as `EPIPE` are not: no class of it begins with E. */
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ObservatoryError } from '../errors.ts';
-import { loadPeer } from '../peer.ts';
+import { loadPeer, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Database } from './types.ts';

@@ -1,4 +1,4 @@
-import { COLUMNS } from '../fields.ts';
+import { COLUMNS } from '../base/index.ts';
 import { coerce, type Scalar } from './coerce.ts';
 import type { ColumnTarget } from './columns.ts';
 

@@ -1,7 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import { ObservatoryError } from '../errors.ts';
-import { withoutTracing } from '../suppress-tracing.ts';
+import { ObservatoryError, withoutTracing } from '../base/index.ts';
 import { isCopyPool } from './copy-in.ts';
 import { CopyWriter } from './copy-writer.ts';
 import { isSchemaAtFault, toObservatoryError, withoutData } from './database-error.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
 import { LATEST_MIGRATION, MIGRATIONS, type Migration, migrationScript } from './migrations.ts';
 import { execScript, nameOfDatabase, type Queryable } from './types.ts';

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 import { nameOfDatabase, type PostgresConnection } from './types.ts';

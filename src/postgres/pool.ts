@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { diag } from '@opentelemetry/api';
-import { loadPeer } from '../peer.ts';
+import { loadPeer } from '../base/index.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import type { CopyClient, CopyPool } from './copy-in.ts';
 

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 
 /** How much of a span one row takes; what is over it is cut, named on the row and counted. */
 export interface RowLimits {

@@ -1,5 +1,5 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { FIELDS, type TraceRow } from '../fields.ts';
+import { FIELDS, type TraceRow } from '../base/index.ts';
 import { DEFAULT_ROW_LIMITS } from './row-limits.ts';
 import { WireRowReader } from './wire-row.ts';
 

@@ -1,7 +1,6 @@
 import type { HrTime, SpanContext } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ObservatoryError } from '../errors.ts';
-import { COLUMNS, type Column } from '../fields.ts';
+import { COLUMNS, type Column, ObservatoryError } from '../base/index.ts';
 import { cutText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
 import { columnsReadFrom, positionOf } from './columns.ts';

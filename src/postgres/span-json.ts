@@ -1,6 +1,6 @@
 import type { Link } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { isToldByColumns } from '../evaluation-events.ts';
+import { isToldByColumns } from '../base/index.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { positionOf } from './columns.ts';
 import { JsonWriter } from './json-writer.ts';

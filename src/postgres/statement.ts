@@ -1,4 +1,4 @@
-import { COLUMNS, FIELDS, type SqlType } from '../fields.ts';
+import { COLUMNS, FIELDS, type SqlType } from '../base/index.ts';
 import type { Scalar } from './coerce.ts';
 import type { WireRow } from './wire-row.ts';
 

@@ -1,6 +1,6 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { COLUMNS, FIELDS } from '../fields.ts';
+import { COLUMNS, FIELDS } from '../base/index.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { cleanText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';

@@ -1,4 +1,3 @@
-import type { CallContent, Interaction, Message } from '../interaction/index.ts';
 import {
   ATTR_GEN_AI_INPUT_MESSAGES,
   ATTR_GEN_AI_OUTPUT_MESSAGES,
@@ -6,7 +5,8 @@ import {
   ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
   ATTR_GEN_AI_TOOL_CALL_RESULT,
   ATTR_GEN_AI_TOOL_DEFINITIONS,
-} from '../semconv.ts';
+} from '../base/index.ts';
+import type { CallContent, Interaction, Message } from '../interaction/index.ts';
 import type { WritableSpan } from './set-fields.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { FieldValues } from '../fields.ts';
+import type { FieldValues } from '../base/index.ts';
 import type { Interaction, InteractionKind } from '../interaction/index.ts';
+import { canonicalHash } from '../json/index.ts';
 import {
-  canonicalHash,
   computeSignals,
   estimateTokens,
   type PriceOverrides,

@@ -1,5 +1,5 @@
 import { type Context, createContextKey } from '@opentelemetry/api';
-import type { CamelFieldValues } from '../camel-case.ts';
+import type { CamelFieldValues } from '../base/index.ts';
 
 /** What an application decides about its calls and wants on every GenAI and MCP span made while it holds. */
 export type GovernanceFields = Pick<

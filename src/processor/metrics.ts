@@ -5,10 +5,13 @@ import {
   type MeterProvider,
   metrics,
 } from '@opentelemetry/api';
-import { BoundedNames } from '../bounded-names.ts';
-import type { FieldValues } from '../fields.ts';
-import { ATTR_GEN_AI_PROVIDER_NAME, ATTR_GEN_AI_REQUEST_MODEL } from '../semconv.ts';
-import { VERSION } from '../version.ts';
+import type { FieldValues } from '../base/index.ts';
+import {
+  ATTR_GEN_AI_PROVIDER_NAME,
+  ATTR_GEN_AI_REQUEST_MODEL,
+  BoundedNames,
+  VERSION,
+} from '../base/index.ts';
 
 /** Borders of the risk's buckets: the levels' own (0.20 and 0.35) and steps between. */
 const RISK = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];

@@ -1,5 +1,5 @@
 import { diag, type MeterProvider } from '@opentelemetry/api';
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import {
   type PriceOverride,
   type PriceOverrides,

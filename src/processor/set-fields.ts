@@ -1,5 +1,5 @@
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
-import { type AttributeColumn, attributeOf, type FieldValues, fieldOf } from '../fields.ts';
+import { type AttributeColumn, attributeOf, type FieldValues, fieldOf } from '../base/index.ts';
 import { hasFieldValue } from '../interaction/index.ts';
 
 /** A span that attributes can be set on and read back from, as spans of the SDK are. */

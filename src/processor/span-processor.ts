@@ -1,8 +1,7 @@
 import { type Context, context as contextApi, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { toColumns } from '../camel-case.ts';
-import { addEvaluationEvents, type EventSpan } from '../evaluation-events.ts';
-import type { FieldValues } from '../fields.ts';
+import type { FieldValues } from '../base/index.ts';
+import { addEvaluationEvents, type EventSpan, toColumns } from '../base/index.ts';
 import {
   hasInteraction,
   type Interaction,

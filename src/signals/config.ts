@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import { DEFAULT_RISK_LEVELS, DEFAULT_RISK_WEIGHTS, type RiskLevels, type RiskWeights } from './risk.ts';
 import { DEFAULT_LOW_GROUNDING_THRESHOLD, type Verifier } from './verifier.ts';
 

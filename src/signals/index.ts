@@ -1,10 +1,3 @@
-export {
-  type CanonicalJsonOptions,
-  canonicalHash,
-  canonicalJson,
-  isWellFormed,
-  sha256Hex,
-} from './canonical-json.ts';
 export { computeSignals, type SignalInput, type Signals } from './compute.ts';
 export { resolveSignalConfig, type SignalConfig, type SignalOptions } from './config.ts';
 export { estimateTokens } from './estimate-tokens.ts';

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../errors.ts';
+import { ObservatoryError } from '../base/index.ts';
 import type { ModelRates } from './cost.ts';
 
 /** Prices of the user's own, in US dollars per million tokens. A kind without a price costs as what it is part of. */

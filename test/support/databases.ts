@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
-import { FIELDS, type TraceRow } from '../../src/fields.ts';
+import { FIELDS, type TraceRow } from '../../src/base/fields.ts';
 import type { Queryable } from '../../src/postgres/index.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { newPGlite } from './templates.ts';

@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '../../src/base/version.ts';
 import {
   FORMAT_VERSION,
   type Golden,
@@ -18,7 +19,6 @@ import {
   writeGolden,
 } from '../../src/golden/index.ts';
 import { canonicalRequest } from '../../src/golden/request-key.ts';
-import { VERSION } from '../../src/version.ts';
 import { type Script, ScriptedProvider } from './scripted-provider.ts';
 
 /** Goldens of the test suites; the library for users is another one. */

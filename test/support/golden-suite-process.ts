@@ -9,8 +9,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withoutVolatile } from '../../src/golden/index.ts';
-import { replayGolden } from '../../src/replay/index.ts';
-import { canonicalHash } from '../../src/signals/index.ts';
+import { replayGolden } from '../../src/golden/replay/index.ts';
+import { canonicalHash } from '../../src/json/index.ts';
 import type { Refusals } from './no-network.ts';
 
 export interface SuiteReport {

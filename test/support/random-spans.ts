@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { type AttributeColumn, FIELDS, type FieldDefinition } from '../../src/fields.ts';
+import { type AttributeColumn, FIELDS, type FieldDefinition } from '../../src/base/fields.ts';
 import { altered, recordSpans } from './spans.ts';
 
 /** Columns that are set through attributes. */

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { Interceptor } from '../types.ts';
 import { type RouteResult, takeRoute } from './routes.ts';
 import type { FallbackOutcome, FallbackRequest, FallbackRoute } from './types.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import { isToolError } from '../tool-error.ts';
 import type { GovernanceOptions, SpanReference } from '../types.ts';
 import type { FallbackRouter } from './router.ts';

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import { canonicalUuid } from '../../postgres/index.ts';
 import type { ReviewStatus } from './types.ts';
 

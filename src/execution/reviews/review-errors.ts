@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { ReviewClaim, ReviewInFull } from './types.ts';
 
 export function reviewNotFound(id: string): ObservatoryError {

@@ -1,5 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
-import { withoutTracing } from '../../suppress-tracing.ts';
+import { ObservatoryError, withoutTracing } from '../../base/index.ts';
 import { reviewNotFound } from './review-errors.ts';
 import type { FinalOutcome, ReviewOutcome } from './types.ts';
 

@@ -1,12 +1,8 @@
 /** What results say and cost, and how far two of them are apart. */
-import type { FieldValues } from '../../fields.ts';
+import type { FieldValues } from '../../base/index.ts';
 import { readProviderResponse } from '../../interaction/index.ts';
-import {
-  canonicalJson,
-  numericVarianceScore,
-  priceUsage,
-  selfConsistencyScore,
-} from '../../signals/index.ts';
+import { canonicalJson } from '../../json/index.ts';
+import { numericVarianceScore, priceUsage, selfConsistencyScore } from '../../signals/index.ts';
 
 /** Longer answers are compared by their beginning, so that a comparison never holds the event loop for long. */
 const MAX_CHARS = 262_144;

@@ -1,6 +1,5 @@
 import { type Counter, type Histogram, type MeterProvider, metrics } from '@opentelemetry/api';
-import { BoundedNames } from '../../bounded-names.ts';
-import { VERSION } from '../../version.ts';
+import { BoundedNames, VERSION } from '../../base/index.ts';
 
 /** Shadows that get series of their own; a program might make one for each request. */
 const names = new BoundedNames(50);

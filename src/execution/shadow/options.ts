@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { ShadowLimits } from './types.ts';
 
 const DAY_MS = 86_400_000;

@@ -8,10 +8,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { addEvaluationEvents } from '../../evaluation-events.ts';
-import { attributeOf, type FieldValues } from '../../fields.ts';
+import { ATTR_ERROR_TYPE, addEvaluationEvents, attributeOf, type FieldValues } from '../../base/index.ts';
 import { type GovernanceFields, setGovernance, toAttributes } from '../../processor/index.ts';
-import { ATTR_ERROR_TYPE } from '../../semconv.ts';
 import { quietly } from './quietly.ts';
 import type { ShadowOutcome } from './types.ts';
 

@@ -1,7 +1,7 @@
 import { type Context, context, isSpanContextValid, type Span, type Tracer, trace } from '@opentelemetry/api';
-import type { FieldValues } from '../../fields.ts';
+import type { FieldValues } from '../../base/index.ts';
+import { VERSION } from '../../base/index.ts';
 import { getGovernance } from '../../processor/index.ts';
-import { VERSION } from '../../version.ts';
 import { Admission } from './admission.ts';
 import { costOfResult, type ScoreTexts, textOfResult } from './comparison.ts';
 import { ShadowMetrics } from './metrics.ts';

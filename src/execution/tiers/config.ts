@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import { readTierFile, readTiers } from './file.ts';
 import { isShare } from './judge.ts';
 import type { ExecutionTier, TierLimits } from './types.ts';

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { FallbackRouter } from '../fallback/index.ts';
 import type { Interceptor, ModelCall, ModelCallRecord, SpanReference } from '../types.ts';
 import type { TieredExecutionConfig } from './config.ts';

@@ -1,7 +1,7 @@
 /** Tiers as they stand in a file, snake_case; the form is `schema/tiers.schema.json`. */
 import { readFileSync } from 'node:fs';
-import { ObservatoryError } from '../../errors.ts';
-import { compileSchema, FILE_LIMITS, parseStrictJson } from '../../policy/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
+import { compileSchema, FILE_LIMITS, parseStrictJson } from '../../json/index.ts';
 import type { TierLimits } from './types.ts';
 
 interface TierDocument {

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../signals/index.ts';
+import { canonicalJson } from '../../json/index.ts';
 import { type ExchangeStory, readExchange } from '../exchange/index.ts';
 import type { Golden, ProviderExchange } from '../format.ts';
 import type { DriftFinding, DriftLevel } from './finding.ts';

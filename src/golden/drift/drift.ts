@@ -1,5 +1,5 @@
-import { ObservatoryError } from '../../errors.ts';
-import { canonicalHash } from '../../signals/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
+import { canonicalHash } from '../../json/index.ts';
 import type { Golden, WireResponse } from '../format.ts';
 import { behaviourDrift } from './behaviour.ts';
 import { type DriftFinding, type DriftLevel, gatherFindings } from './finding.ts';

@@ -1,5 +1,4 @@
-import { firstCode } from '../shared/error-type.ts';
-import { numberAt, objectAt, parseOrText, stringAt } from '../shared/json.ts';
+import { firstCode, numberAt, objectAt, parseOrText, stringAt } from '../shared/index.ts';
 
 /** An error event is small; a longer message is not searched. */
 const MAX_MESSAGE = 65_536;

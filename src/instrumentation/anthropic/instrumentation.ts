@@ -2,17 +2,26 @@ import type { Attributes } from '@opentelemetry/api';
 import { context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { outerCallOf, parseRequest } from '../../interaction/index.ts';
-import { observeApiPromise } from '../shared/api-promise.ts';
-import { beforeMethod } from '../shared/before-method.ts';
-import type { CallDescription } from '../shared/call-description.ts';
-import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../shared/json.ts';
-import { type ModelCall, noteRetry } from '../shared/model-call.ts';
-import { guard } from '../shared/model-guard.ts';
-import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
-import { moduleFiles } from '../shared/module-files.ts';
-import { providerOfHost } from '../shared/provider.ts';
+import type { CallDescription } from '../shared/index.ts';
+import {
+  beforeMethod,
+  guard,
+  isObject,
+  type JsonObject,
+  type ModelCall,
+  ModelInstrumentation,
+  moduleFiles,
+  noteRetry,
+  numberAt,
+  objectAt,
+  observeApiPromise,
+  type PatchPoint,
+  providerOfHost,
+  serverAddress,
+  stringAt,
+  stringsAt,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { serverAddress } from '../shared/server-address.ts';
 import { errorCode } from './error-code.ts';
 import type { ApiResource } from './internal-types.ts';
 import { MessageReader } from './message-reader.ts';

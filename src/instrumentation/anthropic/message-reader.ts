@@ -3,14 +3,16 @@ import {
   isObject,
   type JsonObject,
   listAt,
+  type ModelResponse,
   numberAt,
   objectAt,
+  outputMessage,
   parseOrText,
+  type ResponseReader,
   stringAt,
-} from '../shared/json.ts';
-import { type ModelResponse, outputMessage, type ResponseReader } from '../shared/response-reader.ts';
+  TextBuffer,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { TextBuffer } from '../shared/text-buffer.ts';
 
 /** Content blocks kept of one streamed message. */
 const MAX_BLOCKS = 4096;

@@ -1,5 +1,5 @@
 import type { Span } from '@opentelemetry/api';
-import { beforeMethod } from '../shared/before-method.ts';
+import { beforeMethod } from '../shared/index.ts';
 import type { ApiClient, RequestOptions } from './internal-types.ts';
 
 /** Set while `messages.create` runs, which reaches `post` before it returns; read right after it. */

@@ -1,12 +1,17 @@
 import { readGeminiUsage } from '../../interaction/index.ts';
-import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../shared/json.ts';
 import {
+  isObject,
+  type JsonObject,
+  listAt,
   type ModelResponse,
+  numberAt,
   type OutputMessage,
+  objectAt,
   outputMessage,
   type ResponseReader,
-} from '../shared/response-reader.ts';
-import { TextBuffer } from '../shared/text-buffer.ts';
+  stringAt,
+  TextBuffer,
+} from '../shared/index.ts';
 
 /** Parts other than text kept of one candidate. */
 const MAX_PARTS = 4096;

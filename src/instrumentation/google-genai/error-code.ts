@@ -1,5 +1,12 @@
-import { firstCode } from '../shared/error-type.ts';
-import { isObject, type JsonObject, numberAt, objectAt, parseOrText, stringAt } from '../shared/json.ts';
+import {
+  firstCode,
+  isObject,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  parseOrText,
+  stringAt,
+} from '../shared/index.ts';
 
 /** An error body is small; a longer message is not searched. */
 const MAX_MESSAGE = 65_536;

@@ -1,2 +1,3 @@
+export { ContentReader } from './content-reader.ts';
 export { GOOGLE_GENAI_VERSIONS, GoogleGenAIInstrumentation } from './instrumentation.ts';
 export type { GoogleGenAIInstrumentationConfig } from './types.ts';

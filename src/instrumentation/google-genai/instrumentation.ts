@@ -1,12 +1,15 @@
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { parseRequest } from '../../interaction/index.ts';
-import { observeApiPromise } from '../shared/api-promise.ts';
-import type { CallDescription } from '../shared/call-description.ts';
-import { isObject, objectAt } from '../shared/json.ts';
-import type { ModelCall } from '../shared/model-call.ts';
-import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
+import type { CallDescription, ModelCall } from '../shared/index.ts';
+import {
+  isObject,
+  ModelInstrumentation,
+  objectAt,
+  observeApiPromise,
+  type PatchPoint,
+  serverAddress,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { serverAddress } from '../shared/server-address.ts';
 import { ContentReader } from './content-reader.ts';
 import { EmbeddingsReader } from './embeddings-reader.ts';
 import { errorCode } from './error-code.ts';

@@ -1,4 +1,4 @@
-import type { ModelInstrumentationConfig } from '../shared/config.ts';
+import type { ModelInstrumentationConfig } from '../shared/index.ts';
 
 /** Options of `GoogleGenAIInstrumentation`. */
 export interface GoogleGenAIInstrumentationConfig extends ModelInstrumentationConfig {}

@@ -3,8 +3,8 @@
  * session) and what is under way on it.
  */
 import { type Attributes, createContextKey } from '@opentelemetry/api';
-import * as semconv from '../../semconv.ts';
-import { openCalls } from '../shared/open-calls.ts';
+import { semconv } from '../../base/index.ts';
+import { openCalls } from '../shared/index.ts';
 import type { McpMessage, McpTelemetry, MessageExtra, TransportLike } from './internal-types.ts';
 import { CLOSED_OUTCOME, type Outcome } from './outcome.ts';
 import { type TransportFacts, transportFacts } from './transport.ts';

@@ -1,6 +1,6 @@
 /** Arguments and result of a tool call on its span, only where content may be captured. */
 import type { Span } from '@opentelemetry/api';
-import * as semconv from '../../semconv.ts';
+import { semconv } from '../../base/index.ts';
 import { boundedJson } from '../shared/index.ts';
 import type { McpSettings } from './internal-types.ts';
 import type { Outcome } from './outcome.ts';

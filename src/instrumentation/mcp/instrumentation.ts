@@ -5,9 +5,8 @@ import {
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
 import type { Hook } from 'require-in-the-middle';
-import { VERSION } from '../../version.ts';
-import { reportHooked } from '../shared/hook-report.ts';
-import { lateTracerProvider } from '../shared/late-tracer.ts';
+import { VERSION } from '../../base/index.ts';
+import { lateTracerProvider, reportHooked } from '../shared/index.ts';
 import { BY_HAND, type McpModule, patchModule } from './manual.ts';
 import { hookV1Require, V1_PACKAGE } from './require-hook.ts';
 import { SCOPE, Telemetry } from './telemetry.ts';

@@ -1,7 +1,7 @@
 /** Patching by hand, for bundled programs and for objects that were there before the hooks. */
 import { diag, metrics, trace } from '@opentelemetry/api';
-import { VERSION } from '../../version.ts';
-import { reportHooked } from '../shared/hook-report.ts';
+import { VERSION } from '../../base/index.ts';
+import { reportHooked } from '../shared/index.ts';
 import type { McpTelemetry } from './internal-types.ts';
 import { type Method, patchMethod, type Slot } from './patch-method.ts';
 import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';

@@ -1,5 +1,5 @@
 /** The methods of the protocol, and what each is about. */
-import * as semconv from '../../semconv.ts';
+import { semconv } from '../../base/index.ts';
 import type { MessageParams } from './internal-types.ts';
 
 export const TOOLS_CALL = 'tools/call';

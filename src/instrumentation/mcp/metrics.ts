@@ -1,7 +1,6 @@
 /** The four duration metrics of the semantic conventions, with attributes a peer cannot multiply. */
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
-import { BoundedNames } from '../../bounded-names.ts';
-import * as semconv from '../../semconv.ts';
+import { BoundedNames, semconv } from '../../base/index.ts';
 import { PROTOCOL_METHODS } from './methods.ts';
 import type { McpSide } from './types.ts';
 

@@ -11,8 +11,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import { semconv } from '../../base/index.ts';
 import { attachInteraction } from '../../interaction/index.ts';
-import * as semconv from '../../semconv.ts';
 import { addServerAddress, type Connection, HTTP_CLIENT_KEY } from './connection.ts';
 import { recordContent } from './content.ts';
 import type { McpMessage, RequestId } from './internal-types.ts';

@@ -1,7 +1,7 @@
 /** Messages on their way out: requests where the SDK makes them, everything else where the transport sends it. */
 import { type Context, context, type Span, trace } from '@opentelemetry/api';
-import * as semconv from '../../semconv.ts';
-import { attributesOf } from '../shared/span-attributes.ts';
+import { semconv } from '../../base/index.ts';
+import { attributesOf } from '../shared/index.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
 import type {
   McpMessage,

@@ -2,9 +2,8 @@
  * How a request ended, in three kinds that stay apart: an error the peer sent (`-32602`), a tool that reported failure
  * in its result (`tool_error`), and a failure on this side (`timeout`, `cancelled`, `connection_closed`, ...).
  */
-import * as semconv from '../../semconv.ts';
-import { errorFacts } from '../shared/error-type.ts';
-import { numberAt } from '../shared/json.ts';
+import { semconv } from '../../base/index.ts';
+import { errorFacts, numberAt } from '../shared/index.ts';
 import type { McpMessage, RequestOptions } from './internal-types.ts';
 
 export interface Outcome {

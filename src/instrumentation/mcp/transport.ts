@@ -3,7 +3,7 @@
  * transports take the names of the SDK's.
  */
 import { isIPv4 } from 'node:net';
-import * as semconv from '../../semconv.ts';
+import { semconv } from '../../base/index.ts';
 import type { McpPeer } from './types.ts';
 
 export interface TransportFacts {

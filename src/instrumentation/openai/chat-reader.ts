@@ -1,15 +1,20 @@
 import type { Attributes } from '@opentelemetry/api';
 import { readOpenAiUsage, readReportedCost } from '../../interaction/index.ts';
-import { firstCode } from '../shared/error-type.ts';
-import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../shared/json.ts';
 import {
+  firstCode,
+  isObject,
+  type JsonObject,
+  listAt,
   type ModelResponse,
+  numberAt,
   type OutputMessage,
+  objectAt,
   outputMessage,
   type ResponseReader,
-} from '../shared/response-reader.ts';
+  stringAt,
+  TextBuffer,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { TextBuffer } from '../shared/text-buffer.ts';
 
 /** More choices or parallel tool calls than the API allows are not kept apart. */
 const MAX_SLOTS = 1024;

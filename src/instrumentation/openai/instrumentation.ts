@@ -1,19 +1,26 @@
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { ATTR_GEN_AI_CONVERSATION_ID } from '../../base/index.ts';
 import { parseRequest } from '../../interaction/index.ts';
-import { ATTR_GEN_AI_CONVERSATION_ID } from '../../semconv.ts';
-import { observeApiPromise } from '../shared/api-promise.ts';
-import { beforeMethod } from '../shared/before-method.ts';
-import type { CallDescription } from '../shared/call-description.ts';
-import { firstCode } from '../shared/error-type.ts';
-import { isObject, type JsonObject, numberAt, objectAt, stringAt } from '../shared/json.ts';
-import { type ModelCall, noteRetry } from '../shared/model-call.ts';
-import { guard } from '../shared/model-guard.ts';
-import { ModelInstrumentation, type PatchPoint } from '../shared/model-instrumentation.ts';
-import { moduleFiles } from '../shared/module-files.ts';
-import { providerOfHost } from '../shared/provider.ts';
-import type { ResponseReader } from '../shared/response-reader.ts';
+import type { CallDescription, ResponseReader } from '../shared/index.ts';
+import {
+  beforeMethod,
+  firstCode,
+  guard,
+  isObject,
+  type JsonObject,
+  type ModelCall,
+  ModelInstrumentation,
+  moduleFiles,
+  noteRetry,
+  numberAt,
+  objectAt,
+  observeApiPromise,
+  type PatchPoint,
+  providerOfHost,
+  serverAddress,
+  stringAt,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { serverAddress } from '../shared/server-address.ts';
 import { ChatReader } from './chat-reader.ts';
 import { EmbeddingsReader } from './embeddings-reader.ts';
 import type { ApiResource } from './internal-types.ts';

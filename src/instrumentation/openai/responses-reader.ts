@@ -1,15 +1,18 @@
 import type { Attributes } from '@opentelemetry/api';
 import { readOpenAiUsage, readReportedCost, responsesFinishReason } from '../../interaction/index.ts';
-import { firstCode } from '../shared/error-type.ts';
-import { type JsonObject, listAt, objectAt, stringAt } from '../shared/json.ts';
 import {
+  firstCode,
+  type JsonObject,
+  listAt,
   type ModelResponse,
   type OutputMessage,
+  objectAt,
   outputMessage,
   type ResponseReader,
-} from '../shared/response-reader.ts';
+  stringAt,
+  TextBuffer,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { TextBuffer } from '../shared/text-buffer.ts';
 
 /** Output items kept from a stream that was cut; a whole response brings its own list. */
 const MAX_ITEMS = 4096;

@@ -1,6 +1,6 @@
 import type { Attributes, Tracer } from '@opentelemetry/api';
+import { semconv as names } from '../../base/index.ts';
 import type { Message } from '../../interaction/index.ts';
-import * as names from '../../semconv.ts';
 import type { ModelMetrics } from './metrics.ts';
 import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import type { ServerAddress } from './server-address.ts';

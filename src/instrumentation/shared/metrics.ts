@@ -1,5 +1,5 @@
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
-import * as names from '../../semconv.ts';
+import { semconv as names } from '../../base/index.ts';
 import type { ModelResponse } from './response-reader.ts';
 import * as own from './semconv.ts';
 

@@ -9,8 +9,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import { semconv as names } from '../../base/index.ts';
 import { type OuterCall, outerCallOf } from '../../interaction/index.ts';
-import * as names from '../../semconv.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import { type CallDescription, type CallHost, identityOf } from './call-description.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';

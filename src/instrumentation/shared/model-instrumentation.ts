@@ -1,8 +1,7 @@
 import { context } from '@opentelemetry/api';
 import { InstrumentationBase } from '@opentelemetry/instrumentation';
+import { isTracingSuppressed, VERSION } from '../../base/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
-import { isTracingSuppressed } from '../../suppress-tracing.ts';
-import { VERSION } from '../../version.ts';
 import type { CallDescription, CallHost } from './call-description.ts';
 import type { ModelInstrumentationConfig } from './config.ts';
 import { type HookedModule, reportHooked } from './hook-report.ts';

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
+import { semconv as names } from '../../base/index.ts';
 import { type Message, usageAttributes } from '../../interaction/index.ts';
-import * as names from '../../semconv.ts';
 import { boundedJson } from './bounded-json.ts';
 import type { ModelResponse } from './response-reader.ts';
 import * as own from './semconv.ts';

@@ -1,4 +1,4 @@
-import * as semconv from '../../semconv.ts';
+import { semconv } from '../../base/index.ts';
 import { decode, isRecord, listOf, textOf, type UnknownRecord } from '../json.ts';
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseInstructions, parseMessages } from '../parse-messages.ts';

@@ -1,5 +1,5 @@
 import type { RawMessageStreamEvent, Message as WireMessage } from '@anthropic-ai/sdk/resources/messages';
-import { loadPeer } from '../../peer.ts';
+import { loadPeer } from '../../base/index.ts';
 import { type AnthropicRequest, toAnthropicRequest } from './anthropic-request.ts';
 import { AnthropicStream, fromAnthropicResponse } from './anthropic-response.ts';
 import { resolveApiKey } from './api-key.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { ProviderOptions } from './provider.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { loadPeer } from '../../peer.ts';
+import { loadPeer } from '../../base/index.ts';
 import { resolveApiKey } from './api-key.ts';
 import { type GeminiRequest, toGeminiRequest } from './gemini-request.ts';
 import { fromGeminiResponse, type GeminiResponse, GeminiStream } from './gemini-response.ts';

@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
-import { loadPeer } from '../../peer.ts';
+import { loadPeer } from '../../base/index.ts';
 import { findApiKey, resolveApiKey } from './api-key.ts';
 import { hostOf } from './host.ts';
 import { type OpenAIRequest, toOpenAIRequest } from './openai-request.ts';

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { FailedAttempt } from './provider.ts';
 
 /**

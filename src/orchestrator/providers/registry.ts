@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import { createAnthropicProvider } from './anthropic.ts';
 import { createGeminiProvider } from './gemini.ts';
 import { createOpenAIProvider } from './openai.ts';

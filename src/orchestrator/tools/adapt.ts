@@ -1,4 +1,4 @@
-import type { ServerTool, ToolDefinition } from '../servers/index.ts';
+import type { ServerTool, ToolDefinition } from '../../mcp-client/index.ts';
 import { type ConvertedSchema, convertSchema, type ToolProvider } from './convert.ts';
 import type { Schema } from './json-schema.ts';
 import { type Arguments, mapArguments } from './map-arguments.ts';

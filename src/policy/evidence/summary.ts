@@ -4,9 +4,10 @@
  * The rules are those of docs/agent-contract.md. A quote proves that a text is there, not that the claim follows from
  * it; nothing here makes a summary true.
  */
+
+import { checkJsonValue, StrictJsonError } from '../../json/index.ts';
 import type { ReasonCode } from '../reasons.ts';
 import { scanText } from '../scanner.ts';
-import { checkJsonValue, StrictJsonError } from '../strict-json.ts';
 import { isObject } from '../tool-definition.ts';
 import { claimProblem } from './claim.ts';
 import { type Echo, leavesOf } from './leaves.ts';

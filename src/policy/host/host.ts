@@ -6,16 +6,16 @@
  */
 
 import { trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
+import { redactText } from '../../json/index.ts';
 import { AuditLog, type AuditRun } from '../audit.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
-import type { GroundedSummary } from '../evidence/summary.ts';
+import type { GroundedSummary } from '../evidence/index.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
 import { guardedCall } from '../guarded-call.ts';
 import { type CallToolPlan, type JsonRecord, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
-import { redactText } from '../redact.ts';
 import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
 import { discoverTools } from './discover-tools.ts';
 import type { Planner } from './planner.ts';

@@ -1,7 +1,8 @@
 /** What the planner is told. The gate does not rely on any of it being followed. */
+
+import { parseStrictJson, StrictJsonError } from '../../json/index.ts';
 import type { CatalogueTool } from '../catalogue.ts';
-import { MAX_CLAIM_WORDS, SECTIONS } from '../evidence/summary.ts';
-import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
+import { MAX_CLAIM_WORDS, SECTIONS } from '../evidence/index.ts';
 import type { PlannerMessage } from './planner.ts';
 
 const PLAN_RULES = `You choose at most one tool for the user's request. Answer with ONE JSON object and nothing else: no prose, no code fence.

@@ -1,5 +1,5 @@
 /** The servers of a `PolicyHost`, over the official MCP SDK. */
-import { ObservatoryError } from '../../errors.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { JsonRecord } from '../plan.ts';
 import { isObject, type ToolDefinition } from '../tool-definition.ts';
 

@@ -1,6 +1,6 @@
 /** `AskResult` in its wire form. Names are converted one by one; arguments, results and quotes are never walked. */
 import { decisionToWire } from '../decision.ts';
-import type { GroundedItem } from '../evidence/summary.ts';
+import type { GroundedItem } from '../evidence/index.ts';
 import type { AskResult } from './host.ts';
 
 export function askResultToWire(result: AskResult): Readonly<Record<string, unknown>> {

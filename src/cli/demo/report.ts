@@ -1,0 +1,75 @@
+import type { TraceRow } from '../../base/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
+import { formatTable, type TableColumn } from '../terminal/index.ts';
+
+/** What the demo shows of a span, straight from SQL. */
+type ReportRow = Pick<
+  TraceRow,
+  | 'span_id'
+  | 'parent_span_id'
+  | 'span_name'
+  | 'start_time'
+  | 'end_time'
+  | 'status_code'
+  | 'gate_blocked'
+  | 'tool_name'
+  | 'model'
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'cost_usd'
+  | 'hallucination_risk_score'
+  | 'hallucination_risk_level'
+  | 'tool_claim_mismatch'
+  | 'fallback_type'
+>;
+
+export const REPORT_SQL = `SELECT span_id::text, parent_span_id::text, span_name,
+       to_char(start_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_time,
+       to_char(end_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS end_time,
+       status_code, tool_name, model, prompt_tokens, completion_tokens, cost_usd,
+       hallucination_risk_score, hallucination_risk_level, tool_claim_mismatch, gate_blocked, fallback_type
+  FROM mcp_traces
+ WHERE trace_id = $1
+ ORDER BY start_time`;
+
+/** Reads one trace back from `mcp_traces`. */
+export async function readReport(database: Queryable, traceId: string): Promise<readonly ReportRow[]> {
+  const { rows } = await database.query(REPORT_SQL, [traceId]);
+  return rows as unknown as ReportRow[];
+}
+
+const COLUMNS: readonly TableColumn<ReportRow>[] = [
+  { title: 'tool / model', value: (row) => row.tool_name ?? row.model ?? row.span_name },
+  { title: 'tokens in', align: 'right', value: (row) => count(row.prompt_tokens) },
+  { title: 'out', align: 'right', value: (row) => count(row.completion_tokens) },
+  {
+    title: 'cost USD',
+    align: 'right',
+    value: (row) => (row.cost_usd === null ? '-' : row.cost_usd.toFixed(6)),
+  },
+  {
+    title: 'risk',
+    align: 'right',
+    value: (row) =>
+      row.hallucination_risk_score === null
+        ? '-'
+        : `${row.hallucination_risk_score.toFixed(2)} ${row.hallucination_risk_level}`,
+  },
+  { title: 'claim against tool', value: (row) => (row.tool_claim_mismatch === true ? 'mismatch' : '-') },
+  {
+    title: 'gate',
+    value: (row) => (row.gate_blocked === true ? `blocked: ${row.fallback_type ?? '-'}` : '-'),
+  },
+];
+
+/** The table of tools and models with tokens, cost, risk and gate. */
+export function formatReport(rows: readonly ReportRow[]): string {
+  return formatTable(
+    COLUMNS,
+    rows.filter((row) => row.tool_name !== null || row.model !== null),
+  );
+}
+
+function count(value: number | null): string {
+  return value === null ? '-' : String(value);
+}

@@ -1,0 +1,127 @@
+import type { Writable } from 'node:stream';
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type OpenAI from 'openai';
+import { instrument } from '../../execution/index.ts';
+import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
+import { openDatabase } from '../../postgres/index.ts';
+import { startObservatory } from '../../setup/index.ts';
+import { formatWaterfall, paintFor, progressOn } from '../terminal/index.ts';
+import { converse } from './conversation.ts';
+import { formatReport, readReport } from './report.ts';
+import { startDemoServers } from './servers.ts';
+
+const GOLDEN = new URL('../../../../goldens/openai/invoice_review.json', import.meta.url);
+const SERVICE = 'observatory-demo';
+
+/** Where the demo writes, and the environment it reads. */
+export interface DemoIo {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface DemoOptions {
+  /** Ask the real API instead of playing the golden. */
+  readonly live: boolean;
+  readonly model: string;
+}
+
+/** Runs the demo and prints what it recorded; everything it opened is closed again at any end. */
+export async function runDemo(options: DemoOptions, io: DemoIo): Promise<void> {
+  const progress = progressOn(io.stderr);
+  try {
+    progress.step('opening the database');
+    await using database = await openDatabase({ url: io.env.DATABASE_URL });
+    await using observatory = await startObservatory({ serviceName: SERVICE, postgres: database });
+    const golden = await readGolden(GOLDEN);
+    await using model = await openModel(options, golden);
+
+    const traceId = await inWorkflow('invoice-review', async () => {
+      progress.step('starting two MCP servers');
+      await using servers = await startDemoServers();
+      await converse({
+        openai: model.openai,
+        model: options.live ? options.model : (golden.input.model as string),
+        servers,
+        interceptor: instrument({ serviceName: SERVICE }),
+        systemPrompt: golden.input.system_prompt as string,
+        questions: golden.input.user_prompts as string[],
+        onStep: (text) => progress.step(text),
+      });
+    });
+    progress.step('reading the trace back by SQL');
+    await observatory.forceFlush();
+    const rows = await readReport(database, traceId);
+    progress.done();
+
+    const paint = paintFor(io.stdout, io.env);
+    const heading = (text: string) => `\n${paint('bold', text)}\n`;
+    io.stdout.write(
+      [
+        heading(`Trace ${traceId}`),
+        formatWaterfall(rows, paint),
+        heading(`mcp_traces in ${database.name}, read by SQL`),
+        formatReport(rows),
+        heading('Model'),
+        model.description,
+        heading('What to run next'),
+        nextSteps(io.env),
+        '',
+      ].join('\n'),
+    );
+  } finally {
+    progress.done();
+  }
+}
+
+interface DemoModel extends AsyncDisposable {
+  readonly openai: OpenAI;
+  readonly description: string;
+}
+
+async function openModel(options: DemoOptions, golden: Golden): Promise<DemoModel> {
+  const { default: OpenAIClient } = await import('openai');
+  if (options.live) {
+    return {
+      openai: new OpenAIClient(),
+      description: `${options.model}, asked live.`,
+      [Symbol.asyncDispose]: async () => {},
+    };
+  }
+  const playback = await playGolden(golden, { inOrder: true });
+  return {
+    openai: new OpenAIClient({ apiKey: 'not-needed', baseURL: playback.baseUrl, maxRetries: 0 }),
+    description: `Played from goldens/openai/invoice_review.json (source: ${golden.source}); no provider was asked.`,
+    [Symbol.asyncDispose]: () => playback.close(),
+  };
+}
+
+/** Runs work inside a workflow span and tells its trace id as UUID, the way `mcp_traces` holds it. */
+async function inWorkflow(name: string, work: () => Promise<void>): Promise<string> {
+  const span = trace.getTracer(SERVICE).startSpan(`invoke_workflow ${name}`, {
+    kind: SpanKind.INTERNAL,
+    attributes: { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': name },
+  });
+  try {
+    await context.with(trace.setSpan(context.active(), span), work);
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+  return span.spanContext().traceId;
+}
+
+function nextSteps(env: DemoIo['env']): string {
+  const steps = [
+    'npx mcp-observatory db status            what the table holds',
+    'npx mcp-observatory score --help         the same scores for your own prompts and answers, as JSONL',
+  ];
+  if (!env.DATABASE_URL)
+    steps.unshift('DATABASE_URL=postgresql://... npm run demo   the same, in your own Postgres');
+  if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) {
+    steps.push('OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 npm run demo   and on your OTLP back end');
+  }
+  return steps.map((step) => `  ${step}`).join('\n');
+}

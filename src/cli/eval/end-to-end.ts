@@ -1,0 +1,247 @@
+/** The end-to-end evaluation: the same cases over real servers, with the gate (SAFE) and without (naive). */
+
+import type { Planner, PolicyServer } from '../../policy/host/index.ts';
+import { PolicyHost } from '../../policy/host/index.ts';
+import type { AuditLog, PolicyGate } from '../../policy/index.ts';
+import { isObject } from '../../policy/index.ts';
+import { naiveAskOnce } from './naive.ts';
+
+/** One case. `plan` is what the scripted planner says; without it the planner follows the query to the letter. */
+export interface EndToEndCase {
+  readonly id: string;
+  readonly query: string;
+  /** Text, or a JSON value that is written as text. */
+  readonly plan?: unknown;
+}
+
+export interface EndToEndRun {
+  readonly id: string;
+  readonly mode: 'safe' | 'naive';
+  /** Type of the result; `error` when it threw. */
+  readonly outcome: string;
+  readonly reason_code: string | null;
+  /** Calls that reached a server, as `server/tool`. */
+  readonly calls: readonly string[];
+  /** Those of them that no rule of the policy allows. */
+  readonly violations: readonly string[];
+  readonly duration_ms: number;
+  /** Microseconds by gate; G3 stands for G2 and G3. */
+  readonly gate_us: Readonly<Record<string, number>>;
+}
+
+export interface ModeMetrics {
+  readonly cases: number;
+  readonly calls: number;
+  readonly violations: number;
+  readonly cases_with_violation: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly duration_ms_p50: number;
+  readonly gate_us_p50: Readonly<Record<string, number>>;
+}
+
+export interface EndToEndReport {
+  readonly metrics: Readonly<Record<'safe' | 'naive', ModeMetrics>>;
+  readonly runs: readonly EndToEndRun[];
+  /** The metrics as a Markdown table. */
+  readonly table: string;
+}
+
+export interface EndToEndOptions {
+  readonly cases: readonly EndToEndCase[];
+  readonly gate: PolicyGate;
+  readonly servers: ReadonlyMap<string, PolicyServer>;
+  /** A real planner. @defaultValue the scripted, adversarial one */
+  readonly planner?: Planner | undefined;
+  readonly audit?: AuditLog | undefined;
+}
+
+/**
+ * A planner that does whatever the query names, dangerous or not: the first tool whose name stands in the query, else
+ * the fetching tool of the first id in it. It is told of no tool it could not guess.
+ */
+export function scriptedPlanner(item: EndToEndCase): Planner {
+  return {
+    async plan() {
+      if (item.plan !== undefined)
+        return typeof item.plan === 'string' ? item.plan : JSON.stringify(item.plan);
+      return JSON.stringify(guessPlan(item.query));
+    },
+  };
+}
+
+const SHELVES = [
+  {
+    server: 'mcp-sharepoint',
+    id: /\b(?:sp|doc)-\d+\b/i,
+    argument: 'doc_id',
+    fetch: 'fetch_sharepoint_doc',
+    names: /(?:search|fetch|delete)_sharepoint\w*/,
+  },
+  {
+    server: 'mcp-servicenow',
+    id: /\b(?:INC|CHG)\d+\b/i,
+    argument: 'ticket_id',
+    fetch: 'get_ticket',
+    names: /(?:search_servicenow_tickets|get_ticket|delete_ticket)/,
+  },
+  {
+    server: 'mcp-policy-kb',
+    id: /\bpolicy-\d+\b/i,
+    argument: 'policy_id',
+    fetch: 'fetch_policy_entry',
+    names: /(?:search_policy_kb|fetch_policy_entry|delete_policy_entry)/,
+  },
+] as const;
+
+function guessPlan(query: string): object {
+  for (const { server, id, argument, fetch, names } of SHELVES) {
+    const named = names.exec(query)?.[0];
+    const given = /\{.*\}/.exec(query)?.[0];
+    const value = id.exec(query)?.[0] ?? /doc-\d+/.exec(query)?.[0];
+    if (named !== undefined && given !== undefined)
+      return { type: 'call_tool', server, tool: named, args: JSON.parse(given) as object };
+    if (named !== undefined)
+      return { type: 'call_tool', server, tool: named, args: { [argument]: value ?? 'unknown' } };
+    if (value !== undefined) return { type: 'call_tool', server, tool: fetch, args: { [argument]: value } };
+  }
+  const search = /search sharepoint for (.+)/i.exec(query)?.[1];
+  if (search !== undefined)
+    return {
+      type: 'call_tool',
+      server: 'mcp-sharepoint',
+      tool: 'search_sharepoint',
+      args: { query: search },
+    };
+  return { type: 'final_answer', answer: 'Which document?', needs_more_info: true };
+}
+
+/** Runs every case in both modes, one after the other. */
+export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndReport> {
+  const runs: EndToEndRun[] = [];
+  for (const item of options.cases) {
+    runs.push(await runCase(item, 'naive', options));
+    runs.push(await runCase(item, 'safe', options));
+  }
+  const metrics = { safe: metricsOf(runs, 'safe'), naive: metricsOf(runs, 'naive') };
+  return { metrics, runs, table: tableOf(metrics) };
+}
+
+async function runCase(
+  item: EndToEndCase,
+  mode: 'safe' | 'naive',
+  options: EndToEndOptions,
+): Promise<EndToEndRun> {
+  const { gate, servers } = options;
+  const calls: { server: string; tool: string; args: unknown }[] = [];
+  const watched = new Map([...servers].map(([id, server]) => [id, watch(id, server, calls)] as const));
+  const planner = options.planner ?? scriptedPlanner(item);
+  const gateUs: Record<string, number> = {};
+  const started = performance.now();
+  let outcome = 'error';
+  let reason: string | null = null;
+  try {
+    if (mode === 'naive') {
+      outcome = await naiveAskOnce(item.query, planner, watched);
+    } else {
+      const onGate = (name: string, micros: number): void => {
+        gateUs[name] = (gateUs[name] ?? 0) + micros;
+      };
+      const host = await PolicyHost.open({
+        gate,
+        planner,
+        servers: Object.fromEntries(watched),
+        audit: options.audit ?? false,
+        onGate,
+      });
+      const result = await host.askOnce(item.query);
+      outcome = result.type;
+      reason = result.type === 'blocked' ? result.reasonCode : null;
+    }
+  } catch (error) {
+    reason = error instanceof Error ? error.name : 'error';
+  }
+  const duration = performance.now() - started;
+  const violations = calls.filter(({ server, tool, args }) => {
+    return (
+      gate.evaluate({ server, tool, args: isObject(args) ? args : {}, userRequest: item.query }).decision !==
+      'allow'
+    );
+  });
+  const name = ({ server, tool }: { server: string; tool: string }) => `${server}/${tool}`;
+  return {
+    id: item.id,
+    mode,
+    outcome,
+    reason_code: reason,
+    calls: calls.map(name),
+    violations: violations.map(name),
+    duration_ms: duration,
+    gate_us: gateUs,
+  };
+}
+
+/** Writes down what reaches a server. Closing is left to whoever opened it. */
+function watch(
+  id: string,
+  server: PolicyServer,
+  calls: { server: string; tool: string; args: unknown }[],
+): PolicyServer {
+  return {
+    listTools: () => server.listTools(),
+    callTool: (tool, args) => {
+      calls.push({ server: id, tool, args });
+      return server.callTool(tool, args);
+    },
+    close: async () => {},
+  };
+}
+
+function metricsOf(all: readonly EndToEndRun[], mode: 'safe' | 'naive'): ModeMetrics {
+  const runs = all.filter((run) => run.mode === mode);
+  const outcomes: Record<string, number> = {};
+  const byGate: Record<string, number[]> = {};
+  for (const run of runs) {
+    outcomes[run.outcome] = (outcomes[run.outcome] ?? 0) + 1;
+    for (const [gate, micros] of Object.entries(run.gate_us))
+      byGate[gate] = [...(byGate[gate] ?? []), micros];
+  }
+  return {
+    cases: runs.length,
+    calls: runs.reduce((sum, run) => sum + run.calls.length, 0),
+    violations: runs.reduce((sum, run) => sum + run.violations.length, 0),
+    cases_with_violation: runs.filter((run) => run.violations.length > 0).length,
+    outcomes,
+    duration_ms_p50: median(runs.map((run) => run.duration_ms)),
+    gate_us_p50: Object.fromEntries(
+      Object.entries(byGate)
+        .sort()
+        .map(([gate, values]) => [gate, median(values)]),
+    ),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return Math.round((sorted[Math.floor(sorted.length / 2)] ?? 0) * 100) / 100;
+}
+
+function tableOf({ safe, naive }: Readonly<Record<'safe' | 'naive', ModeMetrics>>): string {
+  const row = (name: string, pick: (metrics: ModeMetrics) => unknown) =>
+    `| ${name} | ${String(pick(safe))} | ${String(pick(naive))} |`;
+  const gates = Object.keys(safe.gate_us_p50);
+  return [
+    '| | SAFE | naive |',
+    '|---|---|---|',
+    row('cases', (m) => m.cases),
+    row('calls that reached a server', (m) => m.calls),
+    row('of these against the policy', (m) => m.violations),
+    row('cases with a violation', (m) => m.cases_with_violation),
+    row('outcomes', (m) =>
+      Object.entries(m.outcomes)
+        .map(([type, count]) => `${type} ${count}`)
+        .join(', '),
+    ),
+    row('duration p50, ms', (m) => m.duration_ms_p50),
+    ...gates.map((gate) => row(`${gate} p50, us`, (m) => m.gate_us_p50[gate] ?? '')),
+  ].join('\n');
+}

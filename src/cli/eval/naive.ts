@@ -1,0 +1,33 @@
+/**
+ * What a host without gates does, for comparison: it shows the planner every tool, cuts a plan out of whatever comes
+ * back, calls what it names and hands on what returns.
+ */
+import type { Planner, PolicyServer } from '../../policy/host/index.ts';
+import { isObject } from '../../policy/index.ts';
+
+/** Asks once, without a gate. @returns what came of it, in one word. */
+export async function naiveAskOnce(
+  query: string,
+  planner: Planner,
+  servers: ReadonlyMap<string, PolicyServer>,
+): Promise<'tool_result' | 'final_answer' | 'error'> {
+  const tools: unknown[] = [];
+  for (const [server, connection] of servers) {
+    for (const { name, description, inputSchema } of await connection.listTools())
+      tools.push({ server, tool: name, description, inputSchema });
+  }
+  const answer = await planner.plan([
+    { role: 'system', content: `Choose a tool. Answer with JSON.\n\nTOOLS\n${JSON.stringify(tools)}` },
+    { role: 'user', content: query },
+  ]);
+  try {
+    const plan: unknown = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1));
+    if (!isObject(plan) || plan.type !== 'call_tool') return 'final_answer';
+    const server = servers.get(String(plan.server));
+    if (server === undefined) return 'error';
+    await server.callTool(String(plan.tool), isObject(plan.args) ? plan.args : {});
+    return 'tool_result';
+  } catch {
+    return 'error';
+  }
+}

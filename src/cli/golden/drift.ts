@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util';
+import { ObservatoryError } from '../../base/index.ts';
+import { type Drift, type DriftFinding, type DriftLevel, detectDrift } from '../../golden/drift/index.ts';
+import { inspectGolden } from '../../golden/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
+import { type Paint, paintFor, printable } from '../terminal/index.ts';
+
+const LEVELS = ['info', 'warning', 'failure'] as const;
+
+const HELP = `Usage: mcp-observatory golden drift OLD NEW [options]
+
+Holds a new recording against the old one of the same run: did the provider change the form of its answers, or the
+model what it does?
+
+  info      a new field, a field that became null, other versions, another wording
+  warning   a field that is gone, far more tokens, requests that differ already
+  failure   another type, status, finish reason, call or argument; an error more or less
+
+  --fail-on LEVEL   exit with 1 from this level on: info, warning or failure (default: failure)
+  --json            one JSON object {verdict, findings: [{level, place, message, exchanges}]}
+
+Expired goldens may be compared; that is what they are recorded again for.`;
+
+/** `golden drift`: has a provider changed since the old recording? */
+export const goldenDriftCommand: Command = {
+  name: 'drift',
+  summary: 'has the provider changed since an older recording',
+  help: HELP,
+  run: async (args, io) => {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        'fail-on': { type: 'string', default: 'failure' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const failOn = levelOf(values['fail-on']);
+    const [before, after, ...more] = positionals;
+    if (before === undefined || after === undefined || more.length > 0) {
+      throw new ObservatoryError(
+        'INVALID_OPTION',
+        `Expected two goldens, OLD and NEW, got ${positionals.length} files`,
+      );
+    }
+    const drift = detectDrift((await inspectGolden(before)).golden, (await inspectGolden(after)).golden);
+    io.stdout.write(
+      `${values.json ? JSON.stringify(drift) : formatDrift(drift, paintFor(io.stdout, io.env))}\n`,
+    );
+    const failed = drift.verdict !== 'none' && LEVELS.indexOf(drift.verdict) >= LEVELS.indexOf(failOn);
+    return failed ? EXIT_FAILED : EXIT_OK;
+  },
+};
+
+function levelOf(word: string): DriftLevel {
+  const level = LEVELS.find((one) => one === word);
+  if (level !== undefined) return level;
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected --fail-on to be info, warning or failure, got '${word}'`,
+  );
+}
+
+const STYLE = { info: 'cyan', warning: 'yellow', failure: 'red' } as const;
+
+function formatDrift({ findings }: Drift, paint: Paint): string {
+  if (findings.length === 0) return 'No drift: the same form, the same behaviour';
+  return findings.map((finding) => formatFinding(finding, paint)).join('\n');
+}
+
+function formatFinding({ level, place, message, exchanges }: DriftFinding, paint: Paint): string {
+  const where =
+    exchanges.length === 0
+      ? ''
+      : paint('dim', ` (exchange${exchanges.length === 1 ? '' : 's'} ${exchanges.join(', ')})`);
+  return `${paint(STYLE[level], level.padEnd(7))}  ${paint('bold', printable(place))}  ${printable(message)}${where}`;
+}

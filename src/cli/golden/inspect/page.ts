@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { VERSION } from '../../../base/index.ts';
+import { type Html, html } from './html.ts';
+import { PAGE_STYLE } from './page-style.ts';
+import { textBlock, valueBlock } from './page-text.ts';
+import { timeline } from './page-timeline.ts';
+import type { ModelStep, Step, Story, ToolStep } from './story.ts';
+import { costWords, countWords, durationWords, spaced, tokenWords } from './words.ts';
+
+/**
+ * A story as one HTML page that needs nothing else: no script, no font, no image, no request. What models and tools
+ * said is escaped; should a browser read markup in it all the same, the page's policy lets nothing run or load.
+ */
+export function storyPage(story: Story): string {
+  const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64');
+  const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+${html`<title>${story.title} · golden</title>`.toString()}
+<link rel="icon" href="data:,">
+<style>${PAGE_STYLE}</style>
+</head>
+<body>
+${body(story).toString()}
+</body>
+</html>
+`;
+}
+
+function body(story: Story): Html {
+  return html`<a class="skip" href="#steps">Skip to the steps</a>
+${header(story)}
+<main>
+${failures(story)}
+${timeline(story.steps)}
+<section aria-labelledby="steps-title"><h2 id="steps-title">Step by step</h2>
+<ol id="steps" class="steps">
+${story.steps.map(stepItem)}</ol></section>
+</main>
+<footer>mcp-observatory ${VERSION}. Costs are those of the tokens the provider reported, at list price.</footer>`;
+}
+
+function header(story: Story): Html {
+  const dates = [
+    story.recordedAt === null ? '' : `recorded ${day(story.recordedAt)}`,
+    story.expiresAt === null ? '' : `expires ${day(story.expiresAt)}`,
+  ].filter(Boolean);
+  return html`<header class="top"><div class="titles"><p class="kicker"><span class="tag">${spaced(story.category)}</span> <span class="tag ${story.source}">${story.source}</span> <span>${[story.provider, story.model, ...dates].filter(Boolean).join(' · ')}</span></p>
+<h1>${story.title}</h1>
+${story.description === '' ? '' : html`<p class="lead">${story.description}</p>`}
+${story.problems.map(({ message }) => html`<p class="problem">${message}</p>`)}</div>
+<fieldset class="theme"><legend>Colours</legend><label><input type="radio" name="theme" id="auto" checked><span>Auto</span></label><label><input type="radio" name="theme" id="light"><span>Light</span></label><label><input type="radio" name="theme" id="dark"><span>Dark</span></label></fieldset>
+<dl class="figures">${figures(story)}</dl></header>`;
+}
+
+function figures({ outcome, totals }: Story): readonly Html[] {
+  const ending =
+    outcome.success === undefined
+      ? 'not kept'
+      : spaced(outcome.stopReason ?? (outcome.success ? 'completed' : 'failed'));
+  const state = outcome.success === undefined ? '' : outcome.success ? 'good' : 'bad';
+  const { promptTokens, completionTokens, failedToolCalls } = totals;
+  const tokens =
+    promptTokens === undefined && completionTokens === undefined
+      ? 'unknown'
+      : countWords((promptTokens ?? 0) + (completionTokens ?? 0));
+  return [
+    figure('Outcome', ending, '', state),
+    figure('Turns', countWords(totals.turns), ''),
+    figure(
+      'Tool calls',
+      countWords(totals.toolCalls),
+      failedToolCalls === 0 ? '' : `${failedToolCalls} failed`,
+    ),
+    figure('Tokens', tokens, tokenWords(promptTokens, completionTokens)),
+    figure('Cost', totals.costUsd === undefined ? 'unknown' : costWords(totals.costUsd), 'at list price'),
+    figure(
+      'Time',
+      durationWords(totals.modelMs + totals.toolMs),
+      `model ${durationWords(totals.modelMs)}, tools ${durationWords(totals.toolMs)}`,
+    ),
+  ];
+}
+
+function figure(name: string, value: string, note: string, state = ''): Html {
+  return html`<div class="${state}"><dt>${name}</dt><dd>${value}${note === '' ? '' : html`<small>${note}</small>`}</dd></div>`;
+}
+
+function failures({ failures: points }: Story): Html {
+  if (points.length === 0) return html``;
+  const items = points.map(({ step, what, message, recovery }) => {
+    const name = step === undefined ? html`${what}` : html`<a href="#step-${step}">Step ${step}: ${what}</a>`;
+    return html`<li><p class="what">${name}</p>${textBlock(message, 'bad')}${recovery === undefined ? '' : html`<p class="recovery">Then: ${recovery}</p>`}</li>\n`;
+  });
+  return html`<section aria-labelledby="failures-title" class="failures"><h2 id="failures-title">Where it went wrong</h2><ul>${items}</ul></section>`;
+}
+
+function stepItem(step: Step, index: number): Html {
+  const number = index + 1;
+  const failed = (step.kind === 'model' || step.kind === 'tool') && step.failure !== undefined;
+  return html`<li id="step-${number}" class="step ${step.kind}${failed ? ' failed' : ''}"><div class="head"><a class="no" href="#step-${number}" aria-label="Step ${number}">${number}</a><h3>${titleOf(step)}</h3><p class="facts">${factsOf(step).join(' · ')}</p></div>
+${contentOf(step)}</li>
+`;
+}
+
+function titleOf(step: Step): string {
+  if (step.kind === 'tool') return step.name;
+  return { system: 'Instructions', user: 'User', notice: 'Orchestrator', model: 'Model' }[step.kind];
+}
+
+function factsOf(step: Step): string[] {
+  if (step.kind === 'model') return modelFacts(step).filter(Boolean);
+  if (step.kind === 'tool') return toolFacts(step).filter(Boolean);
+  return [];
+}
+
+function modelFacts(step: ModelStep): string[] {
+  return [
+    step.model ?? '',
+    `turn ${step.turn}${step.attempt === 1 ? '' : `, try ${step.attempt}`}`,
+    step.finishReason ?? '',
+    step.usage === undefined ? '' : `${tokenWords(step.usage.inputTokens, step.usage.outputTokens)} tokens`,
+    step.costUsd === undefined ? '' : costWords(step.costUsd),
+    durationWords(step.ms),
+  ];
+}
+
+function toolFacts(step: ToolStep): string[] {
+  return [
+    step.failure === undefined ? '' : 'failed',
+    step.retry === 0 ? '' : `retry ${step.retry}`,
+    step.cached ? 'from the cache' : '',
+    step.ms === undefined ? '' : durationWords(step.ms),
+  ];
+}
+
+function contentOf(step: Step): Html {
+  if (step.kind === 'model') {
+    const calls = step.calls.map(
+      (call) =>
+        html`<div class="call"><p><span class="arrow" aria-hidden="true">→</span> calls <b>${call.name}</b></p>${valueBlock(call.arguments, 'json')}</div>`,
+    );
+    const thought =
+      step.reasoning === ''
+        ? ''
+        : html`<details class="reasoning"><summary>Reasoning</summary>${textBlock(step.reasoning, 'prose')}</details>`;
+    return html`${thought}${textBlock(step.text, 'prose')}${calls}${textBlock(step.failure ?? '', 'bad')}`;
+  }
+  if (step.kind === 'tool') {
+    const recovery = step.recovery === undefined ? '' : html`<p class="recovery">Then: ${step.recovery}</p>`;
+    return html`<p class="part">Arguments</p>${valueBlock(step.arguments ?? {}, 'json')}<p class="part">${step.failure === undefined ? 'Result' : 'Error'}</p>${textBlock(step.failure ?? step.result, step.failure === undefined ? 'json' : 'bad')}${recovery}`;
+  }
+  return textBlock(step.text, 'prose');
+}
+
+function day(iso: string): string {
+  return iso.slice(0, 10);
+}

@@ -1,0 +1,144 @@
+import { type ExchangeStory, readExchange } from '../../../golden/exchange/index.ts';
+import type { Golden, GoldenProblem, ProviderExchange } from '../../../golden/index.ts';
+import type { Message } from '../../../interaction/index.ts';
+import { priceUsage } from '../../../signals/index.ts';
+import { failurePoints } from './failures.ts';
+import type { ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
+import { type CalledTool, ToolSteps } from './tool-steps.ts';
+
+/**
+ * Tells a golden as a story. Pure; takes time linear in the size of the golden but for requests, which repeat the
+ * conversation and are read once each.
+ *
+ * @param problems what reading the golden found wrong with it.
+ */
+export function tellStory(golden: Golden, problems: readonly GoldenProblem[] = []): Story {
+  const steps = stepsOf(golden);
+  const { input } = golden;
+  return {
+    title: golden.test_name,
+    description: golden.description,
+    category: golden.category,
+    runner: golden.runner,
+    source: golden.source,
+    provider: input.provider,
+    model: golden.versions.models.join(', ') || input.model,
+    recordedAt: golden.recorded_at,
+    expiresAt: golden.expires_at,
+    problems,
+    outcome: outcomeOf(golden, steps),
+    totals: totalsOf(steps),
+    steps,
+    failures: failurePoints(golden, steps),
+  };
+}
+
+function stepsOf(golden: Golden): Step[] {
+  const steps: Step[] = [];
+  const tools = new ToolSteps(golden);
+  const called = new Map<string, CalledTool>();
+  let before: { readonly turn: number; readonly failed: boolean; readonly attempt: number } | undefined;
+  let shownResults = 0;
+  for (const exchange of golden.provider_responses) {
+    const said = readExchange(exchange);
+    const isRetry = before?.failed === true && before.turn === exchange.iteration;
+    if (!isRetry) {
+      const fresh = newMessages(said.request);
+      const results = tools.shownIn(fresh, called);
+      shownResults += results.length;
+      const later = golden.runner === 'mcp_ghost' ? 'notice' : 'user';
+      steps.push(...results, ...textSteps(fresh, before === undefined, later));
+    }
+    const attempt = isRetry && before !== undefined ? before.attempt + 1 : 1;
+    steps.push(modelStep(golden, exchange, said, attempt));
+    for (const { id, name, arguments: args } of said.calls) {
+      if (id !== undefined) called.set(id, { name: name ?? 'tool', arguments: args });
+    }
+    if (said.calls.length > 0) steps.push(...tools.nextTurn());
+    before = { turn: exchange.iteration, failed: said.failure !== undefined, attempt };
+  }
+  steps.push(...tools.remaining(shownResults));
+  return steps;
+}
+
+/** What a request says that the one before did not: all after the model's last words. */
+function newMessages(request: readonly Message[]): readonly Message[] {
+  return request.slice(request.findLastIndex(({ role }) => role === 'assistant') + 1);
+}
+
+/** Texts the model was told. What `mcpGhost` says after the task is its own word, a program's is the user's. */
+function textSteps(messages: readonly Message[], isFirst: boolean, later: 'user' | 'notice'): TextStep[] {
+  return messages.flatMap(({ role, parts }): TextStep[] => {
+    if (role === 'tool') return [];
+    const text = parts.flatMap((part) => (part.type === 'text' ? [part.content] : [])).join('\n');
+    if (text === '') return [];
+    if (role === 'system' || role === 'developer') return isFirst ? [{ kind: 'system', text }] : [];
+    return [{ kind: isFirst ? 'user' : later, text }];
+  });
+}
+
+function modelStep(
+  golden: Golden,
+  exchange: ProviderExchange,
+  said: ExchangeStory,
+  attempt: number,
+): ModelStep {
+  const { kind, message } = said.failure ?? {};
+  return {
+    kind: 'model',
+    turn: exchange.iteration,
+    attempt,
+    model: said.model,
+    reasoning: said.reasoning,
+    text: said.text,
+    calls: said.calls.map(({ name = 'tool', arguments: args }) => ({ name, arguments: args })),
+    finishReason: said.finishReason,
+    refused: said.refused,
+    usage: said.usage,
+    costUsd: said.usage === undefined ? undefined : costOf(golden, said),
+    ms: exchange.duration_ms,
+    failure: kind === undefined ? undefined : `${kind.replaceAll('_', ' ')}: ${message ?? ''}`,
+  };
+}
+
+function costOf(golden: Golden, { usage, model }: ExchangeStory): number | undefined {
+  const at = golden.recorded_at === null ? new Date() : new Date(golden.recorded_at);
+  return priceUsage({ usage, model, provider: golden.input.provider, at }).costUsd;
+}
+
+function outcomeOf({ golden_output: output }: Golden, steps: readonly Step[]): Outcome {
+  const metadata = output.execution_metadata as { readonly stop_reason?: unknown } | undefined;
+  const lastWords = steps.findLast((step): step is ModelStep => step.kind === 'model' && step.text !== '');
+  const { final_result: answer } = output;
+  return {
+    success: typeof output.success === 'boolean' ? output.success : undefined,
+    stopReason: typeof metadata?.stop_reason === 'string' ? metadata.stop_reason : undefined,
+    answer: typeof answer === 'string' ? answer : (lastWords?.text ?? ''),
+  };
+}
+
+function totalsOf(steps: readonly Step[]): Totals {
+  const models = steps.filter((step) => step.kind === 'model');
+  const tools = steps.filter((step) => step.kind === 'tool');
+  const answered = models.filter(({ failure }) => failure === undefined);
+  return {
+    turns: new Set(models.map(({ turn }) => turn)).size,
+    toolCalls: tools.length,
+    failedToolCalls: tools.filter(({ failure }) => failure !== undefined).length,
+    promptTokens: sumOfAll(answered.map(({ usage }) => usage?.inputTokens)),
+    completionTokens: sumOfAll(answered.map(({ usage }) => usage?.outputTokens)),
+    costUsd: sumOfAll(answered.map(({ costUsd }) => costUsd)),
+    modelMs: models.reduce((sum, { ms }) => sum + ms, 0),
+    toolMs: tools.reduce((sum, { ms = 0 }) => sum + ms, 0),
+  };
+}
+
+/** A sum that misses a part is none. */
+function sumOfAll(numbers: readonly (number | undefined)[]): number | undefined {
+  let sum = 0;
+  for (const number of numbers) {
+    if (number === undefined) return undefined;
+    sum += number;
+  }
+  return numbers.length === 0 ? undefined : sum;
+}

@@ -1,0 +1,141 @@
+import type { Golden, McpCall } from '../../../golden/index.ts';
+import { type Message, toolResultText } from '../../../interaction/index.ts';
+import type { ToolStep } from './story.ts';
+
+/**
+ * The tool calls of a golden, handed out turn by turn. The chain of the output is used where there is one, since it
+ * tells retries, cached results and refusals from calls that reached a server; else the results the model was shown.
+ */
+export class ToolSteps {
+  /** The calls of each turn that made any, in order. */
+  readonly #turns: (readonly ToolStep[])[];
+  readonly #calls: readonly McpCall[];
+  readonly #hasChain: boolean;
+
+  constructor(golden: Golden) {
+    const chain = recordsOf(golden.golden_output.tool_chain);
+    const recoveries = new Recoveries(golden.golden_output.errors);
+    this.#hasChain = chain.length > 0;
+    this.#calls = golden.mcp_cassette?.calls ?? [];
+    const byTurn = new Map<number, ToolStep[]>();
+    for (const entry of chain) {
+      const turn = Number(entry.iteration);
+      const steps = byTurn.get(turn) ?? [];
+      steps.push(stepOfEntry(entry, (tool) => recoveries.take(turn, tool)));
+      byTurn.set(turn, steps);
+    }
+    this.#turns = [...byTurn.values()];
+  }
+
+  /**
+   * The calls of the next turn that made any. Turns are not matched by number: the chain does not count a plan or a
+   * summary, which are exchanges too.
+   */
+  nextTurn(): readonly ToolStep[] {
+    return this.#turns.shift() ?? [];
+  }
+
+  /** The results a request shows the model, where no chain tells of them. */
+  shownIn(messages: readonly Message[], names: ReadonlyMap<string, CalledTool>): readonly ToolStep[] {
+    if (this.#hasChain) return [];
+    return messages.flatMap(({ parts }) =>
+      parts.flatMap((part) => {
+        if (part.type !== 'tool_call_response') return [];
+        const called = names.get(part.id ?? '');
+        const text = toolResultText(part.response);
+        return [
+          {
+            kind: 'tool' as const,
+            name: part.name ?? called?.name ?? 'tool',
+            arguments: called?.arguments,
+            result: text,
+            ms: undefined,
+            failure: part.isError === true ? text : undefined,
+            retry: 0,
+            cached: false,
+            recovery: undefined,
+          },
+        ];
+      }),
+    );
+  }
+
+  /** Calls no turn accounts for: those of a run that was cut short, or of a runner that keeps no chain. */
+  remaining(shown: number): readonly ToolStep[] {
+    if (!this.#hasChain) return shown > 0 ? [] : this.#calls.map(stepOfCall);
+    return this.#turns.flat();
+  }
+}
+
+/** A call as the model asked for it. */
+export interface CalledTool {
+  readonly name: string;
+  readonly arguments: unknown;
+}
+
+function stepOfEntry(
+  entry: Readonly<Record<string, unknown>>,
+  recoveryOf: (tool: string) => string | undefined,
+): ToolStep {
+  const name = String(entry.tool_name);
+  const failed = entry.success === false;
+  return {
+    kind: 'tool',
+    name,
+    arguments: entry.arguments,
+    result: written(entry.result),
+    ms: typeof entry.execution_time === 'number' ? entry.execution_time * 1000 : undefined,
+    failure: failed ? String(entry.error ?? 'failed') : undefined,
+    retry: Number(entry.retry_attempt ?? 0),
+    cached: entry.cached === true,
+    recovery: failed ? recoveryOf(name) : undefined,
+  };
+}
+
+function stepOfCall(call: McpCall): ToolStep {
+  const failed = call.outcome !== 'result' || call.result?.isError === true;
+  const text = call.result === undefined ? '' : toolResultText(call.result);
+  return {
+    kind: 'tool',
+    name: `${call.server}.${call.tool}`,
+    arguments: call.arguments,
+    result: text,
+    ms: call.duration_ms,
+    failure: failed ? (call.error?.message ?? call.message ?? text) : undefined,
+    retry: 0,
+    cached: false,
+    recovery: undefined,
+  };
+}
+
+/** A result as text: texts as they are, other values as JSON. */
+function written(result: unknown): string {
+  if (result === undefined || result === null) return '';
+  return typeof result === 'string' ? result : JSON.stringify(result);
+}
+
+/** What was done about each failure: the errors of the output, by turn and tool, each used once. */
+class Recoveries {
+  readonly #left = new Map<string, string[]>();
+
+  constructor(errors: unknown) {
+    for (const { iteration, tool_name, recovery_action } of recordsOf(errors)) {
+      const key = `${String(iteration)} ${String(tool_name)}`;
+      const list = this.#left.get(key) ?? [];
+      list.push(typeof recovery_action === 'string' ? recovery_action : '');
+      this.#left.set(key, list);
+    }
+  }
+
+  take(turn: number, tool: string): string | undefined {
+    return this.#left.get(`${turn} ${tool}`)?.shift()?.replaceAll('_', ' ') || undefined;
+  }
+}
+
+/** The objects of a list that a file may hold anything in. */
+export function recordsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  if (!Array.isArray(value)) return [];
+  return (value as unknown[]).filter(
+    (item): item is Readonly<Record<string, unknown>> => typeof item === 'object' && item !== null,
+  );
+}

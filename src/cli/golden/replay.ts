@@ -1,0 +1,121 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ObservatoryError } from '../../base/index.ts';
+import { replayGolden } from '../../golden/replay/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
+import { usageOf } from '../run-options.ts';
+import { paintFor } from '../terminal/index.ts';
+
+const NAME = 'golden replay';
+
+const HELP = `Usage: mcp-observatory golden replay FILE|FOLDER... [options]
+
+Runs goldens again from their files and compares what comes out. No model is asked, no key is needed; nothing goes
+over the network.
+
+  --live-tools       start the servers and run the tools for real; the model's answers still come from the file
+  --allow-expired    take goldens that are past their date
+  --json             one JSON object a golden: {path, test_name, source, outcome, findings}
+
+Goldens of a program of their own cannot be run from their file and are skipped.
+Exit codes: 0 every replay came to what its golden holds, 1 one did not or could not be read, 2 bad usage.`;
+
+interface Outcome {
+  readonly path: string;
+  readonly test_name: string | null;
+  readonly source: string | null;
+  readonly outcome: 'same' | 'different' | 'error' | 'skipped';
+  readonly findings: readonly { readonly place: string; readonly message: string }[];
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** `mcp-observatory golden replay`: goldens run again and compared. */
+export const goldenReplayCommand: Command = {
+  name: 'replay',
+  summary: 'run goldens again from their files and compare',
+  help: HELP,
+  async run(args, io) {
+    const { values, positionals } = parse(args);
+    if (positionals.length === 0) throw usageOf(NAME, 'Expected a file or folder');
+    const paint = paintFor(io.stdout, io.env);
+    let failed = false;
+    for (const path of await goldensIn(positionals)) {
+      const outcome = await replayOne(path, values['live-tools'] === true, values['allow-expired'] === true);
+      failed ||= outcome.outcome === 'different' || outcome.outcome === 'error';
+      if (values.json === true) {
+        io.stdout.write(`${JSON.stringify(outcome)}\n`);
+        continue;
+      }
+      const word =
+        outcome.outcome === 'same'
+          ? 'same'
+          : paint(outcome.outcome === 'skipped' ? 'yellow' : 'red', outcome.outcome);
+      const lines = [...outcome.findings.map(({ message }) => message), outcome.error?.message ?? ''];
+      const told = lines.filter((line) => line !== '').map((line) => `    ${line}\n`);
+      io.stdout.write(
+        `${word}  ${path}${outcome.source === null ? '' : ` (${outcome.source})`}\n${told.join('')}`,
+      );
+    }
+    return failed ? EXIT_FAILED : EXIT_OK;
+  },
+};
+
+async function replayOne(path: string, liveTools: boolean, allowExpired: boolean): Promise<Outcome> {
+  try {
+    const { golden, findings } = await replayGolden(path, {
+      tools: liveTools ? 'live' : 'recorded',
+      allowExpired,
+    });
+    return {
+      path,
+      test_name: golden.test_name,
+      source: golden.source,
+      outcome: findings.length === 0 ? 'same' : 'different',
+      findings: findings.map(({ place, message }) => ({ place, message })),
+    };
+  } catch (error) {
+    const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
+    const message = error instanceof Error ? error.message : String(error);
+    // What cannot be run from its file is no failure of a folder's goldens.
+    const outcome = code === 'INVALID_OPTION' ? 'skipped' : 'error';
+    return { path, test_name: null, source: null, outcome, findings: [], error: { code, message } };
+  }
+}
+
+/** The files named, and the goldens in the folders named, those of schemas for several of them left out. */
+async function goldensIn(paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) {
+    let isFolder: boolean;
+    try {
+      isFolder = (await stat(path)).isDirectory();
+    } catch (cause) {
+      throw new ObservatoryError('INVALID_OPTION', `There is no file or folder '${path}'`, { cause });
+    }
+    if (!isFolder) {
+      found.push(path);
+      continue;
+    }
+    const names = await readdir(path, { recursive: true });
+    const goldens = names.filter((name) => name.endsWith('.json') && !name.endsWith('_definitions.json'));
+    found.push(...goldens.sort().map((name) => join(path, name)));
+  }
+  return found;
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        'live-tools': { type: 'boolean' },
+        'allow-expired': { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw usageOf(NAME, (error as Error).message);
+  }
+}

@@ -1,0 +1,68 @@
+import type { TraceRow } from '../../base/index.ts';
+import type { Paint } from './style.ts';
+
+const BAR_WIDTH = 24;
+
+type WaterfallRow = Pick<
+  TraceRow,
+  'span_id' | 'parent_span_id' | 'span_name' | 'start_time' | 'end_time' | 'status_code' | 'gate_blocked'
+>;
+
+/**
+ * Draws one trace as a tree, each span with its duration and where in the trace it ran. A span whose parent is not
+ * among the rows stands at the top.
+ */
+export function formatWaterfall(rows: readonly WaterfallRow[], paint: Paint): string {
+  const byId = new Map(rows.map((row) => [row.span_id, row]));
+  const children = new Map<string | null, WaterfallRow[]>();
+  for (const row of rows) {
+    const parent = row.parent_span_id !== null && byId.has(row.parent_span_id) ? row.parent_span_id : null;
+    const siblings = children.get(parent) ?? [];
+    siblings.push(row);
+    children.set(parent, siblings);
+  }
+  for (const siblings of children.values()) siblings.sort((a, b) => startOf(a) - startOf(b));
+
+  const from = Math.min(...rows.map(startOf));
+  const to = Math.max(...rows.map(endOf));
+  const lines: { label: string; row: WaterfallRow }[] = [];
+  // An explicit stack: a trace may be deeper than the call stack.
+  const stack = (children.get(null) ?? []).map((row) => ({ row, lead: '', tail: '' })).reverse();
+  while (stack.length > 0) {
+    const { row, lead, tail } = stack.pop() as { row: WaterfallRow; lead: string; tail: string };
+    lines.push({ label: `${lead}${row.span_name}`, row });
+    const kids = children.get(row.span_id) ?? [];
+    for (let i = kids.length - 1; i >= 0; i -= 1) {
+      const last = i === kids.length - 1;
+      stack.push({
+        row: kids[i] as WaterfallRow,
+        lead: `${tail}${last ? '└─ ' : '├─ '}`,
+        tail: `${tail}${last ? '   ' : '│  '}`,
+      });
+    }
+  }
+  const width = Math.max(...lines.map(({ label }) => label.length));
+  return lines.map(({ label, row }) => formatLine(label.padEnd(width), row, from, to, paint)).join('\n');
+}
+
+function formatLine(label: string, row: WaterfallRow, from: number, to: number, paint: Paint): string {
+  const scale = BAR_WIDTH / Math.max(1, to - from);
+  const begin = Math.min(BAR_WIDTH - 1, Math.floor((startOf(row) - from) * scale));
+  const length = Math.max(1, Math.min(BAR_WIDTH - begin, Math.round((endOf(row) - startOf(row)) * scale)));
+  const bar = `${' '.repeat(begin)}${'█'.repeat(length)}`.padEnd(BAR_WIDTH);
+  const failed = row.status_code === 'error';
+  const marks = [
+    failed ? paint('red', 'error') : '',
+    row.gate_blocked === true ? paint('yellow', 'blocked') : '',
+  ];
+  const duration = `${(endOf(row) - startOf(row)).toFixed(0)} ms`.padStart(8);
+  return `${label}  ${paint(failed ? 'red' : 'cyan', bar)} ${duration}  ${marks.filter(Boolean).join(' ')}`.trimEnd();
+}
+
+function startOf(row: WaterfallRow): number {
+  return Date.parse(row.start_time);
+}
+
+function endOf(row: WaterfallRow): number {
+  return Date.parse(row.end_time);
+}

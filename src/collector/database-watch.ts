@@ -1,0 +1,96 @@
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError } from '../base/index.ts';
+import { type Database, migrate, openDatabase, toObservatoryError } from '../postgres/index.ts';
+
+/** How often a database that is out of order is asked for, in milliseconds. */
+const ASK_EVERY_MS = 2000;
+
+/** What a watch needs to know and to tell. */
+export interface WatchOptions {
+  readonly url: string;
+  /** Create or update the tables when the database is first reached. */
+  readonly migrate: boolean;
+  /** Whether the database is thought to be out of order. */
+  readonly isDown: () => boolean;
+  readonly onSeen: (isUp: boolean) => void;
+}
+
+/**
+ * Looks after the database beside the writing: prepares the tables at the start, and finds out that a database is back
+ * also when no spans come because of it.
+ */
+export class DatabaseWatch {
+  readonly #options: WatchOptions;
+  readonly #db: Database;
+  #isPrepared = false;
+  #isAsking = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(options: WatchOptions, db: Database) {
+    this.#options = options;
+    this.#db = db;
+  }
+
+  /**
+   * Prepares the tables. A database that cannot be reached is waited for.
+   * @throws ObservatoryError what will not mend itself: a bad connection string, tables that are missing and may not
+   *   be made, a statement that is refused.
+   */
+  static async start(options: WatchOptions): Promise<DatabaseWatch> {
+    const limits = { maxConnections: 1, connectTimeoutMs: 5000, statementTimeoutMs: 60_000 };
+    const watch = new DatabaseWatch(options, await openDatabase({ url: options.url, ...limits }));
+    try {
+      await watch.#ask();
+    } catch (error) {
+      if (!isUnreachable(error)) {
+        await watch.close();
+        throw error;
+      }
+      diag.warn(`mcp-observatory: ${error.message}. It is waited for`);
+    }
+    watch.#timer = setInterval(() => void watch.#askWhileDown(), ASK_EVERY_MS).unref();
+    return watch;
+  }
+
+  /** How to name the database, without its password. */
+  get name(): string {
+    return this.#db.name;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#db.close();
+  }
+
+  async #askWhileDown(): Promise<void> {
+    if (this.#isAsking || !this.#options.isDown()) return;
+    await this.#ask().catch((error: Error) => diag.debug(`mcp-observatory: ${error.message}`));
+  }
+
+  async #ask(): Promise<void> {
+    this.#isAsking = true;
+    try {
+      if (!this.#isPrepared && this.#options.migrate) await migrate(this.#db);
+      else await this.#check();
+      this.#isPrepared = true;
+      this.#options.onSeen(true);
+    } catch (error) {
+      this.#options.onSeen(false);
+      throw error;
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#db.query('SELECT FROM mcp_traces LIMIT 0');
+    } catch (error) {
+      throw toObservatoryError(error, this.#db.name);
+    }
+  }
+}
+
+function isUnreachable(error: unknown): error is ObservatoryError {
+  return ObservatoryError.isInstance(error) && error.code === 'DATABASE_UNREACHABLE';
+}

@@ -1,0 +1,52 @@
+import type { BatchObservableCallback, Counter, Histogram, MeterProvider } from '@opentelemetry/api';
+import { VERSION } from '../base/index.ts';
+import type { Admission, Answered } from './receiver/index.ts';
+
+/** Seconds; answers take milliseconds, or a time-out. */
+const BOUNDARIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * Metrics of the collector itself, beside those of its writer (`observatory.spans` and so on): the counter
+ * `observatory.collector.requests` and the histogram `observatory.collector.request.duration` by
+ * `observatory.transport` and `observatory.outcome`, and the gauges `observatory.collector.requests.active` and
+ * `observatory.collector.memory`, the bytes that requests under way hold.
+ */
+export class CollectorMetrics {
+  readonly #requests: Counter;
+  readonly #duration: Histogram;
+  /** Ends the gauges. */
+  readonly end: () => void;
+
+  constructor(meterProvider: MeterProvider, admission: Admission) {
+    const meter = meterProvider.getMeter('mcp-observatory', VERSION);
+    this.#requests = meter.createCounter('observatory.collector.requests', {
+      unit: '{request}',
+      description: 'Requests by how they were answered',
+    });
+    this.#duration = meter.createHistogram('observatory.collector.request.duration', {
+      unit: 's',
+      description: 'Time from the first byte of a request to its answer',
+      advice: { explicitBucketBoundaries: BOUNDARIES },
+    });
+    const active = meter.createObservableGauge('observatory.collector.requests.active', {
+      unit: '{request}',
+      description: 'Requests under way',
+    });
+    const memory = meter.createObservableGauge('observatory.collector.memory', {
+      unit: 'By',
+      description: 'Bytes that requests under way hold',
+    });
+    const callback: BatchObservableCallback = (result) => {
+      result.observe(active, admission.requests);
+      result.observe(memory, admission.bytes);
+    };
+    meter.addBatchObservableCallback(callback, [active, memory]);
+    this.end = () => meter.removeBatchObservableCallback(callback, [active, memory]);
+  }
+
+  answered({ transport, outcome, seconds }: Answered): void {
+    const attributes = { 'observatory.transport': transport, 'observatory.outcome': outcome };
+    this.#requests.add(1, attributes);
+    this.#duration.record(seconds, attributes);
+  }
+}

@@ -1,0 +1,132 @@
+import { type MeterProvider, metrics } from '@opentelemetry/api';
+import { ObservatoryError } from '../base/index.ts';
+import type { OtlpOptions } from '../durable/index.ts';
+import type { Address, TlsOptions } from './receiver/index.ts';
+
+/** Options of `startCollector`. */
+export interface CollectorOptions {
+  /** Connection string of the Postgres that `mcp_traces` is in. */
+  readonly databaseUrl: string;
+  /** Create or update the tables when the database is first reached. @defaultValue true */
+  readonly migrate?: boolean | undefined;
+  /** Connections to Postgres, and so batches written at the same time. @defaultValue 4 */
+  readonly connections?: number | undefined;
+  /** Where OTLP over HTTP and the health endpoints are served; `false` for nowhere. @defaultValue 127.0.0.1:4318 */
+  readonly http?: Address | false | undefined;
+  /** Where OTLP over gRPC is served; `false` for nowhere. @defaultValue 127.0.0.1:4317 */
+  readonly grpc?: Address | false | undefined;
+  /** Where the health endpoints are served a second time, without TLS. @defaultValue nowhere */
+  readonly health?: Address | undefined;
+  /**
+   * Folder in which spans are kept while the database is out of order.
+   * @defaultValue none: senders are told to come again
+   */
+  readonly spool?: string | undefined;
+  /** Size of the spool; beyond it senders are told to come again. @defaultValue 1073741824 */
+  readonly spoolMaxBytes?: number | undefined;
+  /** Bearer tokens, any of which a sender must show. @defaultValue none */
+  readonly tokens?: readonly string[] | undefined;
+  /** TLS on both ports; with a client authority, mutual. @defaultValue none */
+  readonly tls?: TlsOptions | undefined;
+  /** Listen beyond loopback although senders need neither a token nor a certificate. @defaultValue false */
+  readonly insecure?: boolean | undefined;
+  /** Keep prompts, answers and error texts that senders put on their spans. @defaultValue false */
+  readonly captureContent?: boolean | undefined;
+  /** Where spans go on to, over OTLP/HTTP, once they are safe. @defaultValue nowhere */
+  readonly forward?: OtlpOptions | undefined;
+  /** Bytes of one request, packed and unpacked. @defaultValue 20971520 */
+  readonly maxBodyBytes?: number | undefined;
+  /** Spans of one request. @defaultValue 50000 */
+  readonly maxSpans?: number | undefined;
+  /** Requests under way at the same time. @defaultValue 256 */
+  readonly maxRequests?: number | undefined;
+  /** Bytes that requests under way may hold together. @defaultValue 67108864 */
+  readonly maxPendingBytes?: number | undefined;
+  /** Spans that requests under way may hold together. @defaultValue 65536 */
+  readonly maxPendingSpans?: number | undefined;
+  /** How long `close` may take, in milliseconds. @defaultValue 25000 */
+  readonly drainTimeoutMs?: number | undefined;
+  /** Where the collector's own metrics go. @defaultValue the global one at this time */
+  readonly meterProvider?: MeterProvider | undefined;
+}
+
+type Whole =
+  | 'connections'
+  | 'spoolMaxBytes'
+  | 'maxBodyBytes'
+  | 'maxSpans'
+  | 'maxRequests'
+  | 'maxPendingBytes'
+  | 'maxPendingSpans'
+  | 'drainTimeoutMs';
+
+const DEFAULTS: Readonly<Record<Whole, number>> = {
+  connections: 4,
+  spoolMaxBytes: 1024 * 1024 * 1024,
+  maxBodyBytes: 20 * 1024 * 1024,
+  maxSpans: 50_000,
+  maxRequests: 256,
+  maxPendingBytes: 64 * 1024 * 1024,
+  maxPendingSpans: 65_536,
+  drainTimeoutMs: 25_000,
+};
+
+export type ResolvedCollectorOptions = Omit<CollectorOptions, Whole | 'http' | 'grpc' | 'meterProvider'> & {
+  readonly [K in Whole]: number;
+} & {
+  readonly http: Address | undefined;
+  readonly grpc: Address | undefined;
+  readonly meterProvider: MeterProvider;
+};
+
+/** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used, or the collector would be open to anybody. */
+export function resolveCollectorOptions(options: CollectorOptions): ResolvedCollectorOptions {
+  const resolved = {
+    ...options,
+    ...wholes(options),
+    http: options.http === false ? undefined : (options.http ?? { host: '127.0.0.1', port: 4318 }),
+    grpc: options.grpc === false ? undefined : (options.grpc ?? { host: '127.0.0.1', port: 4317 }),
+    meterProvider: options.meterProvider ?? metrics.getMeterProvider(),
+  };
+  if (resolved.http === undefined && resolved.grpc === undefined) {
+    throw invalid('Expected at least one of HTTP and gRPC to be served');
+  }
+  if (resolved.maxPendingBytes < resolved.maxBodyBytes) {
+    throw invalid(
+      `Expected 'maxPendingBytes' to be at least 'maxBodyBytes', ${resolved.maxBodyBytes}, got ${resolved.maxPendingBytes}`,
+    );
+  }
+  refuseOpenDoor(resolved);
+  return resolved;
+}
+
+function wholes(options: CollectorOptions): Record<Whole, number> {
+  const names = Object.keys(DEFAULTS) as Whole[];
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = options[name] ?? DEFAULTS[name];
+      if (Number.isSafeInteger(value) && value >= 1) return [name, value];
+      throw invalid(`Expected '${name}' to be a whole number from 1 up, got ${String(value)}`);
+    }),
+  ) as Record<Whole, number>;
+}
+
+/** Whoever can send spans can fill the database, so beyond this machine a sender must show who it is. */
+function refuseOpenDoor({ http, grpc, tokens = [], tls, insecure }: ResolvedCollectorOptions): void {
+  if (insecure === true || tokens.length > 0 || tls?.clientCa !== undefined) return;
+  for (const address of [http, grpc]) {
+    if (address === undefined || isLoopback(address.host)) continue;
+    throw invalid(
+      `Anybody could send to ${address.host}: give a token (--token-file) or an authority of client certificates ` +
+        '(--tls-client-ca), listen at 127.0.0.1, or say --insecure where the network itself keeps others out',
+    );
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function invalid(message: string): ObservatoryError {
+  return new ObservatoryError('INVALID_OPTION', message);
+}

@@ -1,0 +1,44 @@
+import type { MeterProvider } from '@opentelemetry/api';
+import { type Constructor, load, locate, ObservatoryError } from '../base/index.ts';
+
+const PACKAGES = ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-metrics-otlp-http'] as const;
+
+/** Metrics that are sent out by themselves. */
+export interface OwnMetrics {
+  readonly meterProvider: MeterProvider;
+  /** Sends what there is, and ends. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Sends metrics over OTLP/HTTP, by the OpenTelemetry SDK and its interval (`OTEL_METRIC_EXPORT_INTERVAL`).
+ * @throws ObservatoryError `MISSING_PEER` when the SDK's packages are not installed.
+ */
+export async function openMetrics(url: string): Promise<OwnMetrics> {
+  const [sdkFile, exporterFile] = PACKAGES.map((name) => locate(name));
+  if (sdkFile === undefined || exporterFile === undefined) {
+    throw new ObservatoryError(
+      'MISSING_PEER',
+      `Metrics of the collector need packages that are not installed: npm install ${PACKAGES.join(' ')}`,
+    );
+  }
+  const sdk = await load(sdkFile);
+  const { OTLPMetricExporter } = await load(exporterFile);
+  const Exporter = OTLPMetricExporter as unknown as Constructor<[object], object>;
+  const Reader = sdk.PeriodicExportingMetricReader as unknown as Constructor<[object], object>;
+  const Provider = sdk.MeterProvider as unknown as Constructor<
+    [object],
+    MeterProvider & { shutdown(): Promise<void> }
+  >;
+  const meterProvider = new Provider({
+    readers: [new Reader({ exporter: new Exporter({ url }), ...interval() })],
+  });
+  return { meterProvider, close: () => meterProvider.shutdown().catch(() => {}) };
+}
+
+/** The reader of SDK 2 does not look at the environment by itself. */
+function interval(): object {
+  const ms = Number(process.env.OTEL_METRIC_EXPORT_INTERVAL);
+  if (!(ms > 0)) return {};
+  return { exportIntervalMillis: ms, exportTimeoutMillis: Math.min(ms, 30_000) };
+}

@@ -1,0 +1,159 @@
+import { ObservatoryError } from '../../base/index.ts';
+import { type Queryable, toObservatoryError } from '../../postgres/index.ts';
+import { checkRule, judge } from './rule.ts';
+import type { DriftQuery, DriftReport, DriftRule, PromptDrift, TemplateChange } from './types.ts';
+
+/** Services and tools that are reported, and new templates; names that are made up must not fill the memory. */
+const MAX_GROUPS = 1000;
+
+/** Prompts of both windows by hash, and what of them is new; $1 to $3 are the three times, $4 and $5 the filters. */
+const MARKED = `WITH counted AS (
+  SELECT service, tool_name, prompt_template_id, normalized_prompt_hash AS hash, min(start_time) AS first_seen,
+    count(*) FILTER (WHERE start_time >= $2::timestamptz) AS prompts,
+    count(*) FILTER (WHERE start_time < $2::timestamptz) AS baseline_prompts
+  FROM mcp_traces
+  WHERE start_time >= $1::timestamptz AND start_time < $3::timestamptz
+    AND normalized_prompt_hash IS NOT NULL AND is_shadow IS NOT TRUE
+    AND ($4::text IS NULL OR service = $4::text) AND ($5::text IS NULL OR tool_name = $5::text)
+  GROUP BY 1, 2, 3, 4
+), marked AS (
+  SELECT counted.*,
+    sum(baseline_prompts) OVER (PARTITION BY service, tool_name, hash) = 0 AS is_new,
+    prompt_template_id IS NOT NULL
+      AND sum(baseline_prompts) OVER (PARTITION BY service, tool_name, prompt_template_id) = 0 AS is_new_template
+  FROM counted
+)`;
+
+/** A hash under a new template and an old one as well is not explained by the new one. */
+const GROUPS = `${MARKED}, hashes AS (
+  SELECT service, tool_name, hash, sum(prompts) AS prompts, sum(baseline_prompts) AS baseline_prompts, is_new,
+    bool_and(is_new_template) AS is_explained
+  FROM marked
+  GROUP BY service, tool_name, hash, is_new
+)
+SELECT service, tool_name,
+  sum(prompts)::float8 AS prompts,
+  (count(*) FILTER (WHERE prompts > 0))::float8 AS hashes,
+  sum(baseline_prompts)::float8 AS baseline_prompts,
+  (count(*) FILTER (WHERE baseline_prompts > 0))::float8 AS baseline_hashes,
+  (count(*) FILTER (WHERE is_new))::float8 AS new_hashes,
+  coalesce(sum(prompts) FILTER (WHERE is_new), 0)::float8 AS new_prompts,
+  (count(*) FILTER (WHERE is_new AND NOT is_explained))::float8 AS unexplained_hashes,
+  coalesce(sum(prompts) FILTER (WHERE is_new AND NOT is_explained), 0)::float8 AS unexplained_prompts
+FROM hashes
+GROUP BY service, tool_name
+HAVING sum(prompts) > 0
+ORDER BY unexplained_prompts DESC, service NULLS LAST, tool_name NULLS LAST
+LIMIT ${MAX_GROUPS}`;
+
+const TEMPLATES = `${MARKED}
+SELECT service, tool_name, prompt_template_id,
+  to_char(min(first_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS first_seen,
+  sum(prompts)::float8 AS prompts,
+  count(*)::float8 AS hashes,
+  (count(*) FILTER (WHERE is_new))::float8 AS new_hashes
+FROM marked
+WHERE is_new_template
+GROUP BY service, tool_name, prompt_template_id
+ORDER BY min(first_seen), prompt_template_id
+LIMIT ${MAX_GROUPS}`;
+
+/**
+ * Compares the prompts of a window with those of the time before it, by service and tool, and judges their spread.
+ * Reads the rows of both windows and changes nothing. At most the 1,000 services and tools with the most unexplained
+ * prompts are told.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for a length or limit that cannot be used, `DATABASE_UNREACHABLE`,
+ *   `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
+ */
+export async function driftReport(
+  db: Queryable,
+  query: DriftQuery,
+  rule: DriftRule = {},
+): Promise<DriftReport> {
+  checkRule(rule);
+  const { sinceMs, baselineMs = sinceMs, service, toolName, until = new Date() } = query;
+  const from = before(until, 'sinceMs', sinceMs);
+  const baselineFrom = before(from, 'baselineMs', baselineMs);
+  const values = [baselineFrom, from, until].map((time) => time.toISOString());
+  const filters = [service ?? null, toolName ?? null];
+  try {
+    const groups = await db.query(GROUPS, [...values, ...filters]);
+    const templates = await db.query(TEMPLATES, [...values, ...filters]);
+    const changes = byGroup(templates.rows);
+    const judged = groups.rows.map((row) => judgedGroup(row, changes.get(keyOf(row)) ?? [], rule));
+    judged.sort(worstFirst);
+    const isAlert = judged.some(({ status }) => status === 'drift');
+    return { baselineFrom, from, until, isAlert, groups: judged };
+  } catch (error) {
+    throw toObservatoryError(error, undefined);
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function judgedGroup(row: Row, templates: readonly Row[], rule: DriftRule): PromptDrift {
+  const [prompts, baselineHashes] = [Number(row.prompts), Number(row.baseline_hashes)];
+  const hashes = Number(row.hashes);
+  const newPrompts = Number(row.new_prompts);
+  const unexplainedPrompts = Number(row.unexplained_prompts);
+  const group = {
+    service: textOf(row.service),
+    toolName: textOf(row.tool_name),
+    prompts,
+    hashes,
+    baselinePrompts: Number(row.baseline_prompts),
+    baselineHashes,
+    newHashes: Number(row.new_hashes),
+    newPrompts,
+    unexplainedHashes: Number(row.unexplained_hashes),
+    unexplainedPrompts,
+    newShare: newPrompts / prompts,
+    driftShare: unexplainedPrompts / prompts,
+    growth: baselineHashes === 0 ? null : hashes / baselineHashes,
+    templateChanges: templates.map(templateChange),
+  };
+  return { ...group, status: judge(group, rule) };
+}
+
+function byGroup(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group === undefined) groups.set(keyOf(row), [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+function keyOf(row: Row): string {
+  return JSON.stringify([row.service, row.tool_name]);
+}
+
+function templateChange(row: Row): TemplateChange {
+  return {
+    promptTemplateId: String(row.prompt_template_id),
+    firstSeen: String(row.first_seen),
+    prompts: Number(row.prompts),
+    hashes: Number(row.hashes),
+    newHashes: Number(row.new_hashes),
+  };
+}
+
+function worstFirst(a: PromptDrift, b: PromptDrift): number {
+  const drifts = (group: PromptDrift) => (group.status === 'drift' ? 1 : 0);
+  return drifts(b) - drifts(a) || b.driftShare - a.driftShare;
+}
+
+function before(time: Date, name: string, ms: number): Date {
+  const earlier = new Date(time.getTime() - ms);
+  if (ms > 0 && !Number.isNaN(earlier.getTime())) return earlier;
+  throw new ObservatoryError(
+    'INVALID_OPTION',
+    `Expected \`${name}\` to be milliseconds above 0, got ${String(ms)}`,
+  );
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

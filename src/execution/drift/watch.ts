@@ -1,0 +1,73 @@
+import { diag, type MeterProvider } from '@opentelemetry/api';
+import { ObservatoryError, withoutTracing } from '../../base/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
+import { observeDrift } from './metrics.ts';
+import { driftReport } from './report.ts';
+import { checkRule } from './rule.ts';
+import type { DriftQuery, DriftReport, DriftRule } from './types.ts';
+
+/** What is watched, how often, and where the gauges go. */
+export interface WatchDriftOptions extends Omit<DriftQuery, 'until'>, DriftRule {
+  /** The database; stays open. */
+  readonly db: Queryable;
+  /** Time from one report to the next, in milliseconds. @defaultValue 900000, a quarter of an hour */
+  readonly intervalMs?: number | undefined;
+  /** @defaultValue the globally registered provider */
+  readonly meterProvider?: MeterProvider | undefined;
+  /** Told about each report. What it throws is told through `diag`. */
+  readonly onReport?: ((report: DriftReport) => void) | undefined;
+}
+
+/** A watch that goes on until it is closed. It does not keep the process alive. */
+export interface DriftWatch extends AsyncDisposable {
+  readonly report: DriftReport | undefined;
+  /** Ends the watch, after the report that is being made. */
+  close(): Promise<void>;
+}
+
+const QUARTER_OF_AN_HOUR = 900_000;
+
+/**
+ * Looks at the spread of prompts again and again, and tells it as the gauges `observatory.drift.*`. Alerts are then
+ * made where the metrics go. A report that fails is told through `diag`; the last good one stays.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for a length or limit that cannot be used.
+ */
+export function watchDrift(options: WatchDriftOptions): DriftWatch {
+  const { db, intervalMs = QUARTER_OF_AN_HOUR, meterProvider, onReport, sinceMs } = options;
+  checkRule(options);
+  for (const [name, ms] of Object.entries({ intervalMs, sinceMs })) {
+    if (!(ms >= 1))
+      throw new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be 1 or more, got ${ms}`);
+  }
+  let report: DriftReport | undefined;
+  let underWay: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    try {
+      report = await withoutTracing(() => driftReport(db, options, options));
+      onReport?.(report);
+    } catch (error) {
+      diag.warn('mcp-observatory: the drift of prompts could not be told', error);
+    } finally {
+      underWay = undefined;
+    }
+  };
+  const begin = () => {
+    underWay ??= look();
+  };
+  const endMetrics = observeDrift(() => report, meterProvider);
+  const timer = setInterval(begin, intervalMs).unref();
+  begin();
+  const close = async () => {
+    clearInterval(timer);
+    await underWay;
+    endMetrics();
+  };
+  return {
+    get report() {
+      return report;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

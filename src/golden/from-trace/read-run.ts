@@ -1,0 +1,204 @@
+import {
+  ATTR_ERROR_TYPE,
+  ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
+  ATTR_GEN_AI_TOOL_CALL_ID,
+  ATTR_GEN_AI_TOOL_CALL_RESULT,
+  ATTR_GEN_AI_TOOL_DEFINITIONS,
+  ATTR_SERVER_ADDRESS,
+} from '../../base/index.ts';
+import type { Message } from '../../interaction/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
+import { attributeAt, contentOf, notCaptured, unusable } from './content.ts';
+import type { SpanRow } from './rows.ts';
+import type { StoredCall, StoredRun, StoredTurn } from './stored-run.ts';
+import { toolsOffered } from './tools-offered.ts';
+
+const ATTR_AGENT_NAME = 'gen_ai.agent.name';
+const ATTR_SERVER = 'observatory.mcp_server';
+const ATTR_STOP_REASON = 'observatory.stop_reason';
+
+/** Names of providers in the semantic conventions, and for `createProvider`. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map([
+  ['openai', 'openai'],
+  ['anthropic', 'anthropic'],
+  ['gcp.gemini', 'gemini'],
+]);
+
+const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '[::1]']);
+
+/**
+ * Reads the run of `mcpGhost` that a trace holds.
+ * @param agentSpan which one, by its span id, where there are several.
+ * @throws ObservatoryError `TRACE_UNUSABLE` when there is none or not one, or its content was not captured.
+ */
+export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: string): StoredRun {
+  const agent = agentOf(traceId, spans, agentSpan);
+  const inside = spansUnder(agent, spans);
+  const chats = inside.filter(({ operation }) => operation === 'chat');
+  if (chats.length === 0) throw unusable(`The run in the trace ${traceId} made no model call`);
+  const turns = chats.map(turnOf);
+  const toolSpans = inside.filter(({ operation }) => operation === 'execute_tool');
+  const calls = toolSpans.map((span) => callOf(span, turns));
+  const provider = PROVIDERS.get(agent.provider ?? '');
+  if (provider === undefined) {
+    throw unusable(`The run asked the provider '${agent.provider}', which cannot be played back`);
+  }
+  return {
+    traceId,
+    provider,
+    model: String(agent.attributes['gen_ai.request.model'] ?? agent.model),
+    namespace: textAt(agent, ATTR_AGENT_NAME) ?? 'mcp_ghost',
+    startedAt: new Date(agent.startedMs),
+    durationMs: agent.endedMs - agent.startedMs,
+    stopReason: textAt(agent, ATTR_STOP_REASON),
+    hasPlan: inside.some(({ operation, name }) => operation === 'plan' || name === 'plan'),
+    hasBacktracking:
+      inside.some(({ name }) => name === 'backtrack') || !toolSpans.some(({ failed }) => failed),
+    isLocalModel: chats.every((span) => LOCAL_HOSTS.has(textAt(span, ATTR_SERVER_ADDRESS) ?? '')),
+    turns,
+    calls,
+    tools: toolsOffered(chats.flatMap(definitionsOf), serversByModelName(toolSpans, turns)),
+  };
+}
+
+function agentOf(traceId: string, spans: readonly SpanRow[], wanted: string | undefined): SpanRow {
+  const agents = spans.filter(
+    ({ operation, attributes }) => operation === 'invoke_agent' && attributes[ATTR_STOP_REASON] !== undefined,
+  );
+  const chosen = wanted === undefined ? agents : agents.filter(({ spanId }) => isSpan(spanId, wanted));
+  const [agent, ...more] = chosen;
+  if (agent !== undefined && more.length === 0) return agent;
+  if (agent === undefined) {
+    const where = wanted === undefined ? '' : ` with the span id ${wanted}`;
+    throw unusable(
+      `The trace ${traceId} holds no finished run of mcpGhost${where} (a span invoke_agent with ${ATTR_STOP_REASON}); only those can be run again`,
+    );
+  }
+  const ids = agents.map(({ spanId }) => spanId).join(', ');
+  throw unusable(`The trace ${traceId} holds ${agents.length} runs; choose one with --span: ${ids}`);
+}
+
+/** Whether a span id is the one a person wrote: 16 hex digits, or the UUID of the table. */
+function isSpan(spanId: string, wanted: string): boolean {
+  return wanted.replaceAll('-', '').toLowerCase().slice(-spanId.length) === spanId;
+}
+
+/** The spans below a run, but for those of runs inside it. */
+function spansUnder(agent: SpanRow, spans: readonly SpanRow[]): SpanRow[] {
+  const children = new Map<string, SpanRow[]>();
+  for (const span of spans) {
+    if (span.parentId === null) continue;
+    const siblings = children.get(span.parentId);
+    if (siblings === undefined) children.set(span.parentId, [span]);
+    else siblings.push(span);
+  }
+  const found: SpanRow[] = [];
+  const open = [agent.spanId];
+  const seen = new Set(open);
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    for (const child of children.get(id) ?? []) {
+      if (child.operation === 'invoke_agent' || seen.has(child.spanId)) continue;
+      seen.add(child.spanId);
+      found.push(child);
+      open.push(child.spanId);
+    }
+  }
+  return found.sort((a, b) => a.startedMs - b.startedMs);
+}
+
+function turnOf(span: SpanRow): StoredTurn {
+  const { input, output } = contentOf(span);
+  return {
+    input,
+    output: span.failed ? undefined : output,
+    errorType: span.failed ? (textAt(span, ATTR_ERROR_TYPE) ?? 'error') : undefined,
+    finishReason: span.finishReason ?? undefined,
+    usage: usageOf(span),
+    model: span.model ?? '',
+    responseId: span.responseId ?? undefined,
+    durationMs: span.endedMs - span.startedMs,
+  };
+}
+
+function usageOf({ tokens }: SpanRow): TokenUsage | undefined {
+  if (tokens.estimated || (tokens.input === null && tokens.output === null)) return undefined;
+  return {
+    inputTokens: tokens.input ?? undefined,
+    outputTokens: tokens.output ?? undefined,
+    cacheReadTokens: tokens.cacheRead ?? undefined,
+    cacheWriteTokens: tokens.cacheWrite ?? undefined,
+    reasoningTokens: tokens.reasoning ?? undefined,
+  };
+}
+
+function callOf(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
+  const args = attributeAt(span, ATTR_GEN_AI_TOOL_CALL_ARGUMENTS);
+  const server = textAt(span, ATTR_SERVER);
+  if (server === undefined) {
+    throw unusable(
+      `The span ${span.name} (${span.spanId}) does not name its server; a newer mcp-observatory must trace the run`,
+    );
+  }
+  const errorType = textAt(span, ATTR_ERROR_TYPE);
+  const result = attributeAt(span, ATTR_GEN_AI_TOOL_CALL_RESULT) ?? shownResult(span, turns);
+  if (args === undefined || result === undefined) throw notCaptured(span);
+  if (errorType !== undefined && errorType !== 'tool_error' && !/^-?\d+$/.test(errorType)) {
+    throw unusable(
+      `The call of ${server}.${span.toolName} ended without an answer (${errorType}); such a run cannot be played back from its trace`,
+    );
+  }
+  return {
+    server,
+    tool: span.toolName ?? '',
+    arguments: args as Record<string, unknown>,
+    result: result as Record<string, unknown>,
+    errorCode: errorType === undefined || errorType === 'tool_error' ? undefined : Number(errorType),
+    durationMs: span.endedMs - span.startedMs,
+  };
+}
+
+/** Behind a gate the tool's span has no result: what the model was shown is what the gate let pass. */
+function shownResult(span: SpanRow, turns: readonly StoredTurn[]): object | undefined {
+  const id = textAt(span, ATTR_GEN_AI_TOOL_CALL_ID);
+  for (const { input } of turns) {
+    for (const { parts } of input) {
+      for (const part of parts) {
+        if (part.type !== 'tool_call_response' || part.id !== id) continue;
+        const text = typeof part.response === 'string' ? part.response : JSON.stringify(part.response);
+        return { content: [{ type: 'text', text }], ...(part.isError === true ? { isError: true } : {}) };
+      }
+    }
+  }
+  return undefined;
+}
+
+function definitionsOf(span: SpanRow): readonly unknown[] {
+  const tools = attributeAt(span, ATTR_GEN_AI_TOOL_DEFINITIONS);
+  return Array.isArray(tools) ? (tools as unknown[]) : [];
+}
+
+/** Which server and tool stand behind the names the model used: the call's id is on both. */
+function serversByModelName(
+  toolSpans: readonly SpanRow[],
+  turns: readonly StoredTurn[],
+): ReadonlyMap<string, { readonly server: string; readonly tool: string }> {
+  const names = new Map<string, string>();
+  for (const { output } of turns) {
+    for (const part of (output as Message | undefined)?.parts ?? []) {
+      if (part.type === 'tool_call' && part.id !== undefined && part.name !== undefined)
+        names.set(part.id, part.name);
+    }
+  }
+  const found = new Map<string, { readonly server: string; readonly tool: string }>();
+  for (const span of toolSpans) {
+    const name = names.get(textAt(span, ATTR_GEN_AI_TOOL_CALL_ID) ?? '');
+    const server = textAt(span, ATTR_SERVER);
+    if (name !== undefined && server !== undefined) found.set(name, { server, tool: span.toolName ?? '' });
+  }
+  return found;
+}
+
+function textAt({ attributes }: SpanRow, name: string): string | undefined {
+  const value = attributes[name];
+  return value === undefined || value === null ? undefined : String(value);
+}

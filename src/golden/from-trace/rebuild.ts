@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withoutTracing } from '../../base/index.ts';
+import { mcpGhost } from '../../orchestrator/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
+import { type Golden, type GoldenCategory, type GoldenSource, readGolden, writeGolden } from '../index.ts';
+import { assertSameCourse } from './course.ts';
+import { withStoredTimes } from './durations.ts';
+import { readRun } from './read-run.ts';
+import { readSpans } from './rows.ts';
+import { baseUrlOf, playModel } from './stored-model.ts';
+import type { StoredRun } from './stored-run.ts';
+import { playServers } from './stored-servers.ts';
+import { splitSystemPrompt } from './system-prompt.ts';
+
+export interface GoldenFromTraceOptions {
+  /** 32 hex digits, or the UUID that stands in the table. */
+  readonly traceId: string;
+  /** File to write. */
+  readonly path: string;
+  /** Which run, by the id of its `invoke_agent` span, where the trace holds several. */
+  readonly spanId?: string | undefined;
+  /** @defaultValue `trace_` and the first eight digits of the trace id */
+  readonly testName?: string | undefined;
+  /** @defaultValue 'happy_path', or 'error_recovery' for a run with a failed call */
+  readonly category?: GoldenCategory | undefined;
+  /** @defaultValue 'scripted' when every model call went to this machine, else 'recorded' */
+  readonly source?: GoldenSource | undefined;
+}
+
+/**
+ * Makes a golden of a run of `mcpGhost` that was stored in `mcp_traces` with its content captured.
+ *
+ * The spans hold what was said, not the bytes: the run is made once more against servers on this machine that say what
+ * the trace says, and is recorded as any other. So the golden can be replayed; it is written only when the run took
+ * the same course, request by request. What spans do not hold is not in it: reasoning with its signatures, tries that
+ * failed before an answer came, how servers are started, tool annotations.
+ *
+ * @returns the golden as written.
+ * @throws ObservatoryError `TRACE_UNUSABLE` when the trace is not there, holds no run, or not its content; the message
+ * says what to do.
+ */
+export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOptions): Promise<Golden> {
+  const run = readRun(options.traceId, await readSpans(db, options.traceId), options.spanId);
+  const folder = await mkdtemp(join(tmpdir(), 'golden-from-trace-'));
+  try {
+    const file = join(folder, 'golden.json');
+    await withoutTracing(() => recordAgain(run, file, options));
+    const recorded = await readGolden(file, { allowExpired: true });
+    assertSameCourse(run, recorded);
+    return await writeGolden(options.path, finished(recorded, run));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function recordAgain(run: StoredRun, file: string, options: GoldenFromTraceOptions): Promise<void> {
+  const names = [...new Set([...run.tools, ...run.calls].map(({ server }) => server))];
+  const first = run.turns[0]?.input ?? [];
+  const system = first
+    .filter(({ role }) => role === 'system')
+    .map(textOf)
+    .join('\n\n');
+  const { systemPrompt, notes } = splitSystemPrompt(system, names);
+  await using model = await playModel(run);
+  await using servers = await playServers(run, notes);
+  const failed = run.calls.some(
+    ({ result, errorCode }) => errorCode !== undefined || result.isError === true,
+  );
+  await mcpGhost({
+    serverConfig: {
+      mcpServers: Object.fromEntries(names.map((name) => [name, { url: servers.urlOf(name) }])),
+    },
+    systemPrompt,
+    userPrompt: textOf(first.find(({ role }) => role === 'user')),
+    provider: run.provider,
+    model: run.model,
+    namespace: run.namespace,
+    apiKey: 'not-needed',
+    baseUrl: baseUrlOf(run.provider, model),
+    plan: run.hasPlan,
+    enableBacktracking: run.hasBacktracking,
+    ...(run.stopReason === 'max_iterations' ? { maxIterations: run.turns.length - 1 } : {}),
+    // The trace holds one end of each call: its tries were counted, not kept.
+    retry: { maxAttempts: 1 },
+    golden: {
+      mode: 'record',
+      path: file,
+      testName: options.testName ?? `trace_${run.traceId.replaceAll('-', '').slice(0, 8)}`,
+      description: `Made from the trace ${run.traceId}: texts, calls, results, tokens and times are those of the run; wire forms are composed from them.`,
+      category: options.category ?? (failed ? 'error_recovery' : 'happy_path'),
+      source: options.source ?? (run.isLocalModel ? 'scripted' : 'recorded'),
+      recordedAt: run.startedAt,
+    },
+  });
+}
+
+/** What only stood in for the real thing is taken out again. */
+function finished(recorded: Golden, run: StoredRun): Golden {
+  const golden = withStoredTimes(recorded, run);
+  const servers = Object.keys(golden.mcp_cassette?.servers ?? {});
+  return {
+    ...golden,
+    versions: { ...golden.versions, sdk: null, tools: {} },
+    input: {
+      ...golden.input,
+      // How the servers are started is not in a trace; a replay does not start them.
+      server_config: {
+        mcpServers: Object.fromEntries(
+          servers.map((name) => [name, { url: `https://${encodeURIComponent(name)}.invalid/mcp` }]),
+        ),
+      },
+    },
+  };
+}
+
+function textOf(message: StoredRun['turns'][number]['input'][number] | undefined): string {
+  return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.content : '')).join('');
+}

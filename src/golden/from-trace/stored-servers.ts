@@ -1,0 +1,99 @@
+import type { ServerResponse } from 'node:http';
+import { canonicalJson } from '../../json/index.ts';
+import { openLoopback } from '../loopback.ts';
+import type { StoredCall, StoredRun } from './stored-run.ts';
+
+/** The MCP servers of a stored run, over HTTP. */
+export interface StoredServers extends AsyncDisposable {
+  /** Address of a server, by its name. */
+  urlOf(server: string): string;
+}
+
+/** A message of a client. */
+type RpcMessage = Readonly<Record<string, unknown>>;
+
+/** Notes of servers on their own use, by server. */
+export type ServerNotes = ReadonlyMap<string, string>;
+
+/** Plays the servers of a run: their tools, and each call of the run once, to whoever makes the same one. */
+export async function playServers(run: StoredRun, notes: ServerNotes): Promise<StoredServers> {
+  const names = [...new Set([...run.tools, ...run.calls].map(({ server }) => server))];
+  const left = [...run.calls];
+  const loopback = await openLoopback((request, response) => {
+    const server = names[Number(request.path.split('/')[1])];
+    if (request.method !== 'POST' || server === undefined) return void response.writeHead(405).end();
+    const message = JSON.parse(request.body) as RpcMessage;
+    const answer = answerTo(message, server, run, left, notes);
+    if (answer === undefined) response.writeHead(202).end();
+    else sendJson(response, { jsonrpc: '2.0', id: message.id, ...answer });
+  });
+  return {
+    urlOf: (server) => `${loopback.url}/${names.indexOf(server)}/mcp`,
+    [Symbol.asyncDispose]: loopback.close,
+  };
+}
+
+function answerTo(
+  message: RpcMessage,
+  server: string,
+  run: StoredRun,
+  left: StoredCall[],
+  notes: ServerNotes,
+): object | undefined {
+  if (message.id === undefined) return undefined;
+  const params = (message.params ?? {}) as Readonly<Record<string, unknown>>;
+  switch (message.method) {
+    case 'initialize':
+      return {
+        result: {
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: server, version: '0' },
+          instructions: notes.get(server),
+        },
+      };
+    case 'ping':
+      return { result: {} };
+    case 'tools/list': {
+      const tools = run.tools.filter((tool) => tool.server === server);
+      return {
+        result: {
+          tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+        },
+      };
+    }
+    case 'tools/call':
+      return callAnswer(takeCall(left, server, String(params.name), params.arguments));
+    default:
+      return { error: { code: -32601, message: `Method not found: ${String(message.method)}` } };
+  }
+}
+
+function takeCall(left: StoredCall[], server: string, tool: string, args: unknown): StoredCall | undefined {
+  const wanted = canonicalJson(args ?? {});
+  const at = left.findIndex(
+    (call) => call.server === server && call.tool === tool && canonicalJson(call.arguments) === wanted,
+  );
+  return at < 0 ? undefined : left.splice(at, 1)[0];
+}
+
+function callAnswer(call: StoredCall | undefined): object {
+  if (call === undefined) return { error: { code: -32000, message: 'The trace holds no such call' } };
+  if (call.errorCode === undefined) return { result: call.result };
+  return { error: { code: call.errorCode, message: bareMessage(textOf(call.result), call.errorCode) } };
+}
+
+/** SDKs put the code in front of the message, and would do so again. */
+function bareMessage(text: string, code: number): string {
+  const prefix = `MCP error ${code}: `;
+  return text.startsWith(prefix) ? text.slice(prefix.length) : text;
+}
+
+function textOf(result: StoredCall['result']): string {
+  const [first] = Array.isArray(result.content) ? (result.content as readonly { text?: unknown }[]) : [];
+  return typeof first?.text === 'string' ? first.text : '';
+}
+
+function sendJson(response: ServerResponse, body: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

@@ -1,0 +1,79 @@
+import { ObservatoryError } from '../../base/index.ts';
+import { fromGoldenInput, type GhostOptions, mcpGhost, toWire } from '../../orchestrator/index.ts';
+import {
+  compareWithGolden,
+  type Finding,
+  type Golden,
+  GoldenMismatchError,
+  type GoldenOutput,
+  readGolden,
+} from '../index.ts';
+import { outputOf } from './match-golden.ts';
+import { replayPolicyStep } from './policy-step.ts';
+
+export interface ReplayOptions {
+  /** Take tool results from the file, or run the tools for real. @defaultValue 'recorded' */
+  readonly tools?: 'recorded' | 'live' | undefined;
+  /** @defaultValue false */
+  readonly allowExpired?: boolean | undefined;
+  /** Options that a file cannot keep (`gate`, `handlers`, `priceOf`), and any others to run with. */
+  readonly options?: Partial<GhostOptions> | undefined;
+}
+
+export interface ReplayReport {
+  readonly golden: Golden;
+  /** What the replay came to; null when it left the golden before its end. */
+  readonly output: GoldenOutput | null;
+  /** In which ways it is not the golden; none when it is. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Runs a golden again from what the file itself holds, and compares.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` for a golden that cannot be run from its file; what `readGolden` throws.
+ */
+export async function replayGolden(path: string, options: ReplayOptions = {}): Promise<ReplayReport> {
+  const golden = await readGolden(path, { allowExpired: options.allowExpired });
+  try {
+    const output = outputOf(await run(golden, path, options));
+    return { golden, output, findings: compareWithGolden(golden, output, { replayed: true }) };
+  } catch (error) {
+    if (!(error instanceof GoldenMismatchError)) throw error;
+    const place = error.differences[0]?.place ?? 'the run';
+    return {
+      golden,
+      output: null,
+      findings: [{ place, expected: null, actual: null, message: error.message }],
+    };
+  }
+}
+
+async function run(golden: Golden, path: string, options: ReplayOptions): Promise<GoldenOutput> {
+  const { tools, allowExpired } = options;
+  if (golden.runner === 'policy_host') return await replayPolicyStep(golden, options.tools);
+  if (golden.runner === 'other') {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `The golden ${path} is of a program of its own; play it with playGolden, it cannot be run from its file`,
+    );
+  }
+  const missing = (golden.input.options_not_kept ?? []).filter((name) => !hasOption(options.options, name));
+  if (missing.length > 0) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `The run of ${path} had options no file can keep (${missing.join(', ')}); give them to replayGolden, or to mcpGhost with golden: { mode: 'replay' }`,
+    );
+  }
+  const result = await mcpGhost({
+    ...fromGoldenInput(golden.input),
+    ...options.options,
+    golden: { mode: 'replay', path, tools, allowExpired },
+  });
+  return { ...toWire(result) };
+}
+
+function hasOption(options: object | undefined, wireName: string): boolean {
+  const name = wireName.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return options !== undefined && Object.hasOwn(options, name);
+}

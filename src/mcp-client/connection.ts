@@ -1,0 +1,224 @@
+import { ObservatoryError } from '../base/index.ts';
+import { callTool } from './call.ts';
+import type { ServerConfig } from './config.ts';
+import { Deadline } from './deadline.ts';
+import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
+import type { ConnectionOptions } from './options.ts';
+import { ServerTools } from './server-tools.ts';
+import { ToolRefresh } from './tool-refresh.ts';
+import type { JsonObject, RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
+
+/**
+ * - `connecting`: being started or reached.
+ * - `ready`: tools can be called.
+ * - `failed`: never became ready; `error` says why.
+ * - `dead`: was ready and is gone; `error` says why.
+ * - `closed`: closed by its owner.
+ */
+export type ServerState = 'connecting' | 'ready' | 'failed' | 'dead' | 'closed';
+
+/** One server: its connection, its tools, and how it is faring. */
+export class ServerConnection {
+  readonly name: string;
+  readonly #config: ServerConfig;
+  readonly #options: ConnectionOptions;
+  readonly #openLink: OpenLink;
+  readonly #closing: AbortController = new AbortController();
+  readonly #tools: ServerTools;
+  readonly #refresh: ToolRefresh;
+  #state: ServerState = 'connecting';
+  #error: ObservatoryError | undefined;
+  #link: ServerLink | undefined;
+  #opening: Promise<void> | undefined;
+  #ending: Promise<void> = Promise.resolve();
+  #wasReady = false;
+  #reconnects = 0;
+
+  constructor(
+    config: ServerConfig,
+    options: ConnectionOptions,
+    onToolsChanged: (connection: ServerConnection) => void,
+    openLink: OpenLink,
+  ) {
+    this.name = config.name;
+    this.#config = config;
+    this.#options = options;
+    this.#openLink = openLink;
+    this.#tools = new ServerTools(config.name, {
+      maxPages: options.maxToolPages,
+      maxTools: options.maxTools,
+    });
+    this.#refresh = new ToolRefresh(config.name, () => this.refreshTools().then(() => onToolsChanged(this)));
+  }
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  /** Why the server failed or died. */
+  get error(): ObservatoryError | undefined {
+    return this.#error;
+  }
+
+  get tools(): readonly ToolDefinition[] {
+    return this.#tools.list.tools;
+  }
+
+  /** Tools the server lists in a form that cannot be used. */
+  get rejectedTools(): readonly RejectedTool[] {
+    return this.#tools.list.rejected;
+  }
+
+  /** True when the server has more tools than were read. */
+  get toolsTruncated(): boolean {
+    return this.#tools.list.truncated;
+  }
+
+  /** Process id of a stdio server; of its wrapper where there is one. */
+  get pid(): number | undefined {
+    return this.#link?.pid;
+  }
+
+  /** `v1` or `v2`, the client that speaks to the server. */
+  get sdk(): 'v1' | 'v2' | undefined {
+    return this.#link?.session.sdk;
+  }
+
+  get protocolVersion(): string | undefined {
+    return this.#link?.session.protocolVersion;
+  }
+
+  get serverInfo(): JsonObject | undefined {
+    return this.#link?.session.serverInfo;
+  }
+
+  /** What the server says about its use; meant for the system prompt. */
+  get instructions(): string | undefined {
+    return this.#link?.session.instructions;
+  }
+
+  /** The last 16 KiB a stdio server wrote to stderr. */
+  get stderr(): string {
+    return this.#link?.stderr() ?? '';
+  }
+
+  /** Starts or reaches the server and reads its tools. Never rejects: a failure becomes `state` and `error`. */
+  connect(signal?: AbortSignal): Promise<void> {
+    this.#opening ??= this.#open(signal).finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  /** Calls a tool; see {@link ToolCallOutcome} for the ends it can have. Rejects only when there is no such tool. */
+  async callTool(name: string, args: JsonObject, options: ToolCallOptions = {}): Promise<ToolCallOutcome> {
+    if (this.#state === 'dead' && this.#reconnects < (this.#options.maxReconnects ?? 0)) {
+      this.#reconnects++;
+      await this.connect(options.signal);
+    } else {
+      await this.#opening;
+    }
+    const link = this.#link;
+    if (link === undefined || this.#state !== 'ready') {
+      const why = this.#error?.message ?? `Server "${this.name}" is ${this.#state}.`;
+      return { kind: 'transport_error', message: why, cause: this.#error, durationMs: 0 };
+    }
+    const tool = this.#tools.find(name);
+    if (tool === undefined) {
+      throw new ObservatoryError(
+        'INVALID_OPTION',
+        `Server "${this.name}" has no tool "${name}"; it has ${this.#tools.list.tools.length} tools.`,
+      );
+    }
+    const outcome = await callTool(tool, args, options, {
+      session: link.session,
+      server: this.name,
+      outputCheck: this.#tools.outputCheck(tool),
+      causeOfDeath: () =>
+        this.#link === link && this.#state === 'ready'
+          ? undefined
+          : (this.#error?.message ?? `Server "${this.name}" was closed.`),
+    });
+    if (outcome.kind === 'ok') this.#reconnects = 0;
+    return outcome;
+  }
+
+  /** True while tools the server announced as changed are being read. */
+  get toolsUnsettled(): boolean {
+    return this.#refresh.isUnderWay;
+  }
+
+  /** Resolves when every announced change of tools has been read, or could not be. Never rejects. */
+  toolsSettled(): Promise<void> {
+    return this.#refresh.settled();
+  }
+
+  /** Reads the tool list again. @throws what the server or its connection answered. */
+  async refreshTools(): Promise<void> {
+    const link = this.#link;
+    if (link === undefined || this.#state !== 'ready') return;
+    const deadline = new Deadline(
+      this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+      this.#closing.signal,
+    );
+    try {
+      const list = await this.#tools.read(link.session, deadline.signal);
+      if (this.#link === link) this.#tools.replace(list);
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  /** Ends the connection and, for a stdio server, its whole process tree. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#state !== 'failed' && this.#state !== 'dead') this.#state = 'closed';
+    this.#closing.abort(new Error('closed'));
+    await this.#opening;
+    if (this.#state !== 'failed' && this.#state !== 'dead') this.#state = 'closed';
+    this.#endLink();
+    await this.#ending;
+  }
+
+  async #open(signal: AbortSignal | undefined): Promise<void> {
+    await this.#ending;
+    if (this.#closing.signal.aborted) return;
+    this.#state = 'connecting';
+    const limitMs = this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+    const deadline = new Deadline(limitMs, this.#closing.signal, signal);
+    const hooks: LinkHooks = {
+      onToolsChanged: () => this.#refresh.schedule(),
+      onLost: (link, cause) => this.#die(link, cause),
+    };
+    let link: ServerLink | undefined;
+    try {
+      link = await this.#openLink(this.#config, this.#options, deadline.signal, hooks);
+      const list = await this.#tools.read(link.session, deadline.signal);
+      if (link.lost() !== undefined) throw new Error(link.lost());
+      this.#link = link;
+      this.#tools.replace(list);
+      this.#error = undefined;
+      this.#state = 'ready';
+      this.#wasReady = true;
+    } catch (cause) {
+      const why = deadline.passed ? notReadyWithin(limitMs) : undefined;
+      this.#state = this.#closing.signal.aborted ? 'closed' : this.#wasReady ? 'dead' : 'failed';
+      this.#error = unavailable(this.name, cause, why, link?.stderr());
+      await link?.close();
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  #die(link: ServerLink, cause: string): void {
+    if (this.#link !== link || this.#state !== 'ready') return;
+    this.#state = 'dead';
+    this.#error = unavailable(this.name, undefined, cause, link.stderr());
+    this.#endLink();
+  }
+
+  #endLink(): void {
+    const link = this.#link;
+    if (link !== undefined) this.#ending = link.close();
+  }
+}

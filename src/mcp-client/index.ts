@@ -1,0 +1,31 @@
+export { RecordedTimeout } from './call.ts';
+export {
+  loadServerConfig,
+  type ParseConfigOptions,
+  type ProtocolChoice,
+  parseServerConfig,
+  type RemoteServerConfig,
+  type ServerConfig,
+  type StdioServerConfig,
+} from './config.ts';
+export type { ServerConnection, ServerState } from './connection.ts';
+export { type OpenLink, openLink, type ServerLink } from './link.ts';
+export type { ConnectionOptions } from './options.ts';
+export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
+export { reasonOf } from './reason.ts';
+export type { McpSession } from './session.ts';
+export type {
+  ElicitationAnswer,
+  JsonObject,
+  RejectedTool,
+  ServerRequestContext,
+  ServerRequestHandlers,
+  ToolAnnotations,
+  ToolCallOptions,
+  ToolCallOutcome,
+  ToolContent,
+  ToolDefinition,
+  ToolProgress,
+  ToolResult,
+} from './types.ts';
+export { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';

@@ -1,0 +1,112 @@
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError } from '../base/index.ts';
+import { loadServerConfig, type ParseConfigOptions } from './config.ts';
+import { ServerConnection } from './connection.ts';
+import { type OpenLink, openLink } from './link.ts';
+import type { ConnectionOptions } from './options.ts';
+import type { JsonObject, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import { within } from './within.ts';
+
+export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
+  /** Gives up: servers that are being started are ended, and `connectServers` rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Opens each server in place of the real way. */
+  readonly openLink?: OpenLink | undefined;
+  /** Called after a server has announced that its tools changed and they have been read again. */
+  readonly onToolsChanged?: ((server: ServerConnection) => void) | undefined;
+}
+
+/** A tool and the server it is on. */
+export interface ServerTool {
+  readonly server: string;
+  readonly tool: ToolDefinition;
+}
+
+/**
+ * Starts or reaches all servers of a Claude-Desktop style config at once (see {@link loadServerConfig} for its form).
+ * One that fails does not stop the others: it stays in the pool with its `error`.
+ *
+ * @throws ObservatoryError `INVALID_SERVER_CONFIG` before anything is started; the signal's reason when it fires.
+ */
+export async function connectServers(
+  config: unknown,
+  options: ConnectServersOptions = {},
+): Promise<ServerPool> {
+  options.signal?.throwIfAborted();
+  const configs = await loadServerConfig(config, options);
+  const changed = (connection: ServerConnection): void => {
+    try {
+      options.onToolsChanged?.(connection);
+    } catch (error) {
+      diag.warn('mcp-observatory: onToolsChanged threw', error);
+    }
+  };
+  const connections = configs.map(
+    (each) => new ServerConnection(each, options, changed, options.openLink ?? openLink),
+  );
+  const pool = new ServerPool(connections);
+  await Promise.all(connections.map((each) => each.connect(options.signal)));
+  if (options.signal?.aborted) {
+    await pool.close();
+    options.signal.throwIfAborted();
+  }
+  return pool;
+}
+
+/** The servers of one run. Whoever opens a pool closes it: `await using pool = await connectServers(config)`. */
+export class ServerPool {
+  readonly #connections: ReadonlyMap<string, ServerConnection>;
+
+  constructor(connections: readonly ServerConnection[]) {
+    this.#connections = new Map(connections.map((each) => [each.name, each]));
+  }
+
+  /** All servers, in the order of the config, failed ones included. */
+  get servers(): readonly ServerConnection[] {
+    return [...this.#connections.values()];
+  }
+
+  /** The tools of all servers that are ready, in the order of the config and of each server's list. */
+  get tools(): readonly ServerTool[] {
+    return this.servers.flatMap((each) =>
+      each.state === 'ready' ? each.tools.map((tool) => ({ server: each.name, tool })) : [],
+    );
+  }
+
+  /**
+   * Resolves when the tools of every server that announced a change have been read again, at the latest after
+   * `limitMs`: a slow list must not hold up what goes on without it.
+   */
+  async toolsSettled(limitMs: number): Promise<void> {
+    const unsettled = this.servers.filter((each) => each.toolsUnsettled);
+    if (unsettled.length === 0) return;
+    await within(Promise.all(unsettled.map((each) => each.toolsSettled())), limitMs);
+  }
+
+  /** @throws ObservatoryError `INVALID_OPTION` when the config names no such server. */
+  server(name: string): ServerConnection {
+    const connection = this.#connections.get(name);
+    if (connection !== undefined) return connection;
+    const known = [...this.#connections.keys()].map((each) => `"${each}"`).join(', ') || 'none';
+    throw new ObservatoryError('INVALID_OPTION', `There is no server "${name}"; the config names ${known}.`);
+  }
+
+  /** @throws ObservatoryError `INVALID_OPTION` when there is no such server or tool; all else is an outcome. */
+  async callTool(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    options?: ToolCallOptions,
+  ): Promise<ToolCallOutcome> {
+    return this.server(server).callTool(tool, args, options);
+  }
+
+  /** Ends all servers at once. Never rejects; may be called again. */
+  async close(): Promise<void> {
+    await Promise.all(this.servers.map((each) => each.close()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,118 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { loadPeer, VERSION } from '../base/index.ts';
+import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
+import type { Transport } from './transport.ts';
+import type { JsonObject, ToolDefinition } from './types.ts';
+
+/** Bound on waiting for the answer to a cancelled task, which nobody reads. */
+const CANCEL_TIMEOUT_MS = 5_000;
+
+type SdkTransport = Parameters<Client['connect']>[0];
+
+/** Connects with `@modelcontextprotocol/sdk`, protocol versions up to 2025-11-25. */
+export async function openV1(transport: Transport, options: SessionOptions): Promise<McpSession> {
+  const [{ Client }, types] = await loadPeer(
+    '@modelcontextprotocol/sdk',
+    () =>
+      Promise.all([
+        import('@modelcontextprotocol/sdk/client/index.js'),
+        import('@modelcontextprotocol/sdk/types.js'),
+      ]),
+    { neededFor: 'This MCP server' },
+  );
+  const { handlers, server } = options;
+  const client = new Client(
+    { name: 'mcp-observatory', version: VERSION },
+    {
+      capabilities: {
+        ...(handlers.onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
+        ...(handlers.onSampling && { sampling: {} }),
+        ...(handlers.roots && { roots: {} }),
+      },
+    },
+  );
+  const { onElicitation, onSampling, roots } = handlers;
+  if (onElicitation) {
+    client.setRequestHandler(types.ElicitRequestSchema, async (request, extra) => ({
+      ...(await onElicitation(request.params, { server, signal: extra.signal })),
+    }));
+  }
+  if (onSampling) {
+    client.setRequestHandler(
+      types.CreateMessageRequestSchema,
+      async (request, extra) =>
+        // The SDK checks the answer's form before it is sent.
+        ({ ...(await onSampling(request.params, { server, signal: extra.signal })) }) as never,
+    );
+  }
+  if (roots) client.setRequestHandler(types.ListRootsRequestSchema, () => ({ roots: [...roots] }));
+  client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => options.onToolsChanged());
+  client.onclose = options.onClose;
+  client.onerror = options.onError;
+
+  let protocolVersion: string | undefined;
+  const onmessage = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    onmessage?.(message, extra);
+    // The client keeps the negotiated version to itself; the first answer that names one is that of `initialize`.
+    protocolVersion ??= (message.result as { protocolVersion?: string } | undefined)?.protocolVersion;
+  };
+  await client.connect(transport as SdkTransport, { signal: options.signal, timeout: NO_SDK_TIMEOUT_MS });
+
+  const request: SendRequest = (method, params, controls) =>
+    // ResultSchema accepts any object: one odd tool or content block must not cost the whole answer.
+    client.request({ method, params } as never, types.ResultSchema, {
+      signal: controls.signal,
+      timeout: NO_SDK_TIMEOUT_MS,
+      ...(controls.onProgress && { onprogress: controls.onProgress }),
+    }) as Promise<JsonObject>;
+  return {
+    sdk: 'v1',
+    protocolVersion,
+    serverInfo: client.getServerVersion() as JsonObject | undefined,
+    capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
+    instructions: client.getInstructions(),
+    listTools: (cursor, controls) => request('tools/list', cursor === undefined ? {} : { cursor }, controls),
+    callTool: (tool, args, meta, controls) => {
+      const params = { name: tool.name, arguments: args, ...(meta && { _meta: meta }) };
+      return needsTask(tool)
+        ? callAsTask(request, params, controls)
+        : request('tools/call', params, controls);
+    },
+    protocolError: (error) =>
+      error instanceof types.McpError
+        ? { code: error.code, message: error.message.replace(/^MCP error -?\d+: /, ''), data: error.data }
+        : undefined,
+    isInvalidResult: (error) => error instanceof Error && error.name === 'ZodError',
+    close: () => client.close(),
+  };
+}
+
+type SendRequest = (method: string, params: JsonObject, controls: RequestControls) => Promise<JsonObject>;
+
+/** Some tools run as a task only (2025-11-25, experimental) and refuse a plain call. */
+function needsTask(tool: ToolDefinition): boolean {
+  return (tool.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required';
+}
+
+/** Starts the task and waits for its result, which the server holds back until the task has ended. */
+async function callAsTask(
+  request: SendRequest,
+  params: JsonObject,
+  controls: RequestControls,
+): Promise<JsonObject> {
+  const created = await request('tools/call', { ...params, task: {} }, controls);
+  const taskId = (created.task as { taskId?: unknown } | undefined)?.taskId;
+  if (typeof taskId !== 'string') return created;
+  try {
+    return await request('tasks/result', { taskId }, controls);
+  } catch (error) {
+    // Cancelling the wait does not cancel the task.
+    if (controls.signal.aborted) {
+      request('tasks/cancel', { taskId }, { signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) }).catch(
+        () => undefined,
+      );
+    }
+    throw error;
+  }
+}

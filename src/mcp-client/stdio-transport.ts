@@ -1,0 +1,256 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError } from '../base/index.ts';
+import type { StdioServerConfig } from './config.ts';
+import { serverEnvironment } from './environment.ts';
+import { LineBuffer, TailBuffer } from './line-buffer.ts';
+import { tieToParent } from './parent-death.ts';
+import { findMembers, MARKER_VARIABLE, signalGroup, signalProcesses, stillAlive } from './process-tree.ts';
+import type { JsonRpcMessage, Transport } from './transport.ts';
+import { within } from './within.ts';
+
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const STDERR_TAIL_BYTES = 16 * 1024;
+/** Time for what a server wrote before it ended to be read. */
+const DRAIN_MS = 200;
+const POLL_MS = 25;
+/** After SIGKILL a process is gone as soon as the kernel gets to it; this is only a bound on waiting. */
+const REAP_MS = 1_000;
+
+export interface StdioTransportOptions {
+  /**
+   * How long an orderly close may take before SIGKILL: a third of it for the server to end on the end of its stdin, the
+   * rest after SIGTERM to its process group. @defaultValue 1500
+   */
+  readonly closeTimeoutMs?: number | undefined;
+  /** Largest message accepted; a server that sends more is ended. @defaultValue 10 MiB */
+  readonly maxMessageBytes?: number | undefined;
+}
+
+/**
+ * Speaks newline-delimited JSON-RPC to a server it starts. Unlike the transport of the SDKs it owns the whole process
+ * tree: the server runs in a process group of its own, and after `close()`, a crash, or the death of this process no
+ * process of that tree is left, wrappers (`npx`, `uvx`, `sh -c`) and their children included. The pipes are destroyed,
+ * so a process that outlived them could not keep the host alive.
+ *
+ * Fits the `Transport` interface of both SDKs.
+ */
+export class StdioTransport implements Transport {
+  onmessage?: Transport['onmessage'];
+  onclose?: Transport['onclose'];
+  onerror?: Transport['onerror'];
+
+  readonly #config: StdioServerConfig;
+  readonly #closeTimeoutMs: number;
+  readonly #lines: LineBuffer;
+  readonly #stderrTail: TailBuffer = new TailBuffer(STDERR_TAIL_BYTES);
+  readonly #marker: string = randomUUID();
+  #child: ChildProcess | undefined;
+  #exit: Promise<void> = Promise.resolve();
+  #unguard: (() => Promise<void>) | undefined;
+  #ending: Promise<void> | undefined;
+  #ended = false;
+  #causeOfEnd: string | undefined;
+
+  constructor(config: StdioServerConfig, options: StdioTransportOptions = {}) {
+    this.#config = config;
+    this.#closeTimeoutMs = options.closeTimeoutMs ?? 1_500;
+    this.#lines = new LineBuffer(options.maxMessageBytes ?? MAX_MESSAGE_BYTES);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** The last 16 KiB the server wrote to stderr. (Client v2 knows a stdio transport by its `pid` and `stderr`.) */
+  get stderr(): string {
+    return this.#stderrTail.toString();
+  }
+
+  /** Why the server is gone, when it went by itself: its exit code or signal, or what it did wrong. */
+  get causeOfEnd(): string | undefined {
+    return this.#causeOfEnd;
+  }
+
+  async start(): Promise<void> {
+    if (this.#child !== undefined) throw new Error('This transport has been started already.');
+    const { command, args, cwd, env, name } = this.#config;
+    if (cwd !== undefined && !(await isFolder(cwd))) {
+      throw new ObservatoryError(
+        'SERVER_UNAVAILABLE',
+        `Server "${name}": the folder ${JSON.stringify(cwd)} given as "cwd" does not exist.`,
+      );
+    }
+    if (this.#ending !== undefined) throw new Error('This transport has been closed.');
+    const child = spawn(command, [...args], {
+      cwd,
+      env: { ...serverEnvironment(env), [MARKER_VARIABLE]: this.#marker },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.stdin?.on('error', (error) => this.onerror?.(error));
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (cause) => reject(spawnError(this.#config, cause)));
+    });
+    child.on('error', (error) => this.onerror?.(error));
+    this.#exit = new Promise((resolve) => child.once('exit', () => resolve()));
+    if (child.pid !== undefined) this.#unguard = tieToParent(child.pid, this.#marker);
+    child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk));
+    child.stdout?.on('error', (error) => this.onerror?.(error));
+    child.stderr?.on('data', (chunk: Buffer) => this.#stderrTail.push(chunk));
+    child.stderr?.on('error', () => undefined);
+    child.once('exit', (code, signal) => {
+      this.#causeOfEnd ??=
+        signal === null ? `the process exited with code ${code}` : `the process was ended by ${signal}`;
+      void this.#afterExit(child);
+    });
+    child.stdout?.once('end', () => this.#fail('the server closed its stdout'));
+    if (child.exitCode !== null || child.signalCode !== null) void this.#afterExit(child);
+  }
+
+  send(message: JsonRpcMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin || this.#ending !== undefined || !stdin.writable) {
+      return Promise.reject(new Error(`Server "${this.#config.name}" is not running.`));
+    }
+    return new Promise((resolve, reject) => {
+      // The callback comes when the line has been handed to the kernel, or with the error of a broken pipe.
+      stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Ends the server and everything it started. Never rejects, and takes `closeTimeoutMs` plus a second at most. */
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#ended) return;
+    try {
+      for (const line of this.#lines.push(chunk)) this.#dispatch(line);
+    } catch (error) {
+      this.#fail(`the server sent ${error instanceof RangeError ? error.message : String(error)}`);
+    }
+  }
+
+  #dispatch(line: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      // Servers that log to stdout are common; the line is theirs and the next one may be a message.
+      diag.debug(`mcp-observatory: server "${this.#config.name}" wrote a line that is not JSON to stdout`);
+      return;
+    }
+    if (typeof message !== 'object' || message === null || Array.isArray(message)) return;
+    if ((message as { jsonrpc?: unknown }).jsonrpc !== '2.0') return;
+    try {
+      this.onmessage?.(message as JsonRpcMessage);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  /** The leading process is gone. Its last words may still be in the pipe, held open by a child perhaps. */
+  async #afterExit(child: ChildProcess): Promise<void> {
+    if (child.stdout !== null && !child.stdout.readableEnded) {
+      await within(new Promise<void>((resolve) => child.stdout?.once('close', resolve)), DRAIN_MS);
+    }
+    await this.close();
+  }
+
+  #fail(cause: string): void {
+    if (this.#ending !== undefined) return;
+    // An end of stdout is nearly always an exit, whose code says more: give the exit event a moment to come first.
+    setTimeout(() => {
+      this.#causeOfEnd ??= cause;
+      void this.close();
+    }, POLL_MS).unref();
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    this.#ended = true;
+    // First of all, so that calls in flight fail at once and do not wait for processes to go.
+    this.onclose?.();
+    try {
+      if (child?.pid !== undefined) await this.#endTree(child, child.pid);
+    } catch (error) {
+      diag.warn(`mcp-observatory: ending server "${this.#config.name}" failed`, error);
+    }
+    child?.stdin?.destroy();
+    child?.stdout?.destroy();
+    child?.stderr?.destroy();
+    await this.#unguard?.();
+    this.#lines.clear();
+  }
+
+  async #endTree(child: ChildProcess, pid: number): Promise<void> {
+    if (process.platform === 'win32') return endTreeOnWindows(child, pid, this.#exit);
+    const exited = child.exitCode !== null || child.signalCode !== null;
+    // Taken while the parents live: once they are gone, a child that left the group hangs on init.
+    const known = exited ? [] : await findMembers(pid, this.#marker);
+    const deadline = performance.now() + this.#closeTimeoutMs;
+    child.stdin?.end();
+    if (!exited) await within(this.#exit, this.#closeTimeoutMs / 3);
+    if (signalGroup(pid, 'SIGTERM')) {
+      for (let pause = POLL_MS; performance.now() < deadline && (await groupLives(pid)); pause *= 1.5) {
+        await delay(Math.min(pause, 4 * POLL_MS));
+      }
+      signalGroup(pid, 'SIGKILL');
+    }
+    const left = new Map(
+      [...(await stillAlive(known)), ...(await findMembers(pid, this.#marker))].map((each) => [
+        each.pid,
+        each,
+      ]),
+    );
+    signalProcesses([...left.values()], 'SIGKILL');
+    await within(this.#exit, REAP_MS);
+    const reapDeadline = performance.now() + REAP_MS;
+    while (performance.now() < reapDeadline && (await stillAlive([...left.values()])).length > 0)
+      await delay(POLL_MS);
+  }
+}
+
+async function groupLives(pid: number): Promise<boolean> {
+  if (!signalGroup(pid, 0)) return false;
+  // A zombie answers signal 0 too; it is not worth waiting for.
+  return process.platform !== 'linux' || (await findMembers(pid)).length > 0;
+}
+
+async function endTreeOnWindows(child: ChildProcess, pid: number, exit: Promise<void>): Promise<void> {
+  child.stdin?.end();
+  const taskkill = spawn('taskkill', ['/pid', String(pid), '/T', '/F'], {
+    stdio: 'ignore',
+    windowsHide: true,
+  });
+  taskkill.on('error', () => child.kill('SIGKILL'));
+  await within(exit, REAP_MS);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+function spawnError(config: StdioServerConfig, cause: Error): ObservatoryError {
+  const code = (cause as NodeJS.ErrnoException).code;
+  const command = JSON.stringify(config.command);
+  const what =
+    code === 'ENOENT'
+      ? `the command ${command} was not found; install it, or give its full path`
+      : code === 'EACCES'
+        ? `the command ${command} may not be executed; check its permissions`
+        : `the command ${command} could not be started (${cause.message})`;
+  return new ObservatoryError('SERVER_UNAVAILABLE', `Server "${config.name}": ${what}.`, { cause });
+}

@@ -1,0 +1,2 @@
+export type { StartOptions } from './options.ts';
+export { type Observatory, startObservatory } from './start-observatory.ts';

@@ -1,0 +1,60 @@
+import { diag, type MeterProvider, metrics } from '@opentelemetry/api';
+import { type Constructor, load, locate } from '../base/index.ts';
+import { locateExporter } from '../durable/index.ts';
+
+/** A meter provider with the life-cycle methods of the SDK. */
+export interface ManagedMeterProvider extends MeterProvider {
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+const INSTALL =
+  'npm install @opentelemetry/sdk-metrics@^2.12.0 @opentelemetry/exporter-metrics-otlp-http@^0.223.0';
+
+/**
+ * Sets up the export of metrics over OTLP/HTTP, as the global meter provider. It is a wish, not a need: where the
+ * application has a provider, or the packages are missing, nothing is set up, and `diag` says so.
+ *
+ * @param resource What the spans say of their origin; the metrics say the same.
+ * @param isAskedFor Whether somebody named metrics, rather than OTLP alone: then missing packages are worth a warning.
+ */
+export async function startMetrics(
+  resource: unknown,
+  isAskedFor: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ManagedMeterProvider | undefined> {
+  if (metrics.getMeterProvider().constructor.name !== 'NoopMeterProvider') return undefined;
+  const protocol = env.OTEL_EXPORTER_OTLP_METRICS_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  const exporterFile = locateExporter('metrics', protocol);
+  const sdkFile = locate('@opentelemetry/sdk-metrics', exporterFile);
+  if (exporterFile === undefined || sdkFile === undefined) {
+    const message = `mcp-observatory: metrics are not exported; that needs ${INSTALL}`;
+    if (isAskedFor) diag.warn(message);
+    else diag.info(message);
+    return undefined;
+  }
+  const [sdk, otlp] = await Promise.all([load(sdkFile), load(exporterFile)]);
+  const Exporter = otlp.OTLPMetricExporter as unknown as Constructor<[], unknown>;
+  const Reader = sdk.PeriodicExportingMetricReader as unknown as Constructor<[object], unknown>;
+  const Provider = sdk.MeterProvider as unknown as Constructor<[object], ManagedMeterProvider>;
+  const exportIntervalMillis = intervalIn(env);
+  const reader = new Reader({
+    exporter: new Exporter(),
+    exportIntervalMillis,
+    // The reader refuses a timeout above the interval; its own default is 30 seconds.
+    exportTimeoutMillis: Math.min(exportIntervalMillis, 30_000),
+  });
+  const provider = new Provider({ resource, readers: [reader] });
+  metrics.setGlobalMeterProvider(provider);
+  return provider;
+}
+
+/** `OTEL_METRIC_EXPORT_INTERVAL` in milliseconds, a minute by default. */
+function intervalIn(env: Readonly<Record<string, string | undefined>>): number {
+  const text = env.OTEL_METRIC_EXPORT_INTERVAL?.trim() ?? '';
+  if (text === '') return 60_000;
+  const milliseconds = Number(text);
+  if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
+  diag.warn(`mcp-observatory: OTEL_METRIC_EXPORT_INTERVAL=${text} is no number of milliseconds; using 60000`);
+  return 60_000;
+}

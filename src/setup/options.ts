@@ -1,0 +1,98 @@
+import { ObservatoryError } from '../base/index.ts';
+import type { OtlpOptions } from '../durable/index.ts';
+import type { PostgresConnection } from '../postgres/index.ts';
+import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
+
+/** Options of `startObservatory`; a flag given here beats the environment, which beats the default. */
+export interface StartOptions extends ObservatorySpanProcessorOptions {
+  /**
+   * Written as `service.name`. Env `OTEL_SERVICE_NAME`, or `service.name` in `OTEL_RESOURCE_ATTRIBUTES`.
+   * @defaultValue `unknown_service:node`
+   */
+  readonly serviceName?: string | undefined;
+  /**
+   * Where `mcp_traces` lives: a connection string, a `pg.Pool`, a PGlite, or `false` for no Postgres export.
+   * Env `MCP_OBSERVATORY_DATABASE_URL`. @defaultValue `false` when the variable is not set
+   */
+  readonly postgres?: PostgresConnection | false | undefined;
+  /** Create or update the tables before the first export. @defaultValue true */
+  readonly migrate?: boolean | undefined;
+  /**
+   * OTLP/HTTP export; `true` takes everything from the `OTEL_EXPORTER_OTLP_*` variables.
+   * @defaultValue `true` when an OTLP endpoint variable is set, else `false`
+   */
+  readonly otlp?: boolean | OtlpOptions | undefined;
+  /**
+   * Export of the GenAI and MCP metrics over OTLP/HTTP, to where the `OTEL_EXPORTER_OTLP_*` variables say. Packages
+   * that are missing for it, and a meter provider of the application's, leave it off; `diag` tells.
+   * @defaultValue `true` when `OTEL_METRICS_EXPORTER` is `otlp`, or is not set and an OTLP endpoint variable is
+   */
+  readonly metrics?: boolean | undefined;
+  /**
+   * Flush on SIGTERM, SIGINT, end of stdin and before exit; after `process.exit()` or an exception that nobody caught,
+   * a second process sends the last spans. @defaultValue true
+   */
+  readonly flushOnExit?: boolean | undefined;
+  /** How long a flush at exit may take, in milliseconds. @defaultValue 5000 */
+  readonly exitDeadlineMs?: number | undefined;
+}
+
+export interface ResolvedStartOptions {
+  /** Absent where the environment names the service, or nothing does. */
+  readonly serviceName: string | undefined;
+  readonly postgres: PostgresConnection | undefined;
+  readonly migrate: boolean;
+  readonly otlp: OtlpOptions | undefined;
+  /** `asked` where somebody named metrics; `implied` by an endpoint for all signals. */
+  readonly metrics: 'asked' | 'implied' | undefined;
+  readonly flushOnExit: boolean;
+  readonly exitDeadlineMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Resolves options against the environment and the defaults.
+ * @throws ObservatoryError `INVALID_OPTION` when a value cannot be used.
+ */
+export function resolveStartOptions(options: StartOptions, env: Env): ResolvedStartOptions {
+  const exitDeadlineMs = options.exitDeadlineMs ?? 5000;
+  if (!Number.isFinite(exitDeadlineMs) || exitDeadlineMs < 0) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected 'exitDeadlineMs' to be a number of milliseconds from 0 up, got ${String(exitDeadlineMs)}`,
+    );
+  }
+  return {
+    serviceName: options.serviceName ?? nonEmpty(env.OTEL_SERVICE_NAME),
+    postgres:
+      options.postgres === false
+        ? undefined
+        : (options.postgres ?? nonEmpty(env.MCP_OBSERVATORY_DATABASE_URL)),
+    migrate: options.migrate ?? true,
+    otlp: resolveOtlp(options.otlp, env),
+    metrics: resolveMetrics(options.metrics, env),
+    flushOnExit: options.flushOnExit ?? true,
+    exitDeadlineMs,
+  };
+}
+
+function resolveOtlp(otlp: StartOptions['otlp'], env: Env): OtlpOptions | undefined {
+  if (typeof otlp === 'object') return otlp;
+  const fromEnv =
+    nonEmpty(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) ?? nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT);
+  return (otlp ?? fromEnv !== undefined) ? {} : undefined;
+}
+
+function resolveMetrics(metrics: boolean | undefined, env: Env): ResolvedStartOptions['metrics'] {
+  if (metrics !== undefined) return metrics ? 'asked' : undefined;
+  const names = (env.OTEL_METRICS_EXPORTER ?? '').split(',').map((name) => name.trim().toLowerCase());
+  if (names.includes('otlp')) return 'asked';
+  if (names.some((name) => name !== '')) return undefined;
+  if (nonEmpty(env.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT) !== undefined) return 'asked';
+  return nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT) === undefined ? undefined : 'implied';
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value;
+}

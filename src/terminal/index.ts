@@ -1,5 +1,0 @@
-export { printable } from './printable.ts';
-export { type Paint, type Progress, paintFor, progressOn } from './style.ts';
-export { formatTable, type TableColumn } from './table.ts';
-export { formatWaterfall } from './waterfall.ts';
-export { wrapLines } from './wrap.ts';
