@@ -130,6 +130,7 @@ export {
   OpenAIInstrumentation,
   type OpenAIInstrumentationConfig,
 } from './instrumentation/index.ts';
+export type { JsonObject } from './json/index.ts';
 export { redactText } from './json/index.ts';
 export {
   AdaptedTools,
@@ -193,7 +194,6 @@ export {
   gateOf,
   guardedCall,
   isBlocked,
-  type JsonRecord,
   PinStore,
   type Plan,
   type Planner,

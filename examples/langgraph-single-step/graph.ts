@@ -15,7 +15,7 @@ import {
   discoverTools,
   gateOf,
   guardedCall,
-  type JsonRecord,
+  type JsonObject,
   type Planner,
   PolicyDeniedError,
   type PolicyGate,
@@ -39,7 +39,7 @@ const State = Annotation.Root({
   tools: Annotation<readonly CatalogueTool[]>,
   raw: Annotation<string>,
   plan: Annotation<CallToolPlan>,
-  result: Annotation<JsonRecord>,
+  result: Annotation<JsonObject>,
   outcome: Annotation<AskResult>,
 });
 type Step = Partial<typeof State.State>;
@@ -124,7 +124,7 @@ function blocked(query: string, reasonCode: ReasonCode, message: string): AskRes
   };
 }
 
-async function invoke(server: PolicyServer | undefined, tool: string, args: JsonRecord): Promise<unknown> {
+async function invoke(server: PolicyServer | undefined, tool: string, args: JsonObject): Promise<unknown> {
   if (server === undefined) throw new Error('The server of the plan is not connected');
   return await server.callTool(tool, args);
 }

@@ -1,12 +1,13 @@
 /** `mcp-observatory gate`: the policy gate on the command line. */
+
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { FILE_LIMITS, PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
 import {
   checkSummary,
   gateOf,
-  type JsonRecord,
   PinStore,
   PolicyGate,
   parsePlan,
@@ -18,7 +19,7 @@ import {
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { runGateE2e } from './gate-e2e.ts';
 import { runGateEval } from './gate-eval.ts';
-import { type JsonObject, pumpJsonl } from './jsonl.ts';
+import { pumpJsonl } from './jsonl.ts';
 
 const HELP = `Usage: mcp-observatory gate <plan|evidence|verify|eval|e2e> [options]
 
@@ -184,7 +185,7 @@ function readTools(path: string): ToolsByServer {
     );
   }
   const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
-  for (const [server, listing] of isRecord ? Object.entries(value as JsonRecord) : []) {
+  for (const [server, listing] of isRecord ? Object.entries(value as JsonObject) : []) {
     if (!Array.isArray((listing as { tools?: unknown } | null)?.tools)) {
       throw new ObservatoryError('INVALID_OPTION', `--tools '${path}': '${server}' has no list 'tools'`);
     }

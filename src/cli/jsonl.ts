@@ -1,11 +1,9 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { ObservatoryError } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import type { CommandIo } from './command.ts';
 import { type Line, readLines } from './lines.ts';
-
-/** A JSON object read from one input line. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Reads JSONL from stdin and writes one JSON line per input line, in order, with the input's `id`.

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import {
   computeSignals,
   estimateTokens,
@@ -12,7 +13,7 @@ import {
   type SignalInput,
 } from '../signals/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { type JsonObject, kindOf, pumpJsonl } from './jsonl.ts';
+import { kindOf, pumpJsonl } from './jsonl.ts';
 
 const HELP = `Usage: mcp-observatory score [options] < calls.jsonl
 

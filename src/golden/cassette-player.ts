@@ -1,6 +1,7 @@
+import type { JsonObject } from '../json/index.ts';
 import { canonicalHash } from '../json/index.ts';
 import { Entries } from './entries.ts';
-import type { Golden, JsonObject, McpCall, McpConnection } from './format.ts';
+import type { Golden, McpCall, McpConnection } from './format.ts';
 import { GoldenMismatchError } from './mismatch.ts';
 import { Scrubber } from './scrubber.ts';
 

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../json/index.ts';
 import { canonicalHash } from '../json/index.ts';
-import type { JsonObject, McpCall, McpCassette, McpConnection } from './format.ts';
+import type { McpCall, McpCassette, McpConnection } from './format.ts';
 
 type Ready = Extract<McpConnection, { outcome: 'ready' }>;
 type CallEnd = Omit<

@@ -1,3 +1,5 @@
+import { isObject } from '../json/index.ts';
+
 /** Where two JSON values differ, and how. */
 export interface Difference {
   /** Path from the root: `body.messages[3].content`. */
@@ -65,7 +67,7 @@ function compare(
     }
     return;
   }
-  if (isRecord(expected) && isRecord(actual)) {
+  if (isObject(expected) && isObject(actual)) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
       const left = Object.hasOwn(expected, key) ? expected[key] : ABSENT;
       const right = Object.hasOwn(actual, key) ? actual[key] : ABSENT;
@@ -91,8 +93,4 @@ function show(value: unknown): string {
   if (value === ABSENT) return 'nothing';
   const text = JSON.stringify(value) ?? String(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

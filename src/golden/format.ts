@@ -7,10 +7,10 @@
  * and *scripted* when its answers were written by people or programs; it says which wherever it is shown.
  */
 
+import type { JsonObject } from '../json/index.ts';
+
 /** Version of the form written by this package. A golden with a higher one is refused. */
 export const FORMAT_VERSION = 1;
-
-export type JsonObject = { readonly [key: string]: unknown };
 
 export type GoldenSource = 'recorded' | 'scripted';
 

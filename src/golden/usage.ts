@@ -1,4 +1,5 @@
 import { readAnthropicUsage, readGeminiUsage, readOpenAiUsage } from '../interaction/index.ts';
+import { isObject, objectOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import type { ExchangeUsage, StreamEvent, WireResponse } from './format.ts';
 
@@ -19,10 +20,10 @@ export function usageOf(path: string, response: WireResponse): ExchangeUsage | n
 /** The model that answered, as the answer says. */
 export function modelOf(response: WireResponse): string | undefined {
   for (const document of response.events === undefined ? [response.body] : response.events.map(dataOf)) {
-    if (!isRecord(document)) continue;
-    const inner = isRecord(document.message)
+    if (!isObject(document)) continue;
+    const inner = isObject(document.message)
       ? document.message
-      : isRecord(document.response)
+      : isObject(document.response)
         ? document.response
         : {};
     for (const model of [document.model, document.modelVersion, inner.model]) {
@@ -42,16 +43,12 @@ function dataOf(event: StreamEvent): unknown {
 }
 
 function reportedIn(document: unknown): Record<string, unknown> {
-  if (!isRecord(document)) return {};
-  const inner = isRecord(document.message)
+  if (!isObject(document)) return {};
+  const inner = isObject(document.message)
     ? document.message
-    : isRecord(document.response)
+    : isObject(document.response)
       ? document.response
       : {};
   const found = document.usage ?? document.usageMetadata ?? inner.usage;
-  return isRecord(found) ? found : {};
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return objectOf(found);
 }

@@ -1,4 +1,4 @@
-import type { UnknownRecord } from './json.ts';
+import type { JsonObject } from '../json/index.ts';
 
 /** The attributes of one numbered group, by what follows the number: `message.role`, `message.content` ... */
 export type IndexedGroup = ReadonlyMap<string, unknown>;
@@ -13,7 +13,7 @@ const MAX_DIGITS = 9;
  * @param prefixes with their trailing dot.
  */
 export function collectIndexed<P extends string>(
-  attributes: UnknownRecord,
+  attributes: JsonObject,
   prefixes: readonly P[],
 ): ReadonlyMap<P, readonly IndexedGroup[]> {
   let found: Map<P, Map<number, Map<string, unknown>>> | undefined;

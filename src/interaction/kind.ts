@@ -1,4 +1,4 @@
-import { textOf, type UnknownRecord } from './json.ts';
+import { type JsonObject, textOf } from '../json/index.ts';
 import { readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
@@ -27,7 +27,7 @@ export function interactionKind(span: SpanView): InteractionKind | undefined {
   return looksGenAi(attributes) ? decideKind(span, attributes) : undefined;
 }
 
-function decideKind(span: SpanView, attributes: UnknownRecord): InteractionKind {
+function decideKind(span: SpanView, attributes: JsonObject): InteractionKind {
   const method = textOf(attributes['mcp.method.name']);
   if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';
   const operation = textOf(attributes['gen_ai.operation.name']) ?? textOf(attributes['llm.request.type']);
@@ -84,7 +84,7 @@ const OPENINFERENCE_KINDS: ReadonlyMap<string, InteractionKind> = new Map([
  * Whether any attribute belongs to a GenAI or MCP dialect. Most spans of a process do not, and must cost next to
  * nothing: the first character rules nearly every key out.
  */
-function looksGenAi(attributes: UnknownRecord): boolean {
+function looksGenAi(attributes: JsonObject): boolean {
   for (const key in attributes) {
     switch (key.charCodeAt(0)) {
       case 0x67: // g

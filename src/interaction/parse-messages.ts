@@ -3,7 +3,15 @@
  * Messages, Gemini contents, the AI SDK, and the semantic conventions' own `{role, parts}`. What is not understood
  * is left out; nothing throws.
  */
-import { decode, firstText, isRecord, listOf, recordOf, textOf, type UnknownRecord } from './json.ts';
+import {
+  firstText,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  parseContainerOrKeep,
+  textOf,
+} from '../json/index.ts';
 import type { Message, MessagePart, MessageRole } from './messages.ts';
 import { flagOf, parsePart, parseParts, parseToolCall, textPart } from './parse-parts.ts';
 
@@ -22,8 +30,8 @@ export function parseMessages(value: unknown, role: MessageRole = 'user'): Messa
  * systemInstruction, messages | contents | input | prompt}`. A list or text is read as {@link parseMessages} does.
  */
 export function parseRequest(request: unknown): Message[] {
-  if (!isRecord(request) || typeof request.role === 'string') return parseMessages(request);
-  const config = isRecord(request.config) ? request.config : undefined;
+  if (!isObject(request) || typeof request.role === 'string') return parseMessages(request);
+  const config = isObject(request.config) ? request.config : undefined;
   const system =
     request.system ?? request.instructions ?? request.systemInstruction ?? config?.systemInstruction;
   const messages = request.messages ?? request.contents ?? request.input ?? request.prompt;
@@ -33,7 +41,7 @@ export function parseRequest(request: unknown): Message[] {
 /** Reads system instructions: text, a list of parts, or Gemini's `{parts}`. */
 export function parseInstructions(value: unknown): Message[] {
   if (value === undefined || value === null) return [];
-  const parts = parseParts(isRecord(value) && Array.isArray(value.parts) ? value.parts : value);
+  const parts = parseParts(isObject(value) && Array.isArray(value.parts) ? value.parts : value);
   return parts.length === 0 ? [] : [{ role: 'system', parts }];
 }
 
@@ -42,7 +50,7 @@ export function parseInstructions(value: unknown): Message[] {
  * but no messages is the prompt itself.
  */
 export function parseConversation(value: unknown, role: MessageRole = 'user'): Message[] {
-  const decoded = decode(value);
+  const decoded = parseContainerOrKeep(value);
   if (typeof decoded !== 'string') {
     const messages = parseRequest(decoded);
     if (messages.some((message) => message.parts.length > 0)) return messages;
@@ -52,26 +60,26 @@ export function parseConversation(value: unknown, role: MessageRole = 'user'): M
 
 function parseMessage(item: unknown, role: MessageRole): Message | undefined {
   if (typeof item === 'string') return { role, parts: [{ type: 'text', content: item }] };
-  if (!isRecord(item)) return undefined;
+  if (!isObject(item)) return undefined;
   const itemOfResponses = typeof item.role === 'string' ? undefined : parseResponsesItem(item);
   if (itemOfResponses !== undefined) return itemOfResponses;
   const spoken = parseRole(item.role) ?? role;
   const parts = Array.isArray(item.parts) ? parseParts(item.parts) : parseParts(item.content ?? item.text);
   const message = { role: spoken, parts: spoken === 'tool' ? asToolResult(parts, item) : parts };
-  for (const call of listOf(decode(item.tool_calls ?? item.toolCalls))) {
+  for (const call of listOf(parseContainerOrKeep(item.tool_calls ?? item.toolCalls))) {
     const part = parseToolCall(call);
     if (part !== undefined) message.parts.push(part);
   }
   if (message.parts.length === 0) {
     // A refusal, or what was spoken.
-    const said = textPart(item.refusal ?? recordOf(item.audio).transcript);
+    const said = textPart(item.refusal ?? objectOf(item.audio).transcript);
     if (said !== undefined) message.parts.push(said);
   }
   return message;
 }
 
 /** Items of OpenAI's Responses API that have a type in place of a role. */
-function parseResponsesItem(item: UnknownRecord): Message | undefined {
+function parseResponsesItem(item: JsonObject): Message | undefined {
   switch (item.type) {
     case 'function_call':
     case 'custom_tool_call': {
@@ -102,7 +110,7 @@ function parseResponsesItem(item: UnknownRecord): Message | undefined {
 }
 
 /** A call that the provider ran by itself, with what came of it in the same item. */
-function parseServerCall(item: UnknownRecord): MessagePart[] {
+function parseServerCall(item: JsonObject): MessagePart[] {
   const call = parseToolCall(item);
   if (call === undefined) return [];
   const failed = item.error !== undefined && item.error !== null;
@@ -121,7 +129,7 @@ function parseServerCall(item: UnknownRecord): MessagePart[] {
 }
 
 /** A message of a tool carries results, even where the dialect writes them as plain text. */
-function asToolResult(parts: MessagePart[], message: UnknownRecord): MessagePart[] {
+function asToolResult(parts: MessagePart[], message: JsonObject): MessagePart[] {
   const text = parts.filter((part) => part.type === 'text');
   if (text.length === 0 || text.length < parts.length) return parts;
   return [

@@ -1,5 +1,13 @@
 /** The parts of messages, in the forms of the providers and the dialects; what is not understood is left out. */
-import { decode, firstText, isRecord, parseJson, recordOf, textOf, type UnknownRecord } from './json.ts';
+import {
+  firstText,
+  isObject,
+  type JsonObject,
+  objectOf,
+  parseContainer,
+  parseContainerOrKeep,
+  textOf,
+} from '../json/index.ts';
 import type { MessagePart } from './messages.ts';
 
 /** Reads the content of a message: text, one part, or a list of parts. */
@@ -14,15 +22,15 @@ export function parseParts(content: unknown): MessagePart[] {
 
 /** Like {@link parseParts}, for content that may be a list of parts written as JSON text. */
 export function parseSerialisedParts(content: unknown): MessagePart[] {
-  const parsed = typeof content === 'string' ? parseJson(content) : undefined;
-  const isParts = Array.isArray(parsed) && parsed.every((p) => isRecord(p) && typeof p.type === 'string');
+  const parsed = typeof content === 'string' ? parseContainer(content) : undefined;
+  const isParts = Array.isArray(parsed) && parsed.every((p) => isObject(p) && typeof p.type === 'string');
   return parseParts(isParts ? parsed : content);
 }
 
 /** Reads one part, or text. */
 export function parsePart(item: unknown): MessagePart | undefined {
   if (typeof item === 'string') return { type: 'text', content: item };
-  if (!isRecord(item)) return undefined;
+  if (!isObject(item)) return undefined;
   const type = textOf(item.type) ?? untypedKind(item);
   switch (type) {
     case 'text':
@@ -47,7 +55,7 @@ export function parsePart(item: unknown): MessagePart | undefined {
     case 'functionCall':
       return parseToolCall(item);
     case 'codeExecutionResult':
-      return codeResult(recordOf(item.codeExecutionResult));
+      return codeResult(objectOf(item.codeExecutionResult));
     default:
       return type !== undefined && TOOL_RESULT_TYPE.test(type) ? parseToolResult(item) : undefined;
   }
@@ -57,16 +65,16 @@ export function parsePart(item: unknown): MessagePart | undefined {
 const TOOL_RESULT_TYPE = /^(?:\w{0,64}tool[_-]result|(?:server_)?tool_call_response|functionResponse)$/;
 
 /** Gemini's parts have no type: the field that is there tells. */
-function untypedKind(part: UnknownRecord): string | undefined {
+function untypedKind(part: JsonObject): string | undefined {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text';
-  if (isRecord(part.functionCall)) return 'functionCall';
-  if (isRecord(part.functionResponse)) return 'functionResponse';
-  if (isRecord(part.codeExecutionResult)) return 'codeExecutionResult';
+  if (isObject(part.functionCall)) return 'functionCall';
+  if (isObject(part.functionResponse)) return 'functionResponse';
+  if (isObject(part.codeExecutionResult)) return 'codeExecutionResult';
   return undefined;
 }
 
 /** What came of code that Gemini wrote and ran by itself. */
-function codeResult({ outcome, output }: UnknownRecord): MessagePart {
+function codeResult({ outcome, output }: JsonObject): MessagePart {
   return { type: 'tool_call_response', response: output, isError: outcome !== 'OUTCOME_OK' };
 }
 
@@ -77,17 +85,17 @@ export function textPart(content: unknown): MessagePart | undefined {
 
 /** Reads a tool call in the form of any provider; arguments that are JSON text are parsed. */
 export function parseToolCall(value: unknown): Extract<MessagePart, { type: 'tool_call' }> | undefined {
-  if (!isRecord(value)) return undefined;
-  const inner = [value.function, value.functionCall, value.custom].find(isRecord) ?? value;
+  if (!isObject(value)) return undefined;
+  const inner = [value.function, value.functionCall, value.custom].find(isObject) ?? value;
   const name = firstText(inner.name, inner.toolName);
   const id = firstText(value.call_id, value.id, value.toolCallId, inner.id);
   if (name === undefined && id === undefined) return undefined;
   const given = inner.arguments ?? inner.input ?? inner.args;
-  return { type: 'tool_call', id, name, arguments: decode(given) };
+  return { type: 'tool_call', id, name, arguments: parseContainerOrKeep(given) };
 }
 
-function parseToolResult(item: UnknownRecord): MessagePart {
-  const inner = isRecord(item.functionResponse) ? item.functionResponse : item;
+function parseToolResult(item: JsonObject): MessagePart {
+  const inner = isObject(item.functionResponse) ? item.functionResponse : item;
   return {
     type: 'tool_call_response',
     id: firstText(inner.tool_use_id, inner.toolCallId, inner.tool_call_id, inner.call_id, inner.id),
@@ -98,7 +106,7 @@ function parseToolResult(item: UnknownRecord): MessagePart {
 }
 
 /** Whether a result or its message is flagged as failed. */
-export function flagOf(value: UnknownRecord): boolean | undefined {
+export function flagOf(value: JsonObject): boolean | undefined {
   const flag = value.is_error ?? value.isError;
   return typeof flag === 'boolean' ? flag : undefined;
 }

@@ -1,6 +1,6 @@
 import { ATTR_SERVER_ADDRESS } from '../base/index.ts';
+import { firstText, textOf } from '../json/index.ts';
 import { DIALECTS, type DialectContent } from './dialects/index.ts';
-import { firstText, textOf } from './json.ts';
 import { type InteractionKind, interactionKind } from './kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from './messages.ts';
 import { normaliseProvider } from './provider.ts';

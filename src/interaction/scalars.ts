@@ -1,5 +1,5 @@
 import { type AttributeColumn, attributeNamesOf, FIELDS } from '../base/index.ts';
-import { countOf, textOf, type UnknownRecord } from './json.ts';
+import { countOf, type JsonObject, textOf } from '../json/index.ts';
 
 /** Names a column is read from, worked out once. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
@@ -10,7 +10,7 @@ const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 /** Reads a column that holds text from a span's attributes, under any name a dialect gives it. */
-export function readTextField(attributes: UnknownRecord, column: AttributeColumn): string | undefined {
+export function readTextField(attributes: JsonObject, column: AttributeColumn): string | undefined {
   for (const name of NAMES.get(column) ?? []) {
     const value = attributes[name];
     if (typeof value === 'string' && value !== '') return value;
@@ -54,7 +54,7 @@ const PLACES: ReadonlyMap<string, Place> = new Map(
  * that is not empty, a whole number from 0 up. One pass over the attributes there are costs less than asking for the
  * fifty names there might be.
  */
-export function readScalars(attributes: UnknownRecord): Scalars {
+export function readScalars(attributes: JsonObject): Scalars {
   const found: { [C in TextColumn | CountColumn]?: unknown } = {};
   const ranks: { [C in TextColumn | CountColumn]?: number } = {};
   for (const name in attributes) {
@@ -70,7 +70,7 @@ export function readScalars(attributes: UnknownRecord): Scalars {
 }
 
 /** Whether a span's attributes already give a column this value, under whatever name is read first. */
-export function hasFieldValue(attributes: UnknownRecord, column: AttributeColumn, value: unknown): boolean {
+export function hasFieldValue(attributes: JsonObject, column: AttributeColumn, value: unknown): boolean {
   for (const name of NAMES.get(column) ?? []) {
     if (attributes[name] !== undefined) return attributes[name] === value;
   }

@@ -1,4 +1,4 @@
-import type { UnknownRecord } from './json.ts';
+import type { JsonObject } from '../json/index.ts';
 
 /**
  * The part of a span that is read here. Every SDK's span has it; attribute values are not trusted to have a type,
@@ -8,12 +8,12 @@ export interface SpanView {
   readonly name: string;
   /** `SpanKind` of the API: 0 internal, 1 server, 2 client, 3 producer, 4 consumer. */
   readonly kind?: number | undefined;
-  readonly attributes: UnknownRecord;
+  readonly attributes: JsonObject;
   readonly events?: readonly SpanEventView[] | undefined;
   readonly instrumentationScope?: { readonly name: string } | undefined;
 }
 
 export interface SpanEventView {
   readonly name: string;
-  readonly attributes?: UnknownRecord | undefined;
+  readonly attributes?: JsonObject | undefined;
 }

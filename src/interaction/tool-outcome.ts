@@ -1,4 +1,4 @@
-import { isRecord, listOf, parseJson, stringify, textOf, type UnknownRecord } from './json.ts';
+import { isObject, type JsonObject, listOf, parseContainer, textOf, toJsonText } from '../json/index.ts';
 
 /** What a tool gave back, as text, and whether it failed. */
 export interface ToolOutcome {
@@ -26,24 +26,24 @@ export function toolOutcome(result: {
 }
 
 function holdsOther(response: unknown): boolean {
-  const blocks = listOf(isRecord(response) ? response.content : response);
-  return blocks.some((block) => isRecord(block) && textOf(block.type) !== undefined && block.type !== 'text');
+  const blocks = listOf(isObject(response) ? response.content : response);
+  return blocks.some((block) => isObject(block) && textOf(block.type) !== undefined && block.type !== 'text');
 }
 
 /** The text of a tool result; JSON where it is neither text nor content blocks. */
 export function toolResultText(response: unknown): string {
   if (typeof response === 'string') return response;
   if (response === undefined || response === null) return '';
-  if (Array.isArray(response)) return blocksText(response) ?? stringify(response) ?? '';
-  if (!isRecord(response)) return String(response);
-  return recordText(response) ?? stringify(response) ?? '';
+  if (Array.isArray(response)) return blocksText(response) ?? toJsonText(response) ?? '';
+  if (!isObject(response)) return String(response);
+  return recordText(response) ?? toJsonText(response) ?? '';
 }
 
-function recordText(response: UnknownRecord): string | undefined {
+function recordText(response: JsonObject): string | undefined {
   if (Array.isArray(response.content)) {
     const text = blocksText(response.content);
     if (text !== undefined && text !== '') return text;
-    if (response.structuredContent !== undefined) return stringify(response.structuredContent);
+    if (response.structuredContent !== undefined) return toJsonText(response.structuredContent);
     return text;
   }
   for (const key of WRAPPERS) {
@@ -55,7 +55,7 @@ function recordText(response: UnknownRecord): string | undefined {
 /** Fields that wrap the one thing a result holds. */
 const WRAPPERS = ['output', 'result', 'error', 'value', 'text', 'content'] as const;
 
-function isOnlyPayload(response: UnknownRecord, payload: string): boolean {
+function isOnlyPayload(response: JsonObject, payload: string): boolean {
   for (const key in response) {
     if (key !== payload && key !== 'type' && key !== 'isError' && key !== 'is_error') return false;
   }
@@ -66,13 +66,13 @@ function isOnlyPayload(response: UnknownRecord, payload: string): boolean {
 function blocksText(blocks: readonly unknown[]): string | undefined {
   const texts: string[] = [];
   for (const block of blocks) {
-    if (!isRecord(block) || typeof block.type !== 'string') return undefined;
+    if (!isObject(block) || typeof block.type !== 'string') return undefined;
     if (typeof block.text === 'string') texts.push(block.text);
     else if (typeof block.content === 'string') texts.push(block.content);
-    else if (isRecord(block.resource) && typeof block.resource.text === 'string') {
+    else if (isObject(block.resource) && typeof block.resource.text === 'string') {
       texts.push(block.resource.text);
     } else if (
-      isRecord(block.source) &&
+      isObject(block.source) &&
       typeof block.source.data === 'string' &&
       block.source.type === 'text'
     ) {
@@ -83,15 +83,15 @@ function blocksText(blocks: readonly unknown[]): string | undefined {
 }
 
 function innerText(block: unknown): string {
-  return isRecord(block) && typeof block.text === 'string' ? block.text : '';
+  return isObject(block) && typeof block.text === 'string' ? block.text : '';
 }
 
 function saysFailure(response: unknown, text: string): boolean {
-  if (isRecord(response)) return isFailure(response);
+  if (isObject(response)) return isFailure(response);
   if (ERROR_OPENING.test(text.slice(0, OPENING_LENGTH))) return true;
   if (text.length > MAX_SERIALISED_ERROR || !ERROR_FIELD.test(text)) return false;
-  const parsed = parseJson(text);
-  return isRecord(parsed) && isFailure(parsed);
+  const parsed = parseContainer(text);
+  return isObject(parsed) && isFailure(parsed);
 }
 
 /** Errors open with their name, so a longer look would only find false ones. */
@@ -105,7 +105,7 @@ const ERROR_FIELD = /"(?:error|isError|is_error)"/;
 /** The AI SDK's `error-text`, Anthropic's `web_search_tool_result_error`. */
 const ERROR_TYPE = /^error-|_tool_result_error$/;
 
-function isFailure(result: UnknownRecord): boolean {
+function isFailure(result: JsonObject): boolean {
   const flag = result.isError ?? result.is_error;
   if (typeof flag === 'boolean') return flag;
   if (typeof result.type === 'string' && ERROR_TYPE.test(result.type)) return true;

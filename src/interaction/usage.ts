@@ -2,8 +2,8 @@
  * Token counts as a span reports them, in the sense of the semantic conventions: input includes what was read from
  * and written to the provider's cache, output includes reasoning.
  */
+import { countOf, type JsonObject, textOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
-import { countOf, textOf, type UnknownRecord } from './json.ts';
 import type { Scalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
@@ -53,7 +53,7 @@ function isCacheExclusive(usage: TokenUsage, span: SpanView, provider: string | 
   return provider === 'anthropic' && passesCountsOn(span);
 }
 
-function readTotal(attributes: UnknownRecord): number | undefined {
+function readTotal(attributes: JsonObject): number | undefined {
   for (const name of TOTALS) {
     const total = countOf(attributes[name]);
     if (total !== undefined) return total;

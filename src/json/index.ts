@@ -6,6 +6,25 @@ export {
   isWellFormed,
   sha256Hex,
 } from './canonical-json.ts';
+export {
+  countOf,
+  firstText,
+  isObject,
+  type JsonObject,
+  listAt,
+  listOf,
+  numberAt,
+  objectAt,
+  objectOf,
+  parseContainer,
+  parseContainerOrKeep,
+  parseOrKeep,
+  stringAt,
+  stringsAt,
+  sumOf,
+  textOf,
+  toJsonText,
+} from './lenient-json.ts';
 export { compileLinear } from './linear-regexp.ts';
 export { redactText, redactValue } from './redact.ts';
 export { runCheck, SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';

@@ -1,9 +1,10 @@
+import type { JsonObject } from '../json/index.ts';
 import type { OutputCheck } from './output-schema.ts';
 import { reasonOf } from './reason.ts';
 import { CONNECTION_LOST } from './request-watch.ts';
 import type { McpSession } from './session.ts';
 import { readToolResult, textOf } from './tool-result.ts';
-import type { JsonObject, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import type { ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
 
 export const DEFAULT_CALL_TIMEOUT_MS = 30_000;
 export const DEFAULT_TOTAL_TIMEOUT_MS = 600_000;

@@ -1,4 +1,5 @@
 import { ObservatoryError } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { callTool } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
@@ -6,7 +7,7 @@ import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import type { ConnectionOptions } from './options.ts';
 import { ServerTools } from './server-tools.ts';
 import { ToolRefresh } from './tool-refresh.ts';
-import type { JsonObject, RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import type { RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
 
 /**

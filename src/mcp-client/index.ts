@@ -16,7 +16,6 @@ export { reasonOf } from './reason.ts';
 export type { McpSession } from './session.ts';
 export type {
   ElicitationAnswer,
-  JsonObject,
   RejectedTool,
   ServerRequestContext,
   ServerRequestHandlers,

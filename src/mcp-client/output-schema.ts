@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { JsonObject, ToolDefinition } from './types.ts';
+import type { JsonObject } from '../json/index.ts';
+import type { ToolDefinition } from './types.ts';
 
 const MAX_VIOLATIONS = 10;
 

@@ -1,10 +1,11 @@
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
 import { type OpenLink, openLink } from './link.ts';
 import type { ConnectionOptions } from './options.ts';
-import type { JsonObject, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import type { ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
 import { within } from './within.ts';
 
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {

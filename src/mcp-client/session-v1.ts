@@ -1,8 +1,9 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { loadPeer, VERSION } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
-import type { JsonObject, ToolDefinition } from './types.ts';
+import type { ToolDefinition } from './types.ts';
 
 /** Bound on waiting for the answer to a cancelled task, which nobody reads. */
 const CANCEL_TIMEOUT_MS = 5_000;

@@ -1,8 +1,8 @@
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { loadPeer, VERSION } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
-import type { JsonObject } from './types.ts';
 
 type SdkTransport = Parameters<Client['connect']>[0];
 

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../json/index.ts';
 import type { Transport } from './transport.ts';
-import type { JsonObject, ServerRequestHandlers, ToolDefinition, ToolProgress } from './types.ts';
+import type { ServerRequestHandlers, ToolDefinition, ToolProgress } from './types.ts';
 
 /** The timers of a call are ours; this keeps those of the SDK out of the way (the longest a Node timer can be). */
 export const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;

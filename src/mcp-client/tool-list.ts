@@ -1,6 +1,7 @@
+import { isObject } from '../json/index.ts';
 import { withOwnSignal } from './own-signal.ts';
 import type { McpSession } from './session.ts';
-import type { JsonObject, RejectedTool, ToolDefinition } from './types.ts';
+import type { RejectedTool, ToolDefinition } from './types.ts';
 
 export interface ToolList {
   readonly tools: readonly ToolDefinition[];
@@ -75,8 +76,4 @@ function readTool(raw: unknown): ToolDefinition | RejectedTool {
     ...(isObject(outputSchema) && { outputSchema }),
     ...(isObject(annotations) && { annotations }),
   };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
-import type { JsonObject, ToolContent, ToolResult } from './types.ts';
+import { isObject, type JsonObject } from '../json/index.ts';
+import type { ToolContent, ToolResult } from './types.ts';
 
 /**
  * Reads the raw result of `tools/call`. A block of an unknown type, or one that lacks what its type needs, is kept as
@@ -69,8 +70,4 @@ function readKnownBlock(block: JsonObject): ToolContent | undefined {
 function string(object: JsonObject, key: string): string | undefined {
   const value = object[key];
   return typeof value === 'string' ? value : undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,4 @@
-/** A JSON Schema, or any JSON object, as it came over the wire. */
-export type JsonObject = { readonly [key: string]: unknown };
+import type { JsonObject } from '../json/index.ts';
 
 /** A tool as `tools/list` gives it. Fields this package does not know are kept. */
 export interface ToolDefinition extends JsonObject {

@@ -1,6 +1,7 @@
+import type { JsonObject } from '../json/index.ts';
 import type { ServerTool, ToolDefinition } from '../mcp-client/index.ts';
 import { type Alternative, findAlternatives, toolWords } from './backtrack.ts';
-import type { JsonObject, ModelTool } from './providers/index.ts';
+import type { ModelTool } from './providers/index.ts';
 import type { QuarantinedTool } from './result.ts';
 import { selectTools } from './tool-selection.ts';
 import { type AdaptedTool, adaptTools, type ToolProvider } from './tools/index.ts';

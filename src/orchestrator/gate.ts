@@ -1,4 +1,5 @@
-import type { JsonObject, ToolCallOutcome, ToolDefinition, ToolResult } from '../mcp-client/index.ts';
+import type { JsonObject } from '../json/index.ts';
+import type { ToolCallOutcome, ToolDefinition, ToolResult } from '../mcp-client/index.ts';
 
 /** A tool as a gate judges it. */
 export interface GateTool {

@@ -2,7 +2,6 @@ export type {
   ConnectionOptions,
   ConnectServersOptions,
   ElicitationAnswer,
-  JsonObject,
   ServerConnection,
   ServerRequestContext,
   ServerRequestHandlers,

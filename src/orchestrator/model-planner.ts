@@ -1,8 +1,8 @@
 import { ObservatoryError } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import type { Planner } from '../policy/index.ts';
 import {
   createProvider,
-  type JsonObject,
   type Message,
   type Provider,
   ProviderError,

@@ -1,6 +1,7 @@
 import { ObservatoryError } from '../base/index.ts';
 import type { CassettePlayer, CassetteRecorder, ConnectionRecording, McpCall } from '../golden/index.ts';
-import type { JsonObject, McpSession } from '../mcp-client/index.ts';
+import type { JsonObject } from '../json/index.ts';
+import type { McpSession } from '../mcp-client/index.ts';
 import {
   DEFAULT_CONNECT_TIMEOUT_MS,
   notReadyWithin,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json/index.ts';
 import { canonicalJson } from '../json/index.ts';
 import type { ServerPool, ToolCallOutcome, ToolResult } from '../mcp-client/index.ts';
 import type { CircuitBreakers } from './breaker.ts';
@@ -5,7 +6,7 @@ import type { CatalogueTool } from './catalogue.ts';
 import { type Ending, endingOf, finished, refused, withResult } from './ending.ts';
 import type { EventListener } from './events.ts';
 import { askGate, type GateCall, type ToolGate } from './gate.ts';
-import type { JsonObject, ToolCallPart } from './providers/index.ts';
+import type { ToolCallPart } from './providers/index.ts';
 import type { RunTelemetry } from './telemetry.ts';
 import type { ToolCache } from './tool-cache.ts';
 

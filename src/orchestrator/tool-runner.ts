@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
 import { inOrder } from './call-order.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
 import { type Ending, refused, shownResult } from './ending.ts';
 import type { PerformanceLog } from './performance.ts';
-import type { JsonObject, ToolCallPart, ToolResultPart } from './providers/index.ts';
+import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
 import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 import { READ_RESULT_TOOL, type ResultCap } from './result-cap.ts';

@@ -1,10 +1,16 @@
 /** G2, second half: the arguments of one call against the schema of one tool. */
+
 import { createHash, createHmac } from 'node:crypto';
-import { canonicalJson, checkJsonValue, type JsonLimits, StrictJsonError } from '../json/index.ts';
+import {
+  canonicalJson,
+  checkJsonValue,
+  isObject,
+  type JsonLimits,
+  type JsonObject,
+  StrictJsonError,
+} from '../json/index.ts';
 import type { ToolChecks } from './catalogue.ts';
-import type { JsonRecord } from './plan.ts';
 import type { ReasonCode } from './reasons.ts';
-import { isObject } from './tool-definition.ts';
 
 export interface Refusal {
   readonly reasonCode: ReasonCode;
@@ -30,7 +36,7 @@ export function unsafeArguments(args: unknown, limits: JsonLimits): Refusal | un
  * nothing about further ones: JSON Schema's default, anything goes, is the wrong one for a call.
  */
 export function argumentProblem(
-  args: JsonRecord,
+  args: JsonObject,
   checks: ToolChecks,
   isClosed: boolean,
 ): Refusal | undefined {
@@ -54,7 +60,7 @@ export function argumentProblem(
 }
 
 /** SHA-256 of the canonical arguments, or HMAC-SHA-256 with a key, so that short arguments cannot be guessed. */
-export function argumentDigest(args: JsonRecord, key: string | undefined): string {
+export function argumentDigest(args: JsonObject, key: string | undefined): string {
   const hash = key === undefined ? createHash('sha256') : createHmac('sha256', key);
   return hash.update(canonicalJson(args), 'utf8').digest('hex');
 }

@@ -1,11 +1,11 @@
 /** Checks a trace directory: every record in its place, unchanged. */
+
 import { createReadStream, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ObservatoryError } from '../base/index.ts';
-import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
+import { FILE_LIMITS, isObject, parseStrictJson } from '../json/index.ts';
 import { CHAIN_FILE, chainHash, GENESIS, RUN_FILE } from './audit.ts';
-import { isObject } from './tool-definition.ts';
 
 /** Something wrong with a file, and at which line (1-based) where that is known. */
 export interface AuditProblem {

@@ -2,14 +2,14 @@
  * An external policy decision point: OPA, Cedar, a service of the operator's own. It can make a decision stricter, never
  * looser: what the built-in rules deny stays denied.
  */
+import type { JsonObject } from '../json/index.ts';
 import { type Decision, type DecisionKind, revise } from './decision.ts';
-import type { JsonRecord } from './plan.ts';
 
 export interface PolicyRequest {
   readonly caller: string;
   readonly server: string;
   readonly tool: string;
-  readonly args: JsonRecord;
+  readonly args: JsonObject;
   readonly toolHash: string;
   readonly userRequest?: string | undefined;
 }

@@ -1,11 +1,12 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
+
 import { ObservatoryError } from '../base/index.ts';
+import { isObject, type JsonObject, objectOf } from '../json/index.ts';
 import type { AuditRun } from './audit.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
-import type { JsonRecord } from './plan.ts';
-import { isObject, type ToolDefinition } from './tool-definition.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 /** What the gate needs of a client; `Client` of the official SDK (v1 and v2) has it. */
 export interface GateableClient {
@@ -91,8 +92,8 @@ export function gateClient<T extends GateableClient>(
   });
 }
 
-function readParams(params: unknown): { name: string; args: JsonRecord } {
-  const { name, arguments: given } = isObject(params) ? params : {};
+function readParams(params: unknown): { name: string; args: JsonObject } {
+  const { name, arguments: given } = objectOf(params);
   if (typeof name !== 'string') {
     throw new ObservatoryError(
       'INVALID_INPUT',
@@ -106,7 +107,7 @@ function readParams(params: unknown): { name: string; args: JsonRecord } {
   } catch (cause) {
     throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON", { cause });
   }
-  return { name, args: args as JsonRecord };
+  return { name, args: args as JsonObject };
 }
 
 async function listAll(client: GateableClient): Promise<readonly ToolDefinition[]> {

@@ -1,8 +1,8 @@
 /** What a gate is made with, and what it is asked about. */
+import type { JsonObject } from '../json/index.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
 import type { OutputTypes } from './output-contract.ts';
 import type { PinStore } from './pins.ts';
-import type { JsonRecord } from './plan.ts';
 import type { PolicyInput, ReloadListener } from './policy-source.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
@@ -10,7 +10,7 @@ import type { ToolsByServer } from './tool-definition.ts';
 export interface GateCall {
   readonly server: string;
   readonly tool: string;
-  readonly args: JsonRecord;
+  readonly args: JsonObject;
   /** Who asks, as the host knows it; never what a client claims. @defaultValue '' */
   readonly caller?: string | undefined;
   /** The run the call counts for in budgets. @defaultValue '' */

@@ -41,14 +41,7 @@ export {
 export { checkInput, type InputVerdict } from './input-policy.ts';
 export type { OutputVerdict } from './output.ts';
 export { PinStore } from './pins.ts';
-export {
-  type CallToolPlan,
-  type FinalAnswerPlan,
-  type JsonRecord,
-  type Plan,
-  type PlanResult,
-  parsePlan,
-} from './plan.ts';
+export { type CallToolPlan, type FinalAnswerPlan, type Plan, type PlanResult, parsePlan } from './plan.ts';
 export {
   type LoadedPolicy,
   type PolicyDocument,
@@ -59,4 +52,4 @@ export {
 export { type Gate, gateOf, REASONS, type ReasonCode } from './reasons.ts';
 export { type Finding, riskOf, scanText } from './scanner.ts';
 export type { DecisionRecorder } from './settle.ts';
-export { isObject, type ToolDefinition, type ToolsByServer, toolHash } from './tool-definition.ts';
+export { type ToolDefinition, type ToolsByServer, toolHash } from './tool-definition.ts';

@@ -1,11 +1,12 @@
 /** Puts together how the results of a tool are checked: its own outputSchema, the policy's word, a registered type. */
 
 import type { SchemaVerdict } from '../json/index.ts';
+import { isObject } from '../json/index.ts';
 import type { CatalogueTool } from './catalogue.ts';
 import { DEFAULT_MAX_BYTES, type OutputContract, type ParsesOutput, zodCheck } from './output.ts';
 import type { Policy } from './policy.ts';
 import { compileRuleSchema } from './policy-file.ts';
-import { declaredArguments, isObject } from './tool-definition.ts';
+import { declaredArguments } from './tool-definition.ts';
 
 /** zod types, or others with `safeParse`, by server and tool. */
 export type OutputTypes = Readonly<Record<string, Readonly<Record<string, ParsesOutput>>>>;

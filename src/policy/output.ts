@@ -5,10 +5,15 @@
  */
 
 import type { SchemaVerdict } from '../json/index.ts';
-import { canonicalJson, checkJsonValue, parseStrictJson, StrictJsonError } from '../json/index.ts';
-import type { JsonRecord } from './plan.ts';
+import {
+  canonicalJson,
+  checkJsonValue,
+  isObject,
+  type JsonObject,
+  parseStrictJson,
+  StrictJsonError,
+} from '../json/index.ts';
 import type { ReasonCode } from './reasons.ts';
-import { isObject } from './tool-definition.ts';
 
 /** How the results of one tool are checked. */
 export interface OutputContract {
@@ -27,7 +32,7 @@ export interface OutputContract {
 }
 
 export type OutputVerdict =
-  | { readonly accepted: true; readonly value: JsonRecord }
+  | { readonly accepted: true; readonly value: JsonObject }
   | { readonly accepted: false; readonly reasonCode: ReasonCode; readonly message: string };
 
 /** A zod type, or anything with its `safeParse`. */
@@ -53,7 +58,7 @@ export function zodCheck(type: ParsesOutput): (value: unknown) => SchemaVerdict 
  */
 export function checkOutput(
   result: unknown,
-  args: JsonRecord,
+  args: JsonObject,
   contract: OutputContract | undefined,
 ): OutputVerdict {
   if (!isObject(result)) return refuse('output_malformed', 'The result is not an object');
@@ -86,7 +91,7 @@ export function checkOutput(
 }
 
 /** A result nobody typed: its structure, else its parts. */
-function acceptUntyped(result: JsonRecord): OutputVerdict {
+function acceptUntyped(result: JsonObject): OutputVerdict {
   const { structuredContent, content } = result;
   if (isObject(structuredContent)) return { accepted: true, value: structuredContent };
   if (Array.isArray(content)) return { accepted: true, value: { content } };
@@ -106,11 +111,11 @@ function checkSize(result: object, maxBytes: number): OutputVerdict | undefined 
   }
 }
 
-function firstUndeclared(value: JsonRecord, names: ReadonlySet<string>): string | undefined {
+function firstUndeclared(value: JsonObject, names: ReadonlySet<string>): string | undefined {
   return Object.keys(value).find((key) => !names.has(key));
 }
 
-function checkEcho(value: JsonRecord, args: JsonRecord, contract: OutputContract): OutputVerdict | undefined {
+function checkEcho(value: JsonObject, args: JsonObject, contract: OutputContract): OutputVerdict | undefined {
   for (const [property, argument] of Object.entries(contract.echo)) {
     if (!Object.hasOwn(args, argument)) continue;
     const given = Object.hasOwn(value, property) ? canonicalJson(value[property]) : undefined;
@@ -128,7 +133,7 @@ const ACKNOWLEDGEMENT = /^(?:ok|okay|done|success|successful|succeeded)[.!]?$/i;
  * Text parts beside the structure must say the same: the structure as JSON (which MCP recommends), texts that stand in
  * it, or a bare acknowledgement. A text of its own would reach the model past the output type.
  */
-function checkText(content: unknown, value: JsonRecord, contract: OutputContract): OutputVerdict {
+function checkText(content: unknown, value: JsonObject, contract: OutputContract): OutputVerdict {
   if (content !== undefined && !Array.isArray(content))
     return refuse('output_malformed', "'content' is not a list");
   if (contract.text === 'ignore') return { accepted: true, value };
@@ -149,7 +154,7 @@ function checkText(content: unknown, value: JsonRecord, contract: OutputContract
 /** The size of the whole result has been checked before. */
 const TEXT_LIMITS = { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: 64, maxValues: 1_000_000 };
 
-function agrees(text: string, value: JsonRecord): boolean {
+function agrees(text: string, value: JsonObject): boolean {
   const trimmed = text.trim();
   if (trimmed === '' || ACKNOWLEDGEMENT.test(trimmed)) return true;
   if (trimmed.startsWith('{')) {

@@ -4,10 +4,10 @@
  * A pin is never updated by the gate itself: a changed definition stays refused on every later look, until someone
  * approves it. (A gate that stores the new fingerprint when it reports a change lets the second call through.)
  */
+
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { ObservatoryError } from '../base/index.ts';
-import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
-import { isObject } from './tool-definition.ts';
+import { FILE_LIMITS, isObject, parseStrictJson } from '../json/index.ts';
 
 /** How a definition stands to its pin. */
 export type PinState = 'approved' | 'unapproved' | 'changed';

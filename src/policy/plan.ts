@@ -5,6 +5,7 @@
  * reviewer reads in the trace is the whole of what was asked.
  */
 
+import type { JsonObject } from '../json/index.ts';
 import {
   checkJsonValue,
   type JsonLimits,
@@ -14,15 +15,12 @@ import {
 } from '../json/index.ts';
 import type { ReasonCode } from './reasons.ts';
 
-/** A JSON object as tools take it. */
-export type JsonRecord = Readonly<Record<string, unknown>>;
-
 /** Asks for exactly one tool call. */
 export interface CallToolPlan {
   readonly type: 'call_tool';
   readonly server: string;
   readonly tool: string;
-  readonly args: JsonRecord;
+  readonly args: JsonObject;
 }
 
 /** Ends the step without a call. `needs_more_info` is always true: an answer without a tool has no evidence. */
@@ -67,10 +65,10 @@ export function parsePlan(raw: unknown, limits: JsonLimits = PLAN_LIMITS): PlanR
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refuse('plan_not_an_object', 'A plan is one JSON object');
   }
-  return readPlan(value as JsonRecord);
+  return readPlan(value as JsonObject);
 }
 
-function readPlan(value: JsonRecord): PlanResult {
+function readPlan(value: JsonObject): PlanResult {
   const type = own(value, 'type');
   if (type === 'call_tool') {
     const problem = checkKeys(value, ['type', 'server', 'tool', 'args']);
@@ -82,7 +80,7 @@ function readPlan(value: JsonRecord): PlanResult {
     if (typeof args !== 'object' || args === null || Array.isArray(args)) {
       return refuse('plan_wrong_type', "'args' is a JSON object");
     }
-    return { plan: { type, server, tool, args: args as JsonRecord } };
+    return { plan: { type, server, tool, args: args as JsonObject } };
   }
   if (type === 'final_answer') {
     const problem = checkKeys(value, ['type', 'answer', 'needs_more_info']);
@@ -102,7 +100,7 @@ function readPlan(value: JsonRecord): PlanResult {
   return refuse('plan_unknown_type', "'type' is 'call_tool' or 'final_answer'");
 }
 
-function checkKeys(value: JsonRecord, keys: readonly string[]): RefusedPlan | undefined {
+function checkKeys(value: JsonObject, keys: readonly string[]): RefusedPlan | undefined {
   for (const key of keys) {
     if (!Object.hasOwn(value, key))
       return { reasonCode: 'plan_missing_key', message: `The plan lacks '${key}'` };
@@ -116,7 +114,7 @@ function checkKeys(value: JsonRecord, keys: readonly string[]): RefusedPlan | un
   return undefined;
 }
 
-function own(value: JsonRecord, key: string): unknown {
+function own(value: JsonObject, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 

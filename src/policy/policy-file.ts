@@ -2,11 +2,13 @@
  * Reading a policy: the allowlist of the seed (`{"<server>": ["<tool>", ...]}`) or the richer form of
  * schema/policy.schema.json. Whatever cannot be read exactly is refused; nothing is guessed and nothing dropped.
  */
+
 import { readFileSync } from 'node:fs';
 import { ObservatoryError } from '../base/index.ts';
 import {
   canonicalJson,
   FILE_LIMITS,
+  isObject,
   parseStrictJson,
   SchemaRefusedError,
   type SchemaVerdict,
@@ -14,7 +16,6 @@ import {
   sha256Hex,
 } from '../json/index.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
-import { isObject } from './tool-definition.ts';
 
 /** The policy document, snake_case as it stands in the file. */
 export interface PolicyDocument {

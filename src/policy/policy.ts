@@ -1,9 +1,9 @@
 /**
  * G3: the operator's rules. Deny beats approval, approval beats allow, and what no rule allows is denied.
  */
+import type { JsonObject } from '../json/index.ts';
 import type { Catalogue } from './catalogue.ts';
 import { deadRules } from './dead-rules.ts';
-import type { JsonRecord } from './plan.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
 import { applies, type CompiledRule, compileRule, idsOf, strangerOf } from './rule.ts';
@@ -54,7 +54,7 @@ export class Policy {
    * Decides by the rules alone.
    * @param userRequest what the user asked; without it an argument with a provenance rule always needs approval.
    */
-  evaluate(server: string, tool: string, args: JsonRecord, userRequest?: string): RuleVerdict {
+  evaluate(server: string, tool: string, args: JsonObject, userRequest?: string): RuleVerdict {
     const rules = this.#rules.get(server)?.get(tool) ?? [];
     const applying = rules.filter((rule) => applies(rule, args));
     const denying = idsOf(applying, 'deny');
@@ -142,7 +142,7 @@ export class Policy {
     for (const [expected, cases] of Object.entries(document.tests ?? {})) {
       for (const args of cases) {
         for (const tool of tools) {
-          const { decision } = this.evaluate(document.server, tool, args as JsonRecord);
+          const { decision } = this.evaluate(document.server, tool, args as JsonObject);
           if (decision !== expected) {
             const shown = JSON.stringify(args).slice(0, 200);
             throw invalidPolicy(

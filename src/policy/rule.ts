@@ -1,7 +1,6 @@
 /** One rule of a policy: compiled, and asked whether it applies to a call and is content with its arguments. */
 
-import type { SchemaVerdict } from '../json/index.ts';
-import type { JsonRecord } from './plan.ts';
+import type { JsonObject, SchemaVerdict } from '../json/index.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
 
 export interface CompiledRule {
@@ -27,7 +26,7 @@ export function compileRule(document: RuleDocument): CompiledRule {
 }
 
 /** A check that could not be finished counts against the call: it denies, and it does not allow. */
-export function applies(rule: CompiledRule, args: JsonRecord): boolean {
+export function applies(rule: CompiledRule, args: JsonObject): boolean {
   const verdict = rule.check?.(args);
   if (verdict === undefined || verdict.valid) return true;
   return verdict.failed && rule.document.effect !== 'allow';
@@ -41,7 +40,7 @@ export function idsOf(rules: readonly CompiledRule[], effect: RuleDocument['effe
 /** The first argument under a provenance rule with a text that the user's request does not hold. */
 export function strangerOf(
   rule: RuleDocument,
-  args: JsonRecord,
+  args: JsonObject,
   userRequest: string | undefined,
 ): string | undefined {
   return rule.provenance?.find(

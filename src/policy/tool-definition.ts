@@ -1,6 +1,13 @@
 /** What a server says about a tool, and the hash that pins it. */
 
-import { canonicalJson, checkJsonValue, StrictJsonError, sha256Hex } from '../json/index.ts';
+import {
+  canonicalJson,
+  checkJsonValue,
+  isObject,
+  objectOf,
+  StrictJsonError,
+  sha256Hex,
+} from '../json/index.ts';
 
 /** A tool as `tools/list` gives it. Servers are not trusted: every field but the name may be anything. */
 export interface ToolDefinition {
@@ -93,8 +100,8 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
   const visit = (node: unknown): void => {
     if (!isObject(node) || seen.has(node)) return;
     seen.add(node);
-    for (const key of Object.keys(asObject(node.properties))) names.add(key);
-    patterns.push(...Object.keys(asObject(node.patternProperties)));
+    for (const key of Object.keys(objectOf(node.properties))) names.add(key);
+    patterns.push(...Object.keys(objectOf(node.patternProperties)));
     if (node.additionalProperties !== undefined || node.unevaluatedProperties !== undefined)
       isExplicit = true;
     for (const key of ['allOf', 'anyOf', 'oneOf']) {
@@ -102,7 +109,7 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
       if (Array.isArray(branches)) branches.forEach(visit);
     }
     for (const key of ['if', 'then', 'else']) visit(node[key]);
-    Object.values(asObject(node.dependentSchemas)).forEach(visit);
+    Object.values(objectOf(node.dependentSchemas)).forEach(visit);
     if (typeof node.$ref === 'string') visit(resolvePointer(schema, node.$ref));
   };
   visit(schema);
@@ -119,12 +126,4 @@ function resolvePointer(root: unknown, ref: string): unknown {
     node = (node as Record<string, unknown>)[key];
   }
   return node;
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
 }

@@ -1,9 +1,9 @@
 /** The end-to-end evaluation: the same cases over real servers, with the gate (SAFE) and without (naive). */
 
+import { objectOf } from '../../json/index.ts';
 import type { Planner, PolicyServer } from '../../policy/host/index.ts';
 import { PolicyHost } from '../../policy/host/index.ts';
 import type { AuditLog, PolicyGate } from '../../policy/index.ts';
-import { isObject } from '../../policy/index.ts';
 import { naiveAskOnce } from './naive.ts';
 
 /** One case. `plan` is what the scripted planner says; without it the planner follows the query to the letter. */
@@ -163,8 +163,7 @@ async function runCase(
   const duration = performance.now() - started;
   const violations = calls.filter(({ server, tool, args }) => {
     return (
-      gate.evaluate({ server, tool, args: isObject(args) ? args : {}, userRequest: item.query }).decision !==
-      'allow'
+      gate.evaluate({ server, tool, args: objectOf(args), userRequest: item.query }).decision !== 'allow'
     );
   });
   const name = ({ server, tool }: { server: string; tool: string }) => `${server}/${tool}`;

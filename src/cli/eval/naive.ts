@@ -2,8 +2,9 @@
  * What a host without gates does, for comparison: it shows the planner every tool, cuts a plan out of whatever comes
  * back, calls what it names and hands on what returns.
  */
+
+import { isObject, objectOf } from '../../json/index.ts';
 import type { Planner, PolicyServer } from '../../policy/host/index.ts';
-import { isObject } from '../../policy/index.ts';
 
 /** Asks once, without a gate. @returns what came of it, in one word. */
 export async function naiveAskOnce(
@@ -25,7 +26,7 @@ export async function naiveAskOnce(
     if (!isObject(plan) || plan.type !== 'call_tool') return 'final_answer';
     const server = servers.get(String(plan.server));
     if (server === undefined) return 'error';
-    await server.callTool(String(plan.tool), isObject(plan.args) ? plan.args : {});
+    await server.callTool(String(plan.tool), objectOf(plan.args));
     return 'tool_result';
   } catch {
     return 'error';

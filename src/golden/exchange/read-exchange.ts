@@ -1,5 +1,6 @@
 import type { ModelResponse } from '../../instrumentation/readers/index.ts';
 import { type Message, parseRequest, type ToolCall } from '../../interaction/index.ts';
+import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import type { ProviderExchange, WireResponse } from '../format.ts';
 import { readerFor } from './api.ts';
@@ -68,11 +69,11 @@ function bodiesOf({ body, events }: WireResponse): readonly unknown[] {
 
 /** Chat Completions puts a refusal beside the text; the Responses API gives it events and parts of its own. */
 function saysRefusal(body: unknown): boolean {
-  if (!isRecord(body)) return false;
+  if (!isObject(body)) return false;
   if (body.type === 'response.refusal.done') return true;
   const [choice] = Array.isArray(body.choices) ? (body.choices as unknown[]) : [];
-  const said = isRecord(choice) ? (choice.message ?? choice.delta) : undefined;
-  return isRecord(said) && typeof said.refusal === 'string' && said.refusal !== '';
+  const said = isObject(choice) ? (choice.message ?? choice.delta) : undefined;
+  return isObject(said) && typeof said.refusal === 'string' && said.refusal !== '';
 }
 
 function failureOf(response: WireResponse, said: ModelResponse | undefined): ExchangeFailure | undefined {
@@ -96,17 +97,13 @@ function failureOf(response: WireResponse, said: ModelResponse | undefined): Exc
 /** Providers put it under `error.message`; Gemini may send a list of one such object. */
 function errorMessage(body: unknown): string | undefined {
   const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
-  const error = isRecord(first) ? first.error : undefined;
-  const message = isRecord(error) ? error.message : undefined;
+  const error = isObject(first) ? first.error : undefined;
+  const message = isObject(error) ? error.message : undefined;
   return typeof message === 'string' ? message : undefined;
 }
 
 /** OpenAI and Anthropic name the model in the body, Gemini in the path. */
 function askedModel(path: string, body: unknown): string | undefined {
-  if (isRecord(body) && typeof body.model === 'string') return body.model;
+  if (isObject(body) && typeof body.model === 'string') return body.model;
   return /\/models\/([^/:?]{1,200}):/.exec(path)?.[1];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

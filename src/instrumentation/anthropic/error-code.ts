@@ -1,4 +1,5 @@
-import { firstCode, numberAt, objectAt, parseOrText, stringAt } from '../shared/index.ts';
+import { numberAt, objectAt, parseOrKeep, stringAt } from '../../json/index.ts';
+import { firstCode } from '../shared/index.ts';
 
 /** An error event is small; a longer message is not searched. */
 const MAX_MESSAGE = 65_536;
@@ -13,5 +14,5 @@ export function errorCode(error: unknown): string | undefined {
 function quotedEnvelope(error: unknown): unknown {
   const message = stringAt(error, 'message');
   if (numberAt(error, 'status') !== undefined || message === undefined) return undefined;
-  return message.startsWith('{') && message.length <= MAX_MESSAGE ? parseOrText(message) : undefined;
+  return message.startsWith('{') && message.length <= MAX_MESSAGE ? parseOrKeep(message) : undefined;
 }

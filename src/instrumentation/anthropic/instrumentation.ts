@@ -2,24 +2,19 @@ import type { Attributes } from '@opentelemetry/api';
 import { context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { outerCallOf, parseRequest } from '../../interaction/index.ts';
+import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import type { CallDescription } from '../shared/index.ts';
 import {
   beforeMethod,
   guard,
-  isObject,
-  type JsonObject,
   type ModelCall,
   ModelInstrumentation,
   moduleFiles,
   noteRetry,
-  numberAt,
-  objectAt,
   observeApiPromise,
   type PatchPoint,
   providerOfHost,
   serverAddress,
-  stringAt,
-  stringsAt,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
 import { errorCode } from './error-code.ts';

@@ -3,15 +3,12 @@ import {
   isObject,
   type JsonObject,
   listAt,
-  type ModelResponse,
   numberAt,
   objectAt,
-  outputMessage,
-  parseOrText,
-  type ResponseReader,
+  parseOrKeep,
   stringAt,
-  TextBuffer,
-} from '../shared/index.ts';
+} from '../../json/index.ts';
+import { type ModelResponse, outputMessage, type ResponseReader, TextBuffer } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
 
 /** Content blocks kept of one streamed message. */
@@ -123,5 +120,5 @@ export class MessageReader implements ResponseReader {
 function blockOf({ opened, text, input }: StreamedBlock): JsonObject {
   if (opened.type === 'text') return { ...opened, text: text.toString() };
   if (opened.type === 'thinking') return { ...opened, thinking: text.toString() };
-  return input.isEmpty ? opened : { ...opened, input: parseOrText(input.toString()) };
+  return input.isEmpty ? opened : { ...opened, input: parseOrKeep(input.toString()) };
 }

@@ -1,15 +1,10 @@
 import { readGeminiUsage } from '../../interaction/index.ts';
+import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../../json/index.ts';
 import {
-  isObject,
-  type JsonObject,
-  listAt,
   type ModelResponse,
-  numberAt,
   type OutputMessage,
-  objectAt,
   outputMessage,
   type ResponseReader,
-  stringAt,
   TextBuffer,
 } from '../shared/index.ts';
 

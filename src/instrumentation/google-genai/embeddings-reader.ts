@@ -1,6 +1,6 @@
 import { readGeminiUsage } from '../../interaction/index.ts';
+import { listAt, numberAt, objectAt, sumOf } from '../../json/index.ts';
 import type { ModelResponse, ResponseReader } from '../shared/index.ts';
-import { listAt, numberAt, objectAt, sumOf } from '../shared/index.ts';
 
 /** Reads an `EmbedContentResponse`; Vertex counts the tokens of each text apart, Gemini may not count at all. */
 export class EmbeddingsReader implements ResponseReader {

@@ -1,12 +1,5 @@
-import {
-  firstCode,
-  isObject,
-  type JsonObject,
-  numberAt,
-  objectAt,
-  parseOrText,
-  stringAt,
-} from '../shared/index.ts';
+import { isObject, type JsonObject, numberAt, objectAt, parseOrKeep, stringAt } from '../../json/index.ts';
+import { firstCode } from '../shared/index.ts';
 
 /** An error body is small; a longer message is not searched. */
 const MAX_MESSAGE = 65_536;
@@ -27,6 +20,6 @@ function errorBody(message: string | undefined): JsonObject | undefined {
   // Early 1.x: `got status: 404 Not Found. {"error":...}`. Some endpoints give a list of one.
   const start = message.indexOf('{');
   if (start === -1) return undefined;
-  const parsed = parseOrText(message.slice(start, message.lastIndexOf('}') + 1));
+  const parsed = parseOrKeep(message.slice(start, message.lastIndexOf('}') + 1));
   return isObject(parsed) ? objectAt(parsed, 'error') : undefined;
 }

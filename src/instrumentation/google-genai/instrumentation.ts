@@ -1,14 +1,8 @@
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { parseRequest } from '../../interaction/index.ts';
+import { isObject, objectAt } from '../../json/index.ts';
 import type { CallDescription, ModelCall } from '../shared/index.ts';
-import {
-  isObject,
-  ModelInstrumentation,
-  objectAt,
-  observeApiPromise,
-  type PatchPoint,
-  serverAddress,
-} from '../shared/index.ts';
+import { ModelInstrumentation, observeApiPromise, type PatchPoint, serverAddress } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
 import { ContentReader } from './content-reader.ts';
 import { EmbeddingsReader } from './embeddings-reader.ts';

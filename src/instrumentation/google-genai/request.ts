@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../shared/index.ts';
+import { type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import * as own from '../shared/semconv.ts';
 
 /** Attributes of a `generateContent` request. */

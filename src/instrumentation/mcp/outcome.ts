@@ -2,8 +2,10 @@
  * How a request ended, in three kinds that stay apart: an error the peer sent (`-32602`), a tool that reported failure
  * in its result (`tool_error`), and a failure on this side (`timeout`, `cancelled`, `connection_closed`, ...).
  */
+
 import { semconv } from '../../base/index.ts';
-import { errorFacts, numberAt } from '../shared/index.ts';
+import { numberAt } from '../../json/index.ts';
+import { errorFacts } from '../shared/index.ts';
 import type { McpMessage, RequestOptions } from './internal-types.ts';
 
 export interface Outcome {

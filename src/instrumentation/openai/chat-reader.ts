@@ -1,17 +1,12 @@
 import type { Attributes } from '@opentelemetry/api';
 import { readOpenAiUsage, readReportedCost } from '../../interaction/index.ts';
+import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../../json/index.ts';
 import {
   firstCode,
-  isObject,
-  type JsonObject,
-  listAt,
   type ModelResponse,
-  numberAt,
   type OutputMessage,
-  objectAt,
   outputMessage,
   type ResponseReader,
-  stringAt,
   TextBuffer,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';

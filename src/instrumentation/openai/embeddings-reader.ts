@@ -1,6 +1,6 @@
 import { readOpenAiUsage } from '../../interaction/index.ts';
+import { stringAt } from '../../json/index.ts';
 import type { ModelResponse, ResponseReader } from '../shared/index.ts';
-import { stringAt } from '../shared/index.ts';
 
 /** Reads an embeddings response; the vectors themselves are not looked at. */
 export class EmbeddingsReader implements ResponseReader {

@@ -1,24 +1,20 @@
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { ATTR_GEN_AI_CONVERSATION_ID } from '../../base/index.ts';
 import { parseRequest } from '../../interaction/index.ts';
+import { isObject, type JsonObject, numberAt, objectAt, stringAt } from '../../json/index.ts';
 import type { CallDescription, ResponseReader } from '../shared/index.ts';
 import {
   beforeMethod,
   firstCode,
   guard,
-  isObject,
-  type JsonObject,
   type ModelCall,
   ModelInstrumentation,
   moduleFiles,
   noteRetry,
-  numberAt,
-  objectAt,
   observeApiPromise,
   type PatchPoint,
   providerOfHost,
   serverAddress,
-  stringAt,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
 import { ChatReader } from './chat-reader.ts';

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { type JsonObject, listAt, numberAt, objectAt, stringAt, stringsAt } from '../shared/index.ts';
+import { type JsonObject, listAt, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import * as own from '../shared/semconv.ts';
 
 /** `gen_ai.output.type` by the request's format; a schema is JSON too. */

@@ -1,15 +1,12 @@
 import type { Attributes } from '@opentelemetry/api';
 import { readOpenAiUsage, readReportedCost, responsesFinishReason } from '../../interaction/index.ts';
+import { type JsonObject, listAt, objectAt, stringAt } from '../../json/index.ts';
 import {
   firstCode,
-  type JsonObject,
-  listAt,
   type ModelResponse,
   type OutputMessage,
-  objectAt,
   outputMessage,
   type ResponseReader,
-  stringAt,
   TextBuffer,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';

@@ -1,5 +1,5 @@
+import { isObject } from '../../json/index.ts';
 import { handOver } from './handed-over.ts';
-import { isObject } from './json.ts';
 import { guard } from './model-guard.ts';
 import type { OpenCall } from './open-calls.ts';
 import { Claim } from './unclaimed.ts';

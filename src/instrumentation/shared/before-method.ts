@@ -1,4 +1,4 @@
-import { isObject } from './json.ts';
+import { isObject } from '../../json/index.ts';
 import { guard } from './model-guard.ts';
 
 const WATCHED: unique symbol = Symbol('mcp-observatory.watched');

@@ -1,4 +1,4 @@
-import { isObject, numberAt, stringAt } from './json.ts';
+import { isObject, numberAt, stringAt } from '../../json/index.ts';
 
 /** Words a server may put on a span: codes, not sentences. */
 const CODE = /^[A-Za-z][\w.:-]{0,63}$/;

@@ -1,5 +1,5 @@
+import { isObject } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
-import { isObject } from './json.ts';
 import { guard } from './model-guard.ts';
 import { Claim } from './unclaimed.ts';
 

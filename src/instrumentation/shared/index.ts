@@ -7,17 +7,6 @@ export type { ModelInstrumentationConfig } from './config.ts';
 export { errorFacts, firstCode } from './error-type.ts';
 export { Guard } from './guard.ts';
 export { type HookedModule, hookedModules, reportHooked } from './hook-report.ts';
-export {
-  isObject,
-  type JsonObject,
-  listAt,
-  numberAt,
-  objectAt,
-  parseOrText,
-  stringAt,
-  stringsAt,
-  sumOf,
-} from './json.ts';
 export { lateTracerProvider } from './late-tracer.ts';
 export { type ModelCall, noteRetry } from './model-call.ts';
 export { guard } from './model-guard.ts';

@@ -11,11 +11,11 @@ import {
 } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
 import { type OuterCall, outerCallOf } from '../../interaction/index.ts';
+import { isObject, numberAt } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import { type CallDescription, type CallHost, identityOf } from './call-description.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { attachCall } from './interaction.ts';
-import { isObject, numberAt } from './json.ts';
 import { recordCall } from './metrics.ts';
 import { guard } from './model-guard.ts';
 import { observeStream } from './observe-stream.ts';

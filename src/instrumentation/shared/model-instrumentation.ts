@@ -1,11 +1,11 @@
 import { context } from '@opentelemetry/api';
 import { InstrumentationBase } from '@opentelemetry/instrumentation';
 import { isTracingSuppressed, VERSION } from '../../base/index.ts';
+import { isObject } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import type { CallDescription, CallHost } from './call-description.ts';
 import type { ModelInstrumentationConfig } from './config.ts';
 import { type HookedModule, reportHooked } from './hook-report.ts';
-import { isObject } from './json.ts';
 import { lateTracerProvider } from './late-tracer.ts';
 import { createModelMetrics, type ModelMetrics } from './metrics.ts';
 import { ModelCall } from './model-call.ts';

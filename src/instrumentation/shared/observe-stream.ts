@@ -1,4 +1,4 @@
-import { isObject } from './json.ts';
+import { isObject } from '../../json/index.ts';
 import { guard } from './model-guard.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { observeIterator, type StreamObserver } from './stream-observer.ts';

@@ -1,4 +1,4 @@
-import { decode, stringify, textOf } from '../json.ts';
+import { parseContainerOrKeep, textOf, toJsonText } from '../../json/index.ts';
 import type { Message } from '../messages.ts';
 import { parseConversation } from '../parse-messages.ts';
 import { type Dialect, someOf } from './dialect.ts';
@@ -8,7 +8,7 @@ export const aiSdk: Dialect = {
   name: 'AI SDK',
   read: ({ attributes }, kind) => {
     if (attributes['ai.operationId'] === undefined) return undefined;
-    if (kind === 'tool') return { toolArguments: decode(attributes['ai.toolCall.args']) };
+    if (kind === 'tool') return { toolArguments: parseContainerOrKeep(attributes['ai.toolCall.args']) };
     const prompt = attributes['ai.prompt.messages'] ?? attributes['ai.prompt'];
     return {
       input: prompt === undefined ? readValues(attributes) : someOf(parseConversation(prompt)),
@@ -38,6 +38,6 @@ function unquoted(value: unknown): string | undefined {
 
 function readAnswer(value: unknown): readonly Message[] | undefined {
   if (value === undefined || value === null) return undefined;
-  const content = typeof value === 'string' ? value : stringify(value);
+  const content = typeof value === 'string' ? value : toJsonText(value);
   return content === undefined ? undefined : [{ role: 'assistant', parts: [{ type: 'text', content }] }];
 }

@@ -1,5 +1,5 @@
+import { firstText, type JsonObject, parseContainerOrKeep, textOf } from '../../json/index.ts';
 import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
-import { decode, firstText, textOf, type UnknownRecord } from '../json.ts';
 import type { InteractionKind } from '../kind.ts';
 import type { Message, MessagePart } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
@@ -17,7 +17,9 @@ export const openInference: Dialect = {
     if (!isOpenInference(attributes)) return undefined;
     if (kind === 'tool') {
       return {
-        toolArguments: decode(attributes['input.value'] ?? attributes['tool_call.function.arguments']),
+        toolArguments: parseContainerOrKeep(
+          attributes['input.value'] ?? attributes['tool_call.function.arguments'],
+        ),
       };
     }
     const groups = collectIndexed(attributes, PREFIXES);
@@ -57,7 +59,7 @@ const PREFIXES = [
 ] as const;
 
 /** `llm.*` alone is no sign: older OpenLLMetry and others use it too. */
-function isOpenInference(attributes: UnknownRecord): boolean {
+function isOpenInference(attributes: JsonObject): boolean {
   if (attributes['openinference.span.kind'] !== undefined) return true;
   for (const key in attributes) {
     if (key.startsWith('llm.input_messages.') || key.startsWith('llm.output_messages.')) return true;
@@ -89,17 +91,17 @@ function readMessage(group: IndexedGroup, role: string): Message[] {
   });
 }
 
-function readInputValue(attributes: UnknownRecord): readonly Message[] | undefined {
+function readInputValue(attributes: JsonObject): readonly Message[] | undefined {
   const value = firstText(attributes['input.value'], attributes['reranker.query']);
   return value === undefined ? undefined : someOf(parseConversation(value));
 }
 
 /** The output of an embedding or a retrieval is no answer. */
-function readOutputValue(attributes: UnknownRecord, kind: InteractionKind): readonly Message[] | undefined {
+function readOutputValue(attributes: JsonObject, kind: InteractionKind): readonly Message[] | undefined {
   const value = textOf(attributes['output.value']);
   const spanKind = attributes['openinference.span.kind'];
   if (value === undefined || (kind !== 'model' && !ANSWERING_KINDS.has(String(spanKind)))) return undefined;
-  const decoded = decode(value);
+  const decoded = parseContainerOrKeep(value);
   const answer = typeof decoded === 'string' ? decoded : readProviderResponse(decoded).answer;
   return [{ role: 'assistant', parts: [{ type: 'text', content: answer ?? value }] }];
 }

@@ -1,5 +1,5 @@
+import { parseContainerOrKeep, textOf } from '../../json/index.ts';
 import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
-import { decode, textOf } from '../json.ts';
 import type { Message } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import { parseSerialisedParts } from '../parse-parts.ts';
@@ -16,7 +16,7 @@ export const openLlmetry: Dialect = {
     const { attributes } = span;
     const entityInput = attributes['traceloop.entity.input'];
     if (kind === 'tool')
-      return entityInput === undefined ? undefined : { toolArguments: decode(entityInput) };
+      return entityInput === undefined ? undefined : { toolArguments: parseContainerOrKeep(entityInput) };
     const groups = collectIndexed(attributes, PREFIXES);
     const prompts = groups.get('gen_ai.prompt.') ?? groups.get('llm.prompts.') ?? [];
     const completions = groups.get('gen_ai.completion.') ?? groups.get('llm.completions.') ?? [];
@@ -52,7 +52,7 @@ function readMessage(group: IndexedGroup, role: string): Message[] {
 function readEntityOutput(value: unknown): readonly Message[] | undefined {
   const text = textOf(value);
   if (text === undefined) return undefined;
-  const decoded = decode(text);
+  const decoded = parseContainerOrKeep(text);
   const answer = typeof decoded === 'string' ? decoded : readProviderResponse(decoded).answer;
   return [{ role: 'assistant', parts: [{ type: 'text', content: answer ?? text }] }];
 }

@@ -1,5 +1,5 @@
 import { semconv } from '../../base/index.ts';
-import { decode, isRecord, listOf, textOf, type UnknownRecord } from '../json.ts';
+import { isObject, type JsonObject, listOf, parseContainerOrKeep, textOf } from '../../json/index.ts';
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseInstructions, parseMessages } from '../parse-messages.ts';
 import { type Dialect, type DialectContent, someOf } from './dialect.ts';
@@ -15,12 +15,12 @@ export const semconvAttributes: Dialect = {
     const content = readContentAttributes(span.attributes);
     if (kind !== 'tool') return content;
     const given = span.attributes[semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS];
-    return given === undefined ? content : { ...content, toolArguments: decode(given) };
+    return given === undefined ? content : { ...content, toolArguments: parseContainerOrKeep(given) };
   },
 };
 
 /** The content attributes, as they stand on a span or on its `gen_ai.client.inference.operation.details` event. */
-export function readContentAttributes(attributes: UnknownRecord): DialectContent {
+export function readContentAttributes(attributes: JsonObject): DialectContent {
   return {
     input: readInput(attributes),
     output: readOutput(attributes),
@@ -28,11 +28,11 @@ export function readContentAttributes(attributes: UnknownRecord): DialectContent
   };
 }
 
-function readInput(attributes: UnknownRecord): readonly Message[] | undefined {
+function readInput(attributes: JsonObject): readonly Message[] | undefined {
   const messages = attributes[semconv.ATTR_GEN_AI_INPUT_MESSAGES];
   const instructions = attributes[semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS];
   if (messages !== undefined || instructions !== undefined) {
-    const system = parseInstructions(decode(instructions));
+    const system = parseInstructions(parseContainerOrKeep(instructions));
     const rest = messages === undefined ? [] : readMessages(messages, 'user');
     if (system.length > 0 || rest.length > 0) return [...system, ...rest];
   }
@@ -40,7 +40,7 @@ function readInput(attributes: UnknownRecord): readonly Message[] | undefined {
   return prompt === undefined ? undefined : someOf(parseConversation(prompt));
 }
 
-function readOutput(attributes: UnknownRecord): readonly Message[] | undefined {
+function readOutput(attributes: JsonObject): readonly Message[] | undefined {
   const messages = attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES];
   if (messages !== undefined) return someOf(readMessages(messages, 'assistant'));
   const completion = attributes['gen_ai.completion'];
@@ -52,18 +52,18 @@ function readOutput(attributes: UnknownRecord): readonly Message[] | undefined {
  * hash would be no prompt's, so it gives nothing.
  */
 function readMessages(value: unknown, role: MessageRole): Message[] {
-  const decoded = decode(value);
+  const decoded = parseContainerOrKeep(value);
   if (typeof decoded === 'string' && CUT_JSON.test(decoded)) return [];
   return parseMessages(decoded, role);
 }
 
 const CUT_JSON = /^\s*[[{]/;
 
-function readDocuments(attributes: UnknownRecord): readonly string[] | undefined {
+function readDocuments(attributes: JsonObject): readonly string[] | undefined {
   const documents = attributes['gen_ai.retrieval.documents'];
   if (documents === undefined) return undefined;
-  const texts = listOf(decode(documents)).map((document) =>
-    isRecord(document) ? textOf(document.content ?? document.text) : textOf(document),
+  const texts = listOf(parseContainerOrKeep(documents)).map((document) =>
+    isObject(document) ? textOf(document.content ?? document.text) : textOf(document),
   );
   return someOf(texts.filter((text) => text !== undefined));
 }

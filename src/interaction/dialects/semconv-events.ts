@@ -1,4 +1,4 @@
-import { decode, isRecord, recordOf, type UnknownRecord } from '../json.ts';
+import { isObject, type JsonObject, objectOf, parseContainerOrKeep } from '../../json/index.ts';
 import type { Message, MessageRole } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import type { SpanEventView } from '../span-view.ts';
@@ -41,10 +41,10 @@ function readEvent(event: SpanEventView, input: Message[], output: Message[]): v
   if (role !== undefined) input.push(...readMessage(bodyOf(attributes), role));
   else if (event.name === 'gen_ai.choice') {
     const body = bodyOf(attributes);
-    const message = decode(body.message);
+    const message = parseContainerOrKeep(body.message);
     output.push(
       ...readMessage(
-        isRecord(message) ? message : { ...body, content: message ?? body.content },
+        isObject(message) ? message : { ...body, content: message ?? body.content },
         'assistant',
       ),
     );
@@ -55,13 +55,13 @@ function readEvent(event: SpanEventView, input: Message[], output: Message[]): v
   }
 }
 
-function bodyOf(attributes: UnknownRecord): UnknownRecord {
+function bodyOf(attributes: JsonObject): JsonObject {
   const body = attributes['gen_ai.event.content'];
-  return body === undefined ? attributes : recordOf(decode(body));
+  return body === undefined ? attributes : objectOf(parseContainerOrKeep(body));
 }
 
 /** A message whose content may be a list of parts written as JSON text, since event attributes are never structured. */
-function readMessage(body: UnknownRecord, role: MessageRole): Message[] {
-  const content = decode(body.content);
+function readMessage(body: JsonObject, role: MessageRole): Message[] {
+  const content = parseContainerOrKeep(body.content);
   return parseMessages({ ...body, role, content: Array.isArray(content) ? content : body.content });
 }

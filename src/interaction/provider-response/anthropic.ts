@@ -1,5 +1,5 @@
+import { countOf, isObject, listOf, objectOf, textOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { countOf, isRecord, listOf, recordOf, textOf } from '../json.ts';
 import { includeCache } from '../usage.ts';
 import type { ProviderResponse, ResponseReader } from './types.ts';
 
@@ -7,7 +7,7 @@ import type { ProviderResponse, ResponseReader } from './types.ts';
 export const anthropicMessages: ResponseReader = {
   matches: (value) => value.type === 'message' && Array.isArray(value.content) && value.role === 'assistant',
   read: (value): ProviderResponse => {
-    const blocks = listOf(value.content).filter(isRecord);
+    const blocks = listOf(value.content).filter(isObject);
     const texts = blocks.filter((b) => b.type === 'text').map((b) => textOf(b.text) ?? '');
     const stopReason = textOf(value.stop_reason);
     return {
@@ -17,7 +17,7 @@ export const anthropicMessages: ResponseReader = {
       responseId: textOf(value.id),
       finishReasons: stopReason === undefined ? undefined : [stopReason],
       usage: readAnthropicUsage(value.usage),
-      serviceTier: textOf(recordOf(value.usage).service_tier),
+      serviceTier: textOf(objectOf(value.usage).service_tier),
       toolCalls: blocks
         .filter((block) => block.type === 'tool_use')
         .map((block) => ({ id: textOf(block.id), name: textOf(block.name), arguments: block.input })),
@@ -30,7 +30,7 @@ export const anthropicMessages: ResponseReader = {
  * cache_creation_input_tokens. `output_tokens` includes thinking.
  */
 export function readAnthropicUsage(value: unknown): TokenUsage | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const inputTokens = countOf(value.input_tokens);
   const outputTokens = countOf(value.output_tokens);
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
@@ -39,7 +39,7 @@ export function readAnthropicUsage(value: unknown): TokenUsage | undefined {
     outputTokens,
     cacheReadTokens: countOf(value.cache_read_input_tokens),
     cacheWriteTokens: countOf(value.cache_creation_input_tokens),
-    cacheWrite1hTokens: countOf(recordOf(value.cache_creation).ephemeral_1h_input_tokens),
-    reasoningTokens: countOf(recordOf(value.output_tokens_details).thinking_tokens),
+    cacheWrite1hTokens: countOf(objectOf(value.cache_creation).ephemeral_1h_input_tokens),
+    reasoningTokens: countOf(objectOf(value.output_tokens_details).thinking_tokens),
   });
 }

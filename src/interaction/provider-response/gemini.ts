@@ -1,13 +1,13 @@
+import { countOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { countOf, isRecord, listOf, recordOf, textOf, type UnknownRecord } from '../json.ts';
 import type { ProviderResponse, ResponseReader } from './types.ts';
 
 /** Gemini's `generateContent`, from the Gemini API and Vertex AI. A refused prompt has no candidates. */
 export const geminiGenerateContent: ResponseReader = {
-  matches: (value) => Array.isArray(value.candidates) || isRecord(value.usageMetadata),
+  matches: (value) => Array.isArray(value.candidates) || isObject(value.usageMetadata),
   read: (value): ProviderResponse => {
-    const candidates = listOf(value.candidates).map(recordOf);
-    const parts = listOf(recordOf(candidates[0]?.content).parts).filter(isRecord);
+    const candidates = listOf(value.candidates).map(objectOf);
+    const parts = listOf(objectOf(candidates[0]?.content).parts).filter(isObject);
     const texts = parts.filter((part) => part.thought !== true).map((part) => textOf(part.text));
     const answer = texts.filter((text) => text !== undefined);
     const reasons = candidates.map((candidate) => textOf(candidate.finishReason));
@@ -24,8 +24,8 @@ export const geminiGenerateContent: ResponseReader = {
   },
 };
 
-function readCall(part: UnknownRecord) {
-  if (!isRecord(part.functionCall)) return [];
+function readCall(part: JsonObject) {
+  if (!isObject(part.functionCall)) return [];
   const { id, name, args } = part.functionCall;
   return [{ id: textOf(id), name: textOf(name), arguments: args }];
 }
@@ -35,7 +35,7 @@ function readCall(part: UnknownRecord) {
  * toolUsePromptTokenCount; output = candidatesTokenCount + thoughtsTokenCount.
  */
 export function readGeminiUsage(value: unknown): TokenUsage | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const thoughts = countOf(value.thoughtsTokenCount);
   const inputTokens = sum(countOf(value.promptTokenCount), countOf(value.toolUsePromptTokenCount));
   const outputTokens = sum(countOf(value.candidatesTokenCount), thoughts);

@@ -1,4 +1,4 @@
-import { isRecord, type UnknownRecord } from '../json.ts';
+import { isObject, type JsonObject } from '../../json/index.ts';
 import { anthropicMessages } from './anthropic.ts';
 import { geminiGenerateContent } from './gemini.ts';
 import { openAiChat } from './openai-chat.ts';
@@ -29,7 +29,7 @@ const NOTHING: ProviderResponse = Object.freeze({ toolCalls: [] });
  */
 export function readProviderResponse(value: unknown): ProviderResponse {
   if (typeof value === 'string') return { answer: value, toolCalls: [] };
-  if (!isRecord(value)) return NOTHING;
+  if (!isObject(value)) return NOTHING;
   try {
     return readerOf(value)?.read(value) ?? readPlain(value);
   } catch {
@@ -37,6 +37,6 @@ export function readProviderResponse(value: unknown): ProviderResponse {
   }
 }
 
-function readerOf(value: UnknownRecord): ResponseReader | undefined {
+function readerOf(value: JsonObject): ResponseReader | undefined {
   return READERS.find((reader) => reader.matches(value));
 }

@@ -1,4 +1,4 @@
-import { firstText, isRecord, listOf, recordOf, textOf } from '../json.ts';
+import { firstText, isObject, listOf, objectOf, parseOrKeep, textOf } from '../../json/index.ts';
 import { answerText } from '../messages.ts';
 import { parseMessages } from '../parse-messages.ts';
 import { readOpenAiUsage, readReportedCost } from './openai-usage.ts';
@@ -11,8 +11,8 @@ import type { ProviderResponse, ResponseReader, ToolCall } from './types.ts';
 export const openAiChat: ResponseReader = {
   matches: (value) => Array.isArray(value.choices) || value.object === 'list',
   read: (value): ProviderResponse => {
-    const choices = listOf(value.choices).map(recordOf);
-    const message = recordOf(choices[0]?.message);
+    const choices = listOf(value.choices).map(objectOf);
+    const message = objectOf(choices[0]?.message);
     const model = textOf(value.model);
     const reasons = choices.map((choice) => textOf(choice.finish_reason)).filter((r) => r !== undefined);
     return {
@@ -40,23 +40,13 @@ function providerOf(upstream: unknown, model: string | undefined): string | unde
 export const OPENAI_MODEL: RegExp = /^(?:gpt-(?!oss)|chatgpt-|o\d|ft:gpt-|text-embedding-|davinci|babbage)/;
 
 function readToolCalls(calls: unknown, legacyCall: unknown): ToolCall[] {
-  const all = isRecord(legacyCall) ? [legacyCall] : listOf(calls);
-  return all.filter(isRecord).map((call) => {
-    const target = recordOf(call.function ?? call.custom ?? call);
+  const all = isObject(legacyCall) ? [legacyCall] : listOf(calls);
+  return all.filter(isObject).map((call) => {
+    const target = objectOf(call.function ?? call.custom ?? call);
     return {
       id: textOf(call.id),
       name: textOf(target.name),
-      arguments: parsedArguments(firstText(target.arguments, target.input) ?? target.arguments),
+      arguments: parseOrKeep(firstText(target.arguments, target.input) ?? target.arguments),
     };
   });
-}
-
-/** Arguments the model wrote as text: parsed where they are JSON, else as written. */
-export function parsedArguments(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
 }

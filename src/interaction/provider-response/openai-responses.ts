@@ -1,5 +1,13 @@
-import { firstText, isRecord, listOf, recordOf, textOf, type UnknownRecord } from '../json.ts';
-import { OPENAI_MODEL, parsedArguments } from './openai-chat.ts';
+import {
+  firstText,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  parseOrKeep,
+  textOf,
+} from '../../json/index.ts';
+import { OPENAI_MODEL } from './openai-chat.ts';
 import { readOpenAiUsage, readReportedCost } from './openai-usage.ts';
 import type { ProviderResponse, ResponseReader } from './types.ts';
 
@@ -10,7 +18,7 @@ import type { ProviderResponse, ResponseReader } from './types.ts';
 export const openAiResponses: ResponseReader = {
   matches: (value) => value.object === 'response' && Array.isArray(value.output),
   read: (value): ProviderResponse => {
-    const items = listOf(value.output).filter(isRecord);
+    const items = listOf(value.output).filter(isObject);
     const calls = items.filter((item) => CALLS.has(textOf(item.type) ?? ''));
     const model = textOf(value.model);
     const finishReason = responsesFinishReason(value, calls.length > 0);
@@ -26,7 +34,7 @@ export const openAiResponses: ResponseReader = {
       toolCalls: calls.map((call) => ({
         id: firstText(call.call_id, call.id),
         name: textOf(call.name),
-        arguments: parsedArguments(call.arguments ?? call.input),
+        arguments: parseOrKeep(call.arguments ?? call.input),
       })),
     };
   },
@@ -35,12 +43,12 @@ export const openAiResponses: ResponseReader = {
 /** Items the application answers; searches and MCP calls are run by OpenAI. */
 const CALLS: ReadonlySet<string> = new Set(['function_call', 'custom_tool_call']);
 
-function readAnswer(items: readonly UnknownRecord[]): string | undefined {
+function readAnswer(items: readonly JsonObject[]): string | undefined {
   let answer: string | undefined;
   for (const item of items) {
     if (item.type !== 'message') continue;
     for (const part of listOf(item.content)) {
-      const text = firstText(recordOf(part).text, recordOf(part).refusal);
+      const text = firstText(objectOf(part).text, objectOf(part).refusal);
       if (text !== undefined) answer = (answer ?? '') + text;
     }
   }
@@ -48,12 +56,12 @@ function readAnswer(items: readonly UnknownRecord[]): string | undefined {
 }
 
 /** Why a response ended, by its status; nothing while it is still being made. */
-export function responsesFinishReason(response: UnknownRecord, hasCalls: boolean): string | undefined {
+export function responsesFinishReason(response: JsonObject, hasCalls: boolean): string | undefined {
   switch (response.status) {
     case 'completed':
       return hasCalls ? 'tool_call' : 'stop';
     case 'incomplete': {
-      const reason = textOf(recordOf(response.incomplete_details).reason);
+      const reason = textOf(objectOf(response.incomplete_details).reason);
       return reason === 'max_output_tokens' ? 'length' : (reason ?? 'incomplete');
     }
     case 'failed':

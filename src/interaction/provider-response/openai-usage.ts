@@ -1,5 +1,5 @@
+import { countOf, isObject, objectOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { countOf, isRecord, recordOf } from '../json.ts';
 import { includeCache } from '../usage.ts';
 
 /**
@@ -8,9 +8,9 @@ import { includeCache } from '../usage.ts';
  * cached tokens exceed its input tokens counts them apart, so they are added.
  */
 export function readOpenAiUsage(value: unknown): TokenUsage | undefined {
-  if (!isRecord(value)) return undefined;
-  const inputDetails = recordOf(value.prompt_tokens_details ?? value.input_tokens_details);
-  const outputDetails = recordOf(value.completion_tokens_details ?? value.output_tokens_details);
+  if (!isObject(value)) return undefined;
+  const inputDetails = objectOf(value.prompt_tokens_details ?? value.input_tokens_details);
+  const outputDetails = objectOf(value.completion_tokens_details ?? value.output_tokens_details);
   const usage: TokenUsage = {
     inputTokens: countOf(value.prompt_tokens ?? value.input_tokens),
     outputTokens: countOf(value.completion_tokens ?? value.output_tokens),
@@ -26,6 +26,6 @@ export function readOpenAiUsage(value: unknown): TokenUsage | undefined {
 
 /** OpenRouter reports what a call cost, in US dollars, as `usage.cost`. */
 export function readReportedCost(usage: unknown): number | undefined {
-  const cost = recordOf(usage).cost;
+  const cost = objectOf(usage).cost;
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
 }

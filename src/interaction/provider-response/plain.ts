@@ -1,5 +1,5 @@
+import { countOf, isObject, type JsonObject, objectOf, textOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { countOf, isRecord, recordOf, textOf, type UnknownRecord } from '../json.ts';
 import { toolResultText } from '../tool-outcome.ts';
 import { readOpenAiUsage, readReportedCost } from './openai-usage.ts';
 import type { ProviderResponse } from './types.ts';
@@ -11,8 +11,8 @@ const MAX_DEPTH = 4;
  * Any object that carries its text as `text`, `content`, `output` or `message`, asked in this order: results of
  * application code, of the AI SDK (`{text, usage, finishReason, response}`), of MCP tools (`{content: [...]}`).
  */
-export function readPlain(value: UnknownRecord): ProviderResponse {
-  const response = recordOf(value.response);
+export function readPlain(value: JsonObject): ProviderResponse {
+  const response = objectOf(value.response);
   const finishReason = textOf(value.finishReason ?? value.finish_reason);
   return {
     answer: readText(value, MAX_DEPTH),
@@ -27,7 +27,7 @@ export function readPlain(value: UnknownRecord): ProviderResponse {
 
 function readText(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return value;
-  if (depth === 0 || !isRecord(value)) return undefined;
+  if (depth === 0 || !isObject(value)) return undefined;
   for (const field of TEXT_FIELDS) {
     const inner = value[field];
     if (inner === undefined || inner === null) continue;
@@ -41,7 +41,7 @@ const TEXT_FIELDS = ['text', 'content', 'output', 'message'] as const;
 
 /** The AI SDK's camelCase counts, inclusive like the conventions'. */
 function readAiSdkUsage(value: unknown): TokenUsage | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const inputTokens = countOf(value.inputTokens ?? value.promptTokens);
   const outputTokens = countOf(value.outputTokens ?? value.completionTokens);
   if (inputTokens === undefined && outputTokens === undefined) return undefined;

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import type { UnknownRecord } from '../json.ts';
 
 /** A call the model asks the application to make. Tools that the provider runs by itself are not among these. */
 export interface ToolCall {
@@ -30,6 +30,6 @@ export interface ProviderResponse {
 
 /** Recognises and reads the result objects of one API. */
 export interface ResponseReader {
-  matches(value: UnknownRecord): boolean;
-  read(value: UnknownRecord): ProviderResponse;
+  matches(value: JsonObject): boolean;
+  read(value: JsonObject): ProviderResponse;
 }

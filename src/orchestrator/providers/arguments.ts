@@ -1,4 +1,5 @@
-import type { InvalidArguments, JsonObject } from './messages.ts';
+import { isObject, type JsonObject } from '../../json/index.ts';
+import type { InvalidArguments } from './messages.ts';
 
 /** Key under which arguments that are not JSON go back to a model that must be sent an object. */
 const INVALID_JSON_KEY = 'INVALID_JSON';
@@ -16,7 +17,7 @@ export function parseArguments(text: string): ParsedArguments {
   } catch (error) {
     return { arguments: {}, invalidArguments: { text, reason: (error as Error).message } };
   }
-  if (isJsonObject(value)) return { arguments: value };
+  if (isObject(value)) return { arguments: value };
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
   return { arguments: {}, invalidArguments: { text, reason: `expected a JSON object, got ${kind}` } };
 }
@@ -24,7 +25,7 @@ export function parseArguments(text: string): ParsedArguments {
 /** Checks arguments that came as a value. */
 export function checkArguments(value: unknown): ParsedArguments {
   if (value === undefined || value === null) return { arguments: {} };
-  if (isJsonObject(value)) return { arguments: value };
+  if (isObject(value)) return { arguments: value };
   return parseArguments(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
@@ -36,8 +37,4 @@ export function argumentsForHistory(call: {
   return call.invalidArguments === undefined
     ? call.arguments
     : { [INVALID_JSON_KEY]: call.invalidArguments.text };
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

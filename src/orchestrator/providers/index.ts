@@ -3,7 +3,6 @@ export {
   type AssistantPart,
   type ImagePart,
   type InvalidArguments,
-  type JsonObject,
   type Message,
   type OpaquePart,
   type ReasoningPart,

@@ -6,8 +6,7 @@
  * order of the calls, so that nothing that works on whole messages can split a call from its result.
  */
 
-/** A JSON object, as tool arguments and schemas are. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import type { JsonObject } from '../../json/index.ts';
 
 export interface TextPart {
   readonly type: 'text';

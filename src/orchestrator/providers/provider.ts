@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import type { AssistantMessage, JsonObject, Message } from './messages.ts';
+import type { AssistantMessage, Message } from './messages.ts';
 
 /** A tool as a model sees it: the name and schema are already acceptable to the provider. */
 export interface ModelTool {

@@ -1,4 +1,5 @@
-import { type AnySchema, isObject, type Schema, setKey } from './json-schema.ts';
+import { isObject, objectOf } from '../../json/index.ts';
+import { type AnySchema, type Schema, setKey } from './json-schema.ts';
 import type { Relax } from './relaxed.ts';
 
 /** Says what may stand under names that `properties` does not list. */
@@ -42,7 +43,7 @@ export function nameRequired(out: Schema, required: readonly string[]): void {
   const properties = (out.properties ?? {}) as Schema;
   const others = out.additionalProperties;
   for (const name of required) {
-    if (!Object.hasOwn(properties, name)) setKey(properties, name, isObject(others) ? others : {});
+    if (!Object.hasOwn(properties, name)) setKey(properties, name, objectOf(others));
   }
   out.properties = properties;
   out.required = required;

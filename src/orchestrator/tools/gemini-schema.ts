@@ -1,8 +1,9 @@
+import { isObject } from '../../json/index.ts';
 import { CombinedParts } from './gemini-combined.ts';
 import { GeminiNotes } from './gemini-notes.ts';
 import { nameRequired, writeOtherProperties } from './gemini-properties.ts';
 import { allowedValues, openBounds, writeEnum } from './gemini-values.ts';
-import { type AnySchema, isObject, type Schema, setKey, Unconvertible } from './json-schema.ts';
+import { type AnySchema, type Schema, setKey, Unconvertible } from './json-schema.ts';
 import { ReferenceCycles } from './reference-cycles.ts';
 import { neededDefinitions, type ReferencedSchema, referencedName, referenceTo } from './references.ts';
 import type { Relax, RelaxedConstraint } from './relaxed.ts';

@@ -1,5 +1,6 @@
+import { isObject } from '../../json/index.ts';
 import type { GeminiNotes } from './gemini-notes.ts';
-import { isObject, type Schema, sameJson } from './json-schema.ts';
+import { type Schema, sameJson } from './json-schema.ts';
 
 /** The values `enum` and `const` leave, as far as they are of the type; undefined when any value will do. */
 export function allowedValues(schema: Schema): readonly unknown[] | undefined {

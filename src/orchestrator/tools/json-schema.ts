@@ -1,3 +1,5 @@
+import { isObject } from '../../json/index.ts';
+
 /** A schema in the local copy that is being converted. */
 export type Schema = { [keyword: string]: unknown };
 /** In JSON Schema `true` accepts everything and `false` nothing. */
@@ -29,10 +31,6 @@ export const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
 
 /** The tool cannot be offered to this provider; the message is the reason given with its quarantine. */
 export class Unconvertible extends Error {}
-
-export function isObject(value: unknown): value is { [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Sets an own property whatever its name: plain assignment to `__proto__` would be lost. */
 export function setKey(target: Schema, key: string, value: unknown): void {

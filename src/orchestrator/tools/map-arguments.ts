@@ -1,4 +1,5 @@
-import { type AnySchema, isObject, type Schema, setKey } from './json-schema.ts';
+import { isObject } from '../../json/index.ts';
+import { type AnySchema, type Schema, setKey } from './json-schema.ts';
 import type { Renames } from './property-keys.ts';
 import { type ReferencedSchema, referencedName } from './references.ts';
 import { WRAPPER_KEY } from './root.ts';

@@ -1,6 +1,6 @@
+import { isObject } from '../../json/index.ts';
 import {
   type AnySchema,
-  isObject,
   SCHEMA_KEYWORDS,
   SCHEMA_LIST_KEYWORDS,
   SCHEMA_MAP_KEYWORDS,

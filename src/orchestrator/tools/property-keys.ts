@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type AnySchema, isObject, mapSubschemas, type Schema, setKey, subschemas } from './json-schema.ts';
+import { isObject } from '../../json/index.ts';
+import { type AnySchema, mapSubschemas, type Schema, setKey, subschemas } from './json-schema.ts';
 import type { ReferencedSchema } from './references.ts';
 
 export interface KeyRule {

@@ -1,11 +1,5 @@
-import {
-  type AnySchema,
-  isObject,
-  mapSubschemas,
-  type Schema,
-  subschemas,
-  Unconvertible,
-} from './json-schema.ts';
+import { isObject } from '../../json/index.ts';
+import { type AnySchema, mapSubschemas, type Schema, subschemas, Unconvertible } from './json-schema.ts';
 
 const REFERENCE_KEYWORDS = ['$ref', '$dynamicRef', '$recursiveRef'] as const;
 const PREFIX = '#/$defs/';

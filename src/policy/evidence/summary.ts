@@ -5,10 +5,9 @@
  * it; nothing here makes a summary true.
  */
 
-import { checkJsonValue, StrictJsonError } from '../../json/index.ts';
+import { checkJsonValue, isObject, StrictJsonError } from '../../json/index.ts';
 import type { ReasonCode } from '../reasons.ts';
 import { scanText } from '../scanner.ts';
-import { isObject } from '../tool-definition.ts';
 import { claimProblem } from './claim.ts';
 import { type Echo, leavesOf } from './leaves.ts';
 import { type LocatedQuote, QuoteFinder } from './locate.ts';

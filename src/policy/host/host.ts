@@ -7,6 +7,7 @@
 
 import { trace } from '@opentelemetry/api';
 import { ObservatoryError } from '../../base/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
 import { AuditLog, type AuditRun } from '../audit.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
@@ -14,7 +15,7 @@ import type { GroundedSummary } from '../evidence/index.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
 import { guardedCall } from '../guarded-call.ts';
-import { type CallToolPlan, type JsonRecord, parsePlan } from '../plan.ts';
+import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
 import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
 import { discoverTools } from './discover-tools.ts';
@@ -48,9 +49,9 @@ interface AskBase {
 interface ToolResult {
   readonly server: string;
   readonly tool: string;
-  readonly args: JsonRecord;
+  readonly args: JsonObject;
   /** The typed result, secrets redacted. */
-  readonly result: JsonRecord;
+  readonly result: JsonObject;
 }
 
 export interface PolicyHostOptions {
@@ -182,7 +183,7 @@ export class PolicyHost {
     const { server, tool, args } = plan;
     const call: GateCall = { server, tool, args, userRequest: base.query, runId: base.runId, ...options };
     const connection = this.#servers.get(server);
-    let value: JsonRecord;
+    let value: JsonObject;
     try {
       const { verdict } = await guardedCall(call, () => invoke(connection, tool, args), {
         gate: this.#gate,
@@ -235,7 +236,7 @@ function defaultAudit(): AuditLog {
   return new AuditLog({ dir, key: process.env.SAFE_AUDIT_KEY });
 }
 
-function invoke(server: PolicyServer | undefined, tool: string, args: JsonRecord): Promise<unknown> {
+function invoke(server: PolicyServer | undefined, tool: string, args: JsonObject): Promise<unknown> {
   if (server === undefined)
     throw new ObservatoryError('INVALID_INPUT', 'The server of the plan is not connected');
   return server.callTool(tool, args);

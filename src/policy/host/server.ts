@@ -1,14 +1,15 @@
 /** The servers of a `PolicyHost`, over the official MCP SDK. */
+
 import { ObservatoryError } from '../../base/index.ts';
-import type { JsonRecord } from '../plan.ts';
-import { isObject, type ToolDefinition } from '../tool-definition.ts';
+import { isObject, type JsonObject } from '../../json/index.ts';
+import type { ToolDefinition } from '../tool-definition.ts';
 
 /** What the host needs of a server. */
 export interface PolicyServer {
   /** Every tool the server lists now. */
   listTools(): Promise<readonly ToolDefinition[]>;
   /** Calls a tool; gives the `CallToolResult` as the server sent it. */
-  callTool(tool: string, args: JsonRecord): Promise<unknown>;
+  callTool(tool: string, args: JsonObject): Promise<unknown>;
   close(): Promise<void>;
 }
 
