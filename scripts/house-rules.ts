@@ -1,0 +1,278 @@
+/**
+ * The rules of the source tree that the linter cannot express. A *room* is a folder directly under `src`; imports
+ * between rooms go down the list in one direction, and every folder is entered through its `index.ts`.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** The rooms in the order of their imports: each may use those before it. */
+export const ROOMS: readonly string[] = [
+  'base',
+  'json',
+  'signals',
+  'wire',
+  'interaction',
+  'processor',
+  'postgres',
+  'durable',
+  'instrumentation',
+  'mcp-client',
+  'policy',
+  'execution',
+  'orchestrator',
+  'golden',
+  'setup',
+  'collector',
+  'cli',
+];
+
+const MAX_LINES = 340;
+
+export interface Breach {
+  /** What `KNOWN_BREACHES` names it by. */
+  readonly key: string;
+  readonly message: string;
+}
+
+/** Breaches of parts that are being rebuilt. Entries may only be removed. */
+export const KNOWN_BREACHES: readonly string[] = [
+  'order orchestrator > golden',
+  'door cli > setup',
+  'door cli > execution',
+  'door cli > policy',
+  'door cli > golden',
+  'door golden > instrumentation',
+  'door . > execution',
+  'door . > golden',
+  'door instrumentation > instrumentation/shared',
+  'circle src/',
+  'circle src/cli',
+  'circle src/interaction',
+  'circle src/policy',
+  'name Outcome',
+  'name usageOf',
+  'name Budget',
+  'name JsonObject',
+  'name objectOf',
+  'name listOf',
+  'name Admission',
+  'name Encoding',
+  'name textOf',
+  'name Refusal',
+  'name CallDescription',
+  'name judge',
+  'name ModelCall',
+  'name ToolCall',
+  'name Finding',
+  'name CallContent',
+  'name errorCode',
+  'name ApiResource',
+  'name RequestOptions',
+  'name EmbeddingsReader',
+  'name requestAttributes',
+  'name ModelMetrics',
+  'name responseAttributes',
+  'name ResponseReader',
+  'name Conversation',
+  'name Dialect',
+  'name TextPart',
+  'name ReasoningPart',
+  'name ToolCallPart',
+  'name Message',
+  'name textPart',
+  'name ToolDefinition',
+  'name CatalogueTool',
+  'name Catalogue',
+  'name estimateTokens',
+  'name refused',
+  'name GateCall',
+  'name ResolvedOptions',
+  'name resolveOptions',
+  'name QuarantinedTool',
+  'name ReviewWaitOptions',
+  'name ToolGateCall',
+  'name ModelMessage',
+];
+
+interface SourceFile {
+  /** Path below `src`, with `/`. */
+  readonly path: string;
+  readonly text: string;
+  /** Paths below `src` of the files it imports or re-exports, types and dynamic imports included. */
+  readonly imports: readonly string[];
+}
+
+/** Checks the tree under `root`/src. */
+export function findBreaches(root: string): Breach[] {
+  const files = readSource(join(root, 'src'));
+  return [
+    ...files.flatMap(checkLength),
+    ...files.flatMap(checkOrder),
+    ...files.flatMap(checkDoors),
+    ...checkCycles(files),
+    ...checkNames(files),
+  ];
+}
+
+function readSource(src: string): SourceFile[] {
+  return readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .sort()
+    .map((path) => {
+      const file = join(src, path);
+      const text = readFileSync(file, 'utf8');
+      const imports = relativeImports(text)
+        .map((specifier) => join(dirname(file), specifier))
+        .filter((target) => existsSync(target))
+        .map((target) => relative(src, target));
+      return { path, text, imports: imports.filter((target) => !target.startsWith('..')) };
+    });
+}
+
+const STATIC_IMPORT = /^(?:import|export)\b[^;'"]*\bfrom '(\.[^']+)'/gm;
+const BARE_IMPORT = /^import '(\.[^']+)'/gm;
+const DYNAMIC_IMPORT = /\bimport\(\s*'(\.[^']+)'\s*\)/g;
+
+function relativeImports(text: string): string[] {
+  return [STATIC_IMPORT, BARE_IMPORT, DYNAMIC_IMPORT].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, specifier = '']) => specifier),
+  );
+}
+
+function checkLength({ path, text }: SourceFile): Breach[] {
+  const lines = text.split('\n').length - 1;
+  if (lines <= MAX_LINES) return [];
+  return [
+    { key: `long ${path}`, message: `${path} has ${lines} lines; split it by idea below ${MAX_LINES}` },
+  ];
+}
+
+/** Files directly in `src` are the entries of the package; they stand above every room and nothing imports them. */
+function checkOrder({ path, imports }: SourceFile): Breach[] {
+  const from = roomOf(path);
+  if (from !== undefined && !ROOMS.includes(from)) {
+    return [
+      {
+        key: `room ${from}`,
+        message: `${path}: '${from}' is not in the list of rooms (scripts/house-rules.ts)`,
+      },
+    ];
+  }
+  return imports.flatMap((target) => {
+    const to = roomOf(target);
+    if (from === to && from !== undefined) return [];
+    const isBelow = to !== undefined && (from === undefined || ROOMS.indexOf(to) < ROOMS.indexOf(from));
+    if (isBelow) return [];
+    const message = `${path} imports ${target}: ${to ?? 'an entry of the package'} is above ${from ?? 'the entries'}`;
+    return [{ key: `order ${from} > ${to}`, message }];
+  });
+}
+
+function roomOf(path: string): string | undefined {
+  const slash = path.indexOf('/');
+  return slash < 0 ? undefined : path.slice(0, slash);
+}
+
+/** Entering a folder from outside must hit the `index.ts` of the outermost folder entered. */
+function checkDoors({ path, imports }: SourceFile): Breach[] {
+  const from = foldersOf(path);
+  return imports.flatMap((target) => {
+    const entered = foldersOf(target).find((folder) => !from.includes(folder));
+    if (entered === undefined || target === `${entered}/index.ts`) return [];
+    const message = `${path} imports ${target}: enter ${entered} by ${entered}/index.ts`;
+    return [{ key: `door ${roomOf(path) ?? '.'} > ${entered}`, message }];
+  });
+}
+
+/** The folders around a file, outermost first: `a/b/c.ts` is in `a` and `a/b`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/**
+ * In every folder, its subfolders and its own loose files must not depend on each other in a circle. The folder's
+ * `index.ts` is left out: it only re-exports, and may name files that depend on its subfolders and the other way.
+ */
+function checkCycles(files: readonly SourceFile[]): Breach[] {
+  const graphs = new Map<string, FolderGraph>();
+  for (const { path, imports } of files) {
+    for (const target of imports) {
+      const shared = sharedFolder(path, target);
+      const from = memberOf(shared, path);
+      const to = memberOf(shared, target);
+      if (from === to || from === 'index.ts' || to === 'index.ts') continue;
+      const graph: FolderGraph = graphs.get(shared) ?? new Map();
+      graphs.set(shared, graph);
+      graph.set(from, (graph.get(from) ?? new Map<string, string>()).set(to, `${path} imports ${target}`));
+    }
+  }
+  return [...graphs].flatMap(([folder, graph]) =>
+    cyclesOf(graph).map((cycle) => ({
+      key: `circle src/${folder}`,
+      message: `src/${folder}: folders in a circle: ${cycle.join('; ')}`,
+    })),
+  );
+}
+
+/** Members of a folder, what each depends on, and one import that shows it. */
+type FolderGraph = Map<string, Map<string, string>>;
+
+function sharedFolder(a: string, b: string): string {
+  const others = foldersOf(b);
+  return foldersOf(a).findLast((folder) => others.includes(folder)) ?? '';
+}
+
+/** The subfolder that holds a file, `.` for the folder's own files, or its `index.ts`. */
+function memberOf(folder: string, path: string): string {
+  const rest = folder === '' ? path : path.slice(folder.length + 1);
+  const slash = rest.indexOf('/');
+  if (slash >= 0) return rest.slice(0, slash);
+  return rest === 'index.ts' ? rest : '.';
+}
+
+/** Cycles found by one depth-first search, each as the imports that close it. */
+function cyclesOf(graph: FolderGraph): string[][] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  const visit = (node: string, trail: readonly string[], imports: readonly string[]): void => {
+    const start = trail.indexOf(node);
+    if (start >= 0) cycles.push(imports.slice(start));
+    if (start >= 0 || done.has(node)) return;
+    for (const [next, shown] of graph.get(node) ?? []) visit(next, [...trail, node], [...imports, shown]);
+    done.add(node);
+  };
+  for (const node of graph.keys()) visit(node, [], []);
+  return cycles;
+}
+
+const EXPORTED =
+  /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|const|let|interface|type|enum) (\w+)/gm;
+
+const EXPORT_LIST = /^export (?:type )?\{([^}]*)\}/gm;
+
+/** Overloads, and a type beside the value of its name, are one definition: they are in one file. */
+function checkNames(files: readonly SourceFile[]): Breach[] {
+  const places = new Map<string, Set<string>>();
+  for (const { path, text } of files) {
+    for (const [, name = ''] of text.matchAll(EXPORTED)) {
+      places.set(name, (places.get(name) ?? new Set<string>()).add(path));
+    }
+  }
+  const twice = [...places]
+    .filter(([, paths]) => paths.size > 1)
+    .map(([name, paths]) => ({
+      key: `name ${name}`,
+      message: `'${name}' is defined in ${[...paths].join(', ')}: give each concept its own name`,
+    }));
+  return [...twice, ...files.flatMap(checkAliases)];
+}
+
+function checkAliases({ path, text }: SourceFile): Breach[] {
+  return [...text.matchAll(EXPORT_LIST)].flatMap(([, list = '']) =>
+    [...list.matchAll(/(\w+) as (\w+)/g)].map(([, name, alias]) => ({
+      key: `name ${alias}`,
+      message: `${path} exports '${name}' as '${alias}': one concept has one name`,
+    })),
+  );
+}

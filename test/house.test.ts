@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { findBreaches } from '../scripts/house-rules.ts';
+import { tempDir } from './support/temp-dir.ts';
+
+/** Messages of the rules for a tree of files below `src`. */
+function breachesOf(files: Readonly<Record<string, string>>): string[] {
+  const root = tempDir();
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(root, 'src', path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  return findBreaches(root).map(({ message }) => message);
+}
+
+test('a tree within the rules has no breach', () => {
+  const files = {
+    'index.ts': "export { startUp } from './setup/index.ts';\n",
+    'base/index.ts': "export { type Name, name } from './name.ts';\n",
+    'base/name.ts': "export type Name = string;\nexport const name: Name = 'a';\n",
+    'setup/index.ts': "export { startUp } from './start-up.ts';\nexport { hook } from './hooks/index.ts';\n",
+    'setup/start-up.ts':
+      "import { name } from '../base/index.ts';\nexport function startUp(): string;\nexport function startUp(): string { return name; }\n",
+    'setup/hooks/index.ts': "export { hook } from './hook.ts';\n",
+    'setup/hooks/hook.ts': "import { startUp } from '../start-up.ts';\nexport const hook = startUp();\n",
+  };
+  assert.deepEqual(breachesOf(files), []);
+});
+
+test('an import against the order of rooms is a breach, also of a type, over lines, or dynamic', () => {
+  const upward = 'setup/index.ts: setup is above base';
+  const files = {
+    'base/a.ts': "import type { S } from '../setup/index.ts';\n",
+    'base/b.ts': "export {\n  s,\n} from '../setup/index.ts';\n",
+    'base/c.ts': "export const c = () => import('../setup/index.ts');\n",
+    'setup/index.ts': 'export type S = string;\nexport const s = 1;\n',
+  };
+  assert.deepEqual(
+    breachesOf(files),
+    ['a', 'b', 'c'].map((name) => `base/${name}.ts imports ${upward}`),
+  );
+});
+
+test('a folder that is not in the list of rooms is a breach', () => {
+  assert.deepEqual(breachesOf({ 'attic/index.ts': '' }), [
+    "attic/index.ts: 'attic' is not in the list of rooms (scripts/house-rules.ts)",
+  ]);
+});
+
+test('importing an entry of the package from a room is a breach', () => {
+  assert.deepEqual(breachesOf({ 'cli/a.ts': "import '../index.ts';\n", 'index.ts': '' }), [
+    'cli/a.ts imports index.ts: an entry of the package is above cli',
+  ]);
+});
+
+test('a folder entered other than by its index.ts is a breach, also where a nested index.ts is entered', () => {
+  const files = {
+    'json/a.ts': "import { x } from '../base/x.ts';\nimport { y } from '../base/inner/index.ts';\n",
+    'base/b.ts': "import { y } from './inner/y.ts';\n",
+    'base/x.ts': 'export const x = 1;\n',
+    'base/inner/index.ts': "export { y } from './y.ts';\n",
+    'base/inner/y.ts': 'export const y = 1;\n',
+  };
+  assert.deepEqual(breachesOf(files), [
+    'base/b.ts imports base/inner/y.ts: enter base/inner by base/inner/index.ts',
+    'json/a.ts imports base/x.ts: enter base by base/index.ts',
+    'json/a.ts imports base/inner/index.ts: enter base by base/index.ts',
+  ]);
+});
+
+test('folders that depend on each other in a circle are a breach', () => {
+  const files = {
+    'base/a/index.ts': "import type { B } from '../b/index.ts';\n",
+    'base/b/index.ts': "import type { C } from '../c/index.ts';\n",
+    'base/c/index.ts': "import type { A } from '../a/index.ts';\n",
+  };
+  assert.deepEqual(breachesOf(files), [
+    'src/base: folders in a circle: base/a/index.ts imports base/b/index.ts; base/b/index.ts imports base/c/index.ts; base/c/index.ts imports base/a/index.ts',
+  ]);
+});
+
+test("a folder's own files and a subfolder in a circle are a breach", () => {
+  const files = {
+    'base/top.ts': "import { low } from './inner/index.ts';\nexport const top = low;\n",
+    'base/inner/index.ts': "export { low } from './low.ts';\n",
+    'base/inner/low.ts': "import type { Other } from '../other.ts';\nexport const low: Other = 1;\n",
+    'base/other.ts': 'export type Other = number;\n',
+  };
+  assert.deepEqual(breachesOf(files), [
+    'src/base: folders in a circle: base/inner/low.ts imports base/other.ts; base/top.ts imports base/inner/index.ts',
+  ]);
+});
+
+test('an exported name with two definitions, or a second name for one, is a breach', () => {
+  const files = {
+    'base/a.ts': 'export interface Name {}\n',
+    'base/b.ts': 'export abstract class Name {}\n',
+    'base/index.ts': "export { type Name as Title } from './a.ts';\n",
+  };
+  assert.deepEqual(breachesOf(files), [
+    "'Name' is defined in base/a.ts, base/b.ts: give each concept its own name",
+    "base/index.ts exports 'Name' as 'Title': one concept has one name",
+  ]);
+});
+
+test('a file over 340 lines is a breach', () => {
+  const lines = (count: number) => '\n'.repeat(count);
+  assert.deepEqual(breachesOf({ 'base/long.ts': lines(341), 'base/short.ts': lines(340) }), [
+    'base/long.ts has 341 lines; split it by idea below 340',
+  ]);
+});
