@@ -1,11 +1,12 @@
 /** One contender of the orchestration benchmark, in a process of its own: `contender name mcpUrl baseUrl calls runs`. */
+
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { OpenAI } from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
-import { mcpGhost } from '../src/orchestrator/index.ts';
+import { mcpGhost } from '../src/golden/index.ts';
 
 const PEERS = join(fileURLToPath(new URL('../../', import.meta.url)), 'bench/peers');
 const MODEL = 'gpt-4o-mini';

@@ -12,11 +12,13 @@
  *
  * The peers are installed on demand in `bench/peers`, which is not part of the repository.
  */
+
 import { execFileSync, fork } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { mcpGhost, type Provider } from '../src/orchestrator/index.ts';
+import { mcpGhost } from '../src/golden/index.ts';
+import type { Provider } from '../src/orchestrator/index.ts';
 import { startHttpMcpServer } from '../test/support/http-mcp-server.ts';
 import { type Script, ScriptedProvider } from '../test/support/scripted-provider.ts';
 

@@ -2,8 +2,7 @@
  * The runs the golden library is made of: for each what the model says, in the words of the scripted provider, so that
  * one script serves all three wire forms.
  */
-import type { ComparisonRules, GoldenCategory } from '../src/golden/index.ts';
-import type { GhostOptions } from '../src/orchestrator/index.ts';
+import type { ComparisonRules, GhostOptions, GoldenCategory } from '../src/golden/index.ts';
 import type { Script, Turn } from '../test/support/scripted-provider.ts';
 
 export interface LibraryRun {

@@ -1,6 +1,5 @@
 /** The policy-gated steps of the golden library: what is asked, and what the planner says to it. */
-import type { GoldenCategory } from '../src/golden/index.ts';
-import type { PolicyStep } from '../src/golden/replay/index.ts';
+import type { GoldenCategory, PolicyStep } from '../src/golden/index.ts';
 import type { Turn } from '../test/support/scripted-provider.ts';
 
 export interface LibraryStep {

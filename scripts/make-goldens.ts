@@ -7,14 +7,20 @@
  * `--check` writes nothing, and ends with 1 when a golden would come out otherwise than it stands; versions of this
  * package and of SDKs do not count. Times are written as 0, so that the same code makes the same files.
  */
+
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { formatGolden, type Golden, readGolden, sealGolden } from '../src/golden/index.ts';
-import { recordPolicyStep } from '../src/golden/replay/index.ts';
-import { mcpGhost } from '../src/orchestrator/index.ts';
+import {
+  formatGolden,
+  type Golden,
+  mcpGhost,
+  readGolden,
+  recordPolicyStep,
+  sealGolden,
+} from '../src/golden/index.ts';
 import { ScriptedProvider } from '../test/support/scripted-provider.ts';
 import { LIBRARY, SERVERS } from './golden-library.ts';
 import { POLICY_LIBRARY } from './golden-policy-library.ts';

@@ -90,27 +90,31 @@ export {
   type TierVerdict,
   type ToolCall,
 } from './execution/index.ts';
-export { type Drift, type DriftFinding, detectDrift } from './golden/drift/index.ts';
-export { type GoldenFromTraceOptions, goldenFromTrace } from './golden/from-trace/index.ts';
 export {
   type ComparisonRules,
   compareWithGolden,
+  type Drift,
+  type DriftFinding,
+  detectDrift,
   type Finding,
+  type GhostOptions,
   type Golden,
+  type GoldenFromTraceOptions,
   GoldenMismatchError,
+  type GoldenOption,
   GoldenPlayer,
+  goldenFromTrace,
+  type MatchOptions,
+  mcpGhost,
   type Playback,
   playGolden,
-  readGolden,
-  writeGolden,
-} from './golden/index.ts';
-export {
-  type MatchOptions,
   type ReplayOptions,
   type ReplayReport,
+  readGolden,
   replayGolden,
   toMatchGolden,
-} from './golden/replay/index.ts';
+  writeGolden,
+} from './golden/index.ts';
 export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
@@ -143,14 +147,11 @@ export {
   type GateTool,
   type GateVerdict,
   type GhostEvent,
-  type GhostOptions,
   type GhostResult,
-  type GoldenOption,
   loadServerConfig,
   type ModelMessage,
   type ModelPlannerOptions,
   type ModelTool,
-  mcpGhost,
   modelPlanner,
   type PolicyToolGateOptions,
   type Provider,

@@ -7,14 +7,15 @@ import {
   type AnswerCheck,
   type ComparisonRules,
   compareWithGolden,
+  fromGoldenInput,
   type Golden,
   type GoldenOutput,
   type Matcher,
+  mcpGhost,
   readGolden,
+  toMatchGolden,
   writeGolden,
 } from '../src/golden/index.ts';
-import { toMatchGolden } from '../src/golden/replay/index.ts';
-import { fromGoldenInput, mcpGhost } from '../src/orchestrator/index.ts';
 
 type Json = Record<string, unknown>;
 

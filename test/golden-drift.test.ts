@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { goldenDriftCommand } from '../src/cli/golden/drift.ts';
-import { detectDrift } from '../src/golden/drift/index.ts';
-import { type Golden, writeGolden } from '../src/golden/index.ts';
+import { detectDrift, type Golden, writeGolden } from '../src/golden/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { storyGolden } from './support/story-golden.ts';
 

@@ -9,8 +9,7 @@ import { formatStory, storyPage, storyToWire, tellStory } from '../src/cli/golde
 import { goldenInspectCommand } from '../src/cli/golden/inspect.ts';
 import { listGoldens } from '../src/cli/golden/listing/index.ts';
 import { printable, wrapLines } from '../src/cli/terminal/index.ts';
-import { detectDrift } from '../src/golden/drift/index.ts';
-import { inspectGolden, writeGolden } from '../src/golden/index.ts';
+import { detectDrift, inspectGolden, writeGolden } from '../src/golden/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { HOSTILE, storyGolden } from './support/story-golden.ts';
 

@@ -5,9 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { formatGolden, type Golden, readGolden, writeGolden } from '../src/golden/index.ts';
-import { replayGolden } from '../src/golden/replay/index.ts';
-import type { GhostOptions } from '../src/orchestrator/index.ts';
+import {
+  formatGolden,
+  type GhostOptions,
+  type Golden,
+  readGolden,
+  replayGolden,
+  writeGolden,
+} from '../src/golden/index.ts';
 import { random } from './support/random.ts';
 
 type Json = Record<string, unknown>;

@@ -5,8 +5,15 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { LLMock } from '@copilotkit/aimock';
-import { type Golden, GoldenMismatchError, readGolden, writeGolden } from '../src/golden/index.ts';
-import { fromGoldenInput, type GhostOptions, mcpGhost } from '../src/orchestrator/index.ts';
+import {
+  fromGoldenInput,
+  type GhostOptions,
+  type Golden,
+  GoldenMismatchError,
+  mcpGhost,
+  readGolden,
+  writeGolden,
+} from '../src/golden/index.ts';
 import { chainOf, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
 import type { Script } from './support/scripted-provider.ts';

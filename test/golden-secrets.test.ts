@@ -3,9 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readGolden } from '../src/golden/index.ts';
-import { replayGolden } from '../src/golden/replay/index.ts';
-import { mcpGhost } from '../src/orchestrator/index.ts';
+import { mcpGhost, readGolden, replayGolden } from '../src/golden/index.ts';
 import { PROVIDERS, scenarioServer } from './support/ghost.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
 

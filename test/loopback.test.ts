@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openLoopback } from '../src/golden/loopback.ts';
+import { openLoopback } from '../src/golden/index.ts';
 
 test('a loopback server answers with what the handler makes of method, path and body', async () => {
   await using loopback = await openLoopback((request, response) => {

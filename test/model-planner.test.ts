@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { replayGolden } from '../src/golden/replay/index.ts';
+import { replayGolden } from '../src/golden/index.ts';
 import { modelPlanner } from '../src/orchestrator/index.ts';
 import { connectPolicyServer, PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { ALLOWLIST, FETCH, stdio } from './support/example-servers.ts';

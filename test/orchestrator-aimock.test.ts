@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
-import { mcpGhost } from '../src/orchestrator/index.ts';
+import { mcpGhost } from '../src/golden/index.ts';
 import { PROVIDERS } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { mcpGhost } from '../src/orchestrator/index.ts';
+import { mcpGhost } from '../src/golden/index.ts';
 import { PROVIDERS, scenarioServer } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
 import { type Script, ScriptedProvider } from './support/scripted-provider.ts';

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { ObservatoryError } from '../base/index.ts';
-import type { GhostOptions } from '../orchestrator/index.ts';
+import type { RunOptions } from '../orchestrator/index.ts';
 import type { CommandIo } from './command.ts';
 
 /** Flags of the commands that run mcpGhost. */
@@ -40,7 +40,7 @@ export type RunFlagValues = {
 /** A command line that runs mcpGhost, read; the provider is left to the command. */
 export interface RunRequest {
   readonly provider: string;
-  readonly options: Omit<GhostOptions, 'provider'>;
+  readonly options: Omit<RunOptions, 'provider'>;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
-import { createProvider, type GhostOptions, mcpGhost, toWire } from '../orchestrator/index.ts';
+import { createProvider, type RunOptions, runGhost, toWire } from '../orchestrator/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageOf } from './run-options.ts';
 import { progressPrinter } from './run-progress.ts';
@@ -30,7 +30,7 @@ export const runCommand: Command = {
     const onInterrupt = (): void => interrupt.abort(new ObservatoryError('INVALID_INPUT', 'Interrupted'));
     process.once('SIGINT', onInterrupt);
     try {
-      const result = await mcpGhost({
+      const result = await runGhost({
         ...options,
         signal: interrupt.signal,
         onEvent: quiet ? undefined : progressPrinter(io),
@@ -51,7 +51,7 @@ function lastError(errors: readonly { readonly toolName: string; readonly error:
 }
 
 interface RunUsage {
-  readonly options: GhostOptions;
+  readonly options: RunOptions;
   readonly json: boolean;
   readonly quiet: boolean;
 }

@@ -1,21 +1,40 @@
-export { CassettePlayer } from './cassette-player.ts';
-export { CassetteRecorder, type ConnectionRecording } from './cassette-recorder.ts';
-export { editedPlaces, sealGolden } from './checksum.ts';
-export { type CompareOptions, compareWithGolden, withoutVolatile } from './compare.ts';
-export { type Difference, describeDifference, differencesBetween, type Finding } from './difference.ts';
+export {
+  type CompareOptions,
+  compareWithGolden,
+  type Drift,
+  type DriftFinding,
+  type DriftLevel,
+  detectDrift,
+  type MatchOptions,
+  toMatchGolden,
+  withoutVolatile,
+} from './compare/index.ts';
+export { type ExchangeFailure, type ExchangeStory, readExchange } from './exchange/index.ts';
 export {
   type AnswerCheck,
   type ComparisonRules,
+  type Difference,
+  describeDifference,
+  differencesBetween,
   type ExchangeUsage,
+  editedPlaces,
+  type Finding,
   FORMAT_VERSION,
+  formatGolden,
+  fromGoldenInput,
   type Golden,
   type GoldenCategory,
   type GoldenChecksum,
   type GoldenInput,
+  GoldenMismatchError,
   type GoldenOutput,
+  type GoldenProblem,
   type GoldenRunner,
   type GoldenSource,
   type GoldenVersions,
+  inspectGolden,
+  isExpired,
+  keptResponseHeaders,
   type Matcher,
   type McpCall,
   type McpCallOutcome,
@@ -25,22 +44,36 @@ export {
   type NetworkFault,
   type PerformanceBounds,
   type ProviderExchange,
-  type StreamEvent,
-  type UnsealedGolden,
-  type WireRequest,
-  type WireResponse,
-} from './format.ts';
-export { GoldenMismatchError } from './mismatch.ts';
-export { ModelRecorder } from './model-recorder.ts';
-export { type Playback, playGolden } from './playback.ts';
-export { GoldenPlayer, type PlayerOptions } from './player.ts';
-export {
-  type GoldenProblem,
-  inspectGolden,
-  isExpired,
   parseGolden,
   type ReadGoldenOptions,
   readGolden,
-} from './read.ts';
-export { Scrubber } from './scrubber.ts';
-export { formatGolden, writeGolden } from './write.ts';
+  Scrubber,
+  type StreamEvent,
+  sealGolden,
+  type UnsealedGolden,
+  type WireRequest,
+  type WireResponse,
+  writeGolden,
+} from './file/index.ts';
+export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';
+export { type GhostOptions, type GoldenOption, mcpGhost } from './ghost.ts';
+export {
+  CassetteRecorder,
+  ModelRecorder,
+  type PolicyStep,
+  type RecordGoldenOptions,
+  recordPolicyStep,
+} from './record/index.ts';
+export {
+  CassettePlayer,
+  canonicalRequest,
+  GoldenPlayer,
+  openLoopback,
+  type Playback,
+  type PlayerOptions,
+  playGolden,
+  type ReplayGoldenOptions,
+  type ReplayOptions,
+  type ReplayReport,
+  replayGolden,
+} from './replay/index.ts';

@@ -1,32 +1,33 @@
 import { context } from '@opentelemetry/api';
+import { ObservatoryError } from '../base/index.ts';
 import { connectServers } from '../mcp-client/index.ts';
 import { setGovernance } from '../processor/index.ts';
 import { safeListener } from './events.ts';
-import type { GoldenSession } from './golden-session.ts';
-import { type GhostOptions, type ResolvedOptions, resolveOptions } from './options.ts';
+import { type ResolvedOptions, type RunOptions, resolveOptions } from './options.ts';
 import { assertPriced } from './price.ts';
 import { createProvider, type Provider } from './providers/index.ts';
 import type { GhostResult } from './result.ts';
 import { runSession } from './run-session.ts';
+import type { Tape } from './tape.ts';
 import { RunTelemetry } from './telemetry.ts';
 
-/** A dead server is started again this often by a call to one of its tools. */
+/** How often a call to a tool may restart its dead server. */
 const DEFAULT_RECONNECTS = 2;
 
 /**
- * Lets a model work on a task with the tools of MCP servers, until it is done or a limit is reached, and gives back
- * the answer with everything that led to it. All servers are closed when it returns or throws.
+ * Lets a model work on a task with the tools of MCP servers until it answers or reaches a limit. Returns the answer and
+ * everything that led to it. All servers are closed when it returns or throws.
  *
+ * @param tape records or plays back what the provider and the servers say.
  * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `API_KEY_MISSING` or `MISSING_PEER`, before
- * anything is started; the signal's reason when aborted; with `golden`, what reading or writing it throws, and
- * `GOLDEN_MISMATCH` when a replay leaves it. What else goes wrong later is in the result.
+ * anything is started; the signal's reason when aborted; what the tape's `finish` throws. Later failures are reported
+ * in the result.
  */
-export async function mcpGhost(options: GhostOptions): Promise<GhostResult> {
+export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<GhostResult> {
   const startedAt = performance.now();
-  const golden = await goldenSession(options);
-  const resolved = resolveOptions(golden?.options ?? options);
+  const resolved = resolveOptions(options);
   resolved.signal?.throwIfAborted();
-  const provider = await providerOf(resolved, golden);
+  const provider = await providerOf(resolved, tape);
   const model = resolved.model ?? provider.defaultModel;
   assertPriced(resolved, provider.name, model);
   const telemetry = new RunTelemetry(provider, model);
@@ -38,7 +39,8 @@ export async function mcpGhost(options: GhostOptions): Promise<GhostResult> {
     await using pool = await connectServers(resolved.serverConfig, {
       maxReconnects: DEFAULT_RECONNECTS,
       ...resolved.connection,
-      ...golden?.servers,
+      openLink: tape.openLink,
+      expandVariables: tape.expandVariables,
       handlers: resolved.handlers,
       signal: resolved.signal,
       onToolsChanged: (server) => {
@@ -49,24 +51,24 @@ export async function mcpGhost(options: GhostOptions): Promise<GhostResult> {
     const session = { resolved, provider, model, telemetry, emit, span, pool, startedAt };
     return await runSession(session, () => changes);
   });
-  await golden?.finish(result, provider);
+  await tape.finish?.(result);
   return result;
 }
 
-async function goldenSession(options: GhostOptions): Promise<GoldenSession | undefined> {
-  if (options.golden === undefined) return undefined;
-  // Loaded when needed: most runs neither record nor replay.
-  const { openGoldenSession } = await import('./golden-session.ts');
-  return await openGoldenSession(options);
-}
-
-async function providerOf(options: ResolvedOptions, golden: GoldenSession | undefined): Promise<Provider> {
-  if (typeof options.provider !== 'string') return options.provider;
+async function providerOf(options: ResolvedOptions, { fetch, wait }: Tape): Promise<Provider> {
+  if (typeof options.provider !== 'string') {
+    if (fetch === undefined) return options.provider;
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      'Runs are recorded and played back at the wire, so `provider` must be a name, got a provider object',
+    );
+  }
   return await createProvider(options.provider, {
     apiKey: options.apiKey,
     baseUrl: options.baseUrl,
     model: options.model,
     retry: options.retry,
-    ...golden?.provider,
+    fetch,
+    wait,
   });
 }

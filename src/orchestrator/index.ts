@@ -19,12 +19,10 @@ export type { BreakerChange, BreakerOptions, BreakerState } from './breaker.ts';
 export type { BudgetOptions, PriceOf, TokenTotals } from './budget.ts';
 export type { EventListener, GhostEvent } from './events.ts';
 export type { GateCall, GateTool, GateVerdict, ToolGate } from './gate.ts';
-export { mcpGhost } from './ghost.ts';
-export { fromGoldenInput } from './golden-input.ts';
-export type { GoldenOption, RecordGoldenOptions, ReplayGoldenOptions } from './golden-option.ts';
+export { runGhost } from './ghost.ts';
 export type { LoopOptions } from './loop-detector.ts';
 export { type ModelPlannerOptions, modelPlanner } from './model-planner.ts';
-export type { GhostOptions } from './options.ts';
+export type { RunOptions } from './options.ts';
 export type { ToolPerformance } from './performance.ts';
 export { type PolicyToolGateOptions, policyToolGate } from './policy-tool-gate.ts';
 export type {
@@ -55,6 +53,7 @@ export type {
   StopReason,
   ToolChainEntry,
 } from './result.ts';
+export type { Tape } from './tape.ts';
 export type { ToolCacheOptions } from './tool-cache.ts';
 export { type AdaptedTool, AdaptedTools, adaptTools, type ToolProvider } from './tools/index.ts';
 export { toWire, type WireGhostResult } from './wire.ts';

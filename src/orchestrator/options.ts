@@ -6,14 +6,13 @@ import type { BreakerOptions } from './breaker.ts';
 import type { PriceOf } from './budget.ts';
 import type { EventListener } from './events.ts';
 import type { ToolGate } from './gate.ts';
-import type { GoldenOption } from './golden-option.ts';
 import type { LoopOptions } from './loop-detector.ts';
 import { isPolicyGate, policyToolGate } from './policy-tool-gate.ts';
 import type { Provider, RetryPolicy } from './providers/index.ts';
 import type { ToolCacheOptions } from './tool-cache.ts';
 
-/** Options of {@link mcpGhost}. */
-export interface GhostOptions {
+/** Options of a run. */
+export interface RunOptions {
   /** Servers in the form of `server_config.json` (`{ mcpServers: { ... } }`), or the path of such a file. */
   readonly serverConfig: unknown;
   /** What the model is to know about its task and its tools. */
@@ -73,8 +72,6 @@ export interface GhostOptions {
   /** Answers what servers ask: elicitation, sampling, roots. */
   readonly handlers?: ServerRequestHandlers | undefined;
   readonly connection?: Omit<ConnectionOptions, 'handlers'> | undefined;
-  /** Record the run to a file, or play it from one. Needs `provider` to be a name. */
-  readonly golden?: GoldenOption | undefined;
 }
 
 type Defaulted =
@@ -90,14 +87,14 @@ type Defaulted =
   | 'toolRetries';
 
 /** Options with every default in its place. */
-export type ResolvedOptions = Omit<GhostOptions, Defaulted | 'gate'> & {
+export type ResolvedOptions = Omit<RunOptions, Defaulted | 'gate'> & {
   readonly gate: ToolGate | undefined;
 } & {
-  readonly [Key in Defaulted]: NonNullable<GhostOptions[Key]>;
+  readonly [Key in Defaulted]: NonNullable<RunOptions[Key]>;
 };
 
 /** @throws ObservatoryError `INVALID_OPTION` that names the option, the value and what is expected. */
-export function resolveOptions(options: GhostOptions): ResolvedOptions {
+export function resolveOptions(options: RunOptions): ResolvedOptions {
   text('systemPrompt', options.systemPrompt);
   text('userPrompt', options.userPrompt);
   if (options.userPrompt.trim() === '')
@@ -127,7 +124,7 @@ export function resolveOptions(options: GhostOptions): ResolvedOptions {
   });
 }
 
-function toolGate({ gate, userPrompt }: GhostOptions): ToolGate | undefined {
+function toolGate({ gate, userPrompt }: RunOptions): ToolGate | undefined {
   return gate !== undefined && isPolicyGate(gate) ? policyToolGate({ gate, userRequest: userPrompt }) : gate;
 }
 

@@ -1,11 +1,8 @@
 /** Runs of mcpGhost against a model that is a golden or a script, in the same words for all providers. */
+
 import { fileURLToPath } from 'node:url';
-import {
-  type GhostEvent,
-  type GhostOptions,
-  type GhostResult,
-  mcpGhost,
-} from '../../src/orchestrator/index.ts';
+import { type GhostOptions, mcpGhost } from '../../src/golden/index.ts';
+import type { GhostEvent, GhostResult } from '../../src/orchestrator/index.ts';
 import { GoldenModel } from './golden-model.ts';
 import { type ModelServer, type Script, ScriptedProvider } from './scripted-provider.ts';
 

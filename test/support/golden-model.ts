@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { keptResponseHeaders } from '../../src/golden/allow-list.ts';
+import { keptResponseHeaders } from '../../src/golden/index.ts';
 import { type GoldenSource, openSource } from './golden-source.ts';
 import { type ModelServer, receiveRequest, type Script } from './scripted-provider.ts';
 import type { SeenRequest } from './scripted-request.ts';

@@ -5,11 +5,13 @@
  *   UPDATE_GOLDENS=1       makes each golden that a test opens anew, in test/goldens
  *   UPDATE_GOLDENS=FOLDER  makes them in another folder, to hold them against those
  */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../../src/base/version.ts';
 import {
+  canonicalRequest,
   FORMAT_VERSION,
   type Golden,
   GoldenPlayer,
@@ -18,7 +20,6 @@ import {
   Scrubber,
   writeGolden,
 } from '../../src/golden/index.ts';
-import { canonicalRequest } from '../../src/golden/request-key.ts';
 import { type Script, ScriptedProvider } from './scripted-provider.ts';
 
 /** Goldens of the test suites; the library for users is another one. */

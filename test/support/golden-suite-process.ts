@@ -6,10 +6,10 @@
  *
  * Goldens whose file begins with one of NAMES are replayed TIMES times, the others once.
  */
+
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withoutVolatile } from '../../src/golden/index.ts';
-import { replayGolden } from '../../src/golden/replay/index.ts';
+import { replayGolden, withoutVolatile } from '../../src/golden/index.ts';
 import { canonicalHash } from '../../src/json/index.ts';
 import type { Refusals } from './no-network.ts';
 

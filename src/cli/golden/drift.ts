@@ -1,7 +1,12 @@
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
-import { type Drift, type DriftFinding, type DriftLevel, detectDrift } from '../../golden/drift/index.ts';
-import { inspectGolden } from '../../golden/index.ts';
+import {
+  type Drift,
+  type DriftFinding,
+  type DriftLevel,
+  detectDrift,
+  inspectGolden,
+} from '../../golden/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
 import { type Paint, paintFor, printable } from '../terminal/index.ts';
 

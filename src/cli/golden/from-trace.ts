@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
-import { goldenFromTrace } from '../../golden/from-trace/index.ts';
-import type { GoldenCategory, GoldenSource } from '../../golden/index.ts';
+import { type GoldenCategory, type GoldenSource, goldenFromTrace } from '../../golden/index.ts';
 import { DEFAULT_DATA_DIR, openDatabase } from '../../postgres/index.ts';
 import { type Command, EXIT_OK } from '../command.ts';
 

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type GoldenCategory, readGolden } from '../../golden/index.ts';
-import { mcpGhost } from '../../orchestrator/index.ts';
+import { type GoldenCategory, mcpGhost, readGolden } from '../../golden/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from '../command.ts';
 import { numberFlag, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageOf } from '../run-options.ts';
 

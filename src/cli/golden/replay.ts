@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
-import { replayGolden } from '../../golden/replay/index.ts';
+import { replayGolden } from '../../golden/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
 import { usageOf } from '../run-options.ts';
 import { paintFor } from '../terminal/index.ts';

@@ -5,7 +5,7 @@ import {
   type ResponseReader,
   ResponsesReader,
 } from '../../instrumentation/readers/index.ts';
-import type { WireRequest } from '../format.ts';
+import type { WireRequest } from '../file/index.ts';
 
 /** The APIs whose requests and answers can be read, by the last word of their path. */
 const READER_OF_PATH: readonly (readonly [path: RegExp, reader: () => ResponseReader])[] = [

@@ -2,7 +2,7 @@ import type { ModelResponse } from '../../instrumentation/readers/index.ts';
 import { type Message, parseRequest, type ToolCall } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import type { ProviderExchange, WireResponse } from '../format.ts';
+import type { ProviderExchange, WireResponse } from '../file/index.ts';
 import { readerFor } from './api.ts';
 
 /** What one exchange with a provider said, whatever the provider. */

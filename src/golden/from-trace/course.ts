@@ -1,7 +1,7 @@
 import { type Message, toolResultText } from '../../interaction/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import { readExchange } from '../exchange/index.ts';
-import type { Golden } from '../index.ts';
+import type { Golden } from '../file/index.ts';
 import { unusable } from './content.ts';
 import type { StoredRun } from './stored-run.ts';
 

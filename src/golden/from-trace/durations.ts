@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../json/index.ts';
-import type { Golden, GoldenOutput } from '../index.ts';
+import type { Golden, GoldenOutput } from '../file/index.ts';
 import type { StoredCall, StoredRun } from './stored-run.ts';
 
 /** The golden with the times of the trace in place of those the playback took. */

@@ -2,9 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withoutTracing } from '../../base/index.ts';
-import { mcpGhost } from '../../orchestrator/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { type Golden, type GoldenCategory, type GoldenSource, readGolden, writeGolden } from '../index.ts';
+import {
+  type Golden,
+  type GoldenCategory,
+  type GoldenSource,
+  readGolden,
+  writeGolden,
+} from '../file/index.ts';
+import { recordRun } from '../record/index.ts';
 import { assertSameCourse } from './course.ts';
 import { withStoredTimes } from './durations.ts';
 import { readRun } from './read-run.ts';
@@ -68,23 +74,25 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
   const failed = run.calls.some(
     ({ result, errorCode }) => errorCode !== undefined || result.isError === true,
   );
-  await mcpGhost({
-    serverConfig: {
-      mcpServers: Object.fromEntries(names.map((name) => [name, { url: servers.urlOf(name) }])),
+  await recordRun(
+    {
+      serverConfig: {
+        mcpServers: Object.fromEntries(names.map((name) => [name, { url: servers.urlOf(name) }])),
+      },
+      systemPrompt,
+      userPrompt: textOf(first.find(({ role }) => role === 'user')),
+      provider: run.provider,
+      model: run.model,
+      namespace: run.namespace,
+      apiKey: 'not-needed',
+      baseUrl: baseUrlOf(run.provider, model),
+      plan: run.hasPlan,
+      enableBacktracking: run.hasBacktracking,
+      ...(run.stopReason === 'max_iterations' ? { maxIterations: run.turns.length - 1 } : {}),
+      // The trace holds one end of each call: its tries were counted, not kept.
+      retry: { maxAttempts: 1 },
     },
-    systemPrompt,
-    userPrompt: textOf(first.find(({ role }) => role === 'user')),
-    provider: run.provider,
-    model: run.model,
-    namespace: run.namespace,
-    apiKey: 'not-needed',
-    baseUrl: baseUrlOf(run.provider, model),
-    plan: run.hasPlan,
-    enableBacktracking: run.hasBacktracking,
-    ...(run.stopReason === 'max_iterations' ? { maxIterations: run.turns.length - 1 } : {}),
-    // The trace holds one end of each call: its tries were counted, not kept.
-    retry: { maxAttempts: 1 },
-    golden: {
+    {
       mode: 'record',
       path: file,
       testName: options.testName ?? `trace_${run.traceId.replaceAll('-', '').slice(0, 8)}`,
@@ -93,7 +101,7 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
       source: options.source ?? (run.isLocalModel ? 'scripted' : 'recorded'),
       recordedAt: run.startedAt,
     },
-  });
+  );
 }
 
 /** What only stood in for the real thing is taken out again. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Loopback, openLoopback } from '../loopback.ts';
+import { type Loopback, openLoopback } from '../replay/index.ts';
 import { anthropicEvents } from './anthropic-events.ts';
 import { geminiEvents } from './gemini-events.ts';
 import { openAiEvents } from './openai-events.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { canonicalJson } from '../../json/index.ts';
-import { openLoopback } from '../loopback.ts';
+import { openLoopback } from '../replay/index.ts';
 import type { StoredCall, StoredRun } from './stored-run.ts';
 
 /** The MCP servers of a stored run, over HTTP. */

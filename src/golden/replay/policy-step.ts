@@ -1,101 +1,8 @@
-import { VERSION } from '../../base/index.ts';
-import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
-import {
-  askResultToWire,
-  connectPolicyServer,
-  type PolicyDocument,
-  PolicyGate,
-  PolicyHost,
-  type PolicyServer,
-  type PolicyServerConfig,
-} from '../../policy/index.ts';
-import {
-  CassetteRecorder,
-  FORMAT_VERSION,
-  type Golden,
-  type GoldenCategory,
-  type GoldenOutput,
-  GoldenPlayer,
-  ModelRecorder,
-  Scrubber,
-  writeGolden,
-} from '../index.ts';
-import { playedServer, recordingServer } from './policy-servers.ts';
-
-/** One policy-gated step, as far as a golden keeps it. */
-export interface PolicyStep {
-  readonly query: string;
-  /** The policy or allowlist, as its file has it. */
-  readonly policy: PolicyDocument | Readonly<Record<string, readonly string[]>>;
-  /** `openai`, `anthropic` or `gemini`. */
-  readonly provider: string;
-  readonly model: string;
-  readonly servers: Readonly<Record<string, PolicyServerConfig>>;
-  /** @defaultValue false */
-  readonly summarize?: boolean | undefined;
-}
-
-export interface RecordPolicyStepOptions {
-  readonly path: string;
-  readonly testName: string;
-  readonly description: string;
-  readonly category: GoldenCategory;
-  readonly recordedAt?: Date | null | undefined;
-  readonly apiKey?: string | undefined;
-  readonly baseUrl?: string | undefined;
-}
-
-/** Answers one question with `PolicyHost`, and keeps everything that led to the answer. */
-export async function recordPolicyStep(
-  step: PolicyStep,
-  options: RecordPolicyStepOptions,
-): Promise<GoldenOutput> {
-  const scrubber = new Scrubber();
-  const model = new ModelRecorder(scrubber);
-  const cassette = new CassetteRecorder();
-  const servers: Record<string, PolicyServer> = {};
-  for (const [id, config] of Object.entries(step.servers)) {
-    servers[id] = recordingServer(id, await connectPolicyServer(config), cassette);
-  }
-  const { apiKey, baseUrl } = options;
-  const output = await ask(step, { apiKey, baseUrl, fetch: model.fetch }, servers);
-  const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;
-  await writeGolden(
-    options.path,
-    scrubber.clean({
-      format_version: FORMAT_VERSION,
-      test_name: options.testName,
-      description: options.description,
-      category: options.category,
-      runner: 'policy_host' as const,
-      source: model.isFromProvider ? ('recorded' as const) : ('scripted' as const),
-      recorded_at: recordedAt?.toISOString() ?? null,
-      expires_at: null,
-      versions: {
-        observatory: VERSION,
-        sdk: model.sdk,
-        models: model.models(),
-        tools: cassette.toolHashes(),
-      },
-      input: {
-        provider: step.provider,
-        model: step.model,
-        user_prompt: step.query,
-        server_config: { mcpServers: step.servers },
-        options: { policy: step.policy, summarize: step.summarize === true },
-      },
-      golden_output: output,
-      comparison: {
-        final_answer: { check: 'exact' as const },
-        matchers: { 'decision.latency_us': 'number' as const },
-        bounds: {},
-      },
-      provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
-      mcp_cassette: cassette.cassette(),
-    }),
-  );
-  return output;
-}
+import { connectPolicyServer, type PolicyServer, type ToolDefinition } from '../../policy/index.ts';
+import type { Golden, GoldenOutput } from '../file/index.ts';
+import { askStep, type PolicyStep } from '../record/index.ts';
+import type { CassettePlayer } from './cassette-player.ts';
+import { GoldenPlayer } from './player.ts';
 
 /**
  * Runs the step of a golden again.
@@ -122,7 +29,7 @@ export async function replayPolicyStep(
     servers[id] = tools === 'live' ? await connectPolicyServer(config) : playedServer(id, player.cassette);
   }
   try {
-    const output = await ask(step, { apiKey: 'not-needed', fetch: player.fetch }, servers);
+    const output = await askStep(step, { apiKey: 'not-needed', fetch: player.fetch }, servers);
     player.assertFinished();
     return output;
   } catch (error) {
@@ -131,24 +38,23 @@ export async function replayPolicyStep(
   }
 }
 
-async function ask(
-  step: PolicyStep,
-  providerOptions: ProviderOptions,
-  servers: Readonly<Record<string, PolicyServer>>,
-): Promise<GoldenOutput> {
-  try {
-    using gate = new PolicyGate({ policy: step.policy });
-    const { model } = step;
-    const provider = await createProvider(step.provider, {
-      ...providerOptions,
-      model,
-      retry: { maxAttempts: 1 },
-    });
-    const planner = await modelPlanner({ provider, model });
-    const summarize = step.summarize === true;
-    await using host = await PolicyHost.open({ gate, planner, servers, audit: false, summarize });
-    return askResultToWire(await host.askOnce(step.query));
-  } finally {
-    await Promise.allSettled(Object.values(servers).map((server) => server.close()));
-  }
+/** Plays what a server said in a golden. */
+function playedServer(id: string, cassette: CassettePlayer): PolicyServer {
+  const connection = cassette.open(id);
+  const lists = connection.outcome === 'ready' ? connection.tool_lists : [];
+  let read = 0;
+  return {
+    listTools: async () => {
+      if (connection.outcome === 'failed') throw new Error(connection.error);
+      const list = lists[read] ?? lists.at(-1) ?? [];
+      read += 1;
+      return list as readonly ToolDefinition[];
+    },
+    callTool: async (tool, args) => {
+      const call = cassette.call(id, tool, args);
+      if (call.outcome === 'result') return call.result;
+      throw new Error(call.message ?? call.error?.message);
+    },
+    close: () => Promise.resolve(),
+  };
 }

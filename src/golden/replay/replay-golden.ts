@@ -1,15 +1,16 @@
 import { ObservatoryError } from '../../base/index.ts';
-import { fromGoldenInput, type GhostOptions, mcpGhost, toWire } from '../../orchestrator/index.ts';
+import { type RunOptions, toWire } from '../../orchestrator/index.ts';
+import { compareWithGolden, outputOf } from '../compare/index.ts';
 import {
-  compareWithGolden,
   type Finding,
+  fromGoldenInput,
   type Golden,
   GoldenMismatchError,
   type GoldenOutput,
   readGolden,
-} from '../index.ts';
-import { outputOf } from './match-golden.ts';
+} from '../file/index.ts';
 import { replayPolicyStep } from './policy-step.ts';
+import { replayRun } from './replay-run.ts';
 
 export interface ReplayOptions {
   /** Take tool results from the file, or run the tools for real. @defaultValue 'recorded' */
@@ -17,7 +18,7 @@ export interface ReplayOptions {
   /** @defaultValue false */
   readonly allowExpired?: boolean | undefined;
   /** Options that a file cannot keep (`gate`, `handlers`, `priceOf`), and any others to run with. */
-  readonly options?: Partial<GhostOptions> | undefined;
+  readonly options?: Partial<RunOptions> | undefined;
 }
 
 export interface ReplayReport {
@@ -65,11 +66,10 @@ async function run(golden: Golden, path: string, options: ReplayOptions): Promis
       `The run of ${path} had options no file can keep (${missing.join(', ')}); give them to replayGolden, or to mcpGhost with golden: { mode: 'replay' }`,
     );
   }
-  const result = await mcpGhost({
-    ...fromGoldenInput(golden.input),
-    ...options.options,
-    golden: { mode: 'replay', path, tools, allowExpired },
-  });
+  const result = await replayRun(
+    { ...fromGoldenInput(golden.input), ...options.options },
+    { mode: 'replay', path, tools, allowExpired },
+  );
   return { ...toWire(result) };
 }
 

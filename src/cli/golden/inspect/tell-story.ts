@@ -1,5 +1,10 @@
-import { type ExchangeStory, readExchange } from '../../../golden/exchange/index.ts';
-import type { Golden, GoldenProblem, ProviderExchange } from '../../../golden/index.ts';
+import {
+  type ExchangeStory,
+  type Golden,
+  type GoldenProblem,
+  type ProviderExchange,
+  readExchange,
+} from '../../../golden/index.ts';
 import type { Message } from '../../../interaction/index.ts';
 import { priceUsage } from '../../../signals/index.ts';
 import { failurePoints } from './failures.ts';

@@ -1,5 +1,4 @@
-import { readExchange } from '../../../golden/exchange/index.ts';
-import type { Golden } from '../../../golden/index.ts';
+import { type Golden, readExchange } from '../../../golden/index.ts';
 import { tellStory } from '../inspect/index.ts';
 
 /** What a golden exercises. */

@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { ObservatoryError } from '../../../base/index.ts';
-import type { GoldenProblem } from '../../../golden/index.ts';
-import { inspectGolden } from '../../../golden/index.ts';
+import { type GoldenProblem, inspectGolden } from '../../../golden/index.ts';
 import { ERROR_KINDS, type Exercised, exercised } from './coverage.ts';
 
 /** One golden of a library. */

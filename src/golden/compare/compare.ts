@@ -1,0 +1,202 @@
+import { normalizePrompt } from '../../signals/index.ts';
+import {
+  ABSENT,
+  type Difference,
+  describeDifference,
+  differencesBetween,
+  type Finding,
+  type Golden,
+  type GoldenOutput,
+  type Tolerance,
+} from '../file/index.ts';
+import { answerFinding } from './answer.ts';
+import { toleranceOf } from './matchers.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface CompareOptions {
+  /**
+   * The model's answers came from the golden, so that tokens and cost must be the same to the last one. Otherwise only
+   * the golden's bounds hold. @defaultValue false
+   */
+  readonly replayed?: boolean | undefined;
+}
+
+/** Facts about a run that its course follows from. */
+const OUTCOME = [
+  'stop_reason',
+  'total_iterations',
+  'backtrack_count',
+  'servers_connected',
+  'tools_discovered',
+  'model_retries',
+  'compactions',
+  'quarantined_tools',
+] as const;
+
+/**
+ * Holds what a run came to against its golden: which tools it called, in which order, with which arguments and results;
+ * what failed and how it recovered; its answer; what it took. Wording, ids and times of calls do not count.
+ *
+ * @param output the wire form of the result (`toWire`).
+ */
+export function compareWithGolden(
+  golden: Golden,
+  output: GoldenOutput,
+  options: CompareOptions = {},
+): Finding[] {
+  const expected = golden.golden_output;
+  const tolerance = toleranceOf(golden.comparison.matchers);
+  if (golden.runner !== 'mcp_ghost') return findings(differencesBetween(expected, output, '', tolerance));
+  const answer =
+    tolerance('final_result') === undefined
+      ? answerFinding(golden.comparison.final_answer, expected.final_result, output.final_result)
+      : undefined;
+  return [
+    ...compareChains(listOf(expected.tool_chain), listOf(output.tool_chain), tolerance),
+    ...compareErrors(listOf(expected.errors), listOf(output.errors), tolerance),
+    ...findings(differencesBetween(outcomeOf(expected), outcomeOf(output), '', tolerance)),
+    ...findings(differencesBetween(rolesOf(expected), rolesOf(output), 'conversation_history', tolerance)),
+    ...(answer === undefined ? [] : [answer]),
+    ...(options.replayed === true ? compareUsage(expected, output, tolerance) : []),
+    ...checkBounds(golden, output),
+  ];
+}
+
+/** Fields that are never the same twice: times, and what is ordered by them. */
+export function withoutVolatile(output: GoldenOutput): GoldenOutput {
+  const { total_execution_time: _, tool_performance: __, ...metadata } = metadataOf(output);
+  const { latency_us: ____, ...decision } = (output.decision ?? {}) as Json;
+  return {
+    ...output,
+    ...(output.decision === undefined ? {} : { decision }),
+    ...(output.execution_metadata === undefined ? {} : { execution_metadata: metadata }),
+    ...(Array.isArray(output.tool_chain)
+      ? { tool_chain: listOf(output.tool_chain).map(({ execution_time: ___, ...entry }) => entry) }
+      : {}),
+  };
+}
+
+function compareChains(expected: readonly Json[], actual: readonly Json[], tolerance: Tolerance): Finding[] {
+  const found: Finding[] = [];
+  for (let index = 0; index < Math.max(expected.length, actual.length); index += 1) {
+    const place = `tool_chain[${index}]`;
+    const left = expected[index];
+    const right = actual[index];
+    if (left === undefined || right === undefined) {
+      found.push(...findings(differencesBetween(callOf(left), callOf(right), place, tolerance)));
+      continue;
+    }
+    const fields = ['iteration', 'tool_name', 'arguments', 'success', 'result', 'retry_attempt', 'cached'];
+    found.push(...compareFields(left, right, fields, place, tolerance));
+    found.push(...compareTexts(left.error, right.error, `${place}.error`, tolerance));
+  }
+  return found;
+}
+
+/** An entry in short, for one that is missing or should not be there. */
+function callOf(entry: Json | undefined): unknown {
+  return entry === undefined ? ABSENT : `${String(entry.tool_name)} ${JSON.stringify(entry.arguments)}`;
+}
+
+function compareErrors(expected: readonly Json[], actual: readonly Json[], tolerance: Tolerance): Finding[] {
+  const found: Finding[] = [];
+  for (let index = 0; index < Math.max(expected.length, actual.length); index += 1) {
+    const place = `errors[${index}]`;
+    const left = expected[index];
+    const right = actual[index];
+    if (left === undefined || right === undefined) {
+      const short = (entry: Json | undefined) =>
+        entry === undefined ? ABSENT : `${String(entry.tool_name)}: ${String(entry.error)}`;
+      found.push(...findings(differencesBetween(short(left), short(right), place, tolerance)));
+      continue;
+    }
+    const fields = ['iteration', 'tool_name', 'recovery_action'];
+    found.push(...compareFields(left, right, fields, place, tolerance));
+    found.push(...compareTexts(left.error, right.error, `${place}.error`, tolerance));
+  }
+  return found;
+}
+
+function compareFields(
+  expected: Json,
+  actual: Json,
+  fields: readonly string[],
+  place: string,
+  tolerance: Tolerance,
+): Finding[] {
+  return fields.flatMap((field) =>
+    findings(differencesBetween(expected[field], actual[field], `${place}.${field}`, tolerance)),
+  );
+}
+
+/** Texts of errors are the same when they differ in ids, dates and numbers only. */
+function compareTexts(expected: unknown, actual: unknown, place: string, tolerance: Tolerance): Finding[] {
+  const isSame =
+    typeof expected === 'string' &&
+    typeof actual === 'string' &&
+    normalizePrompt(expected) === normalizePrompt(actual);
+  return isSame ? [] : findings(differencesBetween(expected, actual, place, tolerance));
+}
+
+function outcomeOf(output: GoldenOutput): Json {
+  const metadata = metadataOf(output);
+  const facts = Object.fromEntries(OUTCOME.map((name) => [name, metadata[name]]));
+  return { success: output.success, execution_metadata: facts };
+}
+
+/** Who spoke, and which tools were asked for. */
+function rolesOf(output: GoldenOutput): unknown[] {
+  return listOf(output.conversation_history).map(({ role, tool_calls }) => ({
+    role,
+    tool_calls: Array.isArray(tool_calls) ? tool_calls.map((call) => (call as Json).name) : null,
+  }));
+}
+
+function compareUsage(expected: GoldenOutput, actual: GoldenOutput, tolerance: Tolerance): Finding[] {
+  const fields = ['token_usage', 'cost_usd', 'provider', 'model'];
+  return compareFields(metadataOf(expected), metadataOf(actual), fields, 'execution_metadata', tolerance);
+}
+
+function checkBounds(golden: Golden, output: GoldenOutput): Finding[] {
+  const { max_seconds, max_total_tokens, max_token_ratio } = golden.comparison.bounds;
+  const seconds = metadataOf(output).total_execution_time;
+  const tokens = totalTokens(output);
+  const recorded = totalTokens(golden.golden_output);
+  const limits: [place: string, limit: number | undefined, actual: number | undefined][] = [
+    [
+      'execution_metadata.total_execution_time',
+      max_seconds,
+      typeof seconds === 'number' ? seconds : undefined,
+    ],
+    ['execution_metadata.token_usage.total_tokens', max_total_tokens, tokens],
+    [
+      'execution_metadata.token_usage.total_tokens',
+      max_token_ratio === undefined || recorded === undefined ? undefined : max_token_ratio * recorded,
+      tokens,
+    ],
+  ];
+  return limits.flatMap(([place, limit, actual]) => {
+    if (limit === undefined || actual === undefined || actual <= limit) return [];
+    return [
+      { place, expected: limit, actual, message: `${place}: ${actual} is more than the bound of ${limit}` },
+    ];
+  });
+}
+
+function totalTokens(output: GoldenOutput): number | undefined {
+  const total = (metadataOf(output).token_usage as Json | undefined)?.total_tokens;
+  return typeof total === 'number' ? total : undefined;
+}
+
+function metadataOf(output: GoldenOutput): Json {
+  return (output.execution_metadata ?? {}) as Json;
+}
+
+function listOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? (value as Json[]) : [];
+}
+
+function findings(differences: readonly Difference[]): Finding[] {
+  return differences.map((difference) => ({ ...difference, message: describeDifference(difference) }));
+}

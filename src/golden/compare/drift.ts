@@ -1,0 +1,137 @@
+import { ObservatoryError } from '../../base/index.ts';
+import { canonicalHash } from '../../json/index.ts';
+import type { Golden, WireResponse } from '../file/index.ts';
+import { behaviourDrift } from './behaviour.ts';
+import { type DriftFinding, type DriftLevel, gatherFindings } from './finding.ts';
+import { shapeOf } from './shape.ts';
+import { type ShapeDifference, shapeDrift } from './shape-drift.ts';
+
+export interface Drift {
+  /** The gravest level found; `none` when nothing differs. */
+  readonly verdict: DriftLevel | 'none';
+  readonly findings: readonly DriftFinding[];
+}
+
+/**
+ * Holds a new recording of a run against the old one: did the provider's answers change their form, or the model what
+ * it does? Wording is not looked at; `toMatchGolden` is there for that.
+ *
+ * A new field is `info`, a removed one a `warning`; another type, status, finish reason, call or argument a `failure`.
+ * Where the requests already differ, what follows may be their doing, and that is said as a `warning`.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` when the goldens are of different providers; `golden compare` is for those.
+ */
+export function detectDrift(before: Golden, after: Golden): Drift {
+  if (before.input.provider !== after.input.provider) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Drift is between recordings of one provider, got '${before.input.provider}' and '${after.input.provider}'; use 'golden compare' for two providers`,
+    );
+  }
+  const findings = gatherFindings([
+    ...inputDrift(before, after),
+    ...versionDrift(before, after),
+    ...behaviourDrift(before, after),
+    ...formDrift(before, after),
+  ]);
+  return { verdict: findings[0]?.level ?? 'none', findings };
+}
+
+/** Differences that are the caller's, so that none of them is laid at the provider's door. */
+function inputDrift(before: Golden, after: Golden): DriftFinding[] {
+  const found: DriftFinding[] = [];
+  for (const field of ['model', 'system_prompt', 'user_prompt', 'options'] as const) {
+    const [was, is] = [before.input[field], after.input[field]];
+    if (canonicalHash(was ?? null) === canonicalHash(is ?? null)) continue;
+    found.push({
+      level: 'warning',
+      place: `input.${field}`,
+      message: 'is not the same; what differs below may be due to it',
+      exchanges: [],
+    });
+  }
+  if (found.length > 0) return found;
+  // The first request depends on nothing the model said.
+  const [was, is] = [before, after].map(({ provider_responses: [first] }) =>
+    canonicalHash(first?.request.body ?? null),
+  );
+  if (was === is) return [];
+  const message =
+    'is not the same (other tools, or another version of the orchestrator); what differs below may be due to it';
+  return [{ level: 'warning', place: 'the first request', message, exchanges: [] }];
+}
+
+function versionDrift(before: Golden, after: Golden): DriftFinding[] {
+  const found: DriftFinding[] = [];
+  const add = (level: DriftLevel, place: string, was: string, is: string): void => {
+    if (was !== is) found.push({ level, place, message: `was ${was}, is ${is}`, exchanges: [] });
+  };
+  const sdk = ({ versions }: Golden): string =>
+    versions.sdk === null ? 'not told' : `${versions.sdk.name} ${versions.sdk.version}`;
+  add('info', 'versions.observatory', before.versions.observatory, after.versions.observatory);
+  add('info', 'versions.sdk', sdk(before), sdk(after));
+  const servers = new Set([...Object.keys(before.versions.tools), ...Object.keys(after.versions.tools)]);
+  for (const server of servers) {
+    const [was, is] = [before.versions.tools[server], after.versions.tools[server]];
+    if (was === is) continue;
+    const message =
+      was === undefined
+        ? 'a new server'
+        : is === undefined
+          ? 'the server is gone'
+          : 'the server lists other tools';
+    found.push({ level: 'warning', place: `versions.tools.${server}`, message, exchanges: [] });
+  }
+  return found;
+}
+
+/** Form of the answers, exchange by exchange where they pair up, so that a change in one of them is not hidden by the rest. */
+function formDrift(before: Golden, after: Golden): DriftFinding[] {
+  const [old, now] = [before.provider_responses, after.provider_responses];
+  if (old.length !== now.length) {
+    const [was, is] = [old, now].map((list) => list.map(({ response }) => response));
+    return responseDrift(was ?? [], is ?? []).map((difference) => ({ ...difference, exchanges: [] }));
+  }
+  return old.flatMap(({ response }, index) => {
+    const counterpart = now[index]?.response;
+    // Another status is told already; an error has another form than an answer.
+    if (counterpart === undefined || counterpart.status !== response.status) return [];
+    return responseDrift([response], [counterpart]).map((difference) => ({
+      ...difference,
+      exchanges: [index + 1],
+    }));
+  });
+}
+
+function responseDrift(was: readonly WireResponse[], is: readonly WireResponse[]): ShapeDifference[] {
+  const found: ShapeDifference[] = [];
+  const bodies = (list: readonly WireResponse[]): unknown[] =>
+    list.flatMap(({ body }) => (body === undefined ? [] : [body]));
+  const events = (list: readonly WireResponse[]): unknown[] =>
+    list.flatMap(({ events: lines = [] }) => lines.map((line) => ('data' in line ? line.data : line.raw)));
+  const [oldBodies, newBodies, oldEvents, newEvents] = [bodies(was), bodies(is), events(was), events(is)];
+  if (oldBodies.length > 0 && newBodies.length > 0) {
+    found.push(...shapeDrift(shapeOf(...oldBodies), shapeOf(...newBodies), 'response'));
+  }
+  if (oldEvents.length > 0 && newEvents.length > 0) {
+    found.push(...shapeDrift(shapeOf(oldEvents), shapeOf(newEvents), 'events'));
+  }
+  if (oldEvents.length > 0 !== newEvents.length > 0 && oldBodies.length > 0 !== newBodies.length > 0) {
+    const [from, to] = oldEvents.length > 0 ? ['a stream', 'a whole answer'] : ['a whole answer', 'a stream'];
+    found.push({ level: 'failure', place: 'response', message: `was ${from}, is ${to}` });
+  }
+  const [oldTypes, newTypes] = [contentTypes(was), contentTypes(is)];
+  if (oldTypes !== newTypes) {
+    found.push({
+      level: 'failure',
+      place: 'response.headers.content-type',
+      message: `was ${oldTypes}, is ${newTypes}`,
+    });
+  }
+  return found;
+}
+
+function contentTypes(list: readonly WireResponse[]): string {
+  const types = list.map(({ headers }) => headers['content-type']?.split(';')[0]?.trim() ?? 'absent');
+  return [...new Set(types)].sort().join(', ');
+}

@@ -1,0 +1,50 @@
+import { canonicalHash } from '../../json/index.ts';
+import type { Golden, GoldenChecksum, UnsealedGolden } from './format.ts';
+
+const PART_DIGITS = 16;
+
+/** The golden with its checksum. Goldens are changed by recording again, not by hand; this is for programs that make them. */
+export function sealGolden(golden: UnsealedGolden): Golden {
+  const { checksum: _, ...content } = golden as Golden;
+  return { ...content, checksum: checksumOf(content) };
+}
+
+/** The places at which a golden differs from what was sealed; none when it is as it was written. */
+export function editedPlaces(golden: Golden): string[] {
+  const { checksum, ...content } = golden;
+  const now = checksumOf(content);
+  if (now.sha256 === checksum.sha256) return [];
+  const places = [...new Set([...Object.keys(checksum.parts), ...Object.keys(now.parts)])];
+  const changed = places.filter((place) => checksum.parts[place] !== now.parts[place]);
+  return changed.length === 0 ? ['checksum'] : changed;
+}
+
+function checksumOf(content: UnsealedGolden): GoldenChecksum {
+  const parts: Record<string, string> = {};
+  for (const [place, value] of partsOf(content)) parts[place] = canonicalHash(value).slice(0, PART_DIGITS);
+  return { sha256: canonicalHash(content), parts };
+}
+
+/** Fine enough to find a change by, coarse enough to keep the list short: long lists go by entry. */
+function* partsOf(content: UnsealedGolden): Generator<readonly [place: string, value: unknown]> {
+  for (const [field, value] of Object.entries(content)) {
+    if (field === 'provider_responses' || field === 'golden_output' || field === 'mcp_cassette') continue;
+    yield [field, value];
+  }
+  for (const [index, exchange] of content.provider_responses.entries()) {
+    for (const [field, value] of Object.entries(exchange)) {
+      yield [`provider_responses[${index}].${field}`, value];
+    }
+  }
+  for (const [field, value] of Object.entries(content.golden_output)) {
+    if (!Array.isArray(value)) yield [`golden_output.${field}`, value];
+    else for (const [index, entry] of value.entries()) yield [`golden_output.${field}[${index}]`, entry];
+  }
+  if (content.mcp_cassette === null) return;
+  for (const [name, server] of Object.entries(content.mcp_cassette.servers)) {
+    yield [`mcp_cassette.servers.${name}`, server];
+  }
+  for (const [index, call] of content.mcp_cassette.calls.entries()) {
+    yield [`mcp_cassette.calls[${index}]`, call];
+  }
+}

@@ -1,0 +1,96 @@
+import { isObject } from '../../json/index.ts';
+
+/** Where two JSON values differ, and how. */
+export interface Difference {
+  /** Path from the root: `body.messages[3].content`. */
+  readonly place: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+/** One way in which a run is not its golden. */
+export interface Finding extends Difference {
+  /** One line that names the place. */
+  readonly message: string;
+}
+
+/** Stands for a member that is not there. */
+export const ABSENT: unique symbol = Symbol('absent');
+
+/** More are not listed: the first ones tell. */
+const MAX_DIFFERENCES = 50;
+const MAX_SHOWN = 160;
+
+/** Says of a place whether what is there may differ: `undefined` where it must be equal. */
+export type Tolerance = (place: string) => ((expected: unknown, actual: unknown) => boolean) | undefined;
+
+/** The differences between two JSON values, in the order of the expected one; at most 50. */
+export function differencesBetween(
+  expected: unknown,
+  actual: unknown,
+  place = '',
+  tolerance: Tolerance = () => undefined,
+): Difference[] {
+  const found: Difference[] = [];
+  compare(expected, actual, place, tolerance, found);
+  return found;
+}
+
+/** One line on a difference; of long texts the part where they part. */
+export function describeDifference({ place, expected, actual }: Difference): string {
+  if (typeof expected === 'string' && typeof actual === 'string') {
+    const from = Math.max(0, firstDifference(expected, actual) - 40);
+    return `${place}: expected ${excerpt(expected, from)}, got ${excerpt(actual, from)}`;
+  }
+  return `${place}: expected ${show(expected)}, got ${show(actual)}`;
+}
+
+function compare(
+  expected: unknown,
+  actual: unknown,
+  place: string,
+  tolerance: Tolerance,
+  found: Difference[],
+): void {
+  if (found.length >= MAX_DIFFERENCES || Object.is(expected, actual)) return;
+  const tolerates = tolerance(place);
+  if (tolerates !== undefined) {
+    if (!tolerates(expected, actual)) found.push({ place, expected, actual });
+    return;
+  }
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    const length = Math.max(expected.length, actual.length);
+    for (let index = 0; index < length; index += 1) {
+      const left: unknown = index < expected.length ? expected[index] : ABSENT;
+      const right: unknown = index < actual.length ? actual[index] : ABSENT;
+      compare(left, right, `${place}[${index}]`, tolerance, found);
+    }
+    return;
+  }
+  if (isObject(expected) && isObject(actual)) {
+    for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+      const left = Object.hasOwn(expected, key) ? expected[key] : ABSENT;
+      const right = Object.hasOwn(actual, key) ? actual[key] : ABSENT;
+      compare(left, right, place === '' ? key : `${place}.${key}`, tolerance, found);
+    }
+    return;
+  }
+  found.push({ place: place === '' ? 'the value' : place, expected, actual });
+}
+
+function firstDifference(left: string, right: string): number {
+  const length = Math.min(left.length, right.length);
+  for (let index = 0; index < length; index += 1) if (left[index] !== right[index]) return index;
+  return length;
+}
+
+function excerpt(text: string, from: number): string {
+  const part = text.slice(from, from + MAX_SHOWN);
+  return `${from > 0 ? '…' : ''}${JSON.stringify(part)}${from + MAX_SHOWN < text.length ? '…' : ''}`;
+}
+
+function show(value: unknown): string {
+  if (value === ABSENT) return 'nothing';
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises';
+import { ObservatoryError } from '../../base/index.ts';
+import type { RunOptions } from '../../orchestrator/index.ts';
+import type { GoldenInput } from './format.ts';
+
+type Json = Record<string, unknown>;
+
+/** Options kept in a golden as they are. */
+const PLAIN = [
+  'namespace',
+  'timeout',
+  'maxIterations',
+  'enableBacktracking',
+  'conversationMemory',
+  'plan',
+  'maxTokens',
+  'maxCostUsd',
+  'temperature',
+  'maxOutputTokens',
+  'extraBody',
+  'maxContextTokens',
+  'keepTurns',
+  'maxResultChars',
+  'toolRetries',
+] as const satisfies readonly (keyof RunOptions)[];
+
+/** Options that are objects with fields of their own names. */
+const GROUPS = [
+  'retry',
+  'breaker',
+  'loop',
+  'toolCache',
+  'connection',
+] as const satisfies readonly (keyof RunOptions)[];
+
+/** Options that hold code and change what a run does. */
+const NOT_KEPT = ['gate', 'priceOf', 'handlers'] as const satisfies readonly (keyof RunOptions)[];
+
+/**
+ * What a golden keeps of a run's options: all that steer it, none that are secret or hold code.
+ * @param clean takes secrets out of a value.
+ */
+export async function toGoldenInput(
+  options: RunOptions,
+  provider: string,
+  model: string,
+  clean: <T>(value: T) => T,
+): Promise<GoldenInput> {
+  const kept: Json = {};
+  for (const name of PLAIN) if (options[name] !== undefined) kept[snakeCase(name)] = options[name];
+  for (const name of GROUPS) {
+    const value = options[name];
+    if (value === undefined) continue;
+    kept[snakeCase(name)] = typeof value === 'object' ? renamed(value, snakeCase) : value;
+  }
+  const notKept = NOT_KEPT.filter((name) => options[name] !== undefined).map(snakeCase);
+  return {
+    provider,
+    model,
+    system_prompt: clean(options.systemPrompt),
+    user_prompt: clean(options.userPrompt),
+    // References are put in once more: they are no secrets, though they stand where secrets stand.
+    server_config: withReferences(clean(withReferences(await documentOf(options.serverConfig)))),
+    ...(Object.keys(kept).length === 0 ? {} : { options: clean(kept) }),
+    ...(notKept.length === 0 ? {} : { options_not_kept: notKept }),
+  };
+}
+
+/** The options of {@link toGoldenInput}'s input. What a file cannot keep is left to the caller. */
+export function fromGoldenInput(input: GoldenInput): RunOptions {
+  const options: Json = {};
+  for (const [name, value] of Object.entries(input.options ?? {})) {
+    const camel = camelCase(name);
+    const isGroup = (GROUPS as readonly string[]).includes(camel);
+    if (!isGroup && !(PLAIN as readonly string[]).includes(camel)) continue;
+    options[camel] =
+      isGroup && typeof value === 'object' && value !== null ? renamed(value, camelCase) : value;
+  }
+  return {
+    ...options,
+    provider: input.provider,
+    model: input.model,
+    systemPrompt: input.system_prompt ?? '',
+    userPrompt: input.user_prompt ?? '',
+    serverConfig: input.server_config ?? { mcpServers: {} },
+  };
+}
+
+/** What may be secret in a config: values of environments, headers and queries, user names and passwords, variables. */
+export async function secretsOf(config: unknown): Promise<string[]> {
+  const values = serversOf(await documentOf(config)).flatMap(([, { env, headers, url }]) => [
+    ...[env, headers]
+      .flatMap((group) => Object.values((group ?? {}) as Json))
+      .filter((value) => typeof value === 'string'),
+    ...urlSecrets(url),
+  ]);
+  return values.flatMap((value) => {
+    const names = [...value.matchAll(/\$\{(?:env:)?(\w{1,100})/g)].map(([, name]) => process.env[name ?? '']);
+    return names.length === 0 ? [value] : names.filter((one) => one !== undefined);
+  });
+}
+
+function urlSecrets(url: unknown): string[] {
+  if (typeof url !== 'string' || !URL.canParse(url)) return [];
+  const { username, password, searchParams } = new URL(url);
+  const userInfo = username === '' ? [] : [`${username}:${password}`];
+  return [...userInfo, username, password, ...searchParams.values()];
+}
+
+/** The config with each value of `env` and `headers` replaced by a reference to a variable of its name. */
+function withReferences(config: Json): Json {
+  const servers = serversOf(config).map(([name, server]) => {
+    const kept: Json = { ...server };
+    for (const group of ['env', 'headers']) {
+      if (typeof kept[group] !== 'object' || kept[group] === null) continue;
+      const names = Object.keys(kept[group]);
+      kept[group] = Object.fromEntries(
+        names.map((key) => [key, `\${${key.replace(/\W/g, '_').toUpperCase()}}`]),
+      );
+    }
+    if (typeof kept.url === 'string' && URL.canParse(kept.url)) {
+      const { origin, pathname } = new URL(kept.url);
+      kept.url = origin + pathname;
+    }
+    return [name, kept] as const;
+  });
+  return { mcpServers: Object.fromEntries(servers) };
+}
+
+function serversOf(config: unknown): [string, Json][] {
+  const servers = (config as Json | null)?.mcpServers;
+  return typeof servers === 'object' && servers !== null ? (Object.entries(servers) as [string, Json][]) : [];
+}
+
+async function documentOf(config: unknown): Promise<Json> {
+  if (typeof config !== 'string') return (config ?? {}) as Json;
+  try {
+    return JSON.parse((await readFile(config, 'utf8')).replace(/^\uFEFF/, '')) as Json;
+  } catch (cause) {
+    throw new ObservatoryError(
+      'INVALID_SERVER_CONFIG',
+      `The server config file ${JSON.stringify(config)} cannot be read: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
+function renamed(fields: object, rename: (name: string) => string): Json {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [rename(name), value]));
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

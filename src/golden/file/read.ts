@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises';
+import { ObservatoryError, type ObservatoryErrorCode } from '../../base/index.ts';
+import { editedPlaces } from './checksum.ts';
+import { FORMAT_VERSION, type Golden } from './format.ts';
+import { schemaProblem } from './schema.ts';
+
+export interface ReadGoldenOptions {
+  /** Take a golden that is past its date. @defaultValue false */
+  readonly allowExpired?: boolean | undefined;
+  /** Take a golden that was changed since it was written. @defaultValue false */
+  readonly allowEdited?: boolean | undefined;
+  /** @defaultValue the current time */
+  readonly now?: Date | undefined;
+}
+
+/** Something that is wrong with a golden that can be read all the same. */
+export interface GoldenProblem {
+  readonly code: 'GOLDEN_EDITED' | 'GOLDEN_EXPIRED';
+  readonly message: string;
+}
+
+/**
+ * Reads a golden.
+ *
+ * @throws ObservatoryError `GOLDEN_UNREADABLE` when the file is missing, truncated, no JSON or no golden;
+ * `GOLDEN_TOO_NEW` when a later version of this package wrote it; `GOLDEN_EDITED` when its checksum does not fit, with
+ * the places that were changed; `GOLDEN_EXPIRED` when it is past its date.
+ */
+export async function readGolden(file: string | URL, options: ReadGoldenOptions = {}): Promise<Golden> {
+  const { golden, problems } = await inspectGolden(file, options.now);
+  for (const { code, message } of problems) {
+    const allowed = code === 'GOLDEN_EDITED' ? options.allowEdited : options.allowExpired;
+    if (allowed !== true) throw new ObservatoryError(code, message);
+  }
+  return golden;
+}
+
+/**
+ * Reads a golden for showing it: one that was edited or is past its date comes with its problems instead of an error.
+ * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW`.
+ */
+export async function inspectGolden(
+  file: string | URL,
+  now: Date = new Date(),
+): Promise<{ readonly golden: Golden; readonly problems: readonly GoldenProblem[] }> {
+  const name = file instanceof URL ? file.pathname : file;
+  const golden = parseGolden(await readText(file, name), name);
+  const problems: GoldenProblem[] = [];
+  const edited = editedPlaces(golden);
+  if (edited.length > 0) {
+    const places =
+      edited.length > 5
+        ? `${edited.slice(0, 5).join(', ')} and ${edited.length - 5} more`
+        : edited.join(', ');
+    const message = `The golden ${name} was changed after it was written, at ${places}; record it again, or restore it`;
+    problems.push({ code: 'GOLDEN_EDITED', message });
+  }
+  if (isExpired(golden, now)) {
+    const message = `The golden ${name} expired at ${golden.expires_at}; record it again, or allow expired goldens`;
+    problems.push({ code: 'GOLDEN_EXPIRED', message });
+  }
+  return { golden, problems };
+}
+
+/** Whether a golden is past its date. */
+export function isExpired(golden: Pick<Golden, 'expires_at'>, now: Date = new Date()): boolean {
+  return golden.expires_at !== null && Date.parse(golden.expires_at) <= now.getTime();
+}
+
+/**
+ * Reads a golden's text; the checksum and the date are not looked at.
+ * @param name how errors call it.
+ * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW`.
+ */
+export function parseGolden(text: string, name: string): Golden {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const truncated = text.trimEnd().endsWith('}')
+      ? 'is no JSON'
+      : 'is truncated: its last character is not }';
+    throw unreadable(`The golden ${name} ${truncated} (${(cause as Error).message})`, cause);
+  }
+  const version = (value as { format_version?: unknown } | null)?.format_version;
+  if (typeof version === 'number' && version > FORMAT_VERSION) {
+    throw problem(
+      'GOLDEN_TOO_NEW',
+      `The golden ${name} has format version ${version}, and this version of mcp-observatory reads up to ${FORMAT_VERSION}; update mcp-observatory`,
+    );
+  }
+  const broken = schemaProblem(value);
+  if (broken !== undefined) throw unreadable(`${name} is not a golden: ${broken}`);
+  return value as Golden;
+}
+
+async function readText(file: string | URL, name: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw unreadable(`Cannot read the golden ${name}: ${(cause as Error).message}`, cause);
+  }
+}
+
+function unreadable(message: string, cause?: unknown): ObservatoryError {
+  return problem('GOLDEN_UNREADABLE', message, cause);
+}
+
+function problem(code: ObservatoryErrorCode, message: string, cause?: unknown): ObservatoryError {
+  return new ObservatoryError(code, message, cause === undefined ? undefined : { cause });
+}

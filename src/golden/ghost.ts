@@ -1,0 +1,31 @@
+import { type GhostResult, type RunOptions, runGhost } from '../orchestrator/index.ts';
+import type { RecordGoldenOptions } from './record/index.ts';
+import type { ReplayGoldenOptions } from './replay/index.ts';
+
+/** Records the run to a file, or plays it from one. */
+export type GoldenOption = RecordGoldenOptions | ReplayGoldenOptions;
+
+/** Options of {@link mcpGhost}. */
+export interface GhostOptions extends RunOptions {
+  /** Record the run to a file, or play it from one. Requires `provider` to be a name. */
+  readonly golden?: GoldenOption | undefined;
+}
+
+/**
+ * Lets a model work on a task with the tools of MCP servers until it answers or reaches a limit. Returns the answer and
+ * everything that led to it. All servers are closed when it returns or throws.
+ *
+ * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `API_KEY_MISSING` or `MISSING_PEER`, before
+ * anything is started; the signal's reason when aborted; with `golden`, the errors of reading or writing the file, and
+ * `GOLDEN_MISMATCH` when a replay departs from it. Later failures are reported in the result.
+ */
+export async function mcpGhost({ golden, ...options }: GhostOptions): Promise<GhostResult> {
+  if (golden === undefined) return await runGhost(options);
+  // Loaded on demand: most runs neither record nor replay.
+  if (golden.mode === 'record') {
+    const { recordRun } = await import('./record/index.ts');
+    return await recordRun(options, golden);
+  }
+  const { replayRun } = await import('./replay/index.ts');
+  return await replayRun(options, golden);
+}

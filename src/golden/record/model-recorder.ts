@@ -1,0 +1,175 @@
+import {
+  type GoldenVersions,
+  keptPath,
+  keptRequestHeaders,
+  type NetworkFault,
+  noResponse,
+  type ProviderExchange,
+  type Scrubber,
+  toNetworkFault,
+  toWireResponse,
+  type WireRequest,
+  type WireResponse,
+} from '../file/index.ts';
+import { modelOf, usageOf } from './usage.ts';
+
+/** Hosts of the providers themselves. Only what they answered is recorded; all else may be a script. */
+const PROVIDER_HOSTS: ReadonlySet<string> = new Set([
+  'api.openai.com',
+  'api.anthropic.com',
+  'generativelanguage.googleapis.com',
+]);
+
+interface Taken {
+  readonly request: WireRequest;
+  response: WireResponse | undefined;
+  durationMs: number;
+}
+
+/**
+ * Records what goes between an SDK and a model provider, at the wire: its `fetch` is given to the SDK in place of the
+ * global one, and changes nothing of what passes.
+ */
+export class ModelRecorder {
+  readonly #scrubber: Scrubber;
+  readonly #taken: Taken[] = [];
+  #sdk: GoldenVersions['sdk'] = null;
+  #onlyProviders = true;
+
+  constructor(scrubber: Scrubber) {
+    this.#scrubber = scrubber;
+  }
+
+  /** Whether every request went to a provider's own API. */
+  get isFromProvider(): boolean {
+    return this.#onlyProviders && this.#taken.length > 0;
+  }
+
+  /** The SDK, as it named itself in its requests. */
+  get sdk(): GoldenVersions['sdk'] {
+    return this.#sdk;
+  }
+
+  readonly fetch: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const startedAt = performance.now();
+    const taken = await this.#take(request.clone());
+    let response: Response;
+    try {
+      response = await fetch(request);
+    } catch (error) {
+      taken.response = noResponse(error);
+      taken.durationMs = performance.now() - startedAt;
+      throw error;
+    }
+    this.#scrubber.addHeaders(response.headers);
+    const body = tapped(response.body, (text, cut) => {
+      taken.response = toWireResponse(response, text, cut);
+      taken.durationMs = performance.now() - startedAt;
+    });
+    return new Response(body, response);
+  };
+
+  /** The exchanges so far, in the order of the requests; those under way are left out. */
+  exchanges(): ProviderExchange[] {
+    let iteration = 0;
+    let before: string | undefined;
+    return this.#taken.flatMap(({ request, response, durationMs }) => {
+      if (response === undefined) return [];
+      // A request that is made again as it was is another try of the same turn.
+      const text = JSON.stringify(request);
+      if (text !== before) iteration += 1;
+      before = text;
+      return [
+        {
+          iteration,
+          request,
+          response,
+          token_usage: usageOf(request.path, response),
+          duration_ms: Math.round(durationMs),
+        },
+      ];
+    });
+  }
+
+  /** The models that answered, each once. */
+  models(): string[] {
+    const models = this.#taken.map(({ response }) =>
+      response === undefined ? undefined : modelOf(response),
+    );
+    return [...new Set(models.filter((model) => model !== undefined))];
+  }
+
+  async #take(request: Request): Promise<Taken> {
+    const url = new URL(request.url);
+    this.#scrubber.addHeaders(request.headers);
+    this.#scrubber.add(url.searchParams.get('key') ?? undefined);
+    this.#onlyProviders &&= PROVIDER_HOSTS.has(url.host) && url.protocol === 'https:';
+    this.#sdk ??= sdkOf(url, request.headers);
+    const text = await request.text();
+    const taken: Taken = {
+      request: {
+        method: request.method,
+        path: keptPath(url),
+        headers: keptRequestHeaders(request.headers),
+        body: parsed(text),
+      },
+      response: undefined,
+      durationMs: 0,
+    };
+    this.#taken.push(taken);
+    return taken;
+  }
+}
+
+/** Passes a body on piece by piece, and tells its text when it has ended, broken off or been left by its reader. */
+function tapped(
+  body: ReadableStream<Uint8Array> | null,
+  onEnd: (text: string, cut: NetworkFault | undefined) => void,
+): ReadableStream<Uint8Array> | null {
+  if (body === null) {
+    onEnd('', undefined);
+    return null;
+  }
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          onEnd(text + decoder.decode(), undefined);
+          controller.close();
+          return;
+        }
+        text += decoder.decode(value, { stream: true });
+        controller.enqueue(value);
+      } catch (error) {
+        onEnd(text + decoder.decode(), toNetworkFault(error));
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      onEnd(text + decoder.decode(), undefined);
+      await reader.cancel(reason);
+    },
+  });
+}
+
+function sdkOf(url: URL, headers: Headers): GoldenVersions['sdk'] {
+  const stainless = headers.get('x-stainless-package-version');
+  if (stainless !== null) {
+    return { name: url.pathname.endsWith('/messages') ? '@anthropic-ai/sdk' : 'openai', version: stainless };
+  }
+  const google = /google-genai-sdk\/(\S{1,40})/.exec(headers.get('x-goog-api-client') ?? '');
+  return google?.[1] === undefined ? null : { name: '@google/genai', version: google[1] };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,148 @@
+import { VERSION } from '../../base/index.ts';
+import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
+import {
+  askResultToWire,
+  connectPolicyServer,
+  type PolicyDocument,
+  PolicyGate,
+  PolicyHost,
+  type PolicyServer,
+  type PolicyServerConfig,
+} from '../../policy/index.ts';
+import {
+  FORMAT_VERSION,
+  type GoldenCategory,
+  type GoldenOutput,
+  Scrubber,
+  writeGolden,
+} from '../file/index.ts';
+import { CassetteRecorder } from './cassette-recorder.ts';
+import { ModelRecorder } from './model-recorder.ts';
+
+/** One policy-gated step, as far as a golden keeps it. */
+export interface PolicyStep {
+  readonly query: string;
+  /** The policy or allowlist, as its file has it. */
+  readonly policy: PolicyDocument | Readonly<Record<string, readonly string[]>>;
+  /** `openai`, `anthropic` or `gemini`. */
+  readonly provider: string;
+  readonly model: string;
+  readonly servers: Readonly<Record<string, PolicyServerConfig>>;
+  /** @defaultValue false */
+  readonly summarize?: boolean | undefined;
+}
+
+export interface RecordPolicyStepOptions {
+  readonly path: string;
+  readonly testName: string;
+  readonly description: string;
+  readonly category: GoldenCategory;
+  readonly recordedAt?: Date | null | undefined;
+  readonly apiKey?: string | undefined;
+  readonly baseUrl?: string | undefined;
+}
+
+/** Answers one question with `PolicyHost`, and keeps everything that led to the answer. */
+export async function recordPolicyStep(
+  step: PolicyStep,
+  options: RecordPolicyStepOptions,
+): Promise<GoldenOutput> {
+  const scrubber = new Scrubber();
+  const model = new ModelRecorder(scrubber);
+  const cassette = new CassetteRecorder();
+  const servers: Record<string, PolicyServer> = {};
+  for (const [id, config] of Object.entries(step.servers)) {
+    servers[id] = recordingServer(id, await connectPolicyServer(config), cassette);
+  }
+  const { apiKey, baseUrl } = options;
+  const output = await askStep(step, { apiKey, baseUrl, fetch: model.fetch }, servers);
+  const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;
+  await writeGolden(
+    options.path,
+    scrubber.clean({
+      format_version: FORMAT_VERSION,
+      test_name: options.testName,
+      description: options.description,
+      category: options.category,
+      runner: 'policy_host' as const,
+      source: model.isFromProvider ? ('recorded' as const) : ('scripted' as const),
+      recorded_at: recordedAt?.toISOString() ?? null,
+      expires_at: null,
+      versions: {
+        observatory: VERSION,
+        sdk: model.sdk,
+        models: model.models(),
+        tools: cassette.toolHashes(),
+      },
+      input: {
+        provider: step.provider,
+        model: step.model,
+        user_prompt: step.query,
+        server_config: { mcpServers: step.servers },
+        options: { policy: step.policy, summarize: step.summarize === true },
+      },
+      golden_output: output,
+      comparison: {
+        final_answer: { check: 'exact' as const },
+        matchers: { 'decision.latency_us': 'number' as const },
+        bounds: {},
+      },
+      provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
+      mcp_cassette: cassette.cassette(),
+    }),
+  );
+  return output;
+}
+
+/** Answers the question of a step through the servers, and closes them. */
+export async function askStep(
+  step: PolicyStep,
+  providerOptions: ProviderOptions,
+  servers: Readonly<Record<string, PolicyServer>>,
+): Promise<GoldenOutput> {
+  try {
+    using gate = new PolicyGate({ policy: step.policy });
+    const { model } = step;
+    const provider = await createProvider(step.provider, {
+      ...providerOptions,
+      model,
+      retry: { maxAttempts: 1 },
+    });
+    const planner = await modelPlanner({ provider, model });
+    const summarize = step.summarize === true;
+    await using host = await PolicyHost.open({ gate, planner, servers, audit: false, summarize });
+    return askResultToWire(await host.askOnce(step.query));
+  } finally {
+    await Promise.allSettled(Object.values(servers).map((server) => server.close()));
+  }
+}
+
+/** Passes everything on to a server, and tells a recorder what it says. */
+function recordingServer(id: string, server: PolicyServer, recorder: CassetteRecorder): PolicyServer {
+  const recording = recorder.opened(id, {
+    sdk: 'v1',
+    protocol_version: null,
+    server_info: null,
+    capabilities: { tools: {} },
+    instructions: null,
+  });
+  return {
+    listTools: async () => {
+      const tools = await server.listTools();
+      recording.listed(tools, true);
+      return tools;
+    },
+    callTool: async (tool, args) => {
+      const ended = recorder.called(id, tool, args);
+      try {
+        const result = await server.callTool(tool, args);
+        ended({ outcome: 'result', result: result as Readonly<Record<string, unknown>> });
+        return result;
+      } catch (error) {
+        ended({ outcome: 'lost', message: error instanceof Error ? error.message : String(error) });
+        throw error;
+      }
+    },
+    close: () => server.close(),
+  };
+}

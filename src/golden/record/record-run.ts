@@ -1,0 +1,104 @@
+import { basename } from 'node:path';
+import { ObservatoryError, VERSION } from '../../base/index.ts';
+import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
+import {
+  type ComparisonRules,
+  FORMAT_VERSION,
+  type GoldenCategory,
+  type GoldenSource,
+  Scrubber,
+  secretsOf,
+  toGoldenInput,
+  type UnsealedGolden,
+  writeGolden,
+} from '../file/index.ts';
+import { CassetteRecorder } from './cassette-recorder.ts';
+import { ModelRecorder } from './model-recorder.ts';
+import { recordingLink } from './recording-link.ts';
+
+/** Days after which a recording no longer shows how a provider behaves. */
+const DEFAULT_EXPIRY_DAYS = 180;
+const DAY_MS = 86_400_000;
+
+/** Keeps the run in a file. Written when the run is over, whatever it came to; not when it is aborted. */
+export interface RecordGoldenOptions {
+  readonly mode: 'record';
+  /** File to write. */
+  readonly path: string;
+  /** @defaultValue the name of the file, without `.json` */
+  readonly testName?: string | undefined;
+  /** What the golden shows, in a sentence. */
+  readonly description?: string | undefined;
+  /** @defaultValue 'happy_path' */
+  readonly category?: GoldenCategory | undefined;
+  /**
+   * Asserts where the answers came from, for gateways. Without it a golden is `recorded` when every request went to
+   * the provider's own API, and `scripted` when one did not.
+   */
+  readonly source?: GoldenSource | undefined;
+  /** Days until the golden expires; `null` for never. @defaultValue 180 for recorded goldens, never for scripted ones */
+  readonly expiresInDays?: number | null | undefined;
+  /** How later runs are held against this one. @defaultValue the exact answer, no matchers, no bounds */
+  readonly comparison?: Partial<ComparisonRules> | undefined;
+  /** Date written into the file; `null` for none. @defaultValue the current time */
+  readonly recordedAt?: Date | null | undefined;
+}
+
+/** Runs the task and writes its golden. @throws ObservatoryError `INVALID_OPTION` for a provider not given by name. */
+export async function recordRun(options: RunOptions, golden: RecordGoldenOptions): Promise<GhostResult> {
+  const scrubber = new Scrubber();
+  scrubber.add(options.apiKey);
+  const model = new ModelRecorder(scrubber);
+  const servers = new CassetteRecorder();
+  const finish = async (result: GhostResult): Promise<void> => {
+    for (const secret of await secretsOf(options.serverConfig)) scrubber.add(secret);
+    const clean = <T>(value: T): T => scrubber.clean(value);
+    const input = await toGoldenInput(
+      options,
+      String(options.provider),
+      result.executionMetadata.model,
+      clean,
+    );
+    const source = golden.source ?? (model.isFromProvider ? 'recorded' : 'scripted');
+    const recordedAt = golden.recordedAt === undefined ? new Date() : golden.recordedAt;
+    const content: Omit<UnsealedGolden, 'input'> = {
+      format_version: FORMAT_VERSION,
+      test_name: golden.testName ?? basename(golden.path, '.json'),
+      description: golden.description ?? '',
+      category: golden.category ?? 'happy_path',
+      runner: 'mcp_ghost',
+      source,
+      recorded_at: recordedAt?.toISOString() ?? null,
+      expires_at: expiryOf(golden, source, recordedAt),
+      versions: {
+        observatory: VERSION,
+        sdk: model.sdk,
+        models: model.models(),
+        tools: servers.toolHashes(),
+      },
+      golden_output: { ...toWire(result) },
+      comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {}, ...golden.comparison },
+      provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
+      mcp_cassette: servers.cassette(),
+    };
+    await writeGolden(golden.path, { ...clean(content), input });
+  };
+  return await runGhost(options, { fetch: model.fetch, openLink: recordingLink(servers), finish });
+}
+
+function expiryOf(
+  golden: RecordGoldenOptions,
+  source: UnsealedGolden['source'],
+  recordedAt: Date | null,
+): string | null {
+  const days =
+    golden.expiresInDays === undefined && source === 'recorded' ? DEFAULT_EXPIRY_DAYS : golden.expiresInDays;
+  if (days === undefined || days === null) return null;
+  if (!(Number.isFinite(days) && days > 0)) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `Expected \`golden.expiresInDays\` to be a number above 0, got ${days}`,
+    );
+  }
+  return new Date((recordedAt ?? new Date()).getTime() + days * DAY_MS).toISOString();
+}
