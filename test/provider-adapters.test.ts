@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
-import { resolveApiKey } from '../src/orchestrator/providers/api-key.ts';
 import {
   createProvider,
   type Message,
@@ -17,6 +16,7 @@ import {
   toolCallsOf,
   userText,
 } from '../src/orchestrator/providers/index.ts';
+import { resolveApiKey } from '../src/wire/index.ts';
 import { ScriptedProvider, type Turn } from './support/scripted-provider.ts';
 import { signatureOf } from './support/scripted-wire.ts';
 

@@ -16,7 +16,7 @@ import {
   type Completion,
   type ModelTool,
   ProviderError,
-  reasoningOf,
+  reasoningText,
   type ToolCallPart,
   textOf,
   toolCallsOf,
@@ -200,5 +200,5 @@ function offered(catalogue: Catalogue, cap: ResultCap): ModelTool[] {
 
 /** Why the model made its calls: what it said, else what it thought. */
 function reasoningBehind(completion: Completion): string {
-  return textOf(completion.message.parts).trim() || reasoningOf(completion.message).trim();
+  return textOf(completion.message.parts).trim() || reasoningText(completion.message.parts).trim();
 }

@@ -8,7 +8,13 @@ import {
   parseOrKeep,
   stringAt,
 } from '../../json/index.ts';
-import { type ModelResponse, outputMessage, type ResponseReader, TextBuffer } from '../shared/index.ts';
+import {
+  type ModelResponse,
+  outputMessage,
+  type ResponseReader,
+  StreamRoom,
+  TextBuffer,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
 
 /** Content blocks kept of one streamed message. */
@@ -98,7 +104,11 @@ export class MessageReader implements ResponseReader {
     // A fallback block names the model that writes the rest.
     if (opened.type === 'fallback') this.#model = stringAt(objectAt(opened, 'to'), 'model') ?? this.#model;
     if (this.#blocks.size >= MAX_BLOCKS) return;
-    this.#blocks.set(index, { opened, text: new TextBuffer(), input: new TextBuffer() });
+    this.#blocks.set(index, {
+      opened,
+      text: new TextBuffer(new StreamRoom()),
+      input: new TextBuffer(new StreamRoom()),
+    });
   }
 
   #extend(index: number, delta: unknown): void {

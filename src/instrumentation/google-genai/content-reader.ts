@@ -5,6 +5,7 @@ import {
   type OutputMessage,
   outputMessage,
   type ResponseReader,
+  StreamRoom,
   TextBuffer,
 } from '../shared/index.ts';
 
@@ -63,7 +64,12 @@ export class ContentReader implements ResponseReader {
   #add(index: number, candidate: unknown): void {
     let slot = this.#candidates.get(index);
     if (slot === undefined) {
-      slot = { text: new TextBuffer(), thought: new TextBuffer(), parts: [], finishReason: undefined };
+      slot = {
+        text: new TextBuffer(new StreamRoom()),
+        thought: new TextBuffer(new StreamRoom()),
+        parts: [],
+        finishReason: undefined,
+      };
       if (this.#candidates.size < MAX_CANDIDATES) this.#candidates.set(index, slot);
     }
     slot.finishReason = stringAt(candidate, 'finishReason') ?? slot.finishReason;

@@ -7,6 +7,7 @@ import {
   type OutputMessage,
   outputMessage,
   type ResponseReader,
+  StreamRoom,
   TextBuffer,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
@@ -78,7 +79,7 @@ export class ChatReader implements ResponseReader {
   #add(choice: unknown): void {
     const index = numberAt(choice, 'index') ?? 0;
     const slot = slotOf(this.#choices, index, () => ({
-      text: new TextBuffer(),
+      text: new TextBuffer(new StreamRoom()),
       tools: new Map<number, StreamedTool>(),
       finishReason: undefined,
     }));
@@ -147,7 +148,11 @@ function calledFunction(call: unknown): unknown {
 }
 
 function addTool(choice: StreamedChoice, index: number, id: string | undefined, called: unknown): void {
-  const tool = slotOf(choice.tools, index, () => ({ id: undefined, name: '', args: new TextBuffer() }));
+  const tool = slotOf(choice.tools, index, () => ({
+    id: undefined,
+    name: '',
+    args: new TextBuffer(new StreamRoom()),
+  }));
   tool.id ??= id;
   tool.name ||= stringAt(called, 'name') ?? '';
   tool.args.push(isObject(called) ? (called.arguments ?? called.input) : undefined);

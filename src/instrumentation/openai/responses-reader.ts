@@ -7,6 +7,7 @@ import {
   type OutputMessage,
   outputMessage,
   type ResponseReader,
+  StreamRoom,
   TextBuffer,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
@@ -19,7 +20,7 @@ export class ResponsesReader implements ResponseReader {
   #response: JsonObject | undefined;
   #eventError: string | undefined;
   readonly #items: unknown[] = [];
-  #unfinishedText = new TextBuffer();
+  #unfinishedText = new TextBuffer(new StreamRoom());
 
   whole(value: unknown): void {
     this.#response = typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
@@ -32,7 +33,7 @@ export class ResponsesReader implements ResponseReader {
     } else if (type === 'response.output_item.done') {
       const item = objectAt(value, 'item');
       if (item !== undefined && this.#items.length < MAX_ITEMS) this.#items.push(item);
-      if (stringAt(item, 'type') === 'message') this.#unfinishedText = new TextBuffer();
+      if (stringAt(item, 'type') === 'message') this.#unfinishedText = new TextBuffer(new StreamRoom());
     } else if (type === 'error') {
       this.#eventError = firstCode(stringAt(value, 'code')) ?? 'error';
     } else {

@@ -1,7 +1,6 @@
 import { isObject, numberAt, stringAt } from '../../json/index.ts';
+import { firstCode } from '../../wire/index.ts';
 
-/** Words a server may put on a span: codes, not sentences. */
-const CODE = /^[A-Za-z][\w.:-]{0,63}$/;
 /** Classes that say nothing by themselves. */
 const UNTELLING = new Set(['Error', 'TypeError', 'Object', 'DOMException']);
 
@@ -9,14 +8,6 @@ const UNTELLING = new Set(['Error', 'TypeError', 'Object', 'DOMException']);
 export interface ErrorFacts {
   readonly type: string;
   readonly status: number | undefined;
-}
-
-/** The first of the candidates that looks like a code. */
-export function firstCode(...candidates: unknown[]): string | undefined {
-  for (const candidate of candidates) {
-    if (typeof candidate === 'string' && CODE.test(candidate)) return candidate;
-  }
-  return undefined;
 }
 
 /**

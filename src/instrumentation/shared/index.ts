@@ -1,10 +1,11 @@
 export { resolveCaptureContent } from '../../processor/index.ts';
+export { firstCode, StreamRoom, TextBuffer } from '../../wire/index.ts';
 export { observeApiPromise } from './api-promise.ts';
 export { beforeMethod } from './before-method.ts';
 export { boundedJson } from './bounded-json.ts';
 export type { CallDescription } from './call-description.ts';
 export type { ModelInstrumentationConfig } from './config.ts';
-export { errorFacts, firstCode } from './error-type.ts';
+export { errorFacts } from './error-type.ts';
 export { Guard } from './guard.ts';
 export { type HookedModule, hookedModules, reportHooked } from './hook-report.ts';
 export { lateTracerProvider } from './late-tracer.ts';
@@ -22,4 +23,3 @@ export {
 } from './response-reader.ts';
 export { serverAddress } from './server-address.ts';
 export { attributesOf } from './span-attributes.ts';
-export { TextBuffer } from './text-buffer.ts';

@@ -5,17 +5,23 @@ import type {
   Tool,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
-import { argumentsForHistory } from './arguments.ts';
-import type { AssistantPart, ImagePart, Message, TextPart, ToolResultPart } from './messages.ts';
-import { pairCallsWithResults, wireCallId } from './pairing.ts';
-import type { CompletionOptions, ModelTool } from './provider.ts';
+import type {
+  AssistantPart,
+  ImagePart,
+  ModelMessage,
+  ModelTool,
+  TextPart,
+  ToolResultPart,
+} from '../../wire/index.ts';
+import { argumentsForHistory, pairCallsWithResults, wireCallId } from '../../wire/index.ts';
+import type { CompletionOptions } from './provider.ts';
 
 export type AnthropicRequest = Omit<MessageCreateParamsBase, 'stream'>;
 
 /** Builds the body of a Messages request. */
 export function toAnthropicRequest(
   model: string,
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   tools: readonly ModelTool[],
   options: CompletionOptions,
 ): AnthropicRequest {
@@ -50,17 +56,17 @@ function toAnthropicTool(tool: ModelTool): Tool {
   };
 }
 
-function leadingSystem(messages: readonly Message[]): number {
+function leadingSystem(messages: readonly ModelMessage[]): number {
   const first = messages.findIndex((message) => message.role !== 'system');
   return first < 0 ? messages.length : first;
 }
 
-function systemText(messages: readonly Message[]): string {
+function systemText(messages: readonly ModelMessage[]): string {
   return messages.map((message) => (message.role === 'system' ? message.text : '')).join('\n\n');
 }
 
 /** Turns of one role are joined: results first, as the API wants them right after the calls, then text. */
-function toAnthropicMessages(messages: readonly Message[]): MessageParam[] {
+function toAnthropicMessages(messages: readonly ModelMessage[]): MessageParam[] {
   const wire: { role: 'user' | 'assistant'; content: ContentBlockParam[] }[] = [];
   for (const message of messages) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
@@ -73,7 +79,7 @@ function toAnthropicMessages(messages: readonly Message[]): MessageParam[] {
   return wire;
 }
 
-function toBlocks(message: Message): ContentBlockParam[] {
+function toBlocks(message: ModelMessage): ContentBlockParam[] {
   switch (message.role) {
     case 'system':
       return textBlocks(message.text);

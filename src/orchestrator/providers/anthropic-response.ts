@@ -6,9 +6,8 @@ import type {
   Message as WireMessage,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { TokenUsage } from '../../signals/index.ts';
-import { checkArguments, parseArguments } from './arguments.ts';
-import type { AssistantPart } from './messages.ts';
-import type { CompletionDelta, FinishReason } from './provider.ts';
+import type { AnswerDelta, AssistantPart, FinishReason } from '../../wire/index.ts';
+import { checkArguments, parseArguments } from '../../wire/index.ts';
 import type { ParsedResponse } from './send.ts';
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
@@ -88,7 +87,7 @@ export class AnthropicStream {
   #stopped = false;
 
   /** @returns what the event adds to the visible answer. */
-  push(event: RawMessageStreamEvent): CompletionDelta[] {
+  push(event: RawMessageStreamEvent): AnswerDelta[] {
     switch (event.type) {
       case 'message_start':
         this.#message = { ...event.message };
@@ -122,7 +121,7 @@ export class AnthropicStream {
   #pushDelta(
     current: BlockInProgress | undefined,
     delta: Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta'],
-  ): CompletionDelta[] {
+  ): AnswerDelta[] {
     if (current === undefined) return [];
     switch (delta.type) {
       case 'text_delta':

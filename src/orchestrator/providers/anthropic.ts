@@ -1,8 +1,8 @@
 import type { RawMessageStreamEvent, Message as WireMessage } from '@anthropic-ai/sdk/resources/messages';
 import { loadPeer } from '../../base/index.ts';
+import { resolveApiKey } from '../../wire/index.ts';
 import { type AnthropicRequest, toAnthropicRequest } from './anthropic-request.ts';
 import { AnthropicStream, fromAnthropicResponse } from './anthropic-response.ts';
-import { resolveApiKey } from './api-key.ts';
 import { hostOf } from './host.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import { send } from './send.ts';

@@ -1,3 +1,4 @@
+import type { HeaderReader } from '../../wire/index.ts';
 import { type FailureDetails, scrubKeys } from './provider-error.ts';
 
 const MAX_MESSAGE = 2_000;
@@ -24,11 +25,6 @@ const NETWORK_NAMES: ReadonlySet<string> = new Set(['APIConnectionError', 'APICo
 const NETWORK_MESSAGE =
   /fetch failed|terminated|socket hang up|sending request|Incomplete JSON segment|other side closed|premature close/i;
 const NETWORK_CODE = /^(?:E[A-Z]{3,}|UND_ERR_[A-Z_]+)$/;
-
-/** Response headers, as an SDK's error or our own fetch kept them. */
-export interface HeaderReader {
-  get(name: string): string | null;
-}
 
 /**
  * Reads an error any of the SDKs threw.

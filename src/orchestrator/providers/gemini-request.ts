@@ -1,8 +1,14 @@
 import type { Content, GenerateContentConfig, GenerateContentParameters, Part } from '@google/genai';
-import { argumentsForHistory } from './arguments.ts';
-import type { AssistantPart, ImagePart, Message, TextPart, ToolResultPart } from './messages.ts';
-import { pairCallsWithResults } from './pairing.ts';
-import type { CompletionOptions, ModelTool } from './provider.ts';
+import type {
+  AssistantPart,
+  ImagePart,
+  ModelMessage,
+  ModelTool,
+  TextPart,
+  ToolResultPart,
+} from '../../wire/index.ts';
+import { argumentsForHistory, pairCallsWithResults } from '../../wire/index.ts';
+import type { CompletionOptions } from './provider.ts';
 
 export type GeminiRequest = GenerateContentParameters & {
   contents: Content[];
@@ -15,7 +21,7 @@ export const UNSIGNED_CALL_SENTINEL = 'skip_thought_signature_validator';
 /** Builds the parameters of `models.generateContent`. */
 export function toGeminiRequest(
   model: string,
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   tools: readonly ModelTool[],
   options: CompletionOptions,
 ): GeminiRequest {
@@ -67,7 +73,7 @@ function toolConfig(tools: readonly ModelTool[], options: CompletionOptions): Ge
   };
 }
 
-function toContent(message: Message, isGemini3: boolean): Content[] {
+function toContent(message: ModelMessage, isGemini3: boolean): Content[] {
   switch (message.role) {
     case 'system':
       return contentOf('user', [{ text: message.text }]);

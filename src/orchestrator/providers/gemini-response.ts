@@ -6,10 +6,9 @@ import type {
   Part,
 } from '@google/genai';
 import type { TokenUsage } from '../../signals/index.ts';
-import { checkArguments } from './arguments.ts';
+import type { AnswerDelta, AssistantPart, FinishReason } from '../../wire/index.ts';
+import { checkArguments } from '../../wire/index.ts';
 import { PartialCall } from './gemini-partial-args.ts';
-import type { AssistantPart } from './messages.ts';
-import type { CompletionDelta, FinishReason } from './provider.ts';
 import type { ParsedResponse } from './send.ts';
 
 /** The fields of a response this package reads; the SDK's class adds getters that drop signatures. */
@@ -101,7 +100,7 @@ export class GeminiStream {
   #response: GeminiResponse = {};
 
   /** @returns what the chunk adds to the visible answer. */
-  push(chunk: GeminiResponse): CompletionDelta[] {
+  push(chunk: GeminiResponse): AnswerDelta[] {
     this.#response = {
       usageMetadata: chunk.usageMetadata ?? this.#response.usageMetadata,
       modelVersion: chunk.modelVersion ?? this.#response.modelVersion,
@@ -113,7 +112,7 @@ export class GeminiStream {
     const finishReason = candidate.finishReason ?? this.#candidate?.finishReason;
     this.#candidate = { ...this.#candidate, ...candidate };
     if (finishReason !== undefined) this.#candidate.finishReason = finishReason;
-    const deltas: CompletionDelta[] = [];
+    const deltas: AnswerDelta[] = [];
     for (const part of candidate.content?.parts ?? []) {
       this.#pushPart(part);
       if (part.text) deltas.push({ type: part.thought === true ? 'reasoning' : 'text', text: part.text });

@@ -1,10 +1,11 @@
 import { loadPeer } from '../../base/index.ts';
-import { resolveApiKey } from './api-key.ts';
+import type { Attempt } from '../../wire/index.ts';
+import { resolveApiKey } from '../../wire/index.ts';
 import { type GeminiRequest, toGeminiRequest } from './gemini-request.ts';
 import { fromGeminiResponse, type GeminiResponse, GeminiStream } from './gemini-response.ts';
 import { hostOf } from './host.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
-import type { Attempt } from './retry.ts';
+
 import { send } from './send.ts';
 
 const NAME = 'gcp.gemini';

@@ -1,35 +1,28 @@
 export {
   type AssistantMessage,
-  type AssistantPart,
+  type FinishReason,
   type ImagePart,
-  type InvalidArguments,
-  type Message,
-  type OpaquePart,
-  type ReasoningPart,
-  reasoningOf,
-  type SystemMessage,
+  type ModelMessage as Message,
+  type ModelTool,
+  pairCallsWithResults,
+  reasoningText,
+  skippedResult,
   type TextPart,
   type ToolCallPart,
-  type ToolMessage,
+  type ToolChoice,
   type ToolResultPart,
-  textOf,
   toolCallsOf,
-  type UserMessage,
   userText,
-} from './messages.ts';
-export { pairCallsWithResults, skippedResult } from './pairing.ts';
+  visibleText as textOf,
+} from '../../wire/index.ts';
 export type {
   Completion,
-  CompletionDelta,
   CompletionOptions,
   FailedAttempt,
-  FinishReason,
-  ModelTool,
   Provider,
   ProviderFactory,
   ProviderOptions,
   RetryPolicy,
-  ToolChoice,
 } from './provider.ts';
 export { ProviderError, type ProviderFailure } from './provider-error.ts';
 export { createProvider, providerNames, registerProvider } from './registry.ts';

@@ -2,25 +2,27 @@ import type {
   ChatCompletionCreateParamsBase,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
-import { argumentsForHistory } from './arguments.ts';
+import type { ModelTool } from '../../wire/index.ts';
 import {
   type AssistantMessage,
+  argumentsForHistory,
   type ImagePart,
-  type Message,
+  type ModelMessage,
+  pairCallsWithResults,
   type TextPart,
   type ToolMessage,
-  textOf,
   toolCallsOf,
-} from './messages.ts';
-import { pairCallsWithResults, wireCallId } from './pairing.ts';
-import type { CompletionOptions, ModelTool } from './provider.ts';
+  visibleText,
+  wireCallId,
+} from '../../wire/index.ts';
+import type { CompletionOptions } from './provider.ts';
 
 export type OpenAIRequest = Omit<ChatCompletionCreateParamsBase, 'stream'>;
 
 /** Builds the body of a Chat Completions request. */
 export function toOpenAIRequest(
   model: string,
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   tools: readonly ModelTool[],
   options: CompletionOptions,
 ): OpenAIRequest {
@@ -47,7 +49,7 @@ function toOpenAITool(tool: ModelTool): NonNullable<OpenAIRequest['tools']>[numb
   };
 }
 
-function toOpenAIMessages(message: Message): ChatCompletionMessageParam[] {
+function toOpenAIMessages(message: ModelMessage): ChatCompletionMessageParam[] {
   switch (message.role) {
     case 'system':
       return [{ role: 'system', content: message.text }];
@@ -63,7 +65,7 @@ function toOpenAIMessages(message: Message): ChatCompletionMessageParam[] {
 type UserContent = Extract<ChatCompletionMessageParam, { role: 'user' }>['content'];
 
 function userContent(parts: readonly (TextPart | ImagePart)[]): UserContent {
-  if (parts.every((part) => part.type === 'text') && parts.length === 1) return textOf(parts);
+  if (parts.every((part) => part.type === 'text') && parts.length === 1) return visibleText(parts);
   return parts.map((part) =>
     part.type === 'text'
       ? { type: 'text', text: part.text }
@@ -72,7 +74,7 @@ function userContent(parts: readonly (TextPart | ImagePart)[]): UserContent {
 }
 
 function assistantMessages(message: AssistantMessage): ChatCompletionMessageParam[] {
-  const text = textOf(message.parts);
+  const text = visibleText(message.parts);
   const calls = toolCallsOf(message);
   // A message needs text or calls; one that held only another provider's reasoning says nothing here.
   if (text === '' && calls.length === 0) return [];

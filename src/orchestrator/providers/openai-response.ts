@@ -5,9 +5,8 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
 import type { TokenUsage } from '../../signals/index.ts';
-import { parseArguments } from './arguments.ts';
-import type { AssistantPart } from './messages.ts';
-import type { CompletionDelta, FinishReason } from './provider.ts';
+import type { AnswerDelta, AssistantPart, FinishReason } from '../../wire/index.ts';
+import { parseArguments } from '../../wire/index.ts';
 import type { ParsedResponse } from './send.ts';
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
@@ -96,7 +95,7 @@ export class OpenAIStream {
   #usage: CompletionUsage | undefined;
 
   /** @returns what the chunk adds to the visible answer. */
-  push(chunk: ChatCompletionChunk): CompletionDelta[] {
+  push(chunk: ChatCompletionChunk): AnswerDelta[] {
     this.#id ||= chunk.id ?? '';
     this.#model ||= chunk.model ?? '';
     this.#created ||= chunk.created ?? 0;
@@ -105,7 +104,7 @@ export class OpenAIStream {
     if (choice === undefined) return [];
     this.#finishReason = choice.finish_reason ?? this.#finishReason;
     const delta: ChatCompletionChunk.Choice.Delta & WithReasoning = choice.delta ?? {};
-    const deltas: CompletionDelta[] = [];
+    const deltas: AnswerDelta[] = [];
     const reasoning = delta.reasoning_content ?? delta.reasoning;
     if (reasoning) {
       this.#reasoning.push(reasoning);

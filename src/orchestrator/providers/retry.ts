@@ -1,21 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
+import type { Attempt } from '../../wire/index.ts';
 import { AttemptWatch } from './attempt-watch.ts';
-import { classifyError, type HeaderReader } from './classify-error.ts';
+import { classifyError } from './classify-error.ts';
 import type { CompletionOptions, FailedAttempt, ProviderOptions } from './provider.ts';
 import { type FailureDetails, ProviderError } from './provider-error.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
-
-/** What one try may use. */
-export interface Attempt {
-  /** Aborts when the caller does, or when nothing came for too long. */
-  readonly signal: AbortSignal;
-  /** Call for each piece that arrives: it restarts the idle clock. */
-  onChunk(): void;
-  /** Headers of the last error response, where the SDK's error does not carry them. */
-  errorHeaders?: HeaderReader | undefined;
-}
 
 export interface RetryOutcome<T> {
   readonly value: T;

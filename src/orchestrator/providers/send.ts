@@ -1,14 +1,8 @@
 import { diag } from '@opentelemetry/api';
 import type { TokenUsage } from '../../signals/index.ts';
-import type { AssistantMessage } from './messages.ts';
-import type {
-  Completion,
-  CompletionDelta,
-  CompletionOptions,
-  FinishReason,
-  ProviderOptions,
-} from './provider.ts';
-import { type Attempt, withRetries } from './retry.ts';
+import type { AnswerDelta, AssistantMessage, Attempt, FinishReason } from '../../wire/index.ts';
+import type { Completion, CompletionOptions, ProviderOptions } from './provider.ts';
+import { withRetries } from './retry.ts';
 
 /** What an adapter reads from an answer, before the facts about the transfer are added. */
 export interface ParsedResponse {
@@ -22,7 +16,7 @@ export interface ParsedResponse {
 
 /** A stream being put together into one response. */
 export interface StreamAssembler<Chunk, Response> {
-  push(chunk: Chunk): readonly CompletionDelta[];
+  push(chunk: Chunk): readonly AnswerDelta[];
   readonly isComplete: boolean;
   toResponse(): Response;
 }
@@ -67,7 +61,7 @@ export async function send<Request, Chunk, Response>(
   };
 }
 
-function report(deltas: readonly CompletionDelta[], onDelta: (delta: CompletionDelta) => void): void {
+function report(deltas: readonly AnswerDelta[], onDelta: (delta: AnswerDelta) => void): void {
   for (const delta of deltas) {
     try {
       onDelta(delta);

@@ -1,16 +1,17 @@
 /**
- * The neutral conversation every provider adapter converts to and from.
+ * The neutral conversation that every provider's wire form is written from and read into.
  *
- * Terms: a *message* is one turn; its *parts* are what it says. A *tool call* is the model's wish to run a tool, a
- * *tool result* the answer to exactly one call. All results of one assistant turn stand in ONE tool message, in the
- * order of the calls, so that nothing that works on whole messages can split a call from its result.
+ * Terms: a *message* is one turn; its *parts* are what it says. A *tool call* is the model's request to run a tool, a
+ * *tool result* the answer to exactly one call. All results of one assistant turn are in ONE tool message, in the
+ * order of the calls, so that nothing that works on whole messages can separate a call from its result.
  */
-
-import type { JsonObject } from '../../json/index.ts';
+import type { JsonObject } from '../json/index.ts';
 
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
+  /** The provider marked this text as a refusal. */
+  readonly isRefusal?: true | undefined;
   /** Gemini's signature of this part, returned verbatim in the next request. */
   readonly thoughtSignature?: string | undefined;
 }
@@ -25,7 +26,9 @@ export interface ImagePart {
 /** Reasoning the model showed. `raw` is the provider's own block, signature included, returned verbatim to it alone. */
 export interface ReasoningPart {
   readonly type: 'reasoning';
+  /** Empty where the provider shows none of it: redacted or encrypted. */
   readonly text: string;
+  /** In semconv words: `openai`, `anthropic`, `gcp.gemini`. */
   readonly provider: string;
   readonly raw: unknown;
 }
@@ -48,12 +51,12 @@ export interface InvalidArguments {
 export interface ToolCallPart {
   readonly type: 'tool_call';
   readonly id: string;
-  /** Name as the model wrote it, which is the adapted one. */
+  /** Name as the model wrote it. */
   readonly name: string;
   /** Arguments; empty when `invalidArguments` is set. */
   readonly arguments: JsonObject;
   readonly invalidArguments?: InvalidArguments | undefined;
-  /** True when the provider gave no id and the adapter made this one up; it is not sent back. */
+  /** True when the provider gave no id and the reader made this one up; it is not sent back. */
   readonly idAssigned?: boolean | undefined;
   /** Gemini's signature of this part, returned verbatim in the next request. */
   readonly thoughtSignature?: string | undefined;
@@ -95,7 +98,7 @@ export interface ToolMessage {
   readonly parts: readonly ToolResultPart[];
 }
 
-export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+export type ModelMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 /** A user message of one text. */
 export function userText(text: string): UserMessage {
@@ -108,15 +111,19 @@ export function toolCallsOf(message: AssistantMessage): ToolCallPart[] {
 }
 
 /** The visible text of parts: text joined as it stands, without reasoning. */
-export function textOf(parts: readonly { readonly type: string }[]): string {
+export function visibleText(parts: readonly { readonly type: string }[]): string {
   let text = '';
   for (const part of parts) if (part.type === 'text') text += (part as TextPart).text;
   return text;
 }
 
 /** The reasoning a model showed, joined with blank lines. */
-export function reasoningOf(message: AssistantMessage): string {
+export function reasoningText(parts: readonly { readonly type: string }[]): string {
   const texts: string[] = [];
-  for (const part of message.parts) if (part.type === 'reasoning' && part.text !== '') texts.push(part.text);
+  for (const part of parts) {
+    if (part.type !== 'reasoning') continue;
+    const { text } = part as ReasoningPart;
+    if (text !== '') texts.push(text);
+  }
   return texts.join('\n\n');
 }

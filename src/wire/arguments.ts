@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../json/index.ts';
-import type { InvalidArguments } from './messages.ts';
+import { isObject, type JsonObject } from '../json/index.ts';
+import type { InvalidArguments } from './conversation.ts';
 
 /** Key under which arguments that are not JSON go back to a model that must be sent an object. */
 const INVALID_JSON_KEY = 'INVALID_JSON';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ObservatoryError } from '../../base/index.ts';
-import type { ProviderOptions } from './provider.ts';
+import { ObservatoryError } from '../base/index.ts';
+import type { ConnectOptions } from './types.ts';
 
 /**
  * Finds a provider's key: the option, then the environment, then a `.env` file in the working directory.
@@ -12,7 +12,7 @@ import type { ProviderOptions } from './provider.ts';
 export function resolveApiKey(
   provider: string,
   variables: readonly string[],
-  options: ProviderOptions,
+  options: ConnectOptions,
   dotenvPath = '.env',
 ): string {
   const key = findApiKey(variables, options, dotenvPath);
@@ -26,7 +26,7 @@ export function resolveApiKey(
 /** As {@link resolveApiKey}, undefined where there is none. */
 export function findApiKey(
   variables: readonly string[],
-  options: ProviderOptions,
+  options: ConnectOptions,
   dotenvPath = '.env',
 ): string | undefined {
   if (options.apiKey !== undefined && options.apiKey.trim() !== '') return options.apiKey.trim();

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import {
-  type Message,
+  type ModelMessage,
   type TextPart,
   type ToolCallPart,
   type ToolMessage,
   type ToolResultPart,
   toolCallsOf,
   type UserMessage,
-} from './messages.ts';
+} from './conversation.ts';
 
 const NOT_RUN = 'This call was not run.';
 
@@ -17,10 +17,10 @@ const NOT_RUN = 'This call was not run.';
  * All three providers refuse a whole conversation for one call without its result, or one result without its call:
  * a missing result is filled in as a failed one, and a result nobody asked for becomes plain user text.
  */
-export function pairCallsWithResults(messages: readonly Message[]): Message[] {
-  const paired: Message[] = [];
+export function pairCallsWithResults(messages: readonly ModelMessage[]): ModelMessage[] {
+  const paired: ModelMessage[] = [];
   for (let index = 0; index < messages.length; index += 1) {
-    const message = messages[index] as Message;
+    const message = messages[index] as ModelMessage;
     if (message.role === 'tool') {
       paired.push(...strayText(message.parts));
       continue;

@@ -1,0 +1,10 @@
+/** Codes, not sentences: a message may quote the prompt or a key. */
+const CODE = /^[A-Za-z][\w.:-]{0,63}$/;
+
+/** The first of the candidates that looks like a code. */
+export function firstCode(...candidates: readonly unknown[]): string | undefined {
+  for (const candidate of candidates) {
+    if (typeof candidate === 'string' && CODE.test(candidate)) return candidate;
+  }
+  return undefined;
+}

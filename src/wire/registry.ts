@@ -1,0 +1,19 @@
+import { isObject } from '../json/index.ts';
+import type { Answer, WireApi, WireProvider } from './types.ts';
+
+/** Every provider, one folder each. The order is that in which an answer of an unknown API is recognized. */
+export const PROVIDERS: readonly WireProvider[] = [];
+
+const APIS: readonly WireApi[] = PROVIDERS.flatMap(({ apis }) => apis);
+
+/** The API a request went to, by the path of its URL; the query may follow. */
+export function apiOfPath(path: string): WireApi | undefined {
+  const [bare = ''] = path.split('?', 1);
+  return APIS.find((api) => api.path.test(bare));
+}
+
+/** Reads a whole answer of any API; undefined for a value that none recognizes. */
+export function readAnyAnswer(value: unknown): Answer | undefined {
+  if (!isObject(value)) return undefined;
+  return APIS.find((api) => api.recognizes(value))?.readAnswer(value);
+}
