@@ -4,7 +4,7 @@ import {
   answerText,
   conversationText,
   type Message,
-  normaliseProvider,
+  normalizeProvider,
   parseMessages,
   parseRequest,
 } from '../src/interaction/index.ts';
@@ -256,5 +256,5 @@ test('names providers in the words of the conventions', () => {
     '': '',
   };
   for (const [given, expected] of Object.entries(names))
-    assert.equal(normaliseProvider(given), expected, given);
+    assert.equal(normalizeProvider(given), expected, given);
 });

@@ -80,3 +80,8 @@ export class ObservatoryError extends Error {
     return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
   }
 }
+
+/** The message of an error, or the text of any other thrown value. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

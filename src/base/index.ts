@@ -2,7 +2,8 @@ import * as semconv from './semconv.ts';
 
 export { BoundedNames } from './bounded-names.ts';
 export { type CamelFieldValues, fromAttributes, toColumns } from './camel-case.ts';
-export { ObservatoryError, type ObservatoryErrorCode } from './errors.ts';
+
+export { errorMessage, ObservatoryError, type ObservatoryErrorCode } from './errors.ts';
 export { addEvaluationEvents, type EventSpan, isToldByColumns } from './evaluation-events.ts';
 export {
   type AttributeColumn,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
+import { errorMessage, ObservatoryError } from '../base/index.ts';
 import { diagnose } from '../setup/registration/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from './command.ts';
 
@@ -38,7 +38,7 @@ function parse(args: readonly string[]) {
       options: { folder: { type: 'string' }, json: { type: 'boolean' } },
     });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     throw new ObservatoryError('INVALID_OPTION', `${message}. See mcp-observatory doctor --help`, {
       cause: error,
     });

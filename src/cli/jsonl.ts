@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { ObservatoryError } from '../base/index.ts';
+import { errorMessage, ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { CommandIo } from './command.ts';
 import { type Line, readLines } from './lines.ts';
@@ -82,5 +82,5 @@ export function kindOf(value: unknown): string {
 
 function describe(error: unknown): { code: string; message: string } {
   if (ObservatoryError.isInstance(error)) return { code: error.code, message: error.message };
-  return { code: 'INTERNAL', message: error instanceof Error ? error.message : String(error) };
+  return { code: 'INTERNAL', message: errorMessage(error) };
 }

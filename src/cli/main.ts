@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { errorMessage } from '../base/index.ts';
 import { EXIT_FAILED } from './command.ts';
 import { runCli } from './run-cli.ts';
 
@@ -13,7 +14,7 @@ runCli(process.argv.slice(2), process).then(
     process.exitCode = code;
   },
   (error: unknown) => {
-    process.stderr.write(`mcp-observatory: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`mcp-observatory: ${errorMessage(error)}\n`);
     process.exitCode = EXIT_FAILED;
   },
 );

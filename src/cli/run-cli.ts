@@ -1,4 +1,4 @@
-import { ObservatoryError, VERSION } from '../base/index.ts';
+import { errorMessage, ObservatoryError, VERSION } from '../base/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
 /** Commands by name, loaded when asked for so that `score` does not pay for Postgres. */
@@ -98,7 +98,7 @@ function print(io: CommandIo, text: string): number {
 
 function report(error: unknown, command: string, io: CommandIo): number {
   const usage = isUsageError(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const code = ObservatoryError.isInstance(error) ? ` (${error.code})` : '';
   io.stderr.write(`mcp-observatory ${command}: ${message}${code}\n`);
   if (usage) io.stderr.write(`See 'mcp-observatory ${command} --help'.\n`);

@@ -55,10 +55,10 @@ export async function readRunRequest(
 ): Promise<RunRequest> {
   const [prompt, ...more] = positionals;
   if (prompt === undefined || more.length > 0) {
-    throw usageOf(command, `Expected one prompt, got ${positionals.length}; put it in quotes`);
+    throw usageError(command, `Expected one prompt, got ${positionals.length}; put it in quotes`);
   }
   if (values.provider === undefined) {
-    throw usageOf(command, 'Expected --provider openai, anthropic or gemini');
+    throw usageError(command, 'Expected --provider openai, anthropic or gemini');
   }
   const number = (name: 'timeout' | 'max-iterations' | 'max-tokens' | 'max-cost') =>
     numberFlag(command, name, values[name]);
@@ -79,7 +79,7 @@ export async function readRunRequest(
 }
 
 /** The error for a command line that cannot be understood. */
-export function usageOf(command: string, message: string): ObservatoryError {
+export function usageError(command: string, message: string): ObservatoryError {
   return new ObservatoryError('INVALID_OPTION', `${message}. See: mcp-observatory ${command} --help`);
 }
 
@@ -88,7 +88,7 @@ export function numberFlag(command: string, name: string, value: string | undefi
   if (value === undefined) return undefined;
   const number = Number(value);
   if (value.trim() === '' || !Number.isFinite(number)) {
-    throw usageOf(command, `Expected --${name} to be a number, got ${JSON.stringify(value)}`);
+    throw usageError(command, `Expected --${name} to be a number, got ${JSON.stringify(value)}`);
   }
   return number;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
 import { createProvider, type RunOptions, runGhost, toWire } from '../orchestrator/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageOf } from './run-options.ts';
+import { RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageError } from './run-options.ts';
 import { progressPrinter } from './run-progress.ts';
 
 const HELP = `Usage: mcp-observatory run --provider NAME [--config FILE] [options] "prompt"
@@ -78,6 +78,6 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS });
   } catch (error) {
-    throw usageOf('run', (error as Error).message);
+    throw usageError('run', (error as Error).message);
   }
 }

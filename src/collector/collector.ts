@@ -7,12 +7,12 @@ import { Forwarder } from './forwarder.ts';
 import { CollectorMetrics } from './metrics.ts';
 import { type CollectorOptions, type ResolvedCollectorOptions, resolveCollectorOptions } from './options.ts';
 import {
-  Admission,
   BearerCheck,
   formatAddress,
   type Gateway,
   type Health,
   Intake,
+  RequestAdmission,
   type RunningReceiver,
   readTls,
   startGrpc,
@@ -63,7 +63,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
 class RunningCollector implements Collector {
   readonly #options: ResolvedCollectorOptions;
   readonly #writer: DurableSpanWriter;
-  readonly #admission: Admission;
+  readonly #admission: RequestAdmission;
   readonly #metrics: CollectorMetrics;
   readonly #receivers: RunningReceiver[] = [];
   #watch: DatabaseWatch | undefined;
@@ -78,7 +78,7 @@ class RunningCollector implements Collector {
     this.#options = options;
     this.#writer = openWriter(options);
     const { maxRequests, maxPendingBytes } = options;
-    this.#admission = new Admission({ maxRequests, maxBytes: maxPendingBytes });
+    this.#admission = new RequestAdmission({ maxRequests, maxBytes: maxPendingBytes });
     this.#metrics = new CollectorMetrics(options.meterProvider, this.#admission);
   }
 

@@ -1,6 +1,6 @@
 import type { BatchObservableCallback, Counter, Histogram, MeterProvider } from '@opentelemetry/api';
 import { VERSION } from '../base/index.ts';
-import type { Admission, Answered } from './receiver/index.ts';
+import type { Answered, RequestAdmission } from './receiver/index.ts';
 
 /** Seconds; answers take milliseconds, or a time-out. */
 const BOUNDARIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -17,7 +17,7 @@ export class CollectorMetrics {
   /** Ends the gauges. */
   readonly end: () => void;
 
-  constructor(meterProvider: MeterProvider, admission: Admission) {
+  constructor(meterProvider: MeterProvider, admission: RequestAdmission) {
     const meter = meterProvider.getMeter('mcp-observatory', VERSION);
     this.#requests = meter.createCounter('observatory.collector.requests', {
       unit: '{request}',

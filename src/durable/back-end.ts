@@ -3,7 +3,7 @@ import { withoutTracing } from '../base/index.ts';
 import { isRowAtFault } from '../postgres/index.ts';
 
 /** What an exporter made of a batch. */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly kind: 'stored' }
   /** These will never be taken; all others are stored. */
   | { readonly kind: 'refused'; readonly spans: readonly ReadableSpan[]; readonly error: Error }
@@ -47,12 +47,12 @@ export async function exportTo(
   spans: readonly ReadableSpan[],
   timeoutMs: number,
   giveUp: AbortSignal,
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   for (const { resource } of spans) {
     if (resource.asyncAttributesPending) await resource.waitForAsyncAttributes?.().catch(() => {});
   }
   return new Promise((resolve) => {
-    const settle = (outcome: Outcome) => {
+    const settle = (outcome: DeliveryOutcome) => {
       clearTimeout(timer);
       giveUp.removeEventListener('abort', stop);
       resolve(outcome);

@@ -1,6 +1,6 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { exportTo, isBatchAtFault, isOutOfOrder, type Outcome } from './back-end.ts';
-import { isolate, type Refusal } from './isolate.ts';
+import { type DeliveryOutcome, exportTo, isBatchAtFault, isOutOfOrder } from './back-end.ts';
+import { isolate, type RefusedSpans } from './isolate.ts';
 import type { ResolvedDurableOptions } from './options.ts';
 import { Pace } from './pace.ts';
 import { keepRefused } from './refused-log.ts';
@@ -77,7 +77,7 @@ export class Delivery {
     return unsent;
   }
 
-  async #send(spans: readonly ReadableSpan[]): Promise<Outcome> {
+  async #send(spans: readonly ReadableSpan[]): Promise<DeliveryOutcome> {
     const { exporter, exportTimeoutMs } = this.#options;
     const outcome = await exportTo(exporter, spans, exportTimeoutMs, this.#giveUp);
     if (outcome.kind === 'failed') {
@@ -92,7 +92,7 @@ export class Delivery {
     return outcome;
   }
 
-  async #setAside({ spans, error }: Refusal): Promise<void> {
+  async #setAside({ spans, error }: RefusedSpans): Promise<void> {
     this.#counters.refused += spans.length;
     this.#onRefused?.(spans, error);
     const directory = this.#options.spool?.directory;

@@ -1,5 +1,5 @@
+import { errorMessage } from '../base/index.ts';
 import type { Delivery } from './delivery.ts';
-import { textOf } from './error-text.ts';
 import type { Spool } from './spool.ts';
 import type { ResolvedSpoolOptions } from './spool-options.ts';
 import type { Counters } from './stats.ts';
@@ -65,7 +65,7 @@ export class Drain {
         if (waitMs > 0) await this.#sleep(waitMs);
         else await this.#next();
       } catch (error) {
-        const text = textOf(error);
+        const text = errorMessage(error);
         this.#log.warn('drain', 1, (times) => `spans could not be read from disk ${times} times: ${text}`);
         await this.#sleep(RETRY_MS);
       }

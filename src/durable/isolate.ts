@@ -1,18 +1,18 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { isOutOfOrder, type Outcome } from './back-end.ts';
+import { type DeliveryOutcome, isOutOfOrder } from './back-end.ts';
 
 /** Failed exports after which the search ends; one span at fault among 512 costs ten. */
 const MAX_FAILED_EXPORTS = 100;
 
 /** A span, or the few of a batch, that the back end does not take, and its error. */
-export interface Refusal {
+export interface RefusedSpans {
   readonly spans: readonly ReadableSpan[];
   readonly error: Error;
 }
 
 /** What a search found. */
 export interface Isolation {
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly RefusedSpans[];
   /** Not stored, and not known to be at fault. */
   readonly unsent: readonly ReadableSpan[];
 }
@@ -27,11 +27,11 @@ export interface Isolation {
  */
 export async function isolate(
   batch: readonly ReadableSpan[],
-  send: (spans: readonly ReadableSpan[]) => Promise<Outcome>,
+  send: (spans: readonly ReadableSpan[]) => Promise<DeliveryOutcome>,
   isBackEndFine: () => boolean,
 ): Promise<Isolation> {
-  const refused: Refusal[] = [];
-  const suspects: Refusal[] = [];
+  const refused: RefusedSpans[] = [];
+  const suspects: RefusedSpans[] = [];
   let isAnyStored = false;
   let failures = 0;
   const parts: (readonly ReadableSpan[])[] = halves(batch);

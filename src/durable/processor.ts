@@ -1,7 +1,6 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { ObservatoryError } from '../base/index.ts';
-import { textOf } from './error-text.ts';
+import { errorMessage, ObservatoryError } from '../base/index.ts';
 import { observe } from './metrics.ts';
 import {
   type DurableSpanProcessorOptions,
@@ -146,7 +145,8 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   #track(work: Promise<unknown>): void {
     const tracked: Promise<void> = work.then(
       () => {},
-      (error: unknown) => this.#log.warn('fault', 1, () => `a batch of spans was lost: ${textOf(error)}`),
+      (error: unknown) =>
+        this.#log.warn('fault', 1, () => `a batch of spans was lost: ${errorMessage(error)}`),
     );
     this.#underWay.add(tracked);
     void tracked.finally(() => {

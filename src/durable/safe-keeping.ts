@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { errorMessage } from '../base/index.ts';
 import { Delivery } from './delivery.ts';
 import { Drain } from './drain.ts';
-import { textOf } from './error-text.ts';
 import type { ResolvedDurableOptions } from './options.ts';
 import { Spool } from './spool.ts';
 import type { Counters } from './stats.ts';
@@ -116,7 +116,7 @@ export class SafeKeeping {
       this.#spool = await Spool.open(options);
       this.#drain = new Drain(this.#spool, this.#delivery, options, this.#counters, this.#log);
     } catch (error) {
-      this.#log.warn('spool', 1, () => `no spool in ${options.directory}: ${textOf(error)}`);
+      this.#log.warn('spool', 1, () => `no spool in ${options.directory}: ${errorMessage(error)}`);
     }
   }
 
@@ -129,7 +129,7 @@ export class SafeKeeping {
       this.#log.warn(
         'disk',
         1,
-        (times) => `spans could not be written to disk ${times} times: ${textOf(error)}`,
+        (times) => `spans could not be written to disk ${times} times: ${errorMessage(error)}`,
       );
       return false;
     }

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ObservatoryError } from '../base/index.ts';
+import { errorMessage, ObservatoryError } from '../base/index.ts';
 import { findRecord } from './record.ts';
 import { REFUSED_FILE } from './refused-log.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';
@@ -27,7 +27,7 @@ export async function spoolStatus(directory: string): Promise<SpoolStatus> {
   const owners = await readdir(directory).catch((cause: unknown) => {
     throw new ObservatoryError(
       'INVALID_OPTION',
-      `The spool ${directory} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}. ` +
+      `The spool ${directory} cannot be read: ${errorMessage(cause)}. ` +
         "Give the folder of a DurableSpanProcessor's spool",
       { cause },
     );

@@ -47,7 +47,7 @@ export interface CallOutcome {
   readonly errorType?: string | undefined;
 }
 
-export interface CallDescription<T> {
+export interface SpanDescription<T> {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
@@ -78,7 +78,7 @@ export interface TracedCall<T> {
  */
 export async function traceCall<T>(
   settings: CallSettings,
-  description: CallDescription<T>,
+  description: SpanDescription<T>,
   work: () => T | Promise<T>,
 ): Promise<TracedCall<T>> {
   const { parent } = description;
@@ -109,7 +109,7 @@ export async function traceCall<T>(
 
 const SERVICE = 'observatory.service';
 
-function startAttributes<T>(settings: CallSettings, description: CallDescription<T>): Attributes {
+function startAttributes<T>(settings: CallSettings, description: SpanDescription<T>): Attributes {
   const values = checked(description.governance);
   return { ...description.attributes, ...toAttributes(values), [SERVICE]: settings.serviceName };
 }
@@ -124,18 +124,18 @@ function checked(fields: GovernanceFields): FieldValues {
 }
 
 /** What a call is described on: its span where that can be read back, else a stand-in when the fields are needed. */
-function noteOf<T>(span: Span, description: CallDescription<T>, attributes: Attributes): Span {
+function noteOf<T>(span: Span, description: SpanDescription<T>, attributes: Attributes): Span {
   const isReadable = span.isRecording() && 'attributes' in span;
   if (isReadable || !(span.isRecording() || isAsked(description))) return span;
   return new StandInSpan(description.kind, attributes) as unknown as Span;
 }
 
 /** Whether somebody reads the fields of a call. */
-function isAsked<T>({ needsFields, judge }: CallDescription<T>): boolean {
+function isAsked<T>({ needsFields, judge }: SpanDescription<T>): boolean {
   return needsFields === true || judge !== undefined;
 }
 
-function describeResult<T>(note: Span, { interaction, outcome }: CallDescription<T>, result: T): void {
+function describeResult<T>(note: Span, { interaction, outcome }: SpanDescription<T>, result: T): void {
   attachInteraction(note, interaction);
   const { attributes, interaction: more, errorType } = outcome(result);
   note.setAttributes(attributes);
@@ -147,7 +147,7 @@ function describeResult<T>(note: Span, { interaction, outcome }: CallDescription
 
 function describeError<T>(
   note: Span,
-  { interaction }: CallDescription<T>,
+  { interaction }: SpanDescription<T>,
   settings: CallSettings,
   error: unknown,
 ): void {
@@ -165,7 +165,7 @@ function finish<T>(
   span: Span,
   note: Span,
   started: Attributes,
-  description: CallDescription<T>,
+  description: SpanDescription<T>,
   settings: CallSettings,
 ): CamelFieldValues {
   if (!('attributes' in note)) {
@@ -198,7 +198,7 @@ function copyTo(span: Span, { attributes, status }: StandInSpan): void {
   if (status.code !== SpanStatusCode.UNSET) span.setStatus(status);
 }
 
-function count<T>({ attributes }: CallDescription<T>, fields: GovernanceFields): void {
+function count<T>({ attributes }: SpanDescription<T>, fields: GovernanceFields): void {
   const { fallbackUsed, fallbackType: type, fallbackReason: reason } = fields;
   if (fallbackUsed !== true || type === undefined || reason === undefined) return;
   const toolName = attributes[attributeOf('tool_name')];

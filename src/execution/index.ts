@@ -27,7 +27,7 @@ export {
   type ReviewQueue,
   type ReviewStatus,
   type ReviewSubmission,
-  type WaitOptions as ReviewWaitOptions,
+  type ReviewWaitOptions,
 } from './reviews/index.ts';
 export {
   drainShadows,

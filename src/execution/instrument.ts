@@ -12,7 +12,7 @@ import {
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
 import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
-import { type CallDescription, type CallSettings, type TracedCall, traceCall } from './call-span.ts';
+import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
 import { isToolError } from './tool-error.ts';
 import type {
@@ -78,7 +78,7 @@ function referenceTo(span: Span): SpanReference {
   return { traceId, spanId, traceFlags };
 }
 
-function describeModelCall<T>(call: ModelCall<T>): CallDescription<T> {
+function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
   const { model, provider, toolName, operation = 'chat' } = call;
   return {
     name: `${operation} ${model}`,
@@ -118,7 +118,7 @@ function describeModelCall<T>(call: ModelCall<T>): CallDescription<T> {
   };
 }
 
-function describeToolCall<T>(call: ToolCall<T>): CallDescription<T> {
+function describeToolCall<T>(call: ToolCall<T>): SpanDescription<T> {
   return {
     name: `execute_tool ${call.toolName}`,
     kind: SpanKind.INTERNAL,
@@ -138,7 +138,7 @@ function describeToolCall<T>(call: ToolCall<T>): CallDescription<T> {
   };
 }
 
-function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): CallDescription<T> {
+function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): SpanDescription<T> {
   const { fallbackType, toolName, answerOf = (result: T): unknown => result } = call;
   return {
     name: `fallback ${fallbackType}`,

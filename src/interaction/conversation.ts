@@ -5,7 +5,7 @@ import { type ConversationText, conversationText, type Message } from './message
 import type { CallContent } from './types.ts';
 
 /** What was said in a call to a model, as whoever makes the call can tell it. */
-export interface Conversation {
+export interface AttachedConversation {
   readonly provider: string;
   /** What the model was given. */
   readonly messages: () => readonly Message[];
@@ -22,7 +22,7 @@ export interface Conversation {
  * Puts what a call said beside its span, where the span processor finds it; nothing of it is exported. Each part is
  * asked for when it is first read: without a processor, never.
  */
-export function attachConversation(span: Span, said: Conversation): void {
+export function attachConversation(span: Span, said: AttachedConversation): void {
   if (!wantsInteraction(span)) return;
   let composed: ConversationText | undefined;
   const text = (): ConversationText => {

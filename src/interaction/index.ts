@@ -8,7 +8,7 @@ export {
   takeInteraction,
   wantsInteraction,
 } from './attached.ts';
-export { attachConversation, type Conversation } from './conversation.ts';
+export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { type InteractionKind, interactionKind } from './kind.ts';
 export {
   answerText,
@@ -24,7 +24,7 @@ export {
 } from './messages.ts';
 export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';
 export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
-export { normaliseProvider } from './provider.ts';
+export { normalizeProvider } from './provider.ts';
 export {
   type ProviderResponse,
   readAnthropicUsage,

@@ -13,7 +13,7 @@ import {
   textOf,
 } from '../json/index.ts';
 import type { Message, MessagePart, MessageRole } from './messages.ts';
-import { flagOf, parsePart, parseParts, parseToolCall, textPart } from './parse-parts.ts';
+import { flagOf, parsePart, parseParts, parseTextPart, parseToolCall } from './parse-parts.ts';
 
 /** Reads one message, a list of messages, or bare text, which is a message of `role`. */
 export function parseMessages(value: unknown, role: MessageRole = 'user'): Message[] {
@@ -72,7 +72,7 @@ function parseMessage(item: unknown, role: MessageRole): Message | undefined {
   }
   if (message.parts.length === 0) {
     // A refusal, or what was spoken.
-    const said = textPart(item.refusal ?? objectOf(item.audio).transcript);
+    const said = parseTextPart(item.refusal ?? objectOf(item.audio).transcript);
     if (said !== undefined) message.parts.push(said);
   }
   return message;

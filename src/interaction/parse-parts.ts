@@ -36,9 +36,9 @@ export function parsePart(item: unknown): MessagePart | undefined {
     case 'text':
     case 'input_text':
     case 'output_text':
-      return textPart(item.content ?? item.text);
+      return parseTextPart(item.content ?? item.text);
     case 'refusal':
-      return textPart(item.refusal);
+      return parseTextPart(item.refusal);
     case 'reasoning':
     case 'thinking':
       return { type: 'reasoning', content: firstText(item.content, item.thinking, item.text) ?? '' };
@@ -79,7 +79,7 @@ function codeResult({ outcome, output }: JsonObject): MessagePart {
 }
 
 /** A text part of what is text. */
-export function textPart(content: unknown): MessagePart | undefined {
+export function parseTextPart(content: unknown): MessagePart | undefined {
   return typeof content === 'string' ? { type: 'text', content } : undefined;
 }
 

@@ -47,7 +47,7 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The provider in the words of the semantic conventions; a name that is not known is kept as it is. */
-export function normaliseProvider(provider: string): string {
+export function normalizeProvider(provider: string): string {
   const name = provider.trim().toLowerCase().replaceAll('-', '_').replaceAll(' ', '_');
   for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {
     const known = PROVIDERS.get(name.slice(0, end));

@@ -3,7 +3,7 @@ import { firstText, textOf } from '../json/index.ts';
 import { DIALECTS, type DialectContent } from './dialects/index.ts';
 import { type InteractionKind, interactionKind } from './kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from './messages.ts';
-import { normaliseProvider } from './provider.ts';
+import { normalizeProvider } from './provider.ts';
 import { readScalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 import type { Interaction } from './types.ts';
@@ -20,7 +20,7 @@ import { readUsage } from './usage.ts';
 export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
   const { attributes } = span;
   const scalars = readScalars(attributes);
-  const provider = scalars.provider === undefined ? undefined : normaliseProvider(scalars.provider);
+  const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
   const written = readContent(span, attached);
   // One literal, not a chain of spreads: this runs for every model call, and spreads cost microseconds.
   return {

@@ -4,9 +4,9 @@ import type { Ajv as AjvInstance, CodeKeywordDefinition, KeywordCxt } from 'ajv'
 import { linearRegExp } from './linear-regexp.ts';
 import { MAX_REFS_FOLLOWED, type RefBudget } from './schema-check.ts';
 
-export type Dialect = '2020-12' | '2019-09' | 'draft-07';
+export type SchemaDialect = '2020-12' | '2019-09' | 'draft-07';
 
-const AJV_MODULES: Readonly<Record<Dialect, string>> = {
+const AJV_MODULES: Readonly<Record<SchemaDialect, string>> = {
   '2020-12': 'ajv/dist/2020.js',
   '2019-09': 'ajv/dist/2019.js',
   'draft-07': 'ajv',
@@ -18,7 +18,7 @@ type AjvConstructor = new (options: object) => AjvInstance;
 const load = createRequire(import.meta.url);
 
 /** For schemas of servers: everything JSON Schema allows, at a bounded cost. Each validation draws on `budget`. */
-export function createAjv(dialect: Dialect, budget: RefBudget): AjvInstance {
+export function createAjv(dialect: SchemaDialect, budget: RefBudget): AjvInstance {
   const ajv = newAjv(dialect, {
     strict: false,
     // Without it `{}` satisfies `required: ["toString"]`.
@@ -47,7 +47,7 @@ export function createStrictAjv(): AjvInstance {
   });
 }
 
-function newAjv(dialect: Dialect, options: object): AjvInstance {
+function newAjv(dialect: SchemaDialect, options: object): AjvInstance {
   const module = load(AJV_MODULES[dialect]) as { default: AjvConstructor };
   const ajv = new module.default(options);
   (load('ajv-formats') as { default: (ajv: AjvInstance) => void }).default(ajv);

@@ -7,7 +7,7 @@
  * nested references can ask for exponential work.
  */
 
-import { createAjv, type Dialect } from './ajv.ts';
+import { createAjv, type SchemaDialect } from './ajv.ts';
 import { canonicalJson, sha256Hex } from './canonical-json.ts';
 import { type RefBudget, runCheck, SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';
 
@@ -23,7 +23,7 @@ const MAX_SCHEMA_DEPTH = 64;
 /** Compiled schemas kept; the oldest goes first. */
 const MAX_CACHED = 4_096;
 
-const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
+const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
   ['https://json-schema.org/draft/2020-12/schema', '2020-12'],
   ['https://json-schema.org/draft/2019-09/schema', '2019-09'],
   ['http://json-schema.org/draft-07/schema', 'draft-07'],
@@ -98,7 +98,7 @@ function compile(
   return { hash, check: (value) => runCheck(validate, budget, value) };
 }
 
-function dialectOf(schema: object | boolean): Dialect {
+function dialectOf(schema: object | boolean): SchemaDialect {
   const uri = typeof schema === 'object' ? (schema as { $schema?: unknown }).$schema : undefined;
   if (uri === undefined) return '2020-12';
   const dialect = typeof uri === 'string' ? DIALECTS.get(uri.replace(/#$/, '')) : undefined;

@@ -33,7 +33,7 @@ export function planCompaction(
     if (messages[index]?.role === 'assistant') turns.push(index);
   }
   let kept = Math.min(keepTurns, turns.length - 1);
-  while (kept > 1 && estimateTokens(messages.slice(turns[turns.length - kept])) > maxTokens) kept -= 1;
+  while (kept > 1 && estimateMessageTokens(messages.slice(turns[turns.length - kept])) > maxTokens) kept -= 1;
   const cut = kept < 1 ? undefined : turns[turns.length - kept];
   if (cut === undefined || cut <= headLength) return undefined;
   return {
@@ -89,7 +89,7 @@ export function digest(messages: readonly Message[], maxChars: number): string {
 }
 
 /** Tokens of messages by rule of thumb, for deciding when to summarise; never reported as usage. */
-export function estimateTokens(messages: readonly Message[]): number {
+export function estimateMessageTokens(messages: readonly Message[]): number {
   let chars = 0;
   for (const message of messages) chars += messageChars(message);
   return Math.ceil(chars / CHARS_PER_TOKEN);

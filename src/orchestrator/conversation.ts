@@ -1,4 +1,4 @@
-import { type CompactionPlan, compacted, estimateTokens, planCompaction } from './compaction.ts';
+import { type CompactionPlan, compacted, estimateMessageTokens, planCompaction } from './compaction.ts';
 import { type AssistantMessage, type Message, textOf, toolCallsOf } from './providers/index.ts';
 import type { ConversationEntry } from './result.ts';
 
@@ -45,7 +45,7 @@ export class Conversation {
 
   /** Size of the next request in tokens: counted by the provider as far as it has, by rule of thumb beyond. */
   get size(): number {
-    return this.#counted.tokens + estimateTokens(this.#shown.slice(this.#counted.messages));
+    return this.#counted.tokens + estimateMessageTokens(this.#shown.slice(this.#counted.messages));
   }
 
   get length(): number {

@@ -1,4 +1,5 @@
 import { diag } from '@opentelemetry/api';
+import { errorMessage } from '../base/index.ts';
 import type { BreakerState } from './breaker.ts';
 import type { RecoveryAction, StopReason } from './result.ts';
 
@@ -68,7 +69,7 @@ export function safeListener(listener: EventListener | undefined): EventListener
     try {
       listener(event);
     } catch (error) {
-      if (!warned) diag.warn(`onEvent threw: ${error instanceof Error ? error.message : String(error)}`);
+      if (!warned) diag.warn(`onEvent threw: ${errorMessage(error)}`);
       warned = true;
     }
   };

@@ -1,4 +1,4 @@
-import { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
+import { errorMessage, ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 
 /** A SQLSTATE, which system error codes such as `EPIPE` are not: no class of it begins with E. */
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
@@ -68,7 +68,7 @@ export function withoutData(error: unknown): Error {
 
 /** One line with the code. An AggregateError (several addresses of one host tried) has no message of its own. */
 function describe(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const code = codeOf(error);
   if (message === '') return code ?? 'unknown error';
   return code === undefined || message.includes(code) ? message : `${message} (${code})`;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadPeer, ObservatoryError } from '../base/index.ts';
+import { errorMessage, loadPeer, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Database } from './types.ts';
@@ -75,7 +75,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     await release();
     throw new ObservatoryError(
       'DATABASE_UNREACHABLE',
-      `The embedded database in ${directory} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `The embedded database in ${directory} cannot be opened: ${errorMessage(cause)}`,
       { cause },
     );
   }

@@ -38,7 +38,7 @@ export interface ObservatorySpanProcessorOptions {
 }
 
 /** Options with every default filled in. */
-export interface ResolvedOptions {
+export interface ResolvedProcessorOptions {
   readonly signals: SignalConfig;
   readonly prices: PriceOverrides | undefined;
   readonly captureContent: boolean;
@@ -53,10 +53,10 @@ export interface ResolvedOptions {
  * @param onVerifierError told, besides the option of that name, when the verifier fails.
  * @throws ObservatoryError `INVALID_OPTION`.
  */
-export function resolveOptions(
+export function resolveProcessorOptions(
   options: ObservatorySpanProcessorOptions,
   onVerifierError: (error: unknown) => void,
-): ResolvedOptions {
+): ResolvedProcessorOptions {
   const { signals = {}, prices, captureContent, redactContent, evaluationEvents, meterProvider } = options;
   checkType('captureContent', captureContent, 'boolean');
   checkType('redactContent', redactContent, 'boolean');

@@ -18,7 +18,11 @@ import { enrich } from './enrich.ts';
 import { FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
-import { type ObservatorySpanProcessorOptions, type ResolvedOptions, resolveOptions } from './options.ts';
+import {
+  type ObservatorySpanProcessorOptions,
+  type ResolvedProcessorOptions,
+  resolveProcessorOptions,
+} from './options.ts';
 import { redactSpan } from './redact.ts';
 import {
   checkFields,
@@ -53,7 +57,7 @@ export interface ProcessorStats {
  * and one line of `diag` says why.
  */
 export class ObservatorySpanProcessor implements SpanProcessor {
-  readonly #options: ResolvedOptions;
+  readonly #options: ResolvedProcessorOptions;
   readonly #log = new FaultLog();
   readonly #metrics: SpendMetrics | undefined;
   readonly #governed = new WeakMap<object, GovernanceFields>();
@@ -62,7 +66,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   /** @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used. */
   constructor(options: ObservatorySpanProcessorOptions = {}) {
-    this.#options = resolveOptions(options, (error) => this.#fault('verifier', error));
+    this.#options = resolveProcessorOptions(options, (error) => this.#fault('verifier', error));
     readInteractions();
     const { meterProvider } = this.#options;
     this.#metrics = meterProvider === false ? undefined : new SpendMetrics(meterProvider);

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
 import { diag } from '@opentelemetry/api';
+import { errorMessage } from '../base/index.ts';
 import type { OtlpOptions } from '../durable/index.ts';
 import { encodeSpans } from '../durable/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
@@ -42,7 +43,7 @@ export function exportNow(queues: Queues, options: ResolvedStartOptions, deadlin
       throw new Error('this is no plain Node.js');
     send(last, deadlineMs);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     diag.warn(`mcp-observatory: the process has ended before its last spans were sent: ${why}`);
   }
 }

@@ -4,7 +4,7 @@ import { SUCCESS } from './phrases.ts';
 import { hallucinationRisk, hallucinationRiskLevel, type RiskLevel } from './risk.ts';
 import { ANSWER, CONTEXT, SECOND_ANSWER } from './token-sets.ts';
 import { reportsFailure } from './tool-claims.ts';
-import { judge, type VerifierResult } from './verifier.ts';
+import { heuristicVerdict, type VerifierResult } from './verifier.ts';
 import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
 
 /** The texts of one call, each absent when it is not known. */
@@ -118,7 +118,8 @@ function verify(
   config: SignalConfig,
 ): VerifierResult | undefined {
   const { verifier } = config;
-  if (verifier === undefined) return judge(tokenSets.phrases, groundingScore, config.lowGroundingThreshold);
+  if (verifier === undefined)
+    return heuristicVerdict(tokenSets.phrases, groundingScore, config.lowGroundingThreshold);
   try {
     const verdict = verifier.score({
       prompt: input.prompt ?? '',

@@ -3,7 +3,7 @@ import { extractNumbers, numericVariance } from './numbers.ts';
 import { SUCCESS } from './phrases.ts';
 import { ANSWER, CONTEXT } from './token-sets.ts';
 import { reportsFailure } from './tool-claims.ts';
-import { judge, type Verifier, type VerifierInput, type VerifierResult } from './verifier.ts';
+import { heuristicVerdict, type Verifier, type VerifierInput, type VerifierResult } from './verifier.ts';
 import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
 
 /** The single scores, for use on their own; `computeSignals` gives them all at the cost of little more than one. */
@@ -65,7 +65,7 @@ export class LocalHeuristicVerifier implements Verifier {
     if (grounding === undefined && context !== undefined) grounding = groundingScore(answer, context);
     else readAnswer(answer, 0);
     release();
-    return judge(tokenSets.phrases, grounding, this.#threshold);
+    return heuristicVerdict(tokenSets.phrases, grounding, this.#threshold);
   }
 }
 

@@ -38,7 +38,7 @@ export const DEFAULT_LOW_GROUNDING_THRESHOLD = 0.1;
  *
  * @param phrases bits of `phrases.ts` found in the answer.
  */
-export function judge(
+export function heuristicVerdict(
   phrases: number,
   groundingScore: number | undefined,
   threshold: number = DEFAULT_LOW_GROUNDING_THRESHOLD,

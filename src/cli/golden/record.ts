@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type GoldenCategory, mcpGhost, readGolden } from '../../golden/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from '../command.ts';
-import { numberFlag, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageOf } from '../run-options.ts';
+import { numberFlag, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageError } from '../run-options.ts';
 
 const NAME = 'golden record';
 const CATEGORIES: readonly GoldenCategory[] = [
@@ -39,7 +39,7 @@ export const goldenRecordCommand: Command = {
     const { values, positionals } = parse(args);
     const { provider, options } = await readRunRequest(values, positionals, io, NAME);
     const path = values.out;
-    if (path === undefined) throw usageOf(NAME, 'Expected --out FILE');
+    if (path === undefined) throw usageError(NAME, 'Expected --out FILE');
     const result = await mcpGhost({
       ...options,
       provider,
@@ -89,7 +89,7 @@ function categoryOf(value: string | undefined): GoldenCategory | undefined {
   if (value === undefined) return undefined;
   const category = CATEGORIES.find((one) => one === value);
   if (category === undefined) {
-    throw usageOf(NAME, `Expected --category to be one of ${CATEGORIES.join(', ')}, got '${value}'`);
+    throw usageError(NAME, `Expected --category to be one of ${CATEGORIES.join(', ')}, got '${value}'`);
   }
   return category;
 }
@@ -109,6 +109,6 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS });
   } catch (error) {
-    throw usageOf(NAME, (error as Error).message);
+    throw usageError(NAME, (error as Error).message);
   }
 }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
 import { replayGolden } from '../../golden/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
-import { usageOf } from '../run-options.ts';
+import { usageError } from '../run-options.ts';
 import { paintFor } from '../terminal/index.ts';
 
 const NAME = 'golden replay';
@@ -37,7 +37,7 @@ export const goldenReplayCommand: Command = {
   help: HELP,
   async run(args, io) {
     const { values, positionals } = parse(args);
-    if (positionals.length === 0) throw usageOf(NAME, 'Expected a file or folder');
+    if (positionals.length === 0) throw usageError(NAME, 'Expected a file or folder');
     const paint = paintFor(io.stdout, io.env);
     let failed = false;
     for (const path of await goldensIn(positionals)) {
@@ -116,6 +116,6 @@ function parse(args: readonly string[]) {
       },
     });
   } catch (error) {
-    throw usageOf(NAME, (error as Error).message);
+    throw usageError(NAME, (error as Error).message);
   }
 }

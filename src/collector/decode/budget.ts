@@ -10,7 +10,7 @@ const MAX_ITEMS = 1_000_000;
 export const MAX_VALUE_DEPTH = 120;
 
 /** What one request may still ask for; small messages that stand for many objects end here. */
-export class Budget {
+export class DecodeBudget {
   readonly #maxSpans: number;
   #spans = 0;
   #items = 0;

@@ -1,9 +1,7 @@
 import type { HrTime } from '@opentelemetry/api';
+import { isObject, type JsonObject } from '../../json/index.ts';
 import { malformed } from './decode-error.ts';
 import { hrTimeOfDigits } from './time.ts';
-
-/** A JSON object whose fields are not trusted to have a type. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 const DIGITS = /^[0-9]{1,20}$/;
 const INTEGER = /^-?[0-9]{1,20}$/;
@@ -11,26 +9,26 @@ const MAX_UINT64 = 18_446_744_073_709_551_615n;
 
 // Absent and null are the default in all of them, as in the JSON mapping of protobuf; a wrong type is an error.
 
-export function objectOf(value: unknown, name: string): JsonObject {
+export function expectObject(value: unknown, name: string): JsonObject {
   if (value === undefined || value === null) return {};
-  if (typeof value === 'object' && !Array.isArray(value)) return value as JsonObject;
+  if (isObject(value)) return value;
   throw wrong(name, 'an object', value);
 }
 
-export function listOf(value: unknown, name: string): readonly unknown[] {
+export function expectList(value: unknown, name: string): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value;
   throw wrong(name, 'a list', value);
 }
 
-export function stringOf(value: unknown, name: string): string {
+export function expectString(value: unknown, name: string): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;
   throw wrong(name, 'a string', value);
 }
 
 /** A small whole number: an enum, a count, flags. A string of digits is one too. */
-export function uint32Of(value: unknown, name: string): number {
+export function expectUint32(value: unknown, name: string): number {
   if (value === undefined || value === null) return 0;
   const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value;
   if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number < 2 ** 32)
@@ -39,12 +37,12 @@ export function uint32Of(value: unknown, name: string): number {
 }
 
 /** An id: hex digits in any case. OTLP/JSON does not use base64 for ids; other forms are judged as ids later. */
-export function idOf(value: unknown, name: string): string {
-  return stringOf(value, name).toLowerCase();
+export function expectId(value: unknown, name: string): string {
+  return expectString(value, name).toLowerCase();
 }
 
 /** Nanoseconds since 1970 as a string of digits or a number. */
-export function timeOf(value: unknown, name: string): HrTime {
+export function expectTime(value: unknown, name: string): HrTime {
   if (value === undefined || value === null) return [0, 0];
   const digits = typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : value;
   if (typeof digits === 'string' && DIGITS.test(digits) && BigInt(digits) <= MAX_UINT64) {
@@ -54,7 +52,7 @@ export function timeOf(value: unknown, name: string): HrTime {
 }
 
 /** An integer of 64 bits as string or number: a number where a double holds it exactly, else a bigint. */
-export function int64Of(value: unknown, name: string): number | bigint {
+export function expectInt64(value: unknown, name: string): number | bigint {
   if (typeof value === 'number' && Number.isInteger(value)) return value;
   if (typeof value === 'string' && INTEGER.test(value)) {
     const exact = BigInt(value);
@@ -65,7 +63,7 @@ export function int64Of(value: unknown, name: string): number | bigint {
 }
 
 /** A number, or one of the words that JSON has no number for. */
-export function doubleOf(value: unknown, name: string): number {
+export function expectDouble(value: unknown, name: string): number {
   if (typeof value === 'number') return value;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
   if (!Number.isNaN(number) || value === 'NaN') return number;

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { Budget } from './budget.ts';
+import type { JsonObject } from '../../json/index.ts';
+import { DecodeBudget } from './budget.ts';
 import { malformed } from './decode-error.ts';
 import type { DecodedRequest } from './decoded-request.ts';
 import { checkJsonDepth } from './json-depth.ts';
-import { idOf, type JsonObject, listOf, objectOf, stringOf, timeOf, uint32Of } from './json-fields.ts';
+import { expectId, expectList, expectObject, expectString, expectTime, expectUint32 } from './json-fields.ts';
 import { readAttributes } from './json-values.ts';
 import {
   contextOf,
@@ -22,20 +23,20 @@ import {
  * @throws DecodeError for what is not OTLP/JSON, or holds more than a request may.
  */
 export function decodeJson(body: Buffer, maxSpans: number): DecodedRequest {
-  const budget = new Budget(maxSpans);
+  const budget = new DecodeBudget(maxSpans);
   const spans: ReceivedSpan[] = [];
-  const { resourceSpans } = objectOf(parse(body), 'the request');
-  for (const item of listOf(resourceSpans, 'resourceSpans')) {
+  const { resourceSpans } = expectObject(parse(body), 'the request');
+  for (const item of expectList(resourceSpans, 'resourceSpans')) {
     budget.takeItem();
-    const { resource: described, scopeSpans, schemaUrl } = objectOf(item, 'resourceSpans[]');
-    const { attributes } = objectOf(described, 'resource');
+    const { resource: described, scopeSpans, schemaUrl } = expectObject(item, 'resourceSpans[]');
+    const { attributes } = expectObject(described, 'resource');
     const resource = receivedResource(
       readAttributes(attributes, {}, budget),
-      stringOf(schemaUrl, 'schemaUrl'),
+      expectString(schemaUrl, 'schemaUrl'),
     );
-    for (const part of listOf(scopeSpans, 'scopeSpans')) {
+    for (const part of expectList(scopeSpans, 'scopeSpans')) {
       budget.takeItem();
-      readScopeSpans(objectOf(part, 'scopeSpans[]'), resource, spans, budget);
+      readScopeSpans(expectObject(part, 'scopeSpans[]'), resource, spans, budget);
     }
   }
   return { spans, items: budget.items };
@@ -56,64 +57,65 @@ function readScopeSpans(
   json: JsonObject,
   resource: SpanOrigin['resource'],
   spans: ReceivedSpan[],
-  budget: Budget,
+  budget: DecodeBudget,
 ): void {
-  const { name, version, attributes, droppedAttributesCount } = objectOf(json.scope, 'scope');
+  const { name, version, attributes, droppedAttributesCount } = expectObject(json.scope, 'scope');
   const scope = receivedScope({
-    name: stringOf(name, 'scope.name'),
-    version: stringOf(version, 'scope.version'),
-    schemaUrl: stringOf(json.schemaUrl, 'schemaUrl'),
+    name: expectString(name, 'scope.name'),
+    version: expectString(version, 'scope.version'),
+    schemaUrl: expectString(json.schemaUrl, 'schemaUrl'),
     attributes: readAttributes(attributes, {}, budget),
-    droppedAttributesCount: uint32Of(droppedAttributesCount, 'scope.droppedAttributesCount'),
+    droppedAttributesCount: expectUint32(droppedAttributesCount, 'scope.droppedAttributesCount'),
   });
-  for (const span of listOf(json.spans, 'spans')) {
+  for (const span of expectList(json.spans, 'spans')) {
     budget.takeSpan();
-    spans.push(readSpan(objectOf(span, 'spans[]'), new ReceivedSpan({ resource, scope }), budget));
+    spans.push(readSpan(expectObject(span, 'spans[]'), new ReceivedSpan({ resource, scope }), budget));
   }
 }
 
-function readSpan(json: JsonObject, span: ReceivedSpan, budget: Budget): ReceivedSpan {
-  span.traceId = idOf(json.traceId, 'traceId');
-  span.spanId = idOf(json.spanId, 'spanId');
-  span.traceState = stringOf(json.traceState, 'traceState');
-  span.name = stringOf(json.name, 'name');
-  span.kind = spanKindOf(uint32Of(json.kind, 'kind'));
-  span.startTime = timeOf(json.startTimeUnixNano, 'startTimeUnixNano');
-  span.endTime = timeOf(json.endTimeUnixNano, 'endTimeUnixNano');
-  span.flags = uint32Of(json.flags, 'flags');
-  span.setParent(idOf(json.parentSpanId, 'parentSpanId'));
-  span.droppedAttributesCount = uint32Of(json.droppedAttributesCount, 'droppedAttributesCount');
-  span.droppedEventsCount = uint32Of(json.droppedEventsCount, 'droppedEventsCount');
-  span.droppedLinksCount = uint32Of(json.droppedLinksCount, 'droppedLinksCount');
+function readSpan(json: JsonObject, span: ReceivedSpan, budget: DecodeBudget): ReceivedSpan {
+  span.traceId = expectId(json.traceId, 'traceId');
+  span.spanId = expectId(json.spanId, 'spanId');
+  span.traceState = expectString(json.traceState, 'traceState');
+  span.name = expectString(json.name, 'name');
+  span.kind = spanKindOf(expectUint32(json.kind, 'kind'));
+  span.startTime = expectTime(json.startTimeUnixNano, 'startTimeUnixNano');
+  span.endTime = expectTime(json.endTimeUnixNano, 'endTimeUnixNano');
+  span.flags = expectUint32(json.flags, 'flags');
+  span.setParent(expectId(json.parentSpanId, 'parentSpanId'));
+  span.droppedAttributesCount = expectUint32(json.droppedAttributesCount, 'droppedAttributesCount');
+  span.droppedEventsCount = expectUint32(json.droppedEventsCount, 'droppedEventsCount');
+  span.droppedLinksCount = expectUint32(json.droppedLinksCount, 'droppedLinksCount');
   readAttributes(json.attributes, span.attributes, budget);
-  const { code, message } = objectOf(json.status, 'status');
-  span.status = statusOf(uint32Of(code, 'status.code'), stringOf(message, 'status.message'));
-  for (const event of listOf(json.events, 'events')) readEvent(objectOf(event, 'events[]'), span, budget);
-  for (const link of listOf(json.links, 'links')) readLink(objectOf(link, 'links[]'), span, budget);
+  const { code, message } = expectObject(json.status, 'status');
+  span.status = statusOf(expectUint32(code, 'status.code'), expectString(message, 'status.message'));
+  for (const event of expectList(json.events, 'events'))
+    readEvent(expectObject(event, 'events[]'), span, budget);
+  for (const link of expectList(json.links, 'links')) readLink(expectObject(link, 'links[]'), span, budget);
   return span;
 }
 
-function readEvent(json: JsonObject, span: ReceivedSpan, budget: Budget): void {
+function readEvent(json: JsonObject, span: ReceivedSpan, budget: DecodeBudget): void {
   budget.takeItem();
-  const dropped = uint32Of(json.droppedAttributesCount, 'droppedAttributesCount');
+  const dropped = expectUint32(json.droppedAttributesCount, 'droppedAttributesCount');
   span.events.push({
-    time: timeOf(json.timeUnixNano, 'timeUnixNano'),
-    name: stringOf(json.name, 'name'),
+    time: expectTime(json.timeUnixNano, 'timeUnixNano'),
+    name: expectString(json.name, 'name'),
     attributes: readAttributes(json.attributes, {}, budget),
     ...(dropped === 0 ? {} : { droppedAttributesCount: dropped }),
   });
 }
 
-function readLink(json: JsonObject, span: ReceivedSpan, budget: Budget): void {
+function readLink(json: JsonObject, span: ReceivedSpan, budget: DecodeBudget): void {
   budget.takeItem();
   span.links.push({
     context: contextOf(
-      idOf(json.traceId, 'traceId'),
-      idOf(json.spanId, 'spanId'),
-      stringOf(json.traceState, 'traceState'),
-      uint32Of(json.flags, 'flags'),
+      expectId(json.traceId, 'traceId'),
+      expectId(json.spanId, 'spanId'),
+      expectString(json.traceState, 'traceState'),
+      expectUint32(json.flags, 'flags'),
     ),
     attributes: readAttributes(json.attributes, {}, budget),
-    droppedAttributesCount: uint32Of(json.droppedAttributesCount, 'droppedAttributesCount'),
+    droppedAttributesCount: expectUint32(json.droppedAttributesCount, 'droppedAttributesCount'),
   });
 }

@@ -1,4 +1,4 @@
-import { type Budget, MAX_VALUE_DEPTH } from './budget.ts';
+import { type DecodeBudget, MAX_VALUE_DEPTH } from './budget.ts';
 import { putAttribute, type ReceivedAttributes } from './received-span.ts';
 import { bytesTag, fixed64Tag, varintTag, type WireReader } from './wire-reader.ts';
 
@@ -20,7 +20,7 @@ export function readAttribute(
   reader: WireReader,
   end: number,
   into: object,
-  budget: Budget,
+  budget: DecodeBudget,
   depth = 0,
 ): void {
   const to = reader.length(end);
@@ -37,7 +37,7 @@ export function readAttribute(
 }
 
 /** Reads one `AnyValue`; an empty one is null. */
-function readAnyValue(reader: WireReader, end: number, budget: Budget, depth: number): unknown {
+function readAnyValue(reader: WireReader, end: number, budget: DecodeBudget, depth: number): unknown {
   const to = reader.length(end);
   let value: unknown = null;
   if (depth >= MAX_VALUE_DEPTH) {
@@ -58,7 +58,7 @@ function readAnyValue(reader: WireReader, end: number, budget: Budget, depth: nu
   return value;
 }
 
-function readArray(reader: WireReader, end: number, budget: Budget, depth: number): unknown[] {
+function readArray(reader: WireReader, end: number, budget: DecodeBudget, depth: number): unknown[] {
   const to = reader.length(end);
   const values: unknown[] = [];
   while (reader.at < to) {
@@ -75,7 +75,7 @@ function readArray(reader: WireReader, end: number, budget: Budget, depth: numbe
 function readKeyValueList(
   reader: WireReader,
   end: number,
-  budget: Budget,
+  budget: DecodeBudget,
   depth: number,
 ): ReceivedAttributes {
   const to = reader.length(end);

@@ -1,4 +1,4 @@
-import { Budget } from './budget.ts';
+import { DecodeBudget } from './budget.ts';
 import type { DecodedRequest } from './decoded-request.ts';
 import { readAttribute } from './protobuf-values.ts';
 import {
@@ -21,7 +21,7 @@ import { bytesTag, fixed32Tag, fixed64Tag, varintTag, WireReader } from './wire-
  * @throws DecodeError for what is not protobuf, or holds more than a request may.
  */
 export function decodeProtobuf(body: Buffer, maxSpans: number): DecodedRequest {
-  const budget = new Budget(maxSpans);
+  const budget = new DecodeBudget(maxSpans);
   const reader = new WireReader(body);
   const spans: ReceivedSpan[] = [];
   const end = body.length;
@@ -50,7 +50,7 @@ interface Parts {
   readonly children: number[];
 }
 
-function readParts(reader: WireReader, to: number, isScope: boolean, budget: Budget): Parts {
+function readParts(reader: WireReader, to: number, isScope: boolean, budget: DecodeBudget): Parts {
   const parts: Parts = {
     attributes: {},
     droppedAttributesCount: 0,
@@ -74,7 +74,12 @@ function readParts(reader: WireReader, to: number, isScope: boolean, budget: Bud
   return parts;
 }
 
-function readResourceSpans(reader: WireReader, end: number, spans: ReceivedSpan[], budget: Budget): void {
+function readResourceSpans(
+  reader: WireReader,
+  end: number,
+  spans: ReceivedSpan[],
+  budget: DecodeBudget,
+): void {
   const to = reader.length(end);
   budget.takeItem();
   const { attributes, schemaUrl, children } = readParts(reader, to, false, budget);
@@ -91,7 +96,7 @@ function readScopeSpans(
   end: number,
   resource: SpanOrigin['resource'],
   spans: ReceivedSpan[],
-  budget: Budget,
+  budget: DecodeBudget,
 ): void {
   const to = reader.length(end);
   const parts = readParts(reader, to, true, budget);
@@ -102,7 +107,7 @@ function readScopeSpans(
   }
 }
 
-function readResource(reader: WireReader, end: number, parts: Parts, budget: Budget): void {
+function readResource(reader: WireReader, end: number, parts: Parts, budget: DecodeBudget): void {
   const to = reader.length(end);
   while (reader.at < to) {
     const tag = reader.tag(to);
@@ -111,7 +116,7 @@ function readResource(reader: WireReader, end: number, parts: Parts, budget: Bud
   }
 }
 
-function readScope(reader: WireReader, end: number, parts: Parts, budget: Budget): void {
+function readScope(reader: WireReader, end: number, parts: Parts, budget: DecodeBudget): void {
   const to = reader.length(end);
   while (reader.at < to) {
     const tag = reader.tag(to);
@@ -123,7 +128,7 @@ function readScope(reader: WireReader, end: number, parts: Parts, budget: Budget
   }
 }
 
-function readSpan(reader: WireReader, end: number, span: ReceivedSpan, budget: Budget): ReceivedSpan {
+function readSpan(reader: WireReader, end: number, span: ReceivedSpan, budget: DecodeBudget): ReceivedSpan {
   const to = reader.length(end);
   let parentSpanId = '';
   while (reader.at < to) {
@@ -185,7 +190,7 @@ function readSpan(reader: WireReader, end: number, span: ReceivedSpan, budget: B
   return span;
 }
 
-function readEvent(reader: WireReader, end: number, span: ReceivedSpan, budget: Budget): void {
+function readEvent(reader: WireReader, end: number, span: ReceivedSpan, budget: DecodeBudget): void {
   const to = reader.length(end);
   budget.takeItem();
   const event: { -readonly [K in keyof ReceivedSpan['events'][number]]: ReceivedSpan['events'][number][K] } =
@@ -205,7 +210,7 @@ function readEvent(reader: WireReader, end: number, span: ReceivedSpan, budget: 
   span.events.push(event);
 }
 
-function readLink(reader: WireReader, end: number, span: ReceivedSpan, budget: Budget): void {
+function readLink(reader: WireReader, end: number, span: ReceivedSpan, budget: DecodeBudget): void {
   const to = reader.length(end);
   budget.takeItem();
   const attributes: ReceivedSpan['attributes'] = {};

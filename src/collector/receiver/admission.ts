@@ -10,7 +10,7 @@ export interface AdmissionLimits {
 }
 
 /** Keeps the memory of requests under way within bounds: one that does not fit is told to come again. */
-export class Admission {
+export class RequestAdmission {
   readonly #limits: AdmissionLimits;
   #requests = 0;
   #bytes = 0;

@@ -1,4 +1,4 @@
-import type { Admission } from './admission.ts';
+import type { RequestAdmission } from './admission.ts';
 import type { BearerCheck } from './bearer.ts';
 import type { Intake } from './intake.ts';
 import { Rejection } from './rejection.ts';
@@ -14,7 +14,7 @@ export interface Answered {
 /** What both transports share. */
 export interface Gateway {
   readonly intake: Intake;
-  readonly admission: Admission;
+  readonly admission: RequestAdmission;
   readonly bearer: BearerCheck;
   /** Bytes of a body, packed and unpacked. */
   readonly maxBodyBytes: number;

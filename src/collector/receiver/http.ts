@@ -10,13 +10,13 @@ import { readBody, tooLarge, unpack } from './body.ts';
 import { type Gateway, refuseWhileDraining } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
 import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
-import { type Encoding, encodeResponse, encodeStatus } from './messages.ts';
+import { encodeResponse, encodeStatus, type OtlpEncoding } from './messages.ts';
 import { ANSWERS, Rejection, rejectionOf } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
 
 const TRACES_PATH = '/v1/traces';
 
-const TYPES: Readonly<Record<Encoding, string>> = {
+const TYPES: Readonly<Record<OtlpEncoding, string>> = {
   protobuf: 'application/x-protobuf',
   json: 'application/json',
 };
@@ -98,7 +98,7 @@ async function answer(
   let outcome = 'ok';
   try {
     const body = await take(gateway, path, encoding, request);
-    send(response, 200, TYPES[encoding as Encoding], body, gateway.isDraining());
+    send(response, 200, TYPES[encoding as OtlpEncoding], body, gateway.isDraining());
   } catch (error) {
     const rejection = rejectionOf(error);
     outcome = rejection.reason;
@@ -112,7 +112,7 @@ async function answer(
 async function take(
   gateway: Gateway,
   path: string,
-  encoding: Encoding | undefined,
+  encoding: OtlpEncoding | undefined,
   request: IncomingMessage,
 ): Promise<Buffer> {
   if (path !== TRACES_PATH) throw new Rejection('not_found', `Only ${TRACES_PATH} is served`);
@@ -134,7 +134,7 @@ async function take(
 function reject(
   response: ServerResponse,
   { reason, message, retryAfter }: Rejection,
-  encoding: Encoding | undefined,
+  encoding: OtlpEncoding | undefined,
   isLast: boolean,
 ): void {
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
@@ -154,7 +154,7 @@ function send(response: ServerResponse, status: number, type: string, body: Buff
   response.end(body);
 }
 
-function encodingOf(request: IncomingMessage): Encoding | undefined {
+function encodingOf(request: IncomingMessage): OtlpEncoding | undefined {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (type === TYPES.protobuf) return 'protobuf';
   return type === TYPES.json ? 'json' : undefined;

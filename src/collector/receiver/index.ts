@@ -1,4 +1,4 @@
-export { Admission } from './admission.ts';
+export { RequestAdmission } from './admission.ts';
 export { BearerCheck } from './bearer.ts';
 export type { Answered, Gateway } from './gateway.ts';
 export { startGrpc } from './grpc.ts';

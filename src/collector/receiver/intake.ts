@@ -5,7 +5,7 @@ import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
 import type { ObservatorySpanProcessor } from '../../processor/index.ts';
 import { type DecodedRequest, DecodeError, decodeJson, decodeProtobuf } from '../decode/index.ts';
 import type { Ticket } from './admission.ts';
-import type { Acceptance, Encoding } from './messages.ts';
+import type { Acceptance, OtlpEncoding } from './messages.ts';
 import { Rejection } from './rejection.ts';
 
 /** How long spans are enriched before other requests get their turn, in milliseconds. */
@@ -38,7 +38,7 @@ export class Intake {
    * Takes the spans of a body. When this resolves, they stand in the database or on the disk.
    * @throws Rejection
    */
-  async take(body: Buffer, encoding: Encoding, ticket: Ticket): Promise<Acceptance> {
+  async take(body: Buffer, encoding: OtlpEncoding, ticket: Ticket): Promise<Acceptance> {
     const { spans, items } = this.#decode(body, encoding);
     ticket.holds(body.length + BYTES_PER_ITEM * items);
     const valid = spans.filter(hasValidIds);
@@ -52,7 +52,7 @@ export class Intake {
     return acceptance(spans.length - valid.length, outcome.refused);
   }
 
-  #decode(body: Buffer, encoding: Encoding): DecodedRequest {
+  #decode(body: Buffer, encoding: OtlpEncoding): DecodedRequest {
     const decode = encoding === 'json' ? decodeJson : decodeProtobuf;
     try {
       return decode(body, this.#parts.maxSpans);

@@ -1,7 +1,7 @@
 import { bytesField, message, varintField } from './wire-writer.ts';
 
 /** How a request and its answer are written. */
-export type Encoding = 'protobuf' | 'json';
+export type OtlpEncoding = 'protobuf' | 'json';
 
 /** What became of a request that was taken. */
 export interface Acceptance {
@@ -12,7 +12,7 @@ export interface Acceptance {
 }
 
 /** An `ExportTraceServiceResponse`. When all spans were taken, nothing may stand in `partial_success`. */
-export function encodeResponse({ rejected, message: text }: Acceptance, encoding: Encoding): Buffer {
+export function encodeResponse({ rejected, message: text }: Acceptance, encoding: OtlpEncoding): Buffer {
   if (encoding === 'json') {
     const partial = { rejectedSpans: String(rejected), errorMessage: text };
     return Buffer.from(JSON.stringify(rejected === 0 ? {} : { partialSuccess: partial }));
@@ -22,7 +22,12 @@ export function encodeResponse({ rejected, message: text }: Acceptance, encoding
 }
 
 /** A `google.rpc.Status`, with `RetryInfo` when there is a time to wait. */
-export function encodeStatus(code: number, text: string, encoding: Encoding, retryAfter?: number): Buffer {
+export function encodeStatus(
+  code: number,
+  text: string,
+  encoding: OtlpEncoding,
+  retryAfter?: number,
+): Buffer {
   if (encoding === 'json') return Buffer.from(JSON.stringify({ code, message: text }));
   const status = [varintField(1, code), bytesField(2, text)];
   return message(...status, ...(retryAfter === undefined ? [] : [bytesField(3, retryInfo(retryAfter))]));

@@ -1,6 +1,6 @@
 import { ObservatoryError } from '../../base/index.ts';
 import { type Queryable, toObservatoryError } from '../../postgres/index.ts';
-import { checkRule, judge } from './rule.ts';
+import { checkRule, driftStatusOf } from './rule.ts';
 import type { DriftQuery, DriftReport, DriftRule, PromptDrift, TemplateChange } from './types.ts';
 
 /** Services and tools that are reported, and new templates; names that are made up must not fill the memory. */
@@ -113,7 +113,7 @@ function judgedGroup(row: Row, templates: readonly Row[], rule: DriftRule): Prom
     growth: baselineHashes === 0 ? null : hashes / baselineHashes,
     templateChanges: templates.map(templateChange),
   };
-  return { ...group, status: judge(group, rule) };
+  return { ...group, status: driftStatusOf(group, rule) };
 }
 
 function byGroup(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {

@@ -10,7 +10,7 @@ export function checkRule(rule: DriftRule): DriftRule {
 }
 
 /** Judges one service and tool. */
-export function judge(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
+export function driftStatusOf(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
   if (group.baselinePrompts === 0) return 'no_baseline';
   if (group.prompts < (rule.minPrompts ?? 20)) return 'few';
   const share = rule.countTemplateChanges === true ? group.newShare : group.driftShare;

@@ -1,4 +1,5 @@
 import { context, trace } from '@opentelemetry/api';
+import { errorMessage } from '../../base/index.ts';
 import { getGovernance } from '../../processor/index.ts';
 import type { ReviewSubmission } from '../reviews/index.ts';
 import type { FallbackRequest, FallbackRoute, HumanReviewRoute } from './types.ts';
@@ -75,6 +76,6 @@ function contentOf(request: FallbackRequest): object {
     ...(prompt === undefined ? {} : { prompt }),
     ...(request.arguments === undefined ? {} : { arguments: request.arguments }),
     ...(response === undefined ? {} : { response }),
-    ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
+    ...(error === undefined ? {} : { error: errorMessage(error) }),
   };
 }

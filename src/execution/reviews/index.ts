@@ -12,4 +12,4 @@ export type {
   ReviewStatus,
   ReviewSubmission,
 } from './types.ts';
-export type { WaitOptions } from './waits.ts';
+export type { ReviewWaitOptions } from './waits.ts';

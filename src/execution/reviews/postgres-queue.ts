@@ -29,7 +29,7 @@ import type {
   ReviewStatus,
   ReviewSubmission,
 } from './types.ts';
-import { ReviewWaits, type WaitOptions } from './waits.ts';
+import { type ReviewWaitOptions, ReviewWaits } from './waits.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LEASE_MS = 600_000;
@@ -134,7 +134,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
    * @throws ObservatoryError `REVIEW_UNDECIDED` when the time is over, the signal fires or the queue is closed first,
    *   `REVIEW_NOT_FOUND`.
    */
-  async waitFor(id: string, options: WaitOptions = {}): Promise<FinalOutcome> {
+  async waitFor(id: string, options: ReviewWaitOptions = {}): Promise<FinalOutcome> {
     const { timeoutMs, signal } = options;
     if (timeoutMs !== undefined) checkMs('timeoutMs', timeoutMs, timeoutMs, MAX_TIMEOUT_MS);
     return this.#waits.wait(checkId(id), { timeoutMs, signal });

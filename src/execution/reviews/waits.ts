@@ -8,7 +8,7 @@ const LONGEST_PAUSE_MS = 2_000;
 const PAUSE_GROWTH = 1.5;
 
 /** How long to wait, and what ends it sooner. */
-export interface WaitOptions {
+export interface ReviewWaitOptions {
   /** Milliseconds, up to 2147483647 (24 days). @defaultValue until the review ends, which it does when it expires */
   readonly timeoutMs?: number | undefined;
   /** Gives the wait up; the review is left as it is. */
@@ -45,7 +45,7 @@ export class ReviewWaits {
   }
 
   /** @throws ObservatoryError `REVIEW_UNDECIDED`, `REVIEW_NOT_FOUND`, or what reading throws. */
-  wait(id: string, { timeoutMs, signal }: WaitOptions): Promise<FinalOutcome> {
+  wait(id: string, { timeoutMs, signal }: ReviewWaitOptions): Promise<FinalOutcome> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(undecided(id, 'the queue is closed'));
       if (signal?.aborted) return reject(givenUp(id, signal));

@@ -8,7 +8,7 @@ import type { ShadowSkip } from './types.ts';
 const STUCK_PER_SLOT = 4;
 
 /** Decides whether one more run may begin: concurrency, what hangs, and the budget. */
-export class Admission {
+export class ShadowAdmission {
   readonly #limits: ResolvedLimits;
   readonly #now: () => number;
   #underWay = 0;

@@ -2,7 +2,7 @@ import { type Context, context, isSpanContextValid, type Span, type Tracer, trac
 import type { FieldValues } from '../../base/index.ts';
 import { VERSION } from '../../base/index.ts';
 import { getGovernance } from '../../processor/index.ts';
-import { Admission } from './admission.ts';
+import { ShadowAdmission } from './admission.ts';
 import { costOfResult, type ScoreTexts, textOfResult } from './comparison.ts';
 import { ShadowMetrics } from './metrics.ts';
 import { observeOutcome } from './observe-outcome.ts';
@@ -32,7 +32,7 @@ export class Shadowing<A extends unknown[], R> {
   readonly #options: ShadowOptions<A, R>;
   readonly #kind: ShadowKind;
   readonly #limits: ResolvedLimits;
-  readonly #admission: Admission;
+  readonly #admission: ShadowAdmission;
   readonly #metrics: ShadowMetrics;
   readonly #runs = new Set<ShadowRun>();
   readonly #tally = new ShadowTally();
@@ -52,7 +52,7 @@ export class Shadowing<A extends unknown[], R> {
     this.#options = options;
     this.#kind = kind;
     this.#limits = resolveLimits(options);
-    this.#admission = new Admission(this.#limits);
+    this.#admission = new ShadowAdmission(this.#limits);
     this.name = options.name ?? (options.primary.name || 'call');
     this.#metrics = new ShadowMetrics(this.name, options.meterProvider);
   }

@@ -6,7 +6,7 @@ import { type Attributes, createContextKey } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { openCalls } from '../shared/index.ts';
 import type { McpMessage, McpTelemetry, MessageExtra, TransportLike } from './internal-types.ts';
-import { CLOSED_OUTCOME, type Outcome } from './outcome.ts';
+import { CLOSED_OUTCOME, type RequestOutcome } from './outcome.ts';
 import { type TransportFacts, transportFacts } from './transport.ts';
 import type { McpPropagation, McpSide } from './types.ts';
 import { UnderWay } from './under-way.ts';
@@ -68,7 +68,7 @@ export class Connection {
   }
 
   /** Ends all that is under way, and the session. */
-  close(outcome: Outcome, now: number): void {
+  close(outcome: RequestOutcome, now: number): void {
     this.sent.endAll(outcome);
     this.received.endAll(outcome);
     const session = this.#session;

@@ -3,12 +3,12 @@ import type { Span } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { boundedJson } from '../shared/index.ts';
 import type { McpSettings } from './internal-types.ts';
-import type { Outcome } from './outcome.ts';
+import type { RequestOutcome } from './outcome.ts';
 
 export function recordContent(
   span: Span,
   toolArguments: unknown,
-  outcome: Outcome,
+  outcome: RequestOutcome,
   settings: McpSettings,
 ): void {
   if (!settings.captureContent || !span.isRecording()) return;

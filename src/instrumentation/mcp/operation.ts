@@ -17,7 +17,7 @@ import { addServerAddress, type Connection, HTTP_CLIENT_KEY } from './connection
 import { recordContent } from './content.ts';
 import type { McpMessage, RequestId } from './internal-types.ts';
 import { clipped, describeTarget, spanNameOf, type Target, TOOLS_CALL, targetOf } from './methods.ts';
-import type { Outcome } from './outcome.ts';
+import type { RequestOutcome } from './outcome.ts';
 import type { McpSide } from './types.ts';
 import type { UnderWay } from './under-way.ts';
 
@@ -120,7 +120,7 @@ export class Operation {
   }
 
   /** The first end counts; what comes later (an answer after a cancellation, a close) is passed over. */
-  end(outcome: Outcome): void {
+  end(outcome: RequestOutcome): void {
     if (this.#ended) return;
     this.#ended = true;
     if (this.#id !== undefined) this.#underWay?.remove(this.#id, this);
@@ -193,7 +193,7 @@ export class Operation {
   }
 
   /** Of calls that went well there are few kinds, and many of each: their attributes are made once. */
-  #metricAttributes(outcome: Outcome): Attributes {
+  #metricAttributes(outcome: RequestOutcome): Attributes {
     const { connection, method } = this;
     const { tool, prompt } = this.#target;
     if (outcome.errorType !== undefined) return this.#describeMetric(outcome);
@@ -206,7 +206,7 @@ export class Operation {
     return attributes;
   }
 
-  #describeMetric(outcome: Outcome): Attributes {
+  #describeMetric(outcome: RequestOutcome): Attributes {
     const attributes: Attributes = { [semconv.ATTR_MCP_METHOD_NAME]: this.method };
     const { tool, prompt } = this.#target;
     if (tool !== undefined) attributes[semconv.ATTR_GEN_AI_TOOL_NAME] = tool;

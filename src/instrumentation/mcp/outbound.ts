@@ -12,7 +12,13 @@ import type {
 } from './internal-types.ts';
 import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
 import { Operation } from './operation.ts';
-import { LOST_OUTCOME, type Outcome, outcomeOfError, outcomeOfResponse, outcomeOfResult } from './outcome.ts';
+import {
+  LOST_OUTCOME,
+  outcomeOfError,
+  outcomeOfResponse,
+  outcomeOfResult,
+  type RequestOutcome,
+} from './outcome.ts';
 import { withTraceContext } from './propagation.ts';
 
 export interface OutgoingRequest {
@@ -143,7 +149,7 @@ function carriesItsSpan(message: McpMessage): boolean {
   );
 }
 
-const CLOSED_BY_US: Outcome = {};
+const CLOSED_BY_US: RequestOutcome = {};
 
 function notify(
   connection: Connection,

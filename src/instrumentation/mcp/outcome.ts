@@ -8,7 +8,7 @@ import { numberAt } from '../../json/index.ts';
 import { errorFacts } from '../shared/index.ts';
 import type { McpMessage, RequestOptions } from './internal-types.ts';
 
-export interface Outcome {
+export interface RequestOutcome {
   /** Absent when all went well. */
   readonly errorType?: string | undefined;
   /** JSON-RPC error code, when a response carried one. */
@@ -33,15 +33,18 @@ const CODE_NAMES: Readonly<Record<string, string>> = {
   '-32042': 'URL elicitation required',
 };
 
-export const CANCELLED_OUTCOME: Outcome = { errorType: 'cancelled', summary: 'Request cancelled' };
-export const CLOSED_OUTCOME: Outcome = { errorType: 'connection_closed', summary: 'Connection closed' };
+export const CANCELLED_OUTCOME: RequestOutcome = { errorType: 'cancelled', summary: 'Request cancelled' };
+export const CLOSED_OUTCOME: RequestOutcome = {
+  errorType: 'connection_closed',
+  summary: 'Connection closed',
+};
 /** A request that was sent and then forgotten: its answer, if one came, passed us by. */
-export const LOST_OUTCOME: Outcome = {
+export const LOST_OUTCOME: RequestOutcome = {
   errorType: semconv.ERROR_TYPE_VALUE_OTHER,
   summary: 'No answer was seen',
 };
 
-export function outcomeOfResult(method: string, result: unknown): Outcome {
+export function outcomeOfResult(method: string, result: unknown): RequestOutcome {
   // `tasks/result` gives what the tool call gave that the task stands for.
   if ((method === 'tools/call' || method === 'tasks/result') && isErrorResult(result)) {
     return {
@@ -55,13 +58,13 @@ export function outcomeOfResult(method: string, result: unknown): Outcome {
 }
 
 /** The outcome a response on the wire stands for. */
-export function outcomeOfResponse(method: string, response: McpMessage): Outcome {
+export function outcomeOfResponse(method: string, response: McpMessage): RequestOutcome {
   if (response.error === undefined || response.error === null)
     return outcomeOfResult(method, response.result);
   return outcomeOfCode(response.error.code, response.error.message);
 }
 
-function outcomeOfCode(code: unknown, message: unknown): Outcome {
+function outcomeOfCode(code: unknown, message: unknown): RequestOutcome {
   const text = typeof message === 'string' ? message : undefined;
   if (!Number.isSafeInteger(code)) {
     return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'JSON-RPC error', message: text };
@@ -76,7 +79,7 @@ function outcomeOfCode(code: unknown, message: unknown): Outcome {
 }
 
 /** The outcome an SDK error stands for: v1 `McpError`; v2 `ProtocolError`, `SdkError`; anything else by its class. */
-export function outcomeOfError(error: unknown, options: RequestOptions | undefined): Outcome {
+export function outcomeOfError(error: unknown, options: RequestOptions | undefined): RequestOutcome {
   if (typeof error !== 'object' || error === null) {
     return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'Request failed' };
   }
@@ -113,7 +116,7 @@ function isHttpStatus(value: unknown): value is number {
   return typeof value === 'number' && value >= 100 && value < 600;
 }
 
-function outcomeOfStatus(status: number, message: string | undefined): Outcome {
+function outcomeOfStatus(status: number, message: string | undefined): RequestOutcome {
   return { errorType: String(status), summary: `HTTP ${status}`, message };
 }
 

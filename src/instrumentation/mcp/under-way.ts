@@ -1,7 +1,7 @@
 /** The requests of one connection and direction that have not been answered yet. */
 import type { RequestId } from './internal-types.ts';
 import type { Operation } from './operation.ts';
-import { LOST_OUTCOME, type Outcome } from './outcome.ts';
+import { LOST_OUTCOME, type RequestOutcome } from './outcome.ts';
 
 /** Requests kept in mind at a time; beyond it the oldest is given up. */
 const MAX_UNDER_WAY = 10_000;
@@ -44,7 +44,7 @@ export class UnderWay {
     if (token !== undefined && this.#byToken.get(token) === operation) this.#byToken.delete(token);
   }
 
-  endAll(outcome: Outcome): void {
+  endAll(outcome: RequestOutcome): void {
     for (const operation of [...this]) operation.end(outcome);
   }
 

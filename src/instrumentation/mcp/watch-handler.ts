@@ -1,9 +1,9 @@
 /** When the handler of a notification is done: the SDK calls it in a microtask and tells nobody. */
 import type { ProtocolLike } from './internal-types.ts';
 import type { Operation } from './operation.ts';
-import { type Outcome, outcomeOfError } from './outcome.ts';
+import { outcomeOfError, type RequestOutcome } from './outcome.ts';
 
-const DONE: Outcome = {};
+const DONE: RequestOutcome = {};
 
 type Handler = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -18,7 +18,7 @@ export function watchHandler(protocol: ProtocolLike, operation: Operation, dispa
   const table = protocol._notificationHandlers;
   const registered = table instanceof Map ? table.get(method) : undefined;
   const handler = registered ?? protocol.fallbackNotificationHandler;
-  const end = (outcome: Outcome) => {
+  const end = (outcome: RequestOutcome) => {
     guard.run('mcp.notified.end', () => operation.end(outcome));
   };
   if (!(table instanceof Map) || typeof handler !== 'function') {
