@@ -49,20 +49,22 @@ test('a list of tools over several pages keeps the good tools and says what is w
       server.rejectedTools.map((each) => each.name),
       ['bad-schema', '', 'echo'],
     );
-    assert.equal(server.toolsTruncated, false);
   }));
 
-test('a list of tools that never ends is cut', async () => {
-  const warnings = collectWarnings();
+test('a server that changes its tools into a list beyond a bound keeps the tools read before', async () => {
   await withRogue(
     async (pool) => {
-      assert.equal(pool.tools.length, 30);
-      assert.equal(pool.server('rogue').toolsTruncated, true);
+      const before = pool.tools.length;
+      assert.equal(textOf(await pool.callTool('rogue', 'grow', {})), 'grown');
+      await pool.toolsSettled(5_000);
+      assert.equal(pool.tools.length, before);
+      await assert.rejects(pool.server('rogue').listTools(), {
+        code: 'TOOL_LIST_REFUSED',
+        bound: 'maxTools',
+      });
     },
-    { maxToolPages: 30 },
-    ['endless'],
+    { maxTools: 21 },
   );
-  assert.deepEqual(await warnings(), []);
 });
 
 test('each way a call can end is told apart', () =>

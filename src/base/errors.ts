@@ -19,6 +19,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `PROVIDER_FAILED`: a model provider refused a request or stayed out of reach; the error is a `ProviderError`.
  * - `INVALID_SERVER_CONFIG`: a list of MCP servers cannot be used; the message names the server and the field.
  * - `SERVER_UNAVAILABLE`: an MCP server could not be started, reached or initialized; `cause` holds the first reason.
+ * - `TOOL_LIST_REFUSED`: the tool list of an MCP server exceeds a bound or does not end; see `ToolListError`.
  * - `POLICY_INVALID`: a policy, allowlist or pin file is missing or cannot be used; everything is denied until it can.
  * - `POLICY_DENIED`: the policy gate refused a call or its result; see `PolicyDeniedError`.
  * - `AUDIT_UNAVAILABLE`: an audit record could not be written, so the call it belongs to was not made.
@@ -49,6 +50,7 @@ export type ObservatoryErrorCode =
   | 'PROVIDER_FAILED'
   | 'INVALID_SERVER_CONFIG'
   | 'SERVER_UNAVAILABLE'
+  | 'TOOL_LIST_REFUSED'
   | 'POLICY_INVALID'
   | 'POLICY_DENIED'
   | 'AUDIT_UNAVAILABLE'

@@ -1,19 +1,26 @@
-import type { JsonObject } from '../json/index.ts';
-import type { OutputCheck } from './output-schema.ts';
-import { reasonOf } from './reason.ts';
+/** One tool call: its time limits, the reading of its result, and how it ended. */
+import { isObject, type JsonObject, stringAt } from '../json/index.ts';
 import { CONNECTION_LOST } from './request-watch.ts';
+import type { OutputCheck } from './server-tools.ts';
 import type { McpSession } from './session.ts';
-import { readToolResult, textOf } from './tool-result.ts';
-import type { ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import type {
+  ToolCallOptions,
+  ToolCallOutcome,
+  ToolContent,
+  ToolDefinition,
+  ToolProgress,
+  ToolResult,
+} from './types.ts';
+import { reasonOf } from './unavailable.ts';
 
-export const DEFAULT_CALL_TIMEOUT_MS = 30_000;
-export const DEFAULT_TOTAL_TIMEOUT_MS = 600_000;
+const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+const DEFAULT_TOTAL_TIMEOUT_MS = 600_000;
 
 type WithoutDuration<T> = T extends unknown ? Omit<T, 'durationMs'> : never;
 /** An outcome before its duration is known. */
 type Outcome = WithoutDuration<ToolCallOutcome>;
 
-/** Thrown by a session that plays a recording in which the call got no answer in time. */
+/** Thrown by a session that plays a recording in which the call timed out. */
 export class RecordedTimeout extends Error {}
 
 export interface CallContext {
@@ -36,6 +43,7 @@ export async function callTool(
 ): Promise<ToolCallOutcome> {
   const started = performance.now();
   const limits = new CallLimits(options);
+  let outcome: Outcome;
   try {
     options.signal?.throwIfAborted();
     const raw = await context.session.callTool(tool, args, options.meta, {
@@ -45,54 +53,46 @@ export async function callTool(
         report(options, progress);
       },
     });
-    return timed(judge(raw, context.outputCheck));
+    outcome = outcomeOf(raw, context.outputCheck);
   } catch (error) {
-    return timed(
+    outcome =
       limits.exceeded ??
-        cancelled(options.signal) ??
-        recordedTimeout(error, options) ??
-        classify(error, context),
-    );
+      cancelled(options.signal) ??
+      recordedTimeout(error, options) ??
+      failureOf(error, context);
   } finally {
     limits.clear();
   }
-
-  function timed(outcome: Outcome): ToolCallOutcome {
-    return { ...outcome, durationMs: performance.now() - started } as ToolCallOutcome;
-  }
+  return { ...outcome, durationMs: performance.now() - started };
 }
 
-function judge(raw: JsonObject, outputCheck: OutputCheck | undefined): Outcome {
+function outcomeOf(raw: JsonObject, outputCheck: OutputCheck | undefined): Outcome {
   const result = readToolResult(raw);
-  if (typeof result === 'string') return { kind: 'invalid_output', message: result, violations: [result] };
+  if (typeof result === 'string') {
+    return { kind: 'invalid_output', message: result, violations: [result], raw };
+  }
   if (raw.isError === true) {
-    return {
-      kind: 'tool_error',
-      result,
-      message: textOf(result) || 'the tool reported an error without a text',
-    };
+    const text = result.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+    return { kind: 'tool_error', result, message: text || 'the tool reported an error without a text', raw };
   }
   const violations = outputCheck?.(result.structuredContent) ?? [];
-  if (violations.length === 0) return { kind: 'ok', result };
-  return {
-    kind: 'invalid_output',
-    result,
-    violations,
-    message: `the tool's structured output does not fit its outputSchema: ${violations.join('; ')}`,
-  };
+  if (violations.length === 0) return { kind: 'ok', result, raw };
+  const message = `the tool's structured output does not fit its outputSchema: ${violations.join('; ')}`;
+  return { kind: 'invalid_output', result, violations, message, raw };
 }
 
-function classify(error: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
+function failureOf(error: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
   const death = causeOfDeath();
   if (death !== undefined) return { kind: 'transport_error', message: death, cause: error };
   const message = reasonOf(error);
   const refused = session.protocolError(error);
   if (refused !== undefined && refused.data !== CONNECTION_LOST) {
+    const { code: errorCode, data } = refused;
     return {
       kind: 'protocol_error',
       message: refused.message,
-      errorCode: refused.code,
-      ...(refused.data !== undefined && { data: refused.data }),
+      errorCode,
+      ...(data !== undefined && { data }),
     };
   }
   if (session.isInvalidResult(error)) return { kind: 'invalid_output', message, violations: [message] };
@@ -154,13 +154,68 @@ class CallLimits {
   }
 }
 
-function report(
-  options: ToolCallOptions,
-  progress: Parameters<NonNullable<ToolCallOptions['onProgress']>>[0],
-) {
+function report(options: ToolCallOptions, progress: ToolProgress): void {
   try {
     options.onProgress?.(progress);
   } catch {
-    // A listener that throws is no reason to lose the call.
+    // A listener that throws must not fail the call.
+  }
+}
+
+/**
+ * Reads the raw result of `tools/call`. A block of an unknown type, or one that lacks a required field, is kept as
+ * `unknown`, so that one odd block does not lose the whole answer.
+ *
+ * @returns The result, or what is wrong with its form.
+ */
+function readToolResult(raw: unknown): ToolResult | string {
+  if (!isObject(raw)) return `expected a result object, got ${raw === null ? 'null' : typeof raw}`;
+  const { content, structuredContent } = raw;
+  if (content === undefined && structuredContent === undefined) {
+    return 'the result has neither "content" nor "structuredContent"';
+  }
+  if (content !== undefined && !Array.isArray(content)) return '"content" of the result is not a list';
+  return {
+    content: ((content ?? []) as unknown[]).map(
+      (block): ToolContent => readKnownBlock(block) ?? { type: 'unknown', block },
+    ),
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(isObject(raw._meta) && { meta: raw._meta }),
+  };
+}
+
+function readKnownBlock(block: unknown): ToolContent | undefined {
+  if (!isObject(block)) return undefined;
+  const { type } = block;
+  switch (type) {
+    case 'text': {
+      const text = stringAt(block, 'text');
+      return text === undefined ? undefined : { type, text };
+    }
+    case 'image':
+    case 'audio': {
+      const [data, mimeType] = [stringAt(block, 'data'), stringAt(block, 'mimeType')];
+      return data === undefined || mimeType === undefined ? undefined : { type, data, mimeType };
+    }
+    case 'resource_link': {
+      const uri = stringAt(block, 'uri');
+      if (uri === undefined) return undefined;
+      return {
+        type,
+        uri,
+        name: stringAt(block, 'name') ?? uri,
+        title: stringAt(block, 'title'),
+        description: stringAt(block, 'description'),
+        mimeType: stringAt(block, 'mimeType'),
+      };
+    }
+    case 'resource': {
+      const { resource } = block;
+      const [uri, text, blob] = ['uri', 'text', 'blob'].map((key) => stringAt(resource, key));
+      if (uri === undefined || (text === undefined && blob === undefined)) return undefined;
+      return { type, uri, mimeType: stringAt(resource, 'mimeType'), text, blob };
+    }
+    default:
+      return undefined;
   }
 }

@@ -4,10 +4,15 @@ import { callTool } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
 import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
-import type { ConnectionOptions } from './options.ts';
-import { ServerTools } from './server-tools.ts';
-import { ToolRefresh } from './tool-refresh.ts';
-import type { RejectedTool, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import { ServerTools, ToolRefresh } from './server-tools.ts';
+import { readToolList } from './tool-list.ts';
+import type {
+  ConnectionOptions,
+  RejectedTool,
+  ToolCallOptions,
+  ToolCallOutcome,
+  ToolDefinition,
+} from './types.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
 
 /**
@@ -46,11 +51,13 @@ export class ServerConnection {
     this.#config = config;
     this.#options = options;
     this.#openLink = openLink;
-    this.#tools = new ServerTools(config.name, {
-      maxPages: options.maxToolPages,
-      maxTools: options.maxTools,
+    this.#tools = new ServerTools(config.name);
+    this.#refresh = new ToolRefresh(config.name, async () => {
+      const link = this.#link;
+      if (link === undefined || this.#state !== 'ready') return;
+      await this.#readTools(link);
+      onToolsChanged(this);
     });
-    this.#refresh = new ToolRefresh(config.name, () => this.refreshTools().then(() => onToolsChanged(this)));
   }
 
   get state(): ServerState {
@@ -63,17 +70,12 @@ export class ServerConnection {
   }
 
   get tools(): readonly ToolDefinition[] {
-    return this.#tools.list.tools;
+    return this.#tools.tools;
   }
 
   /** Tools the server lists in a form that cannot be used. */
   get rejectedTools(): readonly RejectedTool[] {
-    return this.#tools.list.rejected;
-  }
-
-  /** True when the server has more tools than were read. */
-  get toolsTruncated(): boolean {
-    return this.#tools.list.truncated;
+    return this.#tools.rejected;
   }
 
   /** Process id of a stdio server; of its wrapper where there is one. */
@@ -112,42 +114,36 @@ export class ServerConnection {
     return this.#opening;
   }
 
-  /** Calls a tool; see {@link ToolCallOutcome} for the ends it can have. Rejects only when there is no such tool. */
+  /**
+   * Calls a tool, after restarting a dead server if `maxReconnects` allows. See {@link ToolCallOutcome} for how a call
+   * can end.
+   * @throws ObservatoryError `INVALID_OPTION` when the server has no such tool; everything else is an outcome.
+   */
   async callTool(name: string, args: JsonObject, options: ToolCallOptions = {}): Promise<ToolCallOutcome> {
-    if (this.#state === 'dead' && this.#reconnects < (this.#options.maxReconnects ?? 0)) {
-      this.#reconnects++;
-      await this.connect(options.signal);
-    } else {
-      await this.#opening;
-    }
-    const link = this.#link;
-    if (link === undefined || this.#state !== 'ready') {
-      const why = this.#error?.message ?? `Server "${this.name}" is ${this.#state}.`;
-      return { kind: 'transport_error', message: why, cause: this.#error, durationMs: 0 };
+    const link = await this.#liveLink(options.signal);
+    if (link === undefined) {
+      return { kind: 'transport_error', message: this.#whyGone(), cause: this.#error, durationMs: 0 };
     }
     const tool = this.#tools.find(name);
     if (tool === undefined) {
       throw new ObservatoryError(
         'INVALID_OPTION',
-        `Server "${this.name}" has no tool "${name}"; it has ${this.#tools.list.tools.length} tools.`,
+        `Server "${this.name}" has no tool "${name}"; it has ${this.tools.length} tools.`,
       );
     }
     const outcome = await callTool(tool, args, options, {
       session: link.session,
       server: this.name,
       outputCheck: this.#tools.outputCheck(tool),
-      causeOfDeath: () =>
-        this.#link === link && this.#state === 'ready'
-          ? undefined
-          : (this.#error?.message ?? `Server "${this.name}" was closed.`),
+      causeOfDeath: () => (this.#link === link && this.#state === 'ready' ? undefined : this.#whyGone()),
     });
     if (outcome.kind === 'ok') this.#reconnects = 0;
     return outcome;
   }
 
-  /** True while tools the server announced as changed are being read. */
+  /** True while tools that the server announced as changed are being read. */
   get toolsUnsettled(): boolean {
-    return this.#refresh.isUnderWay;
+    return this.#refresh.isInProgress;
   }
 
   /** Resolves when every announced change of tools has been read, or could not be. Never rejects. */
@@ -155,19 +151,19 @@ export class ServerConnection {
     return this.#refresh.settled();
   }
 
-  /** Reads the tool list again. @throws what the server or its connection answered. */
-  async refreshTools(): Promise<void> {
-    const link = this.#link;
-    if (link === undefined || this.#state !== 'ready') return;
-    const deadline = new Deadline(
-      this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-      this.#closing.signal,
-    );
+  /**
+   * Asks the server for its tools now, after restarting a dead server if `maxReconnects` allows.
+   * @returns The definitions as the server sent them, unchecked; `tools` holds the usable ones.
+   * @throws ToolListError when the list exceeds a bound, else ObservatoryError `SERVER_UNAVAILABLE` or the server's error.
+   */
+  async listTools(signal?: AbortSignal): Promise<readonly unknown[]> {
+    const link = await this.#liveLink(signal);
+    if (link === undefined)
+      throw this.#error ?? unavailable(this.name, undefined, `is ${this.#state}`, undefined);
     try {
-      const list = await this.#tools.read(link.session, deadline.signal);
-      if (this.#link === link) this.#tools.replace(list);
-    } finally {
-      deadline.clear();
+      return await this.#readTools(link, signal);
+    } catch (error) {
+      throw this.#link === link && this.#state === 'ready' ? error : (this.#error ?? error);
     }
   }
 
@@ -194,10 +190,10 @@ export class ServerConnection {
     let link: ServerLink | undefined;
     try {
       link = await this.#openLink(this.#config, this.#options, deadline.signal, hooks);
-      const list = await this.#tools.read(link.session, deadline.signal);
+      const listed = await this.#list(link, deadline.signal);
       if (link.lost() !== undefined) throw new Error(link.lost());
       this.#link = link;
-      this.#tools.replace(list);
+      this.#tools.replace(listed);
       this.#error = undefined;
       this.#state = 'ready';
       this.#wasReady = true;
@@ -209,6 +205,37 @@ export class ServerConnection {
     } finally {
       deadline.clear();
     }
+  }
+
+  /** The connection to use, after a restart where one is due; undefined when the server is not there. */
+  async #liveLink(signal: AbortSignal | undefined): Promise<ServerLink | undefined> {
+    if (this.#state === 'dead' && this.#reconnects < (this.#options.maxReconnects ?? 0)) {
+      this.#reconnects++;
+      await this.connect(signal);
+    } else {
+      await this.#opening;
+    }
+    return this.#state === 'ready' ? this.#link : undefined;
+  }
+
+  async #readTools(link: ServerLink, signal?: AbortSignal): Promise<readonly unknown[]> {
+    const listed = await this.#list(link, this.#closing.signal, signal);
+    if (this.#link === link) this.#tools.replace(listed);
+    return listed;
+  }
+
+  async #list(
+    { session }: ServerLink,
+    ...signals: readonly (AbortSignal | undefined)[]
+  ): Promise<readonly unknown[]> {
+    if (session.capabilities.tools === undefined) return [];
+    const readPage = (cursor: string | undefined, signal: AbortSignal) =>
+      session.listTools(cursor, { signal });
+    return await readToolList(this.name, readPage, this.#options, ...signals);
+  }
+
+  #whyGone(): string {
+    return this.#error?.message ?? `Server "${this.name}" is ${this.#state}.`;
   }
 
   #die(link: ServerLink, cause: string): void {

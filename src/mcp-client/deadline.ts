@@ -1,14 +1,19 @@
-/** A timeout and any number of signals as one signal. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A time limit and any number of signals, joined in one signal. */
 export class Deadline {
+  readonly limitMs: number;
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #sources: readonly AbortSignal[];
+  /** True when the time ran out before any of the signals fired. */
   passed = false;
 
   constructor(limitMs: number, ...sources: readonly (AbortSignal | undefined)[]) {
+    this.limitMs = limitMs;
     this.#sources = sources.filter((source) => source !== undefined);
     this.#timer = setTimeout(() => {
-      this.passed = true;
+      this.passed = !this.signal.aborted;
       this.#controller.abort(new Error('timed out'));
     }, limitMs);
     for (const source of this.#sources) {
@@ -21,10 +26,48 @@ export class Deadline {
     return this.#controller.signal;
   }
 
+  /** Stops the timer and lets go of the signals. */
   clear(): void {
     clearTimeout(this.#timer);
     for (const source of this.#sources) source.removeEventListener('abort', this.#onAbort);
   }
 
   readonly #onAbort = (): void => this.#controller.abort(new Error('cancelled'));
+}
+
+/**
+ * Runs with a signal that follows `signal` and lives as long as the run. Rejects as soon as `signal` fires, even when
+ * the run ignores its own signal.
+ *
+ * SDK v1 never removes its listener from the signal it is given. On the caller's signal these listeners would add up;
+ * on a signal made by `AbortSignal.any` they would keep everything they refer to alive, because Node holds such a
+ * signal for as long as it has listeners.
+ */
+export async function withOwnSignal<T>(
+  signal: AbortSignal,
+  run: (own: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => {
+      controller.abort(signal.reason);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([run(controller.signal), aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Waits for `promise` to settle, but no longer than `timeoutMs`. Never rejects and leaves no timer behind. */
+export async function within(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
+  const done = new AbortController();
+  const timer = delay(timeoutMs, undefined, { signal: done.signal }).catch(() => undefined);
+  await Promise.race([promise.catch(() => undefined), timer]);
+  done.abort();
 }

@@ -10,11 +10,11 @@ export {
 } from './config.ts';
 export type { ServerConnection, ServerState } from './connection.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
-export type { ConnectionOptions } from './options.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
-export { reasonOf } from './reason.ts';
 export type { McpSession } from './session.ts';
+export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 export type {
+  ConnectionOptions,
   ElicitationAnswer,
   RejectedTool,
   ServerRequestContext,
@@ -27,4 +27,4 @@ export type {
   ToolProgress,
   ToolResult,
 } from './types.ts';
-export { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
+export { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, reasonOf, unavailable } from './unavailable.ts';

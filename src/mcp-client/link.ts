@@ -1,27 +1,26 @@
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
 import type { ProtocolChoice, RemoteServerConfig, ServerConfig, StdioServerConfig } from './config.ts';
-import type { ConnectionOptions } from './options.ts';
-import { reasonOf } from './reason.ts';
 import { openRemoteTransport } from './remote-transport.ts';
-import type { McpSession, OpenSession } from './session.ts';
+import type { McpSession, OpenSession, Transport } from './session.ts';
 import { openV1 } from './session-v1.ts';
 import { openV2 } from './session-v2.ts';
 import { StdioTransport } from './stdio-transport.ts';
-import type { Transport } from './transport.ts';
+import type { ConnectionOptions } from './types.ts';
+import { reasonOf, unavailable } from './unavailable.ts';
 
-/** A live session together with what carries it. */
+/** A live session and the process or connections that carry it. */
 export interface ServerLink {
   readonly session: McpSession;
   readonly pid: number | undefined;
   stderr(): string;
-  /** Why the connection is gone, or undefined while it stands. */
+  /** Why the connection is gone; undefined while it is up. */
   lost(): string | undefined;
-  /** Ends the session and what carries it. Never rejects. */
+  /** Ends the session and its process or connections. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Opens a server: {@link openLink}, or what stands in for it to record or play what servers say. */
+/** Opens a server: {@link openLink}, or a replacement that records or plays back what servers say. */
 export type OpenLink = (
   config: ServerConfig,
   options: ConnectionOptions,
@@ -31,7 +30,7 @@ export type OpenLink = (
 
 export interface LinkHooks {
   onToolsChanged(): void;
-  /** The connection ended, and nobody asked for it. */
+  /** The connection ended without `close()`. */
   onLost(link: ServerLink, cause: string): void;
 }
 
@@ -51,7 +50,7 @@ type OpenCarrier = (sdk: Sdk, lose: Lose) => Promise<Carrier>;
 
 const OPEN_SESSION: Readonly<Record<Sdk, OpenSession>> = { v1: openV1, v2: openV2 };
 
-/** Opens the server with the client and over the transport that its config asks for. Rejects leaving nothing open. */
+/** Opens the server with the client and transport its config asks for. When it rejects, nothing is left open. */
 export async function openLink(
   config: ServerConfig,
   options: ConnectionOptions,
@@ -65,7 +64,7 @@ export async function openLink(
       return await openWithSdk(config, openCarrier, options, signal, hooks);
     } catch (error) {
       refusal ??= error;
-      // Another way is tried only where the server is there and does not want this one.
+      // Try the other transport only if the server is up and refuses this one.
       if (signal.aborted || !(error instanceof HttpRefusal)) break;
     }
   }
@@ -82,7 +81,7 @@ class HttpRefusal extends Error {
   }
 }
 
-/** The server answered `initialize` with a JSON-RPC error: it may speak the newer protocol alone. */
+/** The server answered `initialize` with a JSON-RPC error: it may speak only the newer protocol. */
 class ProtocolRefusal extends Error {}
 
 async function openWithSdk(
@@ -100,10 +99,10 @@ async function openWithSdk(
       return await openOnce(config, sdk, openCarrier, options, signal, hooks);
     } catch (error) {
       const peerMissing = ObservatoryError.isInstance(error) && error.code === 'MISSING_PEER';
-      // The first answer counts; that a client is not installed is none while the other one has not been tried.
+      // Report the first failure. A missing package is a failure only after the other client was tried.
       if (refusal === undefined || onlyMissing) refusal = error;
       onlyMissing = peerMissing;
-      // A server of the newer protocol alone refuses the older handshake, over HTTP with status 400.
+      // A server that speaks only the newer protocol refuses the older handshake, over HTTP with status 400.
       const refusedHandshake =
         error instanceof ProtocolRefusal || (error instanceof HttpRefusal && error.status === 400);
       if (signal.aborted || !(refusedHandshake || peerMissing)) break;
@@ -130,7 +129,7 @@ async function openOnce(
   };
   const carrier = await openCarrier(sdk, lose);
   const watch = watchFirstAnswer(carrier.transport);
-  // Aborting the request alone would leave a probing client waiting; without a transport everything ends.
+  // Aborting only the request would leave a probing client waiting; closing the transport ends everything.
   const onAbort = () => void carrier.close();
   signal.addEventListener('abort', onAbort);
   try {
@@ -168,7 +167,7 @@ async function openOnce(
   }
 }
 
-/** Tells whether the server's first answer was an error, which is its refusal of the handshake. */
+/** Watches for a first answer that is an error: the server refused the handshake. */
 function watchFirstAnswer(transport: Transport): { refused(): boolean } {
   let first: 'result' | 'error' | undefined;
   const { onmessage } = transport;
@@ -179,16 +178,11 @@ function watchFirstAnswer(transport: Transport): { refused(): boolean } {
   return { refused: () => first === 'error' };
 }
 
-/** "Connection closed" is what the SDK says when a process ends; its exit code and stderr say more. */
+/** When a process ends, the SDK only says "Connection closed"; its exit code and stderr say more. */
 function describeEnd(config: ServerConfig, carrier: Carrier, cause: unknown): unknown {
   const end = carrier.causeOfEnd();
   if (end === undefined || ObservatoryError.isInstance(cause)) return cause;
-  const said = carrier.stderr().trim().slice(-1_000);
-  return new ObservatoryError(
-    'SERVER_UNAVAILABLE',
-    `Server "${config.name}": ${end} before it was ready.${said === '' ? '' : ` Its last words on stderr: ${said}`}`,
-    { cause },
-  );
+  return unavailable(config.name, cause, `${end} before it was ready`, carrier.stderr());
 }
 
 function stdioCarrier(config: StdioServerConfig, options: ConnectionOptions): OpenCarrier {

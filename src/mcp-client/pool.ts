@@ -3,10 +3,9 @@ import { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
+import { within } from './deadline.ts';
 import { type OpenLink, openLink } from './link.ts';
-import type { ConnectionOptions } from './options.ts';
-import type { ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
-import { within } from './within.ts';
+import type { ConnectionOptions, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
 
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
   /** Gives up: servers that are being started are ended, and `connectServers` rejects with the signal's reason. */

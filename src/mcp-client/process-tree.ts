@@ -1,19 +1,150 @@
+/**
+ * The process tree of a stdio server: how to find it, end it, and tie it to the life of this process.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { within } from './deadline.ts';
 
 /**
- * The environment variable that marks every process of a spawned server. A process that leaves its group (a browser
- * started "detached" by a server, a daemon) keeps its environment, so it is still found when the server goes.
+ * The environment variable that marks every process of a spawned server. A process that leaves its group (a daemon, a
+ * browser that the server started detached) keeps its environment, so it can still be found.
  */
 export const MARKER_VARIABLE = 'MCP_OBSERVATORY_SERVER';
 
-/** One process that existed at a moment; the start time tells it from a later one with the same id. */
+const POLL_MS = 25;
+/** Bound on waiting for the kernel to remove a process after SIGKILL. */
+const REAP_MS = 1_000;
+
+/**
+ * Ends a server and everything it started: end of stdin, then SIGTERM to the group, then SIGKILL to all that is left.
+ *
+ * @param exit Resolves when the main process has exited.
+ */
+export async function endTree(
+  child: ChildProcess,
+  exit: Promise<void>,
+  marker: string,
+  closeTimeoutMs: number,
+): Promise<void> {
+  const { pid } = child;
+  if (pid === undefined) return;
+  if (process.platform === 'win32') return endTreeOnWindows(child, pid, exit);
+  const exited = child.exitCode !== null || child.signalCode !== null;
+  // Read while the parents live: afterwards a child that left the group is a child of init.
+  const known = exited ? [] : await findMembers(pid, marker);
+  const deadline = performance.now() + closeTimeoutMs;
+  child.stdin?.end();
+  if (!exited) await within(exit, closeTimeoutMs / 3);
+  if (signalGroup(pid, 'SIGTERM')) {
+    for (let pause = POLL_MS; performance.now() < deadline && (await groupLives(pid)); pause *= 1.5) {
+      await delay(Math.min(pause, 4 * POLL_MS));
+    }
+    signalGroup(pid, 'SIGKILL');
+  }
+  const found = [...(await stillAlive(known)), ...(await findMembers(pid, marker))];
+  const left = [...new Map(found.map((each) => [each.pid, each])).values()];
+  signalProcesses(left, 'SIGKILL');
+  await within(exit, REAP_MS);
+  const reapDeadline = performance.now() + REAP_MS;
+  while (performance.now() < reapDeadline && (await stillAlive(left)).length > 0) await delay(POLL_MS);
+}
+
+async function endTreeOnWindows(child: ChildProcess, pid: number, exit: Promise<void>): Promise<void> {
+  child.stdin?.end();
+  const taskkill = spawn('taskkill', ['/pid', String(pid), '/T', '/F'], {
+    stdio: 'ignore',
+    windowsHide: true,
+  });
+  taskkill.on('error', () => child.kill('SIGKILL'));
+  await within(exit, REAP_MS);
+}
+
+async function groupLives(pid: number): Promise<boolean> {
+  if (!signalGroup(pid, 0)) return false;
+  // A zombie answers signal 0 too, but is not worth waiting for.
+  return process.platform !== 'linux' || (await findMembers(pid)).length > 0;
+}
+
+/**
+ * Waits for a line on stdin, which an orderly close writes. End of file without a line means that the host died, even
+ * by `SIGKILL`: then the server's group is ended, and every process outside it that carries the marker.
+ */
+const GUARD_SCRIPT = `
+read -r _ && exit 0
+kill -TERM "-$1" 2>/dev/null
+sleep 1
+kill -KILL "-$1" 2>/dev/null
+for file in $(grep -lsF "$2" /proc/[0-9]*/environ 2>/dev/null); do
+  pid=\${file#/proc/}
+  kill -KILL "\${pid%/environ}" 2>/dev/null
+done
+`;
+
+/** How long a released guard may take to exit before it is killed. */
+const RELEASE_TIMEOUT_MS = 500;
+
+const liveGroups = new Set<number>();
+
+/**
+ * Ties a server's process group to the life of this process. Node cannot ask the kernel to end a child with its
+ * parent, so there are two substitutes: an exit listener kills the group on `process.exit()` and uncaught errors, and
+ * against sudden death a small `/bin/sh` watches a pipe from this process (see {@link GUARD_SCRIPT}). Without
+ * `/bin/sh`, and on Windows, only the listener protects.
+ *
+ * @returns A function that ends the protection and resolves once the guard is gone.
+ */
+export function tieToParent(pid: number, marker: string): () => Promise<void> {
+  if (liveGroups.size === 0) process.on('exit', killLiveGroups);
+  liveGroups.add(pid);
+  const guard = process.platform === 'win32' ? undefined : startGuard(pid, marker);
+  return async () => {
+    liveGroups.delete(pid);
+    if (liveGroups.size === 0) process.off('exit', killLiveGroups);
+    if (guard !== undefined) await release(guard);
+  };
+}
+
+function startGuard(pid: number, marker: string): ChildProcess {
+  const guard = spawn(
+    '/bin/sh',
+    ['-c', GUARD_SCRIPT, 'mcp-observatory-guard', String(pid), `${MARKER_VARIABLE}=${marker}`],
+    {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+      // Its own group: Ctrl-C in a terminal must reach the host, not the guard.
+      detached: true,
+    },
+  );
+  guard.on('error', () => undefined); // no /bin/sh: the exit listener remains
+  guard.stdin?.on('error', () => undefined);
+  guard.unref();
+  (guard.stdin as unknown as { unref?: () => void }).unref?.();
+  return guard;
+}
+
+async function release(guard: ChildProcess): Promise<void> {
+  if (guard.pid === undefined || guard.exitCode !== null || guard.signalCode !== null) return;
+  const timeout = setTimeout(() => guard.kill('SIGKILL'), RELEASE_TIMEOUT_MS);
+  guard.ref();
+  guard.stdin?.end('closed\n');
+  await once(guard, 'close').catch(() => undefined);
+  clearTimeout(timeout);
+}
+
+function killLiveGroups(): void {
+  for (const pid of liveGroups) signalGroup(pid, 'SIGKILL');
+}
+
+/** One process; the start time tells it apart from a later one with the same id. */
 interface ProcessIdentity {
   readonly pid: number;
   readonly startTime: string;
 }
 
 /** Sends a signal to a whole process group; false when no process is in it any more. */
-export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal);
     return true;
@@ -23,22 +154,22 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-export function signalProcesses(processes: readonly ProcessIdentity[], signal: NodeJS.Signals): void {
+function signalProcesses(processes: readonly ProcessIdentity[], signal: NodeJS.Signals): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, signal);
     } catch {
-      // Gone in the meantime, which is what was wanted.
+      // Already gone, which is what we want.
     }
   }
 }
 
 /**
- * The live processes that belong to a spawned server: its descendants, its process group, and whatever carries its
- * marker (where one is given: that costs a second file per process of the system). Reads /proc, so the answer is empty on other systems, where the group alone is known. Zombies do not count:
- * they hold nothing and wait for their parent.
+ * The live processes that belong to a spawned server: its descendants, its process group and, when `marker` is given
+ * (one more file read per process of the system), every process that carries it. Reads /proc, so the result is empty
+ * on other systems, where only the group is known. Zombies do not count: they hold nothing and wait for their parent.
  */
-export async function findMembers(root: number, marker?: string): Promise<readonly ProcessIdentity[]> {
+async function findMembers(root: number, marker?: string): Promise<readonly ProcessIdentity[]> {
   const pids = await numericEntries('/proc');
   const table = new Map<number, ProcessStat>();
   for (const pid of pids) {
@@ -60,8 +191,8 @@ export async function findMembers(root: number, marker?: string): Promise<readon
   return members;
 }
 
-/** Those of `processes` that still run. */
-export async function stillAlive(processes: readonly ProcessIdentity[]): Promise<readonly ProcessIdentity[]> {
+/** The processes that are still running. */
+async function stillAlive(processes: readonly ProcessIdentity[]): Promise<readonly ProcessIdentity[]> {
   const alive: ProcessIdentity[] = [];
   for (const identity of processes) {
     const stat = await readStat(identity.pid);

@@ -1,10 +1,8 @@
 import { loadPeer } from '../base/index.ts';
 import type { RemoteServerConfig } from './config.ts';
-import { createOwnedFetch } from './owned-fetch.ts';
-import { Reconnections } from './reconnections.ts';
+import { within } from './deadline.ts';
 import { RequestWatch } from './request-watch.ts';
-import type { Transport } from './transport.ts';
-import { within } from './within.ts';
+import type { Transport } from './session.ts';
 
 /** Bound on telling a server that its session is over. */
 const TERMINATE_TIMEOUT_MS = 1_000;
@@ -115,4 +113,84 @@ async function loadTransports(sdk: 'v1' | 'v2') {
     StreamableHTTPClientTransport: http.StreamableHTTPClientTransport,
     SSEClientTransport: sse.SSEClientTransport,
   };
+}
+
+/** The part of undici's Agent used here. */
+interface Dispatcher {
+  destroy(): Promise<void>;
+}
+
+type DispatcherClass = new (options: object) => Dispatcher;
+
+interface OwnedFetch {
+  readonly fetch: typeof fetch;
+  /** Closes every socket this fetch has opened. */
+  close(): Promise<void>;
+}
+
+/**
+ * A `fetch` with a connection pool of its own, for two reasons. The pool of the global `fetch` keeps idle sockets open
+ * after a server has been left, and it ends any response that is silent for five minutes, which is shorter than a
+ * tool call may take. Node does not export its HTTP client (undici), but the global dispatcher is an instance of the
+ * class; where that is not to be had, or a proxy has been installed in its place, the global `fetch` serves.
+ */
+async function createOwnedFetch(): Promise<OwnedFetch> {
+  // The first use of fetch loads undici, which then sets the global dispatcher.
+  await fetch('data:,').catch(() => undefined);
+  const global = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
+  const Agent = global?.constructor as DispatcherClass | undefined;
+  if (Agent?.name !== 'Agent') return { fetch, close: async () => undefined };
+  // Silence is bounded by the timeouts of each call.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  return {
+    fetch: (input, init) => fetch(input, { ...init, dispatcher } as RequestInit),
+    close: () => dispatcher.destroy().catch(() => undefined),
+  };
+}
+
+/** More than can be waiting at once: a transport waits two seconds at most, or what the server asks for. */
+const MAX_TRACKED = 256;
+
+/**
+ * Holds the timers with which the HTTP transports of the SDKs schedule the reopening of streams. A transport remembers
+ * only its latest timer, so after its `close()` the others would keep running, and the process with them.
+ */
+class Reconnections {
+  readonly #timers: Set<NodeJS.Timeout> = new Set();
+  #closed = false;
+
+  /** For client v2, which lets its timers be supplied. */
+  readonly schedule = (reconnect: () => void, delayMs: number): (() => void) => {
+    if (this.#closed) return () => undefined;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      reconnect();
+    }, delayMs);
+    this.#timers.add(timer);
+    return () => clearTimeout(timer);
+  };
+
+  /** For SDK v1, which writes its latest timer to a private field: intercepts the writes. */
+  watchField(transport: object): void {
+    let latest: NodeJS.Timeout | undefined;
+    Object.defineProperty(transport, '_reconnectionTimeout', {
+      configurable: true,
+      get: () => latest,
+      set: (timer: NodeJS.Timeout | undefined) => {
+        latest = timer;
+        if (timer === undefined) return;
+        if (this.#closed) return clearTimeout(timer);
+        this.#timers.add(timer);
+        const [oldest] = this.#timers;
+        if (this.#timers.size > MAX_TRACKED && oldest !== undefined) this.#timers.delete(oldest);
+      },
+    });
+  }
+
+  /** Cancels the pending timers, and those that a reconnection in progress would set when it fails. */
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
 }

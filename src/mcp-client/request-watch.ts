@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { JsonRpcId, JsonRpcMessage, Transport } from './transport.ts';
+import type { JsonRpcId, JsonRpcMessage, Transport } from './session.ts';
 
 /** Put into `error.data` of the answers made here, so that they are not taken for the server's. */
 export const CONNECTION_LOST: object = Object.freeze({ connectionLost: true });

@@ -1,51 +1,58 @@
+/** The tools of one server as it last listed them, the check of their structured output, and their refresh. */
 import { diag } from '@opentelemetry/api';
-import { compileOutputCheck, type OutputCheck } from './output-schema.ts';
-import type { McpSession } from './session.ts';
-import { listAllTools, type ToolList, type ToolListLimits } from './tool-list.ts';
-import type { ToolDefinition } from './types.ts';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { isObject, type JsonObject } from '../json/index.ts';
+import type { RejectedTool, ToolDefinition } from './types.ts';
 
-const NO_TOOLS: ToolList = { tools: [], rejected: [], truncated: false };
+const MAX_VIOLATIONS = 10;
 
-/** The tools of one server, as it last listed them. */
+/** Checks `structuredContent`; an empty list means that it fits. */
+export type OutputCheck = (structuredContent: unknown) => readonly string[];
+
+/** Reads tools one by one, so that one bad definition costs only that tool; the SDKs refuse the whole list. */
 export class ServerTools {
   readonly #server: string;
-  readonly #limits: ToolListLimits;
-  #list: ToolList = NO_TOOLS;
   #byName: ReadonlyMap<string, ToolDefinition> = new Map();
+  #rejected: readonly RejectedTool[] = [];
   #outputChecks: Map<string, OutputCheck | undefined> = new Map();
 
-  constructor(server: string, limits: ToolListLimits) {
+  constructor(server: string) {
     this.#server = server;
-    this.#limits = limits;
   }
 
-  get list(): ToolList {
-    return this.#list;
+  get tools(): readonly ToolDefinition[] {
+    return [...this.#byName.values()];
+  }
+
+  /** Listed by the server, but not usable. */
+  get rejected(): readonly RejectedTool[] {
+    return this.#rejected;
   }
 
   find(name: string): ToolDefinition | undefined {
     return this.#byName.get(name);
   }
 
-  /** What the server lists now; it becomes the list with {@link replace}. @throws what the server or its connection answered. */
-  async read(session: McpSession, signal: AbortSignal): Promise<ToolList> {
-    if (session.capabilities.tools === undefined) return NO_TOOLS;
-    return listAllTools(session, signal, this.#limits);
-  }
-
-  replace(list: ToolList): void {
-    this.#list = list;
-    this.#byName = new Map(list.tools.map((each) => [each.name, each]));
+  /** Takes over what the server lists now. */
+  replace(listed: readonly unknown[]): void {
+    const byName = new Map<string, ToolDefinition>();
+    const rejected: RejectedTool[] = [];
+    for (const raw of listed) {
+      const tool = readTool(raw);
+      if ('reason' in tool) rejected.push(tool as RejectedTool);
+      else if (byName.has(tool.name))
+        rejected.push({ name: tool.name, reason: 'the server lists another tool with this name' });
+      else byName.set(tool.name, tool as ToolDefinition);
+    }
+    this.#byName = byName;
+    this.#rejected = rejected;
     this.#outputChecks = new Map();
-    if (list.truncated)
-      diag.warn(
-        `mcp-observatory: server "${this.#server}" has more tools than the ${list.tools.length} read`,
-      );
-    for (const { name, reason } of list.rejected)
+    for (const { name, reason } of rejected)
       diag.warn(`mcp-observatory: tool "${name}" of server "${this.#server}" is left out: ${reason}`);
   }
 
-  /** The check of a tool's structured result, compiled when first needed; undefined where there is nothing to check. */
+  /** The check of a tool's structured result, compiled on first use; undefined when there is nothing to check. */
   outputCheck(tool: ToolDefinition): OutputCheck | undefined {
     if (!this.#outputChecks.has(tool.name)) {
       const check = compileOutputCheck(tool, (reason) =>
@@ -54,5 +61,114 @@ export class ServerTools {
       this.#outputChecks.set(tool.name, check);
     }
     return this.#outputChecks.get(tool.name);
+  }
+}
+
+function readTool(raw: unknown): ToolDefinition | RejectedTool {
+  if (!isObject(raw)) return { name: '', reason: 'the entry is not an object' };
+  const { name, inputSchema, outputSchema } = raw;
+  if (typeof name !== 'string' || name === '') return { name: '', reason: 'the entry has no name' };
+  // In practice a missing schema means no arguments; a tool with a schema of another type cannot be called.
+  if (inputSchema !== undefined && inputSchema !== null && !isObject(inputSchema)) {
+    return {
+      name,
+      reason: `"inputSchema" is not an object but ${JSON.stringify(inputSchema)?.slice(0, 40)}`,
+    };
+  }
+  const { outputSchema: _output, description, title, annotations, ...rest } = raw;
+  return {
+    ...rest,
+    name,
+    ...(typeof title === 'string' && { title }),
+    ...(typeof description === 'string' && { description }),
+    inputSchema: isObject(inputSchema) ? inputSchema : { type: 'object' },
+    ...(isObject(outputSchema) && { outputSchema }),
+    ...(isObject(annotations) && { annotations }),
+  };
+}
+
+/**
+ * Compiles a tool's `outputSchema`. Each schema gets a validator of its own: in a shared one, two tools whose schemas
+ * carry the same `$id` (common when one library generates both) cannot both be compiled, which is how the SDK loses
+ * every tool of such a server.
+ *
+ * @returns The check, or `undefined` when the tool has no schema or its schema cannot be compiled. The latter is
+ *   reported to `onInvalid` and leaves the tool usable.
+ */
+function compileOutputCheck(
+  tool: ToolDefinition,
+  onInvalid: (reason: string) => void,
+): OutputCheck | undefined {
+  if (tool.outputSchema === undefined) return undefined;
+  let validate: ValidateFunction;
+  try {
+    validate = validatorFor(tool.outputSchema);
+  } catch (error) {
+    onInvalid(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+  return (structuredContent) => {
+    if (structuredContent === undefined)
+      return ['the tool declares an outputSchema and returned no structuredContent'];
+    if (validate(structuredContent)) return [];
+    return (validate.errors ?? [])
+      .slice(0, MAX_VIOLATIONS)
+      .map((error) => `${error.instancePath || '/'} ${error.message ?? error.keyword}`);
+  };
+}
+
+function validatorFor(schema: JsonObject): ValidateFunction {
+  const dialect = String(schema.$schema ?? '');
+  // MCP's default dialect is 2020-12 (SEP-1613); older generators say draft-07.
+  const AjvClass = /draft-0[4-7]/.test(dialect) ? Ajv : Ajv2020;
+  // Formats are annotations here: a date the validator doubts is no reason to withhold an answer.
+  const ajv = new AjvClass({
+    strict: false,
+    validateFormats: false,
+    logger: false,
+    meta: false,
+    validateSchema: false,
+  });
+  const { $schema: _dialect, ...rest } = schema;
+  return ajv.compile(rest);
+}
+
+/** Reads the tools of a server again when it announces that they changed, one refresh at a time. */
+export class ToolRefresh {
+  readonly #server: string;
+  readonly #refresh: () => Promise<void>;
+  #inProgress: Promise<void> | undefined;
+  #again = false;
+
+  constructor(server: string, refresh: () => Promise<void>) {
+    this.#server = server;
+    this.#refresh = refresh;
+  }
+
+  get isInProgress(): boolean {
+    return this.#inProgress !== undefined;
+  }
+
+  /** Resolves when every announced change has been read, or could not be. Never rejects. */
+  async settled(): Promise<void> {
+    while (this.#inProgress !== undefined) await this.#inProgress;
+  }
+
+  /** Starts a refresh. Changes announced during one are read by a single further refresh. */
+  schedule(): void {
+    if (this.#inProgress !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#inProgress = this.#refresh()
+      .catch((error: unknown) =>
+        diag.warn(`mcp-observatory: reading the changed tools of "${this.#server}" failed`, error),
+      )
+      .finally(() => {
+        this.#inProgress = undefined;
+        if (!this.#again) return;
+        this.#again = false;
+        this.schedule();
+      });
   }
 }

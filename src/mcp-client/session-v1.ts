@@ -1,8 +1,14 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { loadPeer, VERSION } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
-import type { Transport } from './transport.ts';
+import {
+  capabilitiesOf,
+  type McpSession,
+  NO_SDK_TIMEOUT_MS,
+  type RequestControls,
+  type SessionOptions,
+  type Transport,
+} from './session.ts';
 import type { ToolDefinition } from './types.ts';
 
 /** Bound on waiting for the answer to a cancelled task, which nobody reads. */
@@ -25,11 +31,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
   const client = new Client(
     { name: 'mcp-observatory', version: VERSION },
     {
-      capabilities: {
-        ...(handlers.onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
-        ...(handlers.onSampling && { sampling: {} }),
-        ...(handlers.roots && { roots: {} }),
-      },
+      capabilities: capabilitiesOf(handlers),
     },
   );
   const { onElicitation, onSampling, roots } = handlers;

@@ -1,8 +1,14 @@
 import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { loadPeer, VERSION } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import { type McpSession, NO_SDK_TIMEOUT_MS, type RequestControls, type SessionOptions } from './session.ts';
-import type { Transport } from './transport.ts';
+import {
+  capabilitiesOf,
+  type McpSession,
+  NO_SDK_TIMEOUT_MS,
+  type RequestControls,
+  type SessionOptions,
+  type Transport,
+} from './session.ts';
 
 type SdkTransport = Parameters<Client['connect']>[0];
 
@@ -30,11 +36,7 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     { name: 'mcp-observatory', version: VERSION },
     {
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT_MS } },
-      capabilities: {
-        ...(handlers.onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
-        ...(handlers.onSampling && { sampling: {} }),
-        ...(handlers.roots && { roots: {} }),
-      },
+      capabilities: capabilitiesOf(handlers),
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 0, onChanged: () => options.onToolsChanged() },
       },

@@ -1,23 +1,53 @@
+/** The two seams between this folder and the MCP SDKs of both generations: the transport below, the session above. */
 import type { JsonObject } from '../json/index.ts';
-import type { Transport } from './transport.ts';
 import type { ServerRequestHandlers, ToolDefinition, ToolProgress } from './types.ts';
 
-/** The timers of a call are ours; this keeps those of the SDK out of the way (the longest a Node timer can be). */
+export type JsonRpcId = string | number;
+
+/** One JSON-RPC 2.0 message, request, response or notification, as far as this folder looks into it. */
+export interface JsonRpcMessage {
+  readonly jsonrpc: '2.0';
+  readonly id?: JsonRpcId | undefined;
+  readonly method?: string | undefined;
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined;
+}
+
+export interface TransportSendOptions {
+  readonly onresumptiontoken?: ((token: string) => void) | undefined;
+}
+
+/**
+ * The part of a transport that both SDKs use. When a client connects, it sets the callbacks; it keeps the earlier ones
+ * and calls them first.
+ */
+export interface Transport {
+  start(): Promise<void>;
+  send(message: JsonRpcMessage, options?: TransportSendOptions): Promise<void>;
+  close(): Promise<void>;
+  onmessage?: ((message: JsonRpcMessage, extra?: unknown) => void) | undefined;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+}
+
+/** Our own timers bound each call. This disables those of the SDK: it is the longest a Node timer can be. */
 export const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface RequestControls {
-  /** Never one the caller gave: SDK v1 leaves its listener on the signal for ever, so each request has its own. */
+  /** A signal for this request alone, never the caller's: SDK v1 does not remove its listener. */
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
-/** A connected client of either SDK generation, reduced to what is used here. Results are raw. */
+/** A connected client of either SDK generation, reduced to what is used here. Results are raw: no SDK checks them. */
 export interface McpSession {
   readonly sdk: 'v1' | 'v2';
   readonly protocolVersion: string | undefined;
   readonly serverInfo: JsonObject | undefined;
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
+  /** One page of `tools/list`. */
   listTools(cursor: string | undefined, controls: RequestControls): Promise<JsonObject>;
   callTool(
     tool: ToolDefinition,
@@ -26,8 +56,8 @@ export interface McpSession {
     controls: RequestControls,
   ): Promise<JsonObject>;
   /**
-   * Reads a rejection of the two calls above as a JSON-RPC error; undefined when it is none. The SDKs reject in the
-   * same form when the connection ends or a signal fires, so the caller looks at those first.
+   * Reads a rejection of the two methods above as a JSON-RPC error; undefined when it is none. The SDKs reject in the
+   * same form when the connection ends or a signal fires, so check for those first.
    */
   protocolError(error: unknown): { code: number; message: string; data?: unknown } | undefined;
   /** True when the SDK refused an answer because of its form. */
@@ -36,6 +66,7 @@ export interface McpSession {
 }
 
 export interface SessionOptions {
+  /** Name of the server in the config. */
   readonly server: string;
   readonly handlers: ServerRequestHandlers;
   readonly signal: AbortSignal;
@@ -45,3 +76,12 @@ export interface SessionOptions {
 }
 
 export type OpenSession = (transport: Transport, options: SessionOptions) => Promise<McpSession>;
+
+/** The capabilities a client announces: only those it has a handler for. */
+export function capabilitiesOf(handlers: ServerRequestHandlers) {
+  return {
+    ...(handlers.onElicitation && { elicitation: { form: { applyDefaults: true }, url: {} } }),
+    ...(handlers.onSampling && { sampling: {} }),
+    ...(handlers.roots && { roots: {} }),
+  };
+}

@@ -1,34 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
 import type { StdioServerConfig } from './config.ts';
+import { within } from './deadline.ts';
 import { serverEnvironment } from './environment.ts';
 import { LineBuffer, TailBuffer } from './line-buffer.ts';
-import { tieToParent } from './parent-death.ts';
-import { findMembers, MARKER_VARIABLE, signalGroup, signalProcesses, stillAlive } from './process-tree.ts';
-import type { JsonRpcMessage, Transport } from './transport.ts';
-import { within } from './within.ts';
+import { endTree, MARKER_VARIABLE, tieToParent } from './process-tree.ts';
+import type { JsonRpcMessage, Transport } from './session.ts';
+import type { ConnectionOptions } from './types.ts';
 
-const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const STDERR_TAIL_BYTES = 16 * 1024;
-/** Time for what a server wrote before it ended to be read. */
+/** Time to read what a server wrote before it ended. */
 const DRAIN_MS = 200;
-const POLL_MS = 25;
-/** After SIGKILL a process is gone as soon as the kernel gets to it; this is only a bound on waiting. */
-const REAP_MS = 1_000;
-
-export interface StdioTransportOptions {
-  /**
-   * How long an orderly close may take before SIGKILL: a third of it for the server to end on the end of its stdin, the
-   * rest after SIGTERM to its process group. @defaultValue 1500
-   */
-  readonly closeTimeoutMs?: number | undefined;
-  /** Largest message accepted; a server that sends more is ended. @defaultValue 10 MiB */
-  readonly maxMessageBytes?: number | undefined;
-}
+/** Time for the exit event to follow the end of stdout. */
+const EXIT_LAG_MS = 25;
 
 /**
  * Speaks newline-delimited JSON-RPC to a server it starts. Unlike the transport of the SDKs it owns the whole process
@@ -55,10 +43,13 @@ export class StdioTransport implements Transport {
   #ended = false;
   #causeOfEnd: string | undefined;
 
-  constructor(config: StdioServerConfig, options: StdioTransportOptions = {}) {
+  constructor(
+    config: StdioServerConfig,
+    options: Pick<ConnectionOptions, 'closeTimeoutMs' | 'maxMessageBytes'> = {},
+  ) {
     this.#config = config;
     this.#closeTimeoutMs = options.closeTimeoutMs ?? 1_500;
-    this.#lines = new LineBuffer(options.maxMessageBytes ?? MAX_MESSAGE_BYTES);
+    this.#lines = new LineBuffer(options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
   }
 
   get pid(): number | undefined {
@@ -120,12 +111,12 @@ export class StdioTransport implements Transport {
       return Promise.reject(new Error(`Server "${this.#config.name}" is not running.`));
     }
     return new Promise((resolve, reject) => {
-      // The callback comes when the line has been handed to the kernel, or with the error of a broken pipe.
+      // Called when the kernel has taken the line, or with the error of a broken pipe.
       stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
     });
   }
 
-  /** Ends the server and everything it started. Never rejects, and takes `closeTimeoutMs` plus a second at most. */
+  /** Ends the server and everything it started. Never rejects; takes at most `closeTimeoutMs` plus a second. */
   close(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -145,7 +136,7 @@ export class StdioTransport implements Transport {
     try {
       message = JSON.parse(line);
     } catch {
-      // Servers that log to stdout are common; the line is theirs and the next one may be a message.
+      // Many servers log to stdout: ignore the line, the next one may be a message.
       diag.debug(`mcp-observatory: server "${this.#config.name}" wrote a line that is not JSON to stdout`);
       return;
     }
@@ -158,7 +149,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** The leading process is gone. Its last words may still be in the pipe, held open by a child perhaps. */
+  /** The main process is gone. Its last output may still be in the pipe, which a child may hold open. */
   async #afterExit(child: ChildProcess): Promise<void> {
     if (child.stdout !== null && !child.stdout.readableEnded) {
       await within(new Promise<void>((resolve) => child.stdout?.once('close', resolve)), DRAIN_MS);
@@ -168,20 +159,20 @@ export class StdioTransport implements Transport {
 
   #fail(cause: string): void {
     if (this.#ending !== undefined) return;
-    // An end of stdout is nearly always an exit, whose code says more: give the exit event a moment to come first.
+    // The end of stdout nearly always means an exit, whose code says more: let the exit event come first.
     setTimeout(() => {
       this.#causeOfEnd ??= cause;
       void this.close();
-    }, POLL_MS).unref();
+    }, EXIT_LAG_MS).unref();
   }
 
   async #end(): Promise<void> {
     const child = this.#child;
     this.#ended = true;
-    // First of all, so that calls in flight fail at once and do not wait for processes to go.
+    // First, so that calls in flight fail at once instead of waiting for processes to end.
     this.onclose?.();
     try {
-      if (child?.pid !== undefined) await this.#endTree(child, child.pid);
+      if (child !== undefined) await endTree(child, this.#exit, this.#marker, this.#closeTimeoutMs);
     } catch (error) {
       diag.warn(`mcp-observatory: ending server "${this.#config.name}" failed`, error);
     }
@@ -191,49 +182,6 @@ export class StdioTransport implements Transport {
     await this.#unguard?.();
     this.#lines.clear();
   }
-
-  async #endTree(child: ChildProcess, pid: number): Promise<void> {
-    if (process.platform === 'win32') return endTreeOnWindows(child, pid, this.#exit);
-    const exited = child.exitCode !== null || child.signalCode !== null;
-    // Taken while the parents live: once they are gone, a child that left the group hangs on init.
-    const known = exited ? [] : await findMembers(pid, this.#marker);
-    const deadline = performance.now() + this.#closeTimeoutMs;
-    child.stdin?.end();
-    if (!exited) await within(this.#exit, this.#closeTimeoutMs / 3);
-    if (signalGroup(pid, 'SIGTERM')) {
-      for (let pause = POLL_MS; performance.now() < deadline && (await groupLives(pid)); pause *= 1.5) {
-        await delay(Math.min(pause, 4 * POLL_MS));
-      }
-      signalGroup(pid, 'SIGKILL');
-    }
-    const left = new Map(
-      [...(await stillAlive(known)), ...(await findMembers(pid, this.#marker))].map((each) => [
-        each.pid,
-        each,
-      ]),
-    );
-    signalProcesses([...left.values()], 'SIGKILL');
-    await within(this.#exit, REAP_MS);
-    const reapDeadline = performance.now() + REAP_MS;
-    while (performance.now() < reapDeadline && (await stillAlive([...left.values()])).length > 0)
-      await delay(POLL_MS);
-  }
-}
-
-async function groupLives(pid: number): Promise<boolean> {
-  if (!signalGroup(pid, 0)) return false;
-  // A zombie answers signal 0 too; it is not worth waiting for.
-  return process.platform !== 'linux' || (await findMembers(pid)).length > 0;
-}
-
-async function endTreeOnWindows(child: ChildProcess, pid: number, exit: Promise<void>): Promise<void> {
-  child.stdin?.end();
-  const taskkill = spawn('taskkill', ['/pid', String(pid), '/T', '/F'], {
-    stdio: 'ignore',
-    windowsHide: true,
-  });
-  taskkill.on('error', () => child.kill('SIGKILL'));
-  await within(exit, REAP_MS);
 }
 
 async function isFolder(path: string): Promise<boolean> {

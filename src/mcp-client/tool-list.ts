@@ -1,79 +1,117 @@
-import { isObject } from '../json/index.ts';
-import { withOwnSignal } from './own-signal.ts';
-import type { McpSession } from './session.ts';
-import type { RejectedTool, ToolDefinition } from './types.ts';
+/**
+ * The one reader of `tools/list`, for the orchestrator, `PolicyHost` and `gateClient`. Whatever a server does, the
+ * listing ends: pages, tools, bytes and time are bounded for the list as a whole.
+ */
+import { ObservatoryError } from '../base/index.ts';
+import { isObject, toJsonText } from '../json/index.ts';
+import { Deadline, withOwnSignal } from './deadline.ts';
 
-export interface ToolList {
-  readonly tools: readonly ToolDefinition[];
-  /** Listed by the server, and not usable. */
-  readonly rejected: readonly RejectedTool[];
-  /** True when the server had more pages than were asked for. */
-  readonly truncated: boolean;
+/** Bounds on the tool list of one server. A list that exceeds one is refused as a whole. */
+export interface ToolListLimits {
+  /** Most pages. @defaultValue 64 */
+  readonly maxToolPages?: number | undefined;
+  /** Most tools. @defaultValue 10000 */
+  readonly maxTools?: number | undefined;
+  /** Most bytes of all tool definitions together, as JSON. @defaultValue 16 MiB */
+  readonly maxToolListBytes?: number | undefined;
+  /** Longest time for all pages together, in milliseconds. @defaultValue 30000 */
+  readonly toolListTimeoutMs?: number | undefined;
 }
 
-export interface ToolListLimits {
-  /** @defaultValue 64 */
-  readonly maxPages?: number | undefined;
-  /** @defaultValue 10000 */
-  readonly maxTools?: number | undefined;
+const DEFAULT_LIMITS: { readonly [L in keyof ToolListLimits]-?: number } = {
+  maxToolPages: 64,
+  maxTools: 10_000,
+  maxToolListBytes: 16 * 1024 * 1024,
+  toolListTimeoutMs: 30_000,
+};
+
+const EXCEEDED: { readonly [L in keyof ToolListLimits]-?: (limit: number) => string } = {
+  maxToolPages: (limit) => `does not end within ${limit} pages`,
+  maxTools: (limit) => `has more than ${limit} tools`,
+  maxToolListBytes: (limit) => `has more than ${limit} bytes`,
+  toolListTimeoutMs: (limit) => `was not complete after ${limit} ms`,
+};
+
+/** A tool list that was refused because it exceeds a bound; none of its tools is used. */
+export class ToolListError extends ObservatoryError {
+  /** Name of the server in the config or policy. */
+  readonly server: string;
+  /** Option that holds the bound. */
+  readonly bound: keyof ToolListLimits;
+  readonly limit: number;
+
+  constructor(server: string, bound: keyof ToolListLimits, limit: number) {
+    super(
+      'TOOL_LIST_REFUSED',
+      `Server "${server}": its tool list ${EXCEEDED[bound](limit)}; make the server list less, or raise \`${bound}\`.`,
+    );
+    this.name = 'ToolListError';
+    this.server = server;
+    this.bound = bound;
+    this.limit = limit;
+  }
 }
 
 /**
- * Reads all pages of `tools/list`. Every tool is judged alone: the SDKs refuse a whole list when one schema in it
- * breaks the specification.
+ * Reads all pages of a server's tool list.
+ *
+ * @param server Name for error messages.
+ * @param readPage Sends `tools/list` with a cursor. A promise that outlives its signal is abandoned.
+ * @param signals Each of them aborts the listing.
+ * @returns The tools as the server sent them, unchecked.
+ * @throws ToolListError when a bound is exceeded; ObservatoryError `TOOL_LIST_REFUSED` when an answer has no list or a
+ *   cursor comes twice; the reason of `readPage` otherwise.
  */
-export async function listAllTools(
-  session: McpSession,
-  signal: AbortSignal,
+export async function readToolList(
+  server: string,
+  readPage: (cursor: string | undefined, signal: AbortSignal) => Promise<unknown>,
   limits: ToolListLimits = {},
-): Promise<ToolList> {
-  const tools = new Map<string, ToolDefinition>();
-  const rejected: RejectedTool[] = [];
+  ...signals: readonly (AbortSignal | undefined)[]
+): Promise<readonly unknown[]> {
+  const limitOf = (bound: keyof ToolListLimits): number => limits[bound] ?? DEFAULT_LIMITS[bound];
+  const exceeded = (bound: keyof ToolListLimits) => new ToolListError(server, bound, limitOf(bound));
+  const deadline = new Deadline(limitOf('toolListTimeoutMs'), ...signals);
+  const tools: unknown[] = [];
   const cursors = new Set<string>();
-  const maxTools = limits.maxTools ?? 10_000;
+  let bytes = 0;
   let cursor: string | undefined;
-  for (let page = 0; page < (limits.maxPages ?? 64); page++) {
-    const from = cursor;
-    const result = await withOwnSignal(signal, (own) => session.listTools(from, { signal: own }));
-    const listed = Array.isArray(result.tools) ? (result.tools as unknown[]) : [];
-    for (const raw of listed) {
-      if (tools.size + rejected.length >= maxTools)
-        return { tools: [...tools.values()], rejected, truncated: true };
-      const tool = readTool(raw);
-      if ('reason' in tool) rejected.push(tool as RejectedTool);
-      else if (tools.has(tool.name))
-        rejected.push({ name: tool.name, reason: 'the server lists another tool with this name' });
-      else tools.set(tool.name, tool as ToolDefinition);
+  try {
+    for (let page = 0; page < limitOf('maxToolPages'); page += 1) {
+      const from = cursor;
+      const result = await withOwnSignal(deadline.signal, (own) => readPage(from, own));
+      if (!isObject(result) || !Array.isArray(result.tools)) {
+        throw refused(server, 'answered tools/list without a list of tools; update or repair the server');
+      }
+      if (tools.length + result.tools.length > limitOf('maxTools')) throw exceeded('maxTools');
+      for (const tool of result.tools as unknown[]) {
+        bytes += sizeOf(tool);
+        if (bytes > limitOf('maxToolListBytes')) throw exceeded('maxToolListBytes');
+        tools.push(tool);
+      }
+      const { nextCursor } = result;
+      // Some servers say '' where the protocol wants no cursor at all.
+      if (typeof nextCursor !== 'string' || nextCursor === '') return tools;
+      if (cursors.has(nextCursor)) {
+        throw refused(server, 'gave the same cursor twice, so its tool list does not end; repair the server');
+      }
+      bytes += nextCursor.length;
+      cursors.add(nextCursor);
+      cursor = nextCursor;
     }
-    const next = result.nextCursor;
-    // A cursor seen before would be followed for ever.
-    if (typeof next !== 'string' || cursors.has(next))
-      return { tools: [...tools.values()], rejected, truncated: false };
-    cursors.add(next);
-    cursor = next;
+    throw exceeded('maxToolPages');
+  } catch (error) {
+    throw deadline.passed ? exceeded('toolListTimeoutMs') : error;
+  } finally {
+    deadline.clear();
   }
-  return { tools: [...tools.values()], rejected, truncated: true };
 }
 
-function readTool(raw: unknown): ToolDefinition | RejectedTool {
-  if (!isObject(raw)) return { name: '', reason: 'the entry is not an object' };
-  const { name, inputSchema, outputSchema } = raw;
-  if (typeof name !== 'string' || name === '') return { name: '', reason: 'the entry has no name' };
-  // No arguments is what a missing schema means in practice; a schema of another kind cannot be called.
-  if (inputSchema !== undefined && inputSchema !== null && !isObject(inputSchema)) {
-    return {
-      name,
-      reason: `"inputSchema" is not an object but ${JSON.stringify(inputSchema)?.slice(0, 40)}`,
-    };
-  }
-  const { outputSchema: _output, description, title, annotations, ...rest } = raw;
-  return {
-    ...rest,
-    name,
-    ...(typeof title === 'string' && { title }),
-    ...(typeof description === 'string' && { description }),
-    inputSchema: isObject(inputSchema) ? inputSchema : { type: 'object' },
-    ...(isObject(outputSchema) && { outputSchema }),
-    ...(isObject(annotations) && { annotations }),
-  };
+/** Bytes of a value as JSON. What has no JSON text (a cycle, too deep a nesting) exceeds every bound. */
+function sizeOf(value: unknown): number {
+  const text = toJsonText(value);
+  return text === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(text);
+}
+
+function refused(server: string, what: string): ObservatoryError {
+  return new ObservatoryError('TOOL_LIST_REFUSED', `Server "${server}" ${what}.`);
 }

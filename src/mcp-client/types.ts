@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json/index.ts';
+import type { ToolListLimits } from './tool-list.ts';
 
 /** A tool as `tools/list` gives it. Fields this package does not know are kept. */
 export interface ToolDefinition extends JsonObject {
@@ -54,23 +55,32 @@ export interface ToolResult {
 }
 
 /**
- * How a call ended, each end apart from the others:
+ * How a call ended:
  * - `ok`: the tool answered.
  * - `tool_error`: the tool answered with `isError`; the model may try again in another way.
  * - `invalid_output`: the answer breaks the protocol's result form or the tool's own `outputSchema`.
  * - `protocol_error`: the server answered with a JSON-RPC error (`errorCode`).
  * - `transport_error`: no answer, because the server is gone or cannot be reached.
- * - `timeout`: no answer in time; the server has been told that the call is cancelled.
- * - `cancelled`: the caller's signal fired; the server has been told.
+ * - `timeout`: no answer in time; the call was cancelled at the server.
+ * - `cancelled`: the caller's signal fired; the call was cancelled at the server.
+ *
+ * `raw` is the result as the server sent it.
  */
 export type ToolCallOutcome = { readonly durationMs: number } & (
-  | { readonly kind: 'ok'; readonly result: ToolResult }
-  | { readonly kind: 'tool_error'; readonly result: ToolResult; readonly message: string }
+  | { readonly kind: 'ok'; readonly result: ToolResult; readonly raw: JsonObject }
+  | {
+      readonly kind: 'tool_error';
+      readonly result: ToolResult;
+      readonly message: string;
+      readonly raw: JsonObject;
+    }
   | {
       readonly kind: 'invalid_output';
       readonly result?: ToolResult | undefined;
       readonly message: string;
       readonly violations: readonly string[];
+      /** Absent when an SDK refused the answer. */
+      readonly raw?: JsonObject | undefined;
     }
   | {
       readonly kind: 'protocol_error';
@@ -95,9 +105,9 @@ export interface ToolProgress {
 }
 
 export interface ToolCallOptions {
-  /** Longest silence, in milliseconds; progress of the server starts it anew. @defaultValue 30000 */
+  /** Longest silence, in milliseconds; a progress notification restarts it. @defaultValue 30000 */
   readonly timeoutMs?: number | undefined;
-  /** Longest time a call may take whatever its progress, in milliseconds. @defaultValue 600000 */
+  /** Longest time for the whole call, progress or not, in milliseconds. @defaultValue 600000 */
   readonly maxTotalTimeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: ToolProgress) => void) | undefined;
@@ -105,7 +115,7 @@ export interface ToolCallOptions {
   readonly meta?: JsonObject | undefined;
 }
 
-/** What a server may ask of its client. A capability is announced only where its handler is given. */
+/** Handlers for requests of a server to its client. A capability is announced only when its handler is set. */
 export interface ServerRequestHandlers {
   /** Answers `elicitation/create`: `params` asks for a form (`requestedSchema`) or to open a URL. */
   readonly onElicitation?:
@@ -132,3 +142,18 @@ export type ElicitationAnswer =
       readonly content?: Record<string, string | number | boolean | string[]> | undefined;
     }
   | { readonly action: 'decline' | 'cancel' };
+
+export interface ConnectionOptions extends ToolListLimits {
+  /** Longest time from the start of a server to its tool list, in milliseconds. @defaultValue 60000 */
+  readonly connectTimeoutMs?: number | undefined;
+  /**
+   * How long closing a stdio server may take before SIGKILL, in milliseconds: a third of it for the server to exit
+   * when its stdin ends, the rest after SIGTERM to its process group. @defaultValue 1500
+   */
+  readonly closeTimeoutMs?: number | undefined;
+  /** How often a dead server may be restarted, by the next call or listing that needs it. @defaultValue 0 */
+  readonly maxReconnects?: number | undefined;
+  /** Largest message a server may send, in bytes; the connection to one that sends more is closed. @defaultValue 10 MiB */
+  readonly maxMessageBytes?: number | undefined;
+  readonly handlers?: ServerRequestHandlers | undefined;
+}

@@ -1,14 +1,15 @@
 import { ObservatoryError } from '../base/index.ts';
-import { reasonOf } from './reason.ts';
 
 export const DEFAULT_CONNECT_TIMEOUT_MS = 60_000;
 
-/** Why a server that took too long is not there. */
 export function notReadyWithin(limitMs: number): string {
   return `did not become ready within ${limitMs} ms`;
 }
 
-/** The error of a server that could not be opened, or has gone. */
+/**
+ * The error for a server that could not be opened or went away. An `ObservatoryError` without a better explanation in
+ * `why` is passed on as it is.
+ */
 export function unavailable(
   server: string,
   cause: unknown,
@@ -16,8 +17,19 @@ export function unavailable(
   stderr: string | undefined,
 ): ObservatoryError {
   if (why === undefined && ObservatoryError.isInstance(cause)) return cause;
-  const said = (stderr ?? '').trim();
-  const reason = why ?? reasonOf(cause);
-  const tail = said === '' ? '' : ` Its last words on stderr: ${said.slice(-1_000)}`;
-  return new ObservatoryError('SERVER_UNAVAILABLE', `Server "${server}": ${reason}.${tail}`, { cause });
+  const tail = (stderr ?? '').trim().slice(-1_000);
+  return new ObservatoryError(
+    'SERVER_UNAVAILABLE',
+    `Server "${server}": ${why ?? reasonOf(cause)}.${tail === '' ? '' : ` Last output on stderr: ${tail}`}`,
+    { cause },
+  );
+}
+
+/** The message of an error; `fetch` says only "fetch failed" and keeps the reason in `cause`. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error && cause.message !== ''
+    ? `${error.message}: ${cause.message}`
+    : error.message;
 }
