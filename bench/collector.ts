@@ -1,5 +1,5 @@
 /**
- * The collector under load: spans/s, CPU per span, the time to the acknowledgement and memory, with 1 to 4 connections,
+ * The collector under load: spans/s, CPU per span, the time to the acknowledgment and memory, with 1 to 4 connections,
  * into a throwaway PostgreSQL with durable settings. Afterwards every acknowledged span must be a row.
  *
  *   node dist/bench/collector.js [--seconds 10] [--spans 512] [--gzip] [--spool] [--max-connections 4]

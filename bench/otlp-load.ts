@@ -1,6 +1,6 @@
 /**
  * Sends OTLP/HTTP protobuf to a receiver as fast as it answers, and prints one JSON line: spans acknowledged, spans/s,
- * and the times to the acknowledgement. What is told to come again comes again, the same spans, until it is taken.
+ * and the times to the acknowledgment. What is told to come again comes again, the same spans, until it is taken.
  *
  *   node dist/bench/otlp-load.js --url http://127.0.0.1:4318/v1/traces [--connections 4] [--spans 512] [--seconds 10]
  *     [--gzip]

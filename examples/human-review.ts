@@ -17,7 +17,7 @@ const router = new FallbackRouter({
   interceptor: instrument({ serviceName: 'payments-mcp' }),
   routes: {
     send_payment: { type: 'human_review', queue },
-    summarise: { type: 'draft_only' },
+    summarize: { type: 'draft_only' },
   },
   otherwise: { type: 'template', respond: 'This is not possible at the moment.' },
 });

@@ -35,7 +35,7 @@ test('the demo stores real MCP and model traffic, shows it by SQL, and sends it 
     assert.match(stdout, /├─ execute_tool read_text_file/);
     assert.match(stdout, /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +blocked: human_review/);
     assert.match(stdout, /source: scripted/);
-    assert.ok(!stdout.includes('\u001b['), 'no colours where stdout is no terminal');
+    assert.ok(!stdout.includes('\u001b['), 'no colors where stdout is no terminal');
 
     const status = await run(process.execPath, [MAIN, 'db', 'status', '--json'], { cwd, env });
     assert.equal(JSON.parse(status.stdout).rows, receiver.spans.length);

@@ -6,7 +6,7 @@ import {
   migrate,
   PostgresSpanExporter,
   type Queryable,
-  SANITISED_ATTRIBUTE,
+  SANITIZED_ATTRIBUTE,
   spanToRow,
   TRUNCATED_ATTRIBUTE,
 } from '../src/postgres/index.ts';
@@ -103,7 +103,7 @@ for (const databases of [postgres, pglite]) {
       assert.deepEqual(row?.attributes, {
         'gen_ai.input.messages': prompt,
         'bad\ufffdkey': ['x\ufffd', '\ufffd'],
-        [SANITISED_ATTRIBUTE]: ['observatory.prompt_template_id', 'bad\ufffdkey'],
+        [SANITIZED_ATTRIBUTE]: ['observatory.prompt_template_id', 'bad\ufffdkey'],
       });
     });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { migrate, PostgresSpanExporter, type Queryable, SANITISED_ATTRIBUTE } from '../src/postgres/index.ts';
+import { migrate, PostgresSpanExporter, type Queryable, SANITIZED_ATTRIBUTE } from '../src/postgres/index.ts';
 import { readRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { seededRandom } from './support/random-spans.ts';
@@ -105,7 +105,7 @@ for (const databases of [postgres, pglite]) {
         for (const span of spans) {
           const row = rows.get(span.spanContext().spanId);
           assert.ok(row);
-          const { [SANITISED_ATTRIBUTE]: marks, ...attributes } = row.attributes;
+          const { [SANITIZED_ATTRIBUTE]: marks, ...attributes } = row.attributes;
           assert.deepEqual(attributes, storedJson(span.attributes));
           assert.equal(row.span_name, storedText(span.name));
           assert.equal(row.status_message ?? '', storedText(span.status.message ?? ''));

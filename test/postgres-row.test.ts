@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/api';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { COLUMNS } from '../src/base/fields.ts';
-import { SANITISED_ATTRIBUTE, spanToRow, TRUNCATED_ATTRIBUTE } from '../src/postgres/index.ts';
+import { SANITIZED_ATTRIBUTE, spanToRow, TRUNCATED_ATTRIBUTE } from '../src/postgres/index.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -226,7 +226,7 @@ describe('spanToRow', () => {
     const dirty = spanToRow(withScope({ attributes: { bad: '\0', ['k'.repeat(3000)]: 1 } }));
     assert.deepEqual(dirty.attributes, {
       'otel.scope.attributes': { bad: '\ufffd', ['k'.repeat(1024)]: 1 },
-      [SANITISED_ATTRIBUTE]: ['otel.scope.attributes'],
+      [SANITIZED_ATTRIBUTE]: ['otel.scope.attributes'],
       [TRUNCATED_ATTRIBUTE]: ['otel.scope.attributes'],
     });
     const texts = Array.from({ length: 9 }, () => 'z'.repeat(500_000));
@@ -279,7 +279,7 @@ describe('time', () => {
     const row = spanToRow(altered(spanWith({}), { startTime: [Number.NaN, 0], endTime: [1e15, 0] }));
     assert.equal(row.start_time, '1970-01-01T00:00:00.000000Z');
     assert.equal(row.end_time, '1970-01-01T00:00:00.000000Z');
-    assert.deepEqual(row.attributes[SANITISED_ATTRIBUTE], ['start_time', 'end_time']);
+    assert.deepEqual(row.attributes[SANITIZED_ATTRIBUTE], ['start_time', 'end_time']);
   });
 });
 
@@ -305,7 +305,7 @@ describe('values that JSON or Postgres cannot say', () => {
       note: 'y\ufffd',
       fine: '😀 مرحبا',
       'k\ufffd': 1,
-      [SANITISED_ATTRIBUTE]: [
+      [SANITIZED_ATTRIBUTE]: [
         'resource host.name',
         'observatory.risk_tier',
         'span_name',
@@ -392,7 +392,7 @@ describe('size limits', () => {
     const row = spanToRow(span);
     for (const text of [row.span_name, row.status_message, row.scope]) assert.equal(text, 'n'.repeat(65_535));
     assert.deepEqual(row.attributes[TRUNCATED_ATTRIBUTE], ['span_name', 'status_message', 'scope']);
-    assert.equal(row.attributes[SANITISED_ATTRIBUTE], undefined);
+    assert.equal(row.attributes[SANITIZED_ATTRIBUTE], undefined);
   });
 
   test('one column of JSON holds at most 4 Mi characters, 100,000 values and keys of 1,024', () => {
@@ -415,7 +415,7 @@ describe('size limits', () => {
       Array.from({ length: 5000 }, (_, i) => [`${i}${'\0'.repeat(500)}`, i]),
     );
     const row = spanToRow(altered(spanWith({}), { attributes }));
-    const marks = row.attributes[SANITISED_ATTRIBUTE] as string[];
+    const marks = row.attributes[SANITIZED_ATTRIBUTE] as string[];
     assert.equal(marks.length, 100);
     assert.ok(marks.every((mark) => mark.length <= 200));
     assert.equal(Object.keys(row.attributes).length, 5001);
@@ -427,7 +427,7 @@ describe('size limits', () => {
     assert.deepEqual(again.attributes, {
       bad: '\ufffd',
       worse: '\ufffd',
-      [SANITISED_ATTRIBUTE]: ['bad', 'worse'],
+      [SANITIZED_ATTRIBUTE]: ['bad', 'worse'],
     });
   });
 });

@@ -62,7 +62,7 @@ test('a span whose parent is elsewhere stands at the top, and a deep trace does 
   assert.equal(formatWaterfall(deep, plain).split('\n').length, 2_000);
 });
 
-test('colours are for a terminal that wants them', () => {
+test('colors are for a terminal that wants them', () => {
   const escapeSequence = '\u001b[';
   assert.ok(paintFor(terminal(), {})('red', 'x').includes(escapeSequence));
   assert.equal(paintFor(terminal(), { NO_COLOR: '1' })('red', 'x'), 'x');

@@ -2,7 +2,7 @@
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 /**
- * Text of others made harmless for a terminal: what would move the cursor, set colours, ring, or show the text in
+ * Text of others made harmless for a terminal: what would move the cursor, set colors, ring, or show the text in
  * another order than it has is written as `\x1b` or `\u202e`. Tabs become spaces; line feeds stay.
  */
 export function printable(text: string): string {

@@ -16,7 +16,7 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     load: async () => (await import('./run.ts')).runCommand,
   },
   ask: {
-    summary: 'one policy-gated step: plan, check, call, summarise with evidence',
+    summary: 'one policy-gated step: plan, check, call, summarize with evidence',
     load: async () => (await import('./ask.ts')).askCommand,
   },
   gate: {

@@ -3,10 +3,10 @@ import type { CommandIo } from './command.ts';
 
 const MAX_ARGUMENT_CHARS = 80;
 
-/** Prints the course of a run to stderr, one line an event, in colour unless `NO_COLOR` is set. */
+/** Prints the course of a run to stderr, one line an event, in color unless `NO_COLOR` is set. */
 export function progressPrinter(io: CommandIo): EventListener {
-  const colour = (io.env.NO_COLOR ?? '') === '';
-  const paint = (code: number, text: string): string => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
+  const color = (io.env.NO_COLOR ?? '') === '';
+  const paint = (code: number, text: string): string => (color ? `\x1b[${code}m${text}\x1b[0m` : text);
   return (event) => {
     const line = lineFor(event, paint);
     if (line !== undefined) io.stderr.write(`${line}\n`);
@@ -16,14 +16,14 @@ export function progressPrinter(io: CommandIo): EventListener {
 const RED = 31;
 const GREEN = 32;
 const YELLOW = 33;
-const GREY = 90;
+const GRAY = 90;
 
 function lineFor(event: GhostEvent, paint: (code: number, text: string) => string): string | undefined {
   switch (event.type) {
     case 'run_started':
-      return paint(GREY, `${event.provider} ${event.model}`);
+      return paint(GRAY, `${event.provider} ${event.model}`);
     case 'server_connected':
-      return paint(GREY, `${event.server}: ${event.tools} tools`);
+      return paint(GRAY, `${event.server}: ${event.tools} tools`);
     case 'server_failed':
       return paint(RED, `${event.server}: ${event.error}`);
     case 'tool_quarantined':
@@ -31,9 +31,9 @@ function lineFor(event: GhostEvent, paint: (code: number, text: string) => strin
     case 'plan':
       return event.text;
     case 'tool_started':
-      return `${event.toolName} ${paint(GREY, short(event.arguments))}`;
+      return `${event.toolName} ${paint(GRAY, short(event.arguments))}`;
     case 'tool_progress':
-      return paint(GREY, `  ${event.progress}${event.total === undefined ? '' : ` of ${event.total}`}`);
+      return paint(GRAY, `  ${event.progress}${event.total === undefined ? '' : ` of ${event.total}`}`);
     case 'tool_finished':
       return event.success
         ? paint(GREEN, `  done in ${event.executionTime.toFixed(2)} s`)
@@ -47,7 +47,7 @@ function lineFor(event: GhostEvent, paint: (code: number, text: string) => strin
     case 'loop':
       return paint(YELLOW, `${event.toolName}: the same call again and again (${event.decision})`);
     case 'compaction':
-      return paint(GREY, `summarised: ${event.messagesBefore} messages are now ${event.messagesAfter}`);
+      return paint(GRAY, `summarized: ${event.messagesBefore} messages are now ${event.messagesAfter}`);
     case 'limit_reached':
       return paint(RED, `stopped: ${event.message}`);
     default:

@@ -21,7 +21,7 @@ export function parseParts(content: unknown): MessagePart[] {
 }
 
 /** Like {@link parseParts}, for content that may be a list of parts written as JSON text. */
-export function parseSerialisedParts(content: unknown): MessagePart[] {
+export function parseSerializedParts(content: unknown): MessagePart[] {
   const parsed = typeof content === 'string' ? parseContainer(content) : undefined;
   const isParts = Array.isArray(parsed) && parsed.every((p) => isObject(p) && typeof p.type === 'string');
   return parseParts(isParts ? parsed : content);

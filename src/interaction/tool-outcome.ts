@@ -13,7 +13,7 @@ export interface ToolOutcome {
  * the AI SDK's `{type, value}`, or any JSON value.
  *
  * A result failed when it is flagged (`isError`, `is_error`), when it is an object with an `error` and no result
- * (Gemini's form), or when its text says so where a dialect has no flag: a serialised object of those forms, or a
+ * (Gemini's form), or when its text says so where a dialect has no flag: a serialized object of those forms, or a
  * text that opens the way errors are printed (`Error: ...`, `TypeError: ...`, `MCP error -32602: ...`).
  */
 export function toolOutcome(result: {
@@ -89,7 +89,7 @@ function innerText(block: unknown): string {
 function saysFailure(response: unknown, text: string): boolean {
   if (isObject(response)) return isFailure(response);
   if (ERROR_OPENING.test(text.slice(0, OPENING_LENGTH))) return true;
-  if (text.length > MAX_SERIALISED_ERROR || !ERROR_FIELD.test(text)) return false;
+  if (text.length > MAX_SERIALIZED_ERROR || !ERROR_FIELD.test(text)) return false;
   const parsed = parseContainer(text);
   return isObject(parsed) && isFailure(parsed);
 }
@@ -98,8 +98,8 @@ function saysFailure(response: unknown, text: string): boolean {
 const OPENING_LENGTH = 80;
 const ERROR_OPENING =
   /^\s{0,8}(?:\w{0,40}(?:Error|Exception): |error: |MCP error -?\d{1,6}: |Traceback \(most recent)/;
-/** A serialised error is short; parsing every long result to look for a flag would cost more than it tells. */
-const MAX_SERIALISED_ERROR = 65_536;
+/** A serialized error is short; parsing every long result to look for a flag would cost more than it tells. */
+const MAX_SERIALIZED_ERROR = 65_536;
 const ERROR_FIELD = /"(?:error|isError|is_error)"/;
 
 /** The AI SDK's `error-text`, Anthropic's `web_search_tool_result_error`. */

@@ -1,5 +1,5 @@
 /**
- * Secrets of known form, taken out of texts before they are kept or shown. This finds what has a recognisable form;
+ * Secrets of known form, taken out of texts before they are kept or shown. This finds what has a recognizable form;
  * it is no promise that nothing secret is left.
  */
 

@@ -38,7 +38,7 @@ export const BINARY_COLUMNS: readonly Column[] = [
 export interface BinaryRow {
   /** Its bytes, which stay valid when later spans are encoded. */
   readonly place: Place;
-  readonly isSanitised: boolean;
+  readonly isSanitized: boolean;
   readonly isTruncated: boolean;
 }
 
@@ -74,15 +74,15 @@ export class BinaryRowEncoder {
       this.#json.write(column, span);
       out.lengthAt(lengthAt);
     }
-    const { sanitised, truncated } = cells.marks;
-    return { place: out.place, isSanitised: sanitised.size > 0, isTruncated: truncated.size > 0 };
+    const { sanitized, truncated } = cells.marks;
+    return { place: out.place, isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
   }
 
   #text(text: string, position: number): void {
     const out = this.#out;
     const lengthAt = out.length;
     out.int32(0);
-    if (out.text(text)) this.#cells.marks.sanitise(this.#cells.names[position] as string);
+    if (out.text(text)) this.#cells.marks.sanitize(this.#cells.names[position] as string);
     out.lengthAt(lengthAt);
   }
 

@@ -64,8 +64,8 @@ export class CopyWriter implements SpanWriter {
       return writeInBatches(spans, this.#limits, this.#encodeForInsert, insert, tally);
     }
     const encode = (span: ReadableSpan): CopyRow => {
-      const { place, isSanitised, isTruncated } = this.#encoder.encode(span);
-      return { span, place, size: place.end - place.start, isSanitised, isTruncated };
+      const { place, isSanitized, isTruncated } = this.#encoder.encode(span);
+      return { span, place, size: place.end - place.start, isSanitized, isTruncated };
     };
     return writeInBatches(spans, this.#limits, encode, (rows) => this.#writeRows(rows), tally);
   }

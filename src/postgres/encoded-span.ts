@@ -6,7 +6,7 @@ export interface EncodedSpan {
   /** Size in the unit of that form: UTF-16 units or bytes. */
   readonly size: number;
   /** Whether the row says that values were replaced by what can be stored. */
-  readonly isSanitised: boolean;
+  readonly isSanitized: boolean;
   /** Whether the row says that values were cut. */
   readonly isTruncated: boolean;
 }

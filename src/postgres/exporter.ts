@@ -31,7 +31,7 @@ const PARTITIONS_EVERY_MS = 3_600_000;
 export interface ExporterStats {
   /** Stand in the table: written by this exporter, or there already. */
   readonly exported: number;
-  /** Of these, those with values that cannot be stored as they are; their rows name them. */
+  /** Of these, those with values that cannot be stored as they are; their rows name them under `observatory.sanitised`. */
   readonly sanitised: number;
   /** Of these, those with values longer than the limits; their rows name them. */
   readonly truncated: number;
@@ -120,7 +120,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
 
   /** @throws ObservatoryError when any of the spans is not stored. */
   async #export(spans: readonly ReadableSpan[]): Promise<void> {
-    const tally: StoreTally = { stored: 0, sanitised: 0, truncated: 0, refused: [] };
+    const tally: StoreTally = { stored: 0, sanitized: 0, truncated: 0, refused: [] };
     try {
       await waitForResources(spans);
       const db = await this.#database();
@@ -131,7 +131,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
       throw await this.#explain(error);
     } finally {
       this.#stats.exported += tally.stored;
-      this.#stats.sanitised += tally.sanitised;
+      this.#stats.sanitised += tally.sanitized;
       this.#stats.truncated += tally.truncated;
       this.#stats.refused += tally.refused.length;
       this.#stats.failed += spans.length - tally.stored - tally.refused.length;

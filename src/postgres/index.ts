@@ -3,7 +3,7 @@ export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './data
 export { isRowAtFault, toObservatoryError } from './database-error.ts';
 export { type ExporterStats, PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
-export { SANITISED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
+export { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
 export { type MigrationResult, migrate } from './migrate.ts';
 export { handAppliedScript, LATEST_MIGRATION, MIGRATIONS } from './migrations.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';

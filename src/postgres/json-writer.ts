@@ -100,7 +100,7 @@ export class JsonWriter {
         else this.#structure(value, name, depth);
         break;
       default:
-        this.#marks.sanitise(name);
+        this.#marks.sanitize(name);
         this.#out.jsonText(`[${typeof value}]`);
     }
   }
@@ -110,7 +110,7 @@ export class JsonWriter {
     this.#charsLeft -= text.length;
     const kept = text.length > room ? cutText(text, room) : text;
     if (kept !== text) this.#marks.truncate(name);
-    if (this.#out.jsonText(kept)) this.#marks.sanitise(name);
+    if (this.#out.jsonText(kept)) this.#marks.sanitize(name);
   }
 
   /**
@@ -140,7 +140,7 @@ export class JsonWriter {
         written = names.take(cleanText(cutText(key, MAX_KEY_CHARS)));
         this.#out.jsonText(written);
         if (key.length > MAX_KEY_CHARS) this.#marks.truncate(name ?? written);
-        else this.#marks.sanitise(name ?? written);
+        else this.#marks.sanitize(name ?? written);
       }
       this.#charsLeft -= written.length;
       this.#out.byte(COLON);

@@ -1,7 +1,7 @@
 import { cleanText, cutText } from './clean-text.ts';
 
 /** Lists, in `attributes`, what could not be stored as it was: names of attributes and columns. */
-export const SANITISED_ATTRIBUTE = 'observatory.sanitised';
+export const SANITIZED_ATTRIBUTE = 'observatory.sanitised';
 
 /** Lists, in `attributes`, what was cut because it was too long or too much: names of attributes and columns. */
 export const TRUNCATED_ATTRIBUTE = 'observatory.truncated';
@@ -13,12 +13,12 @@ const MAX_NAME_CHARS = 200;
 /** What had to be changed in one row. */
 export class Marks {
   /** Names whose characters or values Postgres or JSON cannot say. */
-  readonly sanitised: Set<string> = new Set();
+  readonly sanitized: Set<string> = new Set();
   /** Names of what was too long, too deep or too much. */
   readonly truncated: Set<string> = new Set();
 
-  sanitise(name: string): void {
-    add(this.sanitised, name);
+  sanitize(name: string): void {
+    add(this.sanitized, name);
   }
 
   truncate(name: string): void {
@@ -27,17 +27,17 @@ export class Marks {
 
   /** For the next row. */
   clear(): void {
-    if (this.sanitised.size > 0) this.sanitised.clear();
+    if (this.sanitized.size > 0) this.sanitized.clear();
     if (this.truncated.size > 0) this.truncated.clear();
   }
 
   get isEmpty(): boolean {
-    return this.sanitised.size === 0 && this.truncated.size === 0;
+    return this.sanitized.size === 0 && this.truncated.size === 0;
   }
 
   /** Takes over marks that were made before: those of a resource, or of a row that is stored once more. */
-  addAll(sanitised: Iterable<string>, truncated: Iterable<string>): void {
-    for (const name of sanitised) this.sanitise(name);
+  addAll(sanitized: Iterable<string>, truncated: Iterable<string>): void {
+    for (const name of sanitized) this.sanitize(name);
     for (const name of truncated) this.truncate(name);
   }
 }

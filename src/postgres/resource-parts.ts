@@ -57,7 +57,7 @@ function readResource({ attributes, schemaUrl }: Resource, limits: ResolvedRowLi
   }
   json.close();
   const marks = new Marks();
-  marks.addAll([...own.sanitised].map(ofResource), [...own.truncated].map(ofResource));
+  marks.addAll([...own.sanitized].map(ofResource), [...own.truncated].map(ofResource));
   return {
     columns: divider.filled.map((position) => ({
       position,

@@ -104,7 +104,7 @@ export class SpanCells {
   /** A time that can be said, and a mark when this one cannot. */
   time(time: HrTime, name: string): HrTime {
     if (isSayable(time)) return time;
-    this.marks.sanitise(name);
+    this.marks.sanitize(name);
     return UNKNOWN_TIME;
   }
 
@@ -112,7 +112,7 @@ export class SpanCells {
     const { values, names } = this;
     const resource = this.#resources.partsOf(span.resource);
     this.#resource = resource;
-    if (!resource.marks.isEmpty) this.marks.addAll(resource.marks.sanitised, resource.marks.truncated);
+    if (!resource.marks.isEmpty) this.marks.addAll(resource.marks.sanitized, resource.marks.truncated);
     for (const { position, value, name } of resource.columns) {
       values[position] = value;
       names[position] = name;
@@ -139,7 +139,7 @@ export class SpanCells {
     const spanId = span.parentSpanContext?.spanId;
     if (spanId === undefined) return null;
     const hex = spanIdHex(spanId);
-    if (hex === undefined && !/^0*$/.test(spanId)) this.marks.sanitise('parent_span_id');
+    if (hex === undefined && !/^0*$/.test(spanId)) this.marks.sanitize('parent_span_id');
     return hex ?? null;
   }
 }

@@ -4,7 +4,7 @@ import { isToldByColumns } from '../base/index.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { positionOf } from './columns.ts';
 import { JsonWriter } from './json-writer.ts';
-import { SANITISED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
+import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
 import { addScopeExtras } from './scope-extras.ts';
 import type { SpanCells } from './span-cells.ts';
 import { hrTimeToIso } from './time.ts';
@@ -18,7 +18,7 @@ type JsonColumn = 'attributes' | 'resource' | 'events' | 'links';
  */
 export const JSON_COLUMNS: readonly JsonColumn[] = ['events', 'links', 'resource', 'attributes'];
 
-const MARKS: readonly string[] = [SANITISED_ATTRIBUTE, TRUNCATED_ATTRIBUTE];
+const MARKS: readonly string[] = [SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE];
 
 /**
  * Writes the JSON columns of the span that was read last. An attribute is left out of `attributes` only when its
@@ -126,7 +126,7 @@ export class SpanJson {
     addExtra('w3c.tracestate', this.#cells.context.traceState?.serialize());
     if (!marks.isEmpty) {
       json.begin();
-      if (marks.sanitised.size > 0) add(SANITISED_ATTRIBUTE, [...marks.sanitised]);
+      if (marks.sanitized.size > 0) add(SANITIZED_ATTRIBUTE, [...marks.sanitized]);
       if (marks.truncated.size > 0) add(TRUNCATED_ATTRIBUTE, [...marks.truncated]);
     }
     json.close();
@@ -134,9 +134,9 @@ export class SpanJson {
 
   /** A span that is stored once more keeps the marks it has. @returns whether it has any. */
   #takeOverMarks(attributes: ReadableSpan['attributes']): boolean {
-    const [sanitised, truncated] = MARKS.map((name) => attributes[name]);
-    if (sanitised === undefined && truncated === undefined) return false;
-    this.#cells.marks.addAll(textsOf(sanitised), textsOf(truncated));
+    const [sanitized, truncated] = MARKS.map((name) => attributes[name]);
+    if (sanitized === undefined && truncated === undefined) return false;
+    this.#cells.marks.addAll(textsOf(sanitized), textsOf(truncated));
     return true;
   }
 }

@@ -13,7 +13,7 @@ export interface StoreTally {
   /** Spans that stand in the table now, new or from before. */
   stored: number;
   /** Of these, those with values that had to be replaced, and with values that were cut; their rows say which. */
-  sanitised: number;
+  sanitized: number;
   truncated: number;
   /** Spans that cannot be stored for what they are, each with the reason. */
   readonly refused: RefusedSpan[];
@@ -54,8 +54,8 @@ export async function storeRows<R extends EncodedSpan>(
 
 function count(stored: readonly EncodedSpan[], tally: StoreTally): void {
   tally.stored += stored.length;
-  for (const { isSanitised, isTruncated } of stored) {
-    if (isSanitised) tally.sanitised += 1;
+  for (const { isSanitized, isTruncated } of stored) {
+    if (isSanitized) tally.sanitized += 1;
     if (isTruncated) tally.truncated += 1;
   }
 }

@@ -15,7 +15,7 @@ import { hrTimeToIso } from './time.ts';
 export interface WireRow {
   /** By position of the column. */
   readonly values: readonly (Scalar | null)[];
-  readonly isSanitised: boolean;
+  readonly isSanitized: boolean;
   readonly isTruncated: boolean;
 }
 
@@ -40,8 +40,8 @@ export class WireRowReader {
       this.#json.write(column, span);
       values[positionOf(column)] = this.#out.record.toString();
     }
-    const { sanitised, truncated } = cells.marks;
-    return { values, isSanitised: sanitised.size > 0, isTruncated: truncated.size > 0 };
+    const { sanitized, truncated } = cells.marks;
+    return { values, isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
   }
 
   #scalar(position: number): Scalar | null {
@@ -55,7 +55,7 @@ export class WireRowReader {
         return hrTimeToIso(value as HrTime);
       case 'text': {
         const clean = cleanText(value as string);
-        if (clean !== value) marks.sanitise(names[position] as string);
+        if (clean !== value) marks.sanitize(names[position] as string);
         return clean;
       }
       default:

@@ -36,9 +36,9 @@ export function insertEncoder(limits: ResolvedRowLimits): (span: ReadableSpan) =
   const reader = new WireRowReader(limits);
   return (span) => {
     const row = reader.read(span);
-    const { isSanitised, isTruncated } = row;
+    const { isSanitized, isTruncated } = row;
     const { cells, size } = encodeRow(row);
-    return { span, cells, size, isSanitised, isTruncated };
+    return { span, cells, size, isSanitized, isTruncated };
   };
 }
 

@@ -10,7 +10,7 @@ import type { CallContent, Interaction, Message } from '../interaction/index.ts'
 import type { WritableSpan } from './set-fields.ts';
 
 /**
- * Writes what travelled beside a span to its content attributes, as JSON text, which every SDK keeps: the messages
+ * Writes what traveled beside a span to its content attributes, as JSON text, which every SDK keeps: the messages
  * where the caller gave them, else the texts. Attributes that an instrumentation wrote itself are left alone: they
  * say more than the joined text does.
  */

@@ -1,4 +1,4 @@
-/** How much each component counts; weights of absent components are left out and the rest renormalised. */
+/** How much each component counts; weights of absent components are left out and the rest renormalized. */
 export interface RiskWeights {
   /** Weight of `1 - grounding score`. @defaultValue 0.30 */
   readonly grounding: number;

@@ -113,7 +113,7 @@ export function classOf(codePoint: number): number {
   return tables.classes[tableIndex(codePoint)] ?? 0;
 }
 
-/** The lower-case form of a capital beyond ASCII, where it is one character and does not depend on its neighbours. */
+/** The lower-case form of a capital beyond ASCII, where it is one character and does not depend on its neighbors. */
 export function simpleLowerCase(codePoint: number): number {
   tables ??= load();
   return tables.lower.get(codePoint) ?? codePoint;

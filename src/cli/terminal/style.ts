@@ -15,11 +15,11 @@ type Style = keyof typeof STYLES;
 /** Paints text, or leaves it as it is. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Colours only on a terminal; `NO_COLOR` (any value but empty) turns them off, see https://no-color.org. */
+/** Colors only on a terminal; `NO_COLOR` (any value but empty) turns them off, see https://no-color.org. */
 export function paintFor(stream: Writable, env: Readonly<Record<string, string | undefined>>): Paint {
   const isTty = 'isTTY' in stream && stream.isTTY === true;
-  const colours = isTty && !env.NO_COLOR && env.TERM !== 'dumb';
-  if (!colours) return (_style, text) => text;
+  const colors = isTty && !env.NO_COLOR && env.TERM !== 'dumb';
+  if (!colors) return (_style, text) => text;
   return (style, text) => `\u001b[${STYLES[style][0]}m${text}\u001b[${STYLES[style][1]}m`;
 }
 

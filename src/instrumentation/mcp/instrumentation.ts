@@ -21,7 +21,7 @@ const V2_PACKAGES = ['@modelcontextprotocol/client', '@modelcontextprotocol/serv
  * `@modelcontextprotocol/client` and `/server` 2.x, as ES modules and as CommonJS.
  */
 export class McpInstrumentation extends InstrumentationBase<McpInstrumentationConfig> {
-  // The super constructor calls init() and enable(), before initialisers of a subclass would run: none here.
+  // The super constructor calls init() and enable(), before initializers of a subclass would run: none here.
   declare private telemetryState: Telemetry | undefined;
   declare private v1Hook: Hook | undefined;
 

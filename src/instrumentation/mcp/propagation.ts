@@ -47,7 +47,7 @@ export function withTraceContext<M extends McpMessage>(message: M, active: Conte
   }
   if (!any) return message;
   const params = (message.params ?? {}) as MessageParams;
-  // What serialises itself cannot be copied key by key.
+  // What serializes itself cannot be copied key by key.
   if (Array.isArray(params) || typeof params.toJSON === 'function') return message;
   return { ...message, params: { ...params, _meta: withCarrier(params._meta, carrier) } };
 }

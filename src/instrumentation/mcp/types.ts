@@ -29,7 +29,7 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
   readonly captureContent?: boolean | undefined;
   /**
    * Characters of arguments, of a result or of an error message kept when content is captured. The rest is cut
-   * before anything is serialised.
+   * before anything is serialized.
    * @defaultValue 16384
    */
   readonly contentLimitChars?: number | undefined;

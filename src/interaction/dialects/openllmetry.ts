@@ -2,7 +2,7 @@ import { parseContainerOrKeep, textOf } from '../../json/index.ts';
 import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts';
 import type { Message } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
-import { parseSerialisedParts } from '../parse-parts.ts';
+import { parseSerializedParts } from '../parse-parts.ts';
 import { readProviderResponse } from '../provider-response/index.ts';
 import { type Dialect, someOf } from './dialect.ts';
 
@@ -43,7 +43,7 @@ function readMessage(group: IndexedGroup, role: string): Message[] {
   if (content === undefined && calls.length === 0) return [];
   return parseMessages({
     role: group.get('role') ?? role,
-    parts: content === undefined ? [] : parseSerialisedParts(content),
+    parts: content === undefined ? [] : parseSerializedParts(content),
     tool_calls: calls,
     tool_call_id: group.get('tool_call_id'),
   });
