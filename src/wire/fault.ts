@@ -1,5 +1,5 @@
+import type { ErrorReport, HeaderReader, WireApi } from './contract/index.ts';
 import { PROVIDERS } from './registry.ts';
-import type { ErrorReport, HeaderReader, WireApi } from './types.ts';
 
 /**
  * What kind of failure a call to a provider had:
@@ -8,11 +8,11 @@ import type { ErrorReport, HeaderReader, WireApi } from './types.ts';
  * - `context_length`: the conversation is longer than the model takes.
  * - `client`: the request could not even be made.
  */
-export type ProviderFaultKind = 'http' | 'stream' | 'network' | 'timeout' | 'context_length' | 'client';
+export type ProviderFailure = 'http' | 'stream' | 'network' | 'timeout' | 'context_length' | 'client';
 
 /** A failed call in neutral form. */
 export interface Fault {
-  readonly kind: ProviderFaultKind;
+  readonly kind: ProviderFailure;
   readonly message: string;
   readonly status?: number | undefined;
   /** The provider's own word for the error, e.g. `overloaded_error`, `insufficient_quota`. */

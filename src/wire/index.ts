@@ -1,46 +1,53 @@
-export { findApiKey, resolveApiKey } from './api-key.ts';
-export { argumentsForHistory, checkArguments, parseArguments } from './arguments.ts';
+export { anthropicMessages } from './anthropic/index.ts';
 export {
+  type Answer,
+  type AnswerDelta,
+  type AnswerStream,
   type AssistantMessage,
   type AssistantPart,
+  type Attempt,
+  argumentsForHistory,
+  type Choice,
+  type ConnectOptions,
+  checkArguments,
+  defineApi,
+  type ErrorReport,
+  type ErrorWords,
+  type FinishReason,
+  findApiKey,
+  firstCode,
+  type HeaderReader,
+  hostOf,
   type ImagePart,
   type InvalidArguments,
   type ModelMessage,
+  type ModelRequest,
+  type ModelTool,
   type OpaquePart,
+  pairCallsWithResults,
+  parseArguments,
   type ReasoningPart,
   reasoningText,
+  resolveApiKey,
+  StreamRoom,
   type SystemMessage,
+  skippedResult,
+  TextBuffer,
   type TextPart,
   type ToolCallPart,
+  type ToolChoice,
   type ToolMessage,
   type ToolResultPart,
   toolCallsOf,
   type UserMessage,
   userText,
   visibleText,
-} from './conversation.ts';
-export { defineApi } from './define-api.ts';
-export { firstCode } from './error-code.ts';
-export { AnswerError, type Fault, type ProviderFaultKind, readFault } from './fault.ts';
-export { pairCallsWithResults, skippedResult, wireCallId } from './pairing.ts';
+  type WireApi,
+  type WireConnection,
+  type WireProvider,
+  type WrittenAnswer,
+  wireCallId,
+} from './contract/index.ts';
+export { AnswerError, type Fault, type ProviderFailure, readFault } from './fault.ts';
+export { geminiContent } from './gemini/index.ts';
 export { apiOfPath, PROVIDERS, readAnyAnswer } from './registry.ts';
-export { StreamRoom, TextBuffer } from './text-buffer.ts';
-export type {
-  Answer,
-  AnswerDelta,
-  AnswerStream,
-  Attempt,
-  Choice,
-  ConnectOptions,
-  ErrorReport,
-  ErrorWords,
-  FinishReason,
-  HeaderReader,
-  ModelRequest,
-  ModelTool,
-  ToolChoice,
-  WireApi,
-  WireConnection,
-  WireProvider,
-  WrittenAnswer,
-} from './types.ts';

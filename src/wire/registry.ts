@@ -1,8 +1,10 @@
 import { isObject } from '../json/index.ts';
-import type { Answer, WireApi, WireProvider } from './types.ts';
+import { anthropic } from './anthropic/index.ts';
+import type { Answer, WireApi, WireProvider } from './contract/index.ts';
+import { gemini } from './gemini/index.ts';
 
 /** Every provider, one folder each. The order is that in which an answer of an unknown API is recognized. */
-export const PROVIDERS: readonly WireProvider[] = [];
+export const PROVIDERS: readonly WireProvider[] = [anthropic, gemini];
 
 const APIS: readonly WireApi[] = PROVIDERS.flatMap(({ apis }) => apis);
 

@@ -17,8 +17,12 @@ export interface ModelSdk {
 
 const require = createRequire(import.meta.url);
 
-export function openaiSdk(): ModelSdk & { client(url: string): import('openai').OpenAI } {
-  const { OpenAI } = require('openai') as typeof import('openai');
+export function openaiSdk(): ModelSdk & {
+  client(url: string): import('openai').OpenAI;
+  readonly module: typeof import('openai');
+} {
+  const module = require('openai') as typeof import('openai');
+  const { OpenAI } = module;
   const client = (url: string) => new OpenAI({ apiKey: 'sk-test', baseURL: `${url}/v1`, maxRetries: 0 });
   const body = {
     model: 'gpt-4o-mini',
@@ -27,6 +31,7 @@ export function openaiSdk(): ModelSdk & { client(url: string): import('openai').
   };
   return {
     name: 'openai',
+    module,
     client,
     events: (texts) =>
       sse([
@@ -54,8 +59,12 @@ const USAGE_OPENAI = {
   prompt_tokens_details: { cached_tokens: 90 },
 };
 
-export function anthropicSdk(): ModelSdk & { client(url: string): import('@anthropic-ai/sdk').Anthropic } {
-  const { Anthropic } = require('@anthropic-ai/sdk') as typeof import('@anthropic-ai/sdk');
+export function anthropicSdk(): ModelSdk & {
+  client(url: string): import('@anthropic-ai/sdk').Anthropic;
+  readonly module: typeof import('@anthropic-ai/sdk');
+} {
+  const module = require('@anthropic-ai/sdk') as typeof import('@anthropic-ai/sdk');
+  const { Anthropic } = module;
   const client = (url: string) => new Anthropic({ apiKey: 'key', baseURL: url, maxRetries: 0 });
   const body = {
     model: 'claude-sonnet-4-6',
@@ -64,6 +73,7 @@ export function anthropicSdk(): ModelSdk & { client(url: string): import('@anthr
   };
   return {
     name: '@anthropic-ai/sdk',
+    module,
     client,
     events: (texts) =>
       sse(

@@ -3,19 +3,29 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Api } from './scripted-request.ts';
 
-export type Json = Record<string, unknown>;
+// biome-ignore lint/suspicious/noExplicitAny: recordings have any shape; a wrong guess fails the test
+export type Json = any;
 
-export interface Recording {
+/** One exchange as it was recorded, of any API. */
+export interface Exchange {
   readonly id: string;
-  readonly api: Api;
-  readonly model: string;
-  readonly request: { readonly path: string; readonly body: Json };
+  readonly provider: Api;
+  readonly api: string;
+  readonly model: string | null;
+  readonly request: { readonly path: string; readonly body: Record<string, unknown> } | null;
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly body?: unknown;
     readonly sse?: string;
   };
+}
+
+/** An exchange of one of the three APIs that the scripted provider speaks too. */
+export interface Recording extends Omit<Exchange, 'api'> {
+  readonly api: Api;
+  readonly model: string;
+  readonly request: NonNullable<Exchange['request']>;
 }
 
 const APIS: Readonly<Record<string, Api>> = {
@@ -28,14 +38,19 @@ const APIS: Readonly<Record<string, Api>> = {
 export const CASSETTES: string = join(process.env.OBSERVATORY_DATA ?? '../shared/data', 'cassettes');
 export const hasCassettes: boolean = existsSync(CASSETTES);
 
-/** The exchanges of the three APIs the providers speak; others (responses, countTokens) are left out. */
-export function recordings(files: readonly string[]): Recording[] {
+/** All exchanges of these files. */
+export function exchanges(files: readonly string[]): Exchange[] {
   return files
     .flatMap((file) => readFileSync(join(CASSETTES, `${file}.jsonl`), 'utf8').split('\n'))
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Json & { api: string })
-    .filter((row) => APIS[row.api] !== undefined && (row.request as { body?: unknown } | null)?.body)
-    .map((row) => ({ ...(row as unknown as Recording), api: APIS[row.api] as Api }));
+    .map((line) => JSON.parse(line) as Exchange);
+}
+
+/** The exchanges of Chat Completions, Messages and `generateContent` whose request is recorded too. */
+export function recordings(files: readonly string[]): Recording[] {
+  return exchanges(files)
+    .filter(({ api, request }) => APIS[api] !== undefined && request?.body !== undefined)
+    .map((row) => ({ ...row, api: APIS[row.api] }) as Recording);
 }
 
 /** The JSON payloads of a recorded stream. */

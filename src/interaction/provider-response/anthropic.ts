@@ -4,7 +4,7 @@ import { includeCache } from '../usage.ts';
 import type { ProviderResponse, ResponseReader } from './types.ts';
 
 /** Anthropic's Messages API, also as Bedrock and Vertex serve it. */
-export const anthropicMessages: ResponseReader = {
+export const anthropicReader: ResponseReader = {
   matches: (value) => value.type === 'message' && Array.isArray(value.content) && value.role === 'assistant',
   read: (value): ProviderResponse => {
     const blocks = listOf(value.content).filter(isObject);

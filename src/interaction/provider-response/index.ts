@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../json/index.ts';
-import { anthropicMessages } from './anthropic.ts';
+import { anthropicReader } from './anthropic.ts';
 import { geminiGenerateContent } from './gemini.ts';
 import { openAiChat } from './openai-chat.ts';
 import { openAiResponses } from './openai-responses.ts';
@@ -14,7 +14,7 @@ export type { ProviderResponse, ToolCall } from './types.ts';
 
 const READERS: readonly ResponseReader[] = [
   openAiResponses,
-  anthropicMessages,
+  anthropicReader,
   openAiChat,
   geminiGenerateContent,
 ];

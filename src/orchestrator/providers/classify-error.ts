@@ -1,5 +1,5 @@
-import type { HeaderReader } from '../../wire/index.ts';
-import { type FailureDetails, scrubKeys } from './provider-error.ts';
+import type { Fault, HeaderReader } from '../../wire/index.ts';
+import { scrubKeys } from './provider-error.ts';
 
 const MAX_MESSAGE = 2_000;
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 409, 425, 429]);
@@ -38,7 +38,7 @@ export function classifyError(
   apiKey: string | undefined,
   headers: HeaderReader | undefined,
   now: number = Date.now(),
-): FailureDetails {
+): Fault {
   const fields = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   const reader = headers ?? headersOf(fields.headers);
   const text = error instanceof Error ? error.message : String(error);

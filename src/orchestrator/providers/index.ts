@@ -4,6 +4,7 @@ export {
   type ImagePart,
   type ModelMessage as Message,
   type ModelTool,
+  type ProviderFailure,
   pairCallsWithResults,
   reasoningText,
   skippedResult,
@@ -24,5 +25,5 @@ export type {
   ProviderOptions,
   RetryPolicy,
 } from './provider.ts';
-export { ProviderError, type ProviderFailure } from './provider-error.ts';
+export { ProviderError } from './provider-error.ts';
 export { createProvider, providerNames, registerProvider } from './registry.ts';

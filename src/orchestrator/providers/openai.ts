@@ -1,7 +1,6 @@
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
 import { loadPeer } from '../../base/index.ts';
-import { findApiKey, resolveApiKey } from '../../wire/index.ts';
-import { hostOf } from './host.ts';
+import { findApiKey, hostOf, resolveApiKey } from '../../wire/index.ts';
 import { type OpenAIRequest, toOpenAIRequest } from './openai-request.ts';
 import { fromOpenAIResponse, OpenAIStream } from './openai-response.ts';
 import type { Provider, ProviderOptions } from './provider.ts';

@@ -1,32 +1,11 @@
 import { ObservatoryError } from '../../base/index.ts';
+import type { Fault } from '../../wire/index.ts';
 import type { FailedAttempt } from './provider.ts';
-
-/**
- * What kind of failure a provider call had:
- * - `http`: it answered with an error status. `stream`: it reported an error inside a stream.
- * - `network`: no answer, or the connection was cut. `timeout`: nothing came for `idleTimeoutMs`.
- * - `context_length`: the conversation is longer than the model takes.
- * - `client`: the request could not even be made.
- */
-export type ProviderFailure = 'http' | 'stream' | 'network' | 'timeout' | 'context_length' | 'client';
-
-/** A failed attempt in neutral terms, before the retry policy decides on it. */
-export interface FailureDetails {
-  readonly kind: ProviderFailure;
-  readonly message: string;
-  readonly status?: number | undefined;
-  /** The provider's own word for the error, e.g. `overloaded_error`, `insufficient_quota`. */
-  readonly type?: string | undefined;
-  readonly requestId?: string | undefined;
-  /** Wait the provider asked for, in milliseconds. */
-  readonly retryAfterMs?: number | undefined;
-  readonly retryable: boolean;
-}
 
 /** A model provider refused the request, or stayed out of reach for all tries. Never holds a key or a request. */
 export class ProviderError extends ObservatoryError {
   readonly provider: string;
-  readonly kind: ProviderFailure;
+  readonly kind: Fault['kind'];
   readonly status: number | undefined;
   readonly type: string | undefined;
   readonly requestId: string | undefined;
@@ -35,7 +14,7 @@ export class ProviderError extends ObservatoryError {
   /** The tries before this failure. */
   readonly failedAttempts: readonly FailedAttempt[];
 
-  constructor(provider: string, details: FailureDetails, failedAttempts: readonly FailedAttempt[]) {
+  constructor(provider: string, details: Fault, failedAttempts: readonly FailedAttempt[]) {
     const tries = failedAttempts.length + 1;
     super('PROVIDER_FAILED', `${provider}: ${details.message}${tries > 1 ? ` (after ${tries} tries)` : ''}`);
     this.name = 'ProviderError';

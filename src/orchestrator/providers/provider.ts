@@ -38,6 +38,10 @@ export interface Completion {
   readonly rawFinishReason?: string | undefined;
   /** Tokens as the provider reported them; absent when it reported none. */
   readonly usage?: TokenUsage | undefined;
+  /** Cost the provider reported, in US dollars. */
+  readonly costUsd?: number | undefined;
+  /** Tier that served the call, in the provider's words. */
+  readonly serviceTier?: string | undefined;
   /** The answering model. */
   readonly model?: string | undefined;
   readonly responseId?: string | undefined;

@@ -1,13 +1,15 @@
 import { ObservatoryError } from '../../base/index.ts';
-import { createAnthropicProvider } from './anthropic.ts';
-import { createGeminiProvider } from './gemini.ts';
+import { PROVIDERS } from '../../wire/index.ts';
 import { createOpenAIProvider } from './openai.ts';
 import type { Provider, ProviderFactory, ProviderOptions } from './provider.ts';
+import { connectProvider } from './wire-provider.ts';
 
 const factories = new Map<string, ProviderFactory>([
   ['openai', createOpenAIProvider],
-  ['anthropic', createAnthropicProvider],
-  ['gemini', createGeminiProvider],
+  ...PROVIDERS.map((wire): [string, ProviderFactory] => [
+    wire.key,
+    (options) => connectProvider(wire, options),
+  ]),
 ]);
 
 /**

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
-import type { Attempt } from '../../wire/index.ts';
+import type { Attempt, Fault, HeaderReader } from '../../wire/index.ts';
 import { AttemptWatch } from './attempt-watch.ts';
-import { classifyError } from './classify-error.ts';
 import type { CompletionOptions, FailedAttempt, ProviderOptions } from './provider.ts';
-import { type FailureDetails, ProviderError } from './provider-error.ts';
+import { ProviderError } from './provider-error.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
 
@@ -26,10 +25,10 @@ export interface RetryOutcome<T> {
  */
 export async function withRetries<T>(
   provider: string,
-  apiKey: string,
   settings: Pick<ProviderOptions, 'retry' | 'idleTimeoutMs' | 'wait'>,
   options: Pick<CompletionOptions, 'signal' | 'onRetry'>,
   run: (attempt: Attempt) => Promise<T>,
+  readError: (error: unknown, headers: HeaderReader | undefined) => Fault,
 ): Promise<RetryOutcome<T>> {
   const policy = settings.retry ?? {};
   const maxAttempts = Math.max(1, policy.maxAttempts ?? 4);
@@ -39,7 +38,7 @@ export async function withRetries<T>(
     options.signal?.throwIfAborted();
     const watch = new AttemptWatch(options.signal, idleTimeoutMs);
     const attempt: Attempt = { signal: watch.signal, onChunk: () => watch.touch() };
-    let failure: FailureDetails;
+    let failure: Fault;
     try {
       const value = await run(attempt);
       return { value, failedAttempts, timeToFirstChunkMs: watch.timeToFirstChunkMs };
@@ -47,7 +46,7 @@ export async function withRetries<T>(
       options.signal?.throwIfAborted();
       failure = watch.timedOut
         ? { kind: 'timeout', message: `no data for ${idleTimeoutMs} ms`, retryable: true }
-        : classifyError(error, apiKey, attempt.errorHeaders);
+        : readError(error, attempt.errorHeaders);
     } finally {
       watch.close();
     }
@@ -71,7 +70,7 @@ async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<
 
 /** The wait before the next try, or nothing when there should be none. */
 export function retryDelayMs(
-  failure: Pick<FailureDetails, 'retryable' | 'retryAfterMs'>,
+  failure: Pick<Fault, 'retryable' | 'retryAfterMs'>,
   retries: number,
   policy: NonNullable<ProviderOptions['retry']>,
   random: () => number = Math.random,

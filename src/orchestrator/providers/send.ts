@@ -1,6 +1,7 @@
 import { diag } from '@opentelemetry/api';
 import type { TokenUsage } from '../../signals/index.ts';
 import type { AnswerDelta, AssistantMessage, Attempt, FinishReason } from '../../wire/index.ts';
+import { classifyError } from './classify-error.ts';
 import type { Completion, CompletionOptions, ProviderOptions } from './provider.ts';
 import { withRetries } from './retry.ts';
 
@@ -39,20 +40,26 @@ export async function send<Request, Chunk, Response>(
   options: CompletionOptions,
 ): Promise<Completion> {
   const { provider, apiKey, request } = exchange;
-  const outcome = await withRetries(provider, apiKey, settings, options, async (attempt) => {
-    if (options.stream === false) return await exchange.once(request, attempt);
-    const assembler = exchange.newAssembler();
-    const chunks = await exchange.stream(request, attempt);
-    for await (const chunk of chunks) {
-      attempt.onChunk();
-      const deltas = assembler.push(chunk);
-      if (options.onDelta !== undefined) report(deltas, options.onDelta);
-    }
-    // The SDKs end a stream quietly on abort; the half answer must not pass for a whole one.
-    attempt.signal.throwIfAborted();
-    if (!assembler.isComplete) throw new Error('terminated: the stream ended before the answer did');
-    return assembler.toResponse();
-  });
+  const outcome = await withRetries(
+    provider,
+    settings,
+    options,
+    async (attempt) => {
+      if (options.stream === false) return await exchange.once(request, attempt);
+      const assembler = exchange.newAssembler();
+      const chunks = await exchange.stream(request, attempt);
+      for await (const chunk of chunks) {
+        attempt.onChunk();
+        const deltas = assembler.push(chunk);
+        if (options.onDelta !== undefined) report(deltas, options.onDelta);
+      }
+      // The SDKs end a stream quietly on abort; the half answer must not pass for a whole one.
+      attempt.signal.throwIfAborted();
+      if (!assembler.isComplete) throw new Error('terminated: the stream ended before the answer did');
+      return assembler.toResponse();
+    },
+    (error, headers) => classifyError(error, apiKey, headers),
+  );
   return {
     ...exchange.parse(outcome.value),
     failedAttempts: outcome.failedAttempts,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject } from '../../json/index.ts';
 import type { InvalidArguments } from './conversation.ts';
 
 /** Key under which arguments that are not JSON go back to a model that must be sent an object. */

@@ -5,7 +5,7 @@
  * *tool result* the answer to exactly one call. All results of one assistant turn are in ONE tool message, in the
  * order of the calls, so that nothing that works on whole messages can separate a call from its result.
  */
-import type { JsonObject } from '../json/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 
 export interface TextPart {
   readonly type: 'text';

@@ -5,40 +5,39 @@ import type {
   Tool,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
-import type {
-  AssistantPart,
-  ImagePart,
-  ModelMessage,
-  ModelTool,
-  TextPart,
-  ToolResultPart,
-} from '../../wire/index.ts';
-import { argumentsForHistory, pairCallsWithResults, wireCallId } from '../../wire/index.ts';
-import type { CompletionOptions } from './provider.ts';
+import {
+  type AssistantPart,
+  argumentsForHistory,
+  type ImagePart,
+  type ModelMessage,
+  type ModelRequest,
+  type ModelTool,
+  pairCallsWithResults,
+  type TextPart,
+  type ToolResultPart,
+  wireCallId,
+} from '../contract/index.ts';
+import { ANTHROPIC_NAME } from './answer.ts';
 
-export type AnthropicRequest = Omit<MessageCreateParamsBase, 'stream'>;
+export type MessagesRequest = Omit<MessageCreateParamsBase, 'stream'>;
 
-/** Builds the body of a Messages request. */
-export function toAnthropicRequest(
-  model: string,
-  messages: readonly ModelMessage[],
-  tools: readonly ModelTool[],
-  options: CompletionOptions,
-): AnthropicRequest {
+/** Writes the body of a Messages request. */
+export function writeMessagesRequest(request: ModelRequest): MessagesRequest {
+  const { model, messages, tools, toolChoice, temperature } = request;
   const lead = leadingSystem(messages);
   return {
     model,
-    max_tokens: options.maxOutputTokens ?? defaultMaxTokens(model),
+    max_tokens: request.maxOutputTokens ?? defaultMaxTokens(model),
     ...(lead === 0 ? {} : { system: systemText(messages.slice(0, lead)) }),
-    messages: toAnthropicMessages(pairCallsWithResults(messages.slice(lead))),
-    ...(tools.length === 0 ? {} : { tools: tools.map(toAnthropicTool) }),
-    ...(tools.length === 0 || options.toolChoice === undefined
+    messages: writeMessages(pairCallsWithResults(messages.slice(lead))),
+    ...(tools.length === 0 ? {} : { tools: tools.map(writeTool) }),
+    ...(tools.length === 0 || toolChoice === undefined
       ? {}
-      : { tool_choice: { type: options.toolChoice === 'required' ? 'any' : options.toolChoice } }),
-    ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
-    ...(options.cachePrompt === true ? { cache_control: { type: 'ephemeral' } } : {}),
-    ...options.extraBody,
-  } as AnthropicRequest;
+      : { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice } }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(request.cachePrompt === true ? { cache_control: { type: 'ephemeral' } } : {}),
+    ...request.extraBody,
+  } as MessagesRequest;
 }
 
 /** The API demands a limit; the Claude 3 families refuse one above their own. */
@@ -48,7 +47,7 @@ function defaultMaxTokens(model: string): number {
 }
 
 /** Never strict: a handful of strict MCP tools already gives "The compiled grammar is too large". */
-function toAnthropicTool(tool: ModelTool): Tool {
+function writeTool(tool: ModelTool): Tool {
   return {
     name: tool.name,
     ...(tool.description === undefined ? {} : { description: tool.description }),
@@ -66,7 +65,7 @@ function systemText(messages: readonly ModelMessage[]): string {
 }
 
 /** Turns of one role are joined: results first, as the API wants them right after the calls, then text. */
-function toAnthropicMessages(messages: readonly ModelMessage[]): MessageParam[] {
+function writeMessages(messages: readonly ModelMessage[]): MessageParam[] {
   const wire: { role: 'user' | 'assistant'; content: ContentBlockParam[] }[] = [];
   for (const message of messages) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
@@ -100,7 +99,7 @@ function assistantBlocks(part: AssistantPart): ContentBlockParam[] {
       return [];
     case 'reasoning':
     case 'opaque':
-      return part.provider === 'anthropic' ? [part.raw as ContentBlockParam] : [];
+      return part.provider === ANTHROPIC_NAME ? [part.raw as ContentBlockParam] : [];
     case 'tool_call':
       return [
         { type: 'tool_use', id: wireCallId(part.id), name: part.name, input: argumentsForHistory(part) },

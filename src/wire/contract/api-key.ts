@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
 import type { ConnectOptions } from './types.ts';
 
 /**

@@ -5,8 +5,8 @@
  * There is one reader of each API: `WireApi.readAnswer`, which reads a whole answer in the provider's own form. A stream
  * is first assembled into that form (`WireApi.newStream`, `AnswerStream.whole`) and then read by the same reader.
  */
-import type { JsonObject } from '../json/index.ts';
-import type { TokenUsage } from '../signals/index.ts';
+import type { JsonObject } from '../../json/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
 import type { AssistantPart, ModelMessage } from './conversation.ts';
 
 /**

@@ -1,30 +1,27 @@
 import type { Content, GenerateContentConfig, GenerateContentParameters, Part } from '@google/genai';
-import type {
-  AssistantPart,
-  ImagePart,
-  ModelMessage,
-  ModelTool,
-  TextPart,
-  ToolResultPart,
-} from '../../wire/index.ts';
-import { argumentsForHistory, pairCallsWithResults } from '../../wire/index.ts';
-import type { CompletionOptions } from './provider.ts';
+import {
+  type AssistantPart,
+  argumentsForHistory,
+  type ImagePart,
+  type ModelMessage,
+  type ModelRequest,
+  pairCallsWithResults,
+  type TextPart,
+  type ToolResultPart,
+} from '../contract/index.ts';
+import { GEMINI_NAME } from './answer.ts';
 
-export type GeminiRequest = GenerateContentParameters & {
+export type ContentRequest = GenerateContentParameters & {
   contents: Content[];
   config: GenerateContentConfig;
 };
 
-/** Stands in for the signature of a call Gemini did not make itself: without one Gemini 3 refuses the history. */
-export const UNSIGNED_CALL_SENTINEL = 'skip_thought_signature_validator';
+/** Sent in place of the signature of a call Gemini did not make itself: without one Gemini 3 refuses the history. */
+const UNSIGNED_CALL_SENTINEL = 'skip_thought_signature_validator';
 
-/** Builds the parameters of `models.generateContent`. */
-export function toGeminiRequest(
-  model: string,
-  messages: readonly ModelMessage[],
-  tools: readonly ModelTool[],
-  options: CompletionOptions,
-): GeminiRequest {
+/** Writes the parameters of `models.generateContent`. */
+export function writeContentRequest(request: ModelRequest): ContentRequest {
+  const { model, messages, tools, maxOutputTokens, temperature, extraBody } = request;
   const first = messages.findIndex((message) => message.role !== 'system');
   const lead = first < 0 ? messages.length : first;
   const system = messages.slice(0, lead).map((message) => (message.role === 'system' ? message.text : ''));
@@ -35,10 +32,10 @@ export function toGeminiRequest(
     ),
     config: {
       ...(system.length === 0 ? {} : { systemInstruction: { parts: system.map((text) => ({ text })) } }),
-      ...(tools.length === 0 ? {} : toolConfig(tools, options)),
-      ...(options.maxOutputTokens === undefined ? {} : { maxOutputTokens: options.maxOutputTokens }),
-      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
-      ...(options.extraBody === undefined ? {} : { httpOptions: { extraBody: { ...options.extraBody } } }),
+      ...(tools.length === 0 ? {} : toolConfig(request)),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(extraBody === undefined ? {} : { httpOptions: { extraBody: { ...extraBody } } }),
     },
   };
 }
@@ -51,7 +48,7 @@ function isGemini3(model: string): boolean {
 
 const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;
 
-function toolConfig(tools: readonly ModelTool[], options: CompletionOptions): GenerateContentConfig {
+function toolConfig({ tools, toolChoice }: ModelRequest): GenerateContentConfig {
   return {
     tools: [
       {
@@ -63,11 +60,11 @@ function toolConfig(tools: readonly ModelTool[], options: CompletionOptions): Ge
         })),
       },
     ],
-    ...(options.toolChoice === undefined
+    ...(toolChoice === undefined
       ? {}
       : {
           toolConfig: {
-            functionCallingConfig: { mode: MODES[options.toolChoice] },
+            functionCallingConfig: { mode: MODES[toolChoice] },
           } as NonNullable<GenerateContentConfig['toolConfig']>,
         }),
   };
@@ -111,7 +108,7 @@ function assistantParts(parts: readonly AssistantPart[], signed: boolean): Part[
       const unsigned = signed && firstCall && part.thoughtSignature === undefined;
       wire.push(unsigned ? { ...call, thoughtSignature: UNSIGNED_CALL_SENTINEL } : withSignature(call, part));
       firstCall = false;
-    } else if (part.provider === 'gcp.gemini') {
+    } else if (part.provider === GEMINI_NAME) {
       wire.push(part.raw as Part);
     }
   }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import type { Answer, AnswerDelta, AnswerStream, Choice, WireApi } from './types.ts';
 
 const NO_ANSWER: Answer = Object.freeze({

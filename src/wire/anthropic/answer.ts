@@ -1,0 +1,82 @@
+import { countOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
+import { type Answer, type AssistantPart, checkArguments, type FinishReason } from '../contract/index.ts';
+import { readAnthropicError } from './error.ts';
+
+/** In semconv words. */
+export const ANTHROPIC_NAME = 'anthropic';
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context_length',
+  refusal: 'content_filter',
+  pause_turn: 'pause',
+};
+
+/** Reads a `message`, also as Bedrock and Vertex AI serve it. */
+export function readMessage(whole: unknown): Answer {
+  const message = objectOf(whole);
+  const blocks = listOf(message.content).filter(isObject);
+  const reason = textOf(message.stop_reason);
+  const finishReason = (reason === undefined ? undefined : FINISH_REASONS[reason]) ?? 'other';
+  return {
+    provider: ANTHROPIC_NAME,
+    id: textOf(message.id),
+    model: textOf(message.model),
+    finishReasons: reason === undefined ? [] : [reason],
+    usage: readMessageUsage(message.usage),
+    serviceTier: textOf(objectOf(message.usage).service_tier),
+    // A `server_tool_use` is run by Anthropic.
+    toolCallCount: blocks.filter(({ type }) => type === 'tool_use').length,
+    error: isObject(message.error) ? readAnthropicError(message) : undefined,
+    choices: () =>
+      blocks.length === 0 && reason === undefined
+        ? []
+        : [{ parts: blocks.map(partOf), finishReason, rawFinishReason: reason }],
+  };
+}
+
+function partOf(block: JsonObject, index: number): AssistantPart {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: textOf(block.text) ?? '' };
+    case 'thinking':
+      return { type: 'reasoning', text: textOf(block.thinking) ?? '', provider: ANTHROPIC_NAME, raw: block };
+    case 'redacted_thinking':
+      return { type: 'reasoning', text: '', provider: ANTHROPIC_NAME, raw: block };
+    case 'tool_use':
+      return {
+        type: 'tool_call',
+        id: textOf(block.id) || `call_${index}`,
+        name: textOf(block.name) ?? '',
+        ...checkArguments(block.input),
+      };
+    default:
+      return { type: 'opaque', provider: ANTHROPIC_NAME, raw: block };
+  }
+}
+
+/**
+ * Anthropic counts cached tokens beside the input; semconv's input is the sum of the three. Output includes thinking.
+ * Worked: input 10, cache write 2, cache read 3 is 15 input tokens, 2 of them written to and 3 read from the cache.
+ */
+export function readMessageUsage(value: unknown): TokenUsage | undefined {
+  const usage = objectOf(value);
+  const uncached = countOf(usage.input_tokens);
+  const outputTokens = countOf(usage.output_tokens);
+  if (uncached === undefined && outputTokens === undefined) return undefined;
+  const cacheReadTokens = countOf(usage.cache_read_input_tokens);
+  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens);
+  return {
+    inputTokens:
+      uncached === undefined ? undefined : uncached + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0),
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    cacheWrite1hTokens: countOf(objectOf(usage.cache_creation).ephemeral_1h_input_tokens),
+    reasoningTokens: countOf(objectOf(usage.output_tokens_details).thinking_tokens),
+  };
+}

@@ -1,0 +1,1 @@
+export { anthropic, anthropicMessages } from './provider.ts';

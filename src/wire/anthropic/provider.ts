@@ -1,0 +1,69 @@
+import { loadPeer } from '../../base/index.ts';
+import {
+  type ConnectOptions,
+  defineApi,
+  hostOf,
+  resolveApiKey,
+  type WireApi,
+  type WireConnection,
+  type WireProvider,
+} from '../contract/index.ts';
+import { ANTHROPIC_NAME, readMessage, readMessageUsage } from './answer.ts';
+import { ANTHROPIC_ERROR_WORDS, readAnthropicError } from './error.ts';
+import { type MessagesRequest, writeMessagesRequest } from './request.ts';
+import { MessageStream } from './stream.ts';
+import { writeMessageStream } from './write-stream.ts';
+
+/** The Messages API. */
+export const anthropicMessages: WireApi = defineApi({
+  name: 'anthropic.messages',
+  path: /\/messages$/,
+  recognizes: (value) =>
+    value.type === 'message' && value.role === 'assistant' && Array.isArray(value.content),
+  readAnswer: readMessage,
+  readUsage: readMessageUsage,
+  newStream: () => new MessageStream(),
+  readError: readAnthropicError,
+  errorWords: ANTHROPIC_ERROR_WORDS,
+  writeRequest: writeMessagesRequest,
+  writeStream: writeMessageStream,
+});
+
+export const anthropic: WireProvider = {
+  key: 'anthropic',
+  name: ANTHROPIC_NAME,
+  defaultModel: 'claude-sonnet-5-5',
+  toolDialect: 'anthropic',
+  apis: [anthropicMessages],
+  connect,
+};
+
+async function connect(options: ConnectOptions): Promise<WireConnection> {
+  const apiKey = resolveApiKey('anthropic', ['ANTHROPIC_API_KEY'], options);
+  const { Anthropic } = await loadPeer('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'), {
+    neededFor: 'This provider',
+    range: '1',
+  });
+  const client = new Anthropic({
+    apiKey,
+    // A token in the environment would be sent beside the key that was asked for.
+    authToken: null,
+    maxRetries: 0,
+    logLevel: 'off',
+    ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
+    ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
+  });
+  return {
+    apiKey,
+    serverAddress: hostOf(client.baseURL),
+    apiFor: () => anthropicMessages,
+    send: async (_api, request, { signal }) =>
+      // The explicit limit keeps the SDK from refusing long answers without streaming.
+      await client.messages.create(
+        { ...(request as MessagesRequest), stream: false },
+        { signal, timeout: 600_000 },
+      ),
+    stream: async (_api, request, { signal }) =>
+      await client.messages.create({ ...(request as MessagesRequest), stream: true }, { signal }),
+  };
+}

@@ -1,0 +1,45 @@
+export { findApiKey, resolveApiKey } from './api-key.ts';
+export { argumentsForHistory, checkArguments, type ParsedArguments, parseArguments } from './arguments.ts';
+export {
+  type AssistantMessage,
+  type AssistantPart,
+  type ImagePart,
+  type InvalidArguments,
+  type ModelMessage,
+  type OpaquePart,
+  type ReasoningPart,
+  reasoningText,
+  type SystemMessage,
+  type TextPart,
+  type ToolCallPart,
+  type ToolMessage,
+  type ToolResultPart,
+  toolCallsOf,
+  type UserMessage,
+  userText,
+  visibleText,
+} from './conversation.ts';
+export { defineApi } from './define-api.ts';
+export { firstCode } from './error-code.ts';
+export { hostOf } from './host.ts';
+export { pairCallsWithResults, skippedResult, wireCallId } from './pairing.ts';
+export { StreamRoom, TextBuffer } from './text-buffer.ts';
+export type {
+  Answer,
+  AnswerDelta,
+  AnswerStream,
+  Attempt,
+  Choice,
+  ConnectOptions,
+  ErrorReport,
+  ErrorWords,
+  FinishReason,
+  HeaderReader,
+  ModelRequest,
+  ModelTool,
+  ToolChoice,
+  WireApi,
+  WireConnection,
+  WireProvider,
+  WrittenAnswer,
+} from './types.ts';

@@ -1,0 +1,1 @@
+export { gemini, geminiContent } from './provider.ts';

@@ -1,0 +1,86 @@
+import { loadPeer } from '../../base/index.ts';
+import { isObject } from '../../json/index.ts';
+import {
+  type Attempt,
+  type ConnectOptions,
+  defineApi,
+  hostOf,
+  resolveApiKey,
+  type WireApi,
+  type WireConnection,
+  type WireProvider,
+} from '../contract/index.ts';
+import { GEMINI_NAME, readContent, readContentUsage } from './answer.ts';
+import { GEMINI_ERROR_WORDS, readGeminiError } from './error.ts';
+import { type ContentRequest, writeContentRequest } from './request.ts';
+import { ContentStream } from './stream.ts';
+import { writeContentStream } from './write-stream.ts';
+
+const DEFAULT_HOST = 'generativelanguage.googleapis.com';
+
+/** `generateContent`, of the Gemini API and of Vertex AI. */
+export const geminiContent: WireApi = defineApi({
+  name: 'gemini.generate_content',
+  path: /:(?:stream)?generateContent$/i,
+  // A refused prompt has no candidates.
+  recognizes: (value) => Array.isArray(value.candidates) || isObject(value.usageMetadata),
+  readAnswer: readContent,
+  readUsage: readContentUsage,
+  newStream: () => new ContentStream(),
+  readError: readGeminiError,
+  errorWords: GEMINI_ERROR_WORDS,
+  writeRequest: writeContentRequest,
+  writeStream: writeContentStream,
+});
+
+export const gemini: WireProvider = {
+  key: 'gemini',
+  name: GEMINI_NAME,
+  defaultModel: 'gemini-flash-latest',
+  toolDialect: 'gemini',
+  apis: [geminiContent],
+  connect,
+};
+
+async function connect(options: ConnectOptions): Promise<WireConnection> {
+  const apiKey = resolveApiKey('gemini', ['GOOGLE_API_KEY', 'GEMINI_API_KEY'], options);
+  const { GoogleGenAI } = await loadPeer('@google/genai', () => import('@google/genai'), {
+    neededFor: 'This provider',
+    range: '2',
+  });
+  const { models } = new GoogleGenAI({
+    apiKey,
+    vertexai: false,
+    ...(options.baseUrl === undefined ? {} : { httpOptions: { baseUrl: options.baseUrl } }),
+  });
+  return {
+    apiKey,
+    serverAddress: hostOf(options.baseUrl) ?? DEFAULT_HOST,
+    apiFor: () => geminiContent,
+    send: async (_api, request, attempt) =>
+      await models.generateContent(withAttempt(request as ContentRequest, attempt, options.fetch)),
+    stream: async (_api, request, attempt) =>
+      await models.generateContentStream(withAttempt(request as ContentRequest, attempt, options.fetch)),
+  };
+}
+
+/** The SDK's errors lack the response's headers, which may ask for a wait: they are kept on the attempt. */
+function withAttempt(
+  request: ContentRequest,
+  attempt: Attempt,
+  fetchWith: typeof fetch = fetch,
+): ContentRequest {
+  const fetchAndKeepHeaders: typeof fetch = async (input, init) => {
+    const response = await fetchWith(input, init);
+    attempt.errorHeaders = response.ok ? undefined : response.headers;
+    return response;
+  };
+  return {
+    ...request,
+    config: {
+      ...request.config,
+      abortSignal: attempt.signal,
+      httpOptions: { ...request.config.httpOptions, fetch: fetchAndKeepHeaders },
+    },
+  };
+}
