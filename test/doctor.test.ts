@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { doctorCommand } from '../src/cli/doctor.ts';
 import type { Diagnosis } from '../src/setup/registration/diagnosis.ts';
-import { inRange } from '../src/setup/registration/version-range.ts';
+import { inRange } from '../src/setup/registration/diagnosis.ts';
 
 async function doctor(args: string[], env: Record<string, string> = {}) {
   const stdout = new PassThrough();

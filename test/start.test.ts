@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as sdk from '@opentelemetry/sdk-trace';
-import { samplerIn } from '../src/setup/sampler.ts';
+import { samplerIn } from '../src/setup/sdk.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 

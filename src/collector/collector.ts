@@ -1,9 +1,16 @@
+import { join } from 'node:path';
 import { diag, type MeterProvider } from '@opentelemetry/api';
-import { DurableSpanWriter, type DurableStats } from '../durable/index.ts';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import {
+  createOtlpExporter,
+  DurableSpanProcessor,
+  DurableSpanWriter,
+  type DurableStats,
+  type OtlpOptions,
+} from '../durable/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
 import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
 import { DatabaseWatch } from './database-watch.ts';
-import { Forwarder } from './forwarder.ts';
 import { CollectorMetrics } from './metrics.ts';
 import { type CollectorOptions, type ResolvedCollectorOptions, resolveCollectorOptions } from './options.ts';
 import {
@@ -198,4 +205,45 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
       ? {}
       : { spool: { directory: spool, maxBytes: spoolMaxBytes, whenFull: 'refuse' as const } }),
   });
+}
+
+/** How long the end waits for a back end that is away, in milliseconds. */
+const FLUSH_TIMEOUT_MS = 3000;
+
+/** Where and with what spans go on. */
+interface ForwardOptions {
+  readonly target: OtlpOptions;
+  /** Folder of the collector's spool; spans that cannot go on wait in a folder of their own in it. */
+  readonly spool: string | undefined;
+  readonly meterProvider: MeterProvider;
+}
+
+/**
+ * Sends spans that are safe on to another back end over OTLP/HTTP, enriched and without content as they are stored. It
+ * never holds up an answer: what the other back end does not take waits on disk, and without a spool in memory, where
+ * it is dropped, and counted, when there is too much.
+ */
+class Forwarder {
+  readonly #processor: DurableSpanProcessor;
+
+  private constructor(processor: DurableSpanProcessor) {
+    this.#processor = processor;
+  }
+
+  /** @throws ObservatoryError `MISSING_PEER` when no OTLP/HTTP exporter is installed. */
+  static async create({ target, spool, meterProvider }: ForwardOptions): Promise<Forwarder> {
+    const exporter = await createOtlpExporter(target, process.env);
+    const options = spool === undefined ? {} : { spool: { directory: join(spool, 'forward') } };
+    const common = { exporter, meterProvider, flushTimeoutMs: FLUSH_TIMEOUT_MS };
+    return new Forwarder(new DurableSpanProcessor({ ...common, ...options }));
+  }
+
+  forward(spans: readonly ReadableSpan[]): void {
+    for (const span of spans) this.#processor.onEnd(span);
+  }
+
+  /** @throws ObservatoryError `SPANS_NOT_SAFE` when spans did not go on and are not on disk. */
+  close(): Promise<void> {
+    return this.#processor.shutdown();
+  }
 }

@@ -9,6 +9,7 @@ export {
   wantsInteraction,
 } from './attached.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
+export { readInteraction } from './dialects/index.ts';
 export { type InteractionKind, interactionKind } from './kind.ts';
 export {
   answerText,
@@ -35,7 +36,6 @@ export {
   responsesFinishReason,
   type ToolCall,
 } from './provider-response/index.ts';
-export { readInteraction } from './read.ts';
 export { responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';

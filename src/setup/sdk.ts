@@ -1,8 +1,6 @@
-import { context, propagation, type TracerProvider, trace } from '@opentelemetry/api';
+import { context, diag, propagation, type TracerProvider, trace } from '@opentelemetry/api';
 import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { type Constructor, INSTALL_SDK, type Loaded, load, locate, ObservatoryError } from '../base/index.ts';
-import { propagatorsIn } from './propagators.ts';
-import { samplerIn } from './sampler.ts';
 
 /**
  * The OpenTelemetry SDK is the application's, not ours: SDK 2 and SDK 3 need different lines of the API package, so a
@@ -116,4 +114,68 @@ function required(name: string, from: string | undefined): string {
     throw new ObservatoryError('MISSING_PEER', `The OpenTelemetry SDK needs ${name}: npm install ${name}`);
   }
   return file;
+}
+
+/** The propagators that the core of either SDK line has, by their names in `OTEL_PROPAGATORS`. */
+const PROPAGATORS: ReadonlyMap<string, string> = new Map([
+  ['tracecontext', 'W3CTraceContextPropagator'],
+  ['baggage', 'W3CBaggagePropagator'],
+]);
+
+/**
+ * The class names that `OTEL_PROPAGATORS` asks for: both by default, none for `none`. Of others `diag` is told; an
+ * application that needs one sets it as the global propagator, which then stays.
+ */
+function propagatorsIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  const names = (env.OTEL_PROPAGATORS ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+  if (names.length === 0) return [...PROPAGATORS.values()];
+  const asked: string[] = [];
+  for (const name of new Set(names)) {
+    const className = PROPAGATORS.get(name);
+    if (className !== undefined) asked.push(className);
+    else if (name !== 'none') {
+      diag.warn(
+        `mcp-observatory: OTEL_PROPAGATORS=${name} is not supported here; use tracecontext, baggage or none`,
+      );
+    }
+  }
+  return asked;
+}
+
+const PARENT_BASED = 'parentbased_';
+const RATIO = 'traceidratio';
+const SAMPLERS: ReadonlyMap<string, string> = new Map([
+  ['always_on', 'AlwaysOnSampler'],
+  ['always_off', 'AlwaysOffSampler'],
+  [RATIO, 'TraceIdRatioBasedSampler'],
+]);
+
+/**
+ * The sampler `OTEL_TRACES_SAMPLER` asks for, for SDK 3, whose provider reads no variables; SDK 2 does so by itself.
+ * @returns undefined where the SDK's default will do.
+ */
+export function samplerIn(sdk: Loaded, env: Readonly<Record<string, string | undefined>>): unknown {
+  const asked = env.OTEL_TRACES_SAMPLER?.trim().toLowerCase() ?? '';
+  if (asked === '') return undefined;
+  const isParentBased = asked.startsWith(PARENT_BASED);
+  const name = isParentBased ? asked.slice(PARENT_BASED.length) : asked;
+  const className = SAMPLERS.get(name);
+  if (className === undefined) {
+    diag.warn(`mcp-observatory: OTEL_TRACES_SAMPLER=${asked} is not known; every trace is recorded`);
+    return undefined;
+  }
+  const make = (which: string, ...args: unknown[]): unknown =>
+    new (sdk[which] as unknown as Constructor<unknown[], unknown>)(...args);
+  const root = make(className, ...(name === RATIO ? [ratioIn(env.OTEL_TRACES_SAMPLER_ARG)] : []));
+  return isParentBased ? make('ParentBasedSampler', { root }) : root;
+}
+
+function ratioIn(text: string | undefined): number {
+  const ratio = Number(text?.trim() || '1');
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  diag.warn(`mcp-observatory: OTEL_TRACES_SAMPLER_ARG=${text} is no ratio from 0 to 1; using 1`);
+  return 1;
 }

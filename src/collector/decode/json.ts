@@ -1,13 +1,23 @@
 import { isUtf8 } from 'node:buffer';
 import type { JsonObject } from '../../json/index.ts';
-import { DecodeBudget } from './budget.ts';
+import { DecodeBudget, MAX_VALUE_DEPTH } from './budget.ts';
 import { malformed } from './decode-error.ts';
 import type { DecodedRequest } from './decoded-request.ts';
-import { checkJsonDepth } from './json-depth.ts';
-import { expectId, expectList, expectObject, expectString, expectTime, expectUint32 } from './json-fields.ts';
-import { readAttributes } from './json-values.ts';
+import {
+  expectDouble,
+  expectId,
+  expectInt64,
+  expectList,
+  expectObject,
+  expectString,
+  expectTime,
+  expectUint32,
+  wrong,
+} from './json-fields.ts';
 import {
   contextOf,
+  putAttribute,
+  type ReceivedAttributes,
   ReceivedSpan,
   receivedResource,
   receivedScope,
@@ -15,6 +25,45 @@ import {
   spanKindOf,
   statusOf,
 } from './received-span.ts';
+
+/** Levels of JSON; the deepest value that is kept takes some 600. */
+const MAX_JSON_DEPTH = 1000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Refuses JSON that is nested without end, before it is parsed: a few megabytes of `[` would become some hundreds in
+ * memory.
+ * @throws DecodeError
+ */
+function checkJsonDepth(body: Buffer): void {
+  let depth = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at];
+    if (byte === QUOTE) at = endOfString(body, at + 1);
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > MAX_JSON_DEPTH) throw malformed(`The JSON is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+  }
+}
+
+/** Where the quote stands that ends a string, or the end of the body. */
+function endOfString(body: Buffer, start: number): number {
+  for (let from = start; ; ) {
+    const quote = body.indexOf(QUOTE, from);
+    if (quote === -1) return body.length;
+    let backslashes = 0;
+    for (let at = quote - 1; at >= start && body[at] === BACKSLASH; at -= 1) backslashes += 1;
+    if (backslashes % 2 === 0) return quote;
+    from = quote + 1;
+  }
+}
 
 /**
  * Reads an `ExportTraceServiceRequest` in OTLP/JSON: ids as hex digits, enums as numbers, 64-bit integers as strings or
@@ -118,4 +167,48 @@ function readLink(json: JsonObject, span: ReceivedSpan, budget: DecodeBudget): v
     attributes: readAttributes(json.attributes, {}, budget),
     droppedAttributesCount: expectUint32(json.droppedAttributesCount, 'droppedAttributesCount'),
   });
+}
+
+/** Reads a list of `KeyValue` into a record; of a key that comes twice the last value holds. */
+function readAttributes<T extends object>(list: unknown, into: T, budget: DecodeBudget, depth = 0): T {
+  for (const item of expectList(list, 'attributes')) {
+    budget.takeItem();
+    const { key, value } = expectObject(item, 'attributes[]');
+    putAttribute(into, expectString(key, 'key'), readAnyValue(value, budget, depth));
+  }
+  return into;
+}
+
+/** Reads one `AnyValue`; an empty one is null. */
+function readAnyValue(json: unknown, budget: DecodeBudget, depth: number): unknown {
+  if (depth >= MAX_VALUE_DEPTH) return null;
+  const any = expectObject(json, 'value');
+  // Asked for one by one: an AnyValue has one of them, and unknown ones are passed over.
+  if (isThere(any.stringValue)) return expectString(any.stringValue, 'stringValue');
+  if (isThere(any.intValue)) return expectInt64(any.intValue, 'intValue');
+  if (isThere(any.boolValue)) return boolOf(any.boolValue);
+  if (isThere(any.doubleValue)) return expectDouble(any.doubleValue, 'doubleValue');
+  if (isThere(any.arrayValue)) {
+    return expectList(expectObject(any.arrayValue, 'arrayValue').values, 'arrayValue.values').map((item) => {
+      budget.takeItem();
+      return readAnyValue(item, budget, depth + 1);
+    });
+  }
+  if (isThere(any.kvlistValue)) {
+    const values: ReceivedAttributes = {};
+    return readAttributes(expectObject(any.kvlistValue, 'kvlistValue').values, values, budget, depth + 1);
+  }
+  if (isThere(any.bytesValue)) {
+    return new Uint8Array(Buffer.from(expectString(any.bytesValue, 'bytesValue'), 'base64'));
+  }
+  return null;
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function boolOf(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw wrong('boolValue', 'true or false', value);
 }

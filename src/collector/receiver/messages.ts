@@ -1,5 +1,3 @@
-import { bytesField, message, varintField } from './wire-writer.ts';
-
 /** How a request and its answer are written. */
 export type OtlpEncoding = 'protobuf' | 'json';
 
@@ -37,4 +35,26 @@ export function encodeStatus(
 function retryInfo(seconds: number): Buffer {
   const info = bytesField(1, message(varintField(1, seconds)));
   return message(bytesField(1, 'type.googleapis.com/google.rpc.RetryInfo'), bytesField(2, info));
+}
+
+/** Messages of protobuf, small ones, as answers are. */
+function message(...fields: readonly Uint8Array[]): Buffer {
+  return Buffer.concat(fields);
+}
+
+function varintField(field: number, value: number): Uint8Array {
+  return Uint8Array.from([...varint(field * 8), ...varint(value)]);
+}
+
+function bytesField(field: number, value: string | Uint8Array): Uint8Array {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([Uint8Array.from([...varint(field * 8 + 2), ...varint(bytes.length)]), bytes]);
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 0x80);
+  bytes.push(rest);
+  return bytes;
 }

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import {
+  type Database,
+  nameOfDatabase,
+  openDatabase,
+  type PostgresConnection,
+  type Queryable,
+  toObservatoryError,
+} from '../../postgres/index.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
-import { ReviewDatabase } from './review-database.ts';
 import { reviewConflict, reviewNotFound } from './review-errors.ts';
 import { plain, submittedValues, toClaimedReview, toOutcome, toReview, toReviewInFull } from './row.ts';
 import {
@@ -193,5 +200,41 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
   async #outcomes(ids: readonly string[]): Promise<ReadonlyMap<string, ReviewOutcome>> {
     const rows = await this.#db.query(OUTCOMES, [`{${ids.join(',')}}`]);
     return new Map(rows.map((row) => [String(row.review_id), toOutcome(row)]));
+  }
+}
+
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+/** Where a queue's statements go. A connection string is opened when first needed, anything else stays its owner's. */
+class ReviewDatabase {
+  readonly #connection: PostgresConnection;
+  #own: Promise<Database> | undefined;
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  /** @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`. */
+  async query(
+    text: string,
+    values: readonly (string | null)[],
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const db = await this.#database();
+    try {
+      return (await db.query(text, values)).rows;
+    } catch (error) {
+      throw toObservatoryError(error, nameOfDatabase(db), 'mcp_reviews');
+    }
+  }
+
+  /** Closes the connections that were opened here. Calling it again does nothing. */
+  async close(): Promise<void> {
+    await (await this.#own?.catch(() => undefined))?.close();
+  }
+
+  #database(): Queryable | Promise<Queryable> {
+    if (typeof this.#connection !== 'string') return this.#connection;
+    this.#own ??= openDatabase({ url: this.#connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+    return this.#own;
   }
 }

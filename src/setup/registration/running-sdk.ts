@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
+import * as imported from '@opentelemetry/api';
 import { diag, type MeterProvider, type TracerProvider, trace } from '@opentelemetry/api';
-import { type Api, apiInstances } from './api-instances.ts';
 
 /** The tracer provider the application has registered, if it has. */
 export function runningProvider(): TracerProvider | undefined {
@@ -98,4 +99,16 @@ export function addSpanProcessor(provider: TracerProvider, processor: object): b
   // First, so that every exporter sees what it adds.
   list.unshift(processor);
   return true;
+}
+
+/** The parts of the API that hold what is registered. */
+type Api = Pick<typeof imported, 'trace' | 'context' | 'propagation' | 'metrics'>;
+
+/**
+ * The API as it is imported and, where that is another, as it is required: from 1.10 on these are two modules. They
+ * share the providers that are registered, not the functions that register them, and an application may use either.
+ */
+function apiInstances(): readonly Api[] {
+  const required = createRequire(import.meta.url)('@opentelemetry/api') as typeof imported;
+  return required.trace === imported.trace ? [imported] : [imported, required];
 }

@@ -1,13 +1,21 @@
-import { ATTR_SERVER_ADDRESS } from '../base/index.ts';
-import { firstText, textOf } from '../json/index.ts';
-import { DIALECTS, type DialectContent } from './dialects/index.ts';
-import { type InteractionKind, interactionKind } from './kind.ts';
-import { answerText, conversationText, PART_SEPARATOR } from './messages.ts';
-import { normalizeProvider } from './provider.ts';
-import { readScalars } from './scalars.ts';
-import type { SpanView } from './span-view.ts';
-import type { Interaction } from './types.ts';
-import { readUsage } from './usage.ts';
+import { ATTR_SERVER_ADDRESS } from '../../base/index.ts';
+import { firstText, textOf } from '../../json/index.ts';
+import { type InteractionKind, interactionKind } from '../kind.ts';
+import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
+import { normalizeProvider } from '../provider.ts';
+import { readScalars } from '../scalars.ts';
+import type { SpanView } from '../span-view.ts';
+import type { Interaction } from '../types.ts';
+import { readUsage } from '../usage.ts';
+import { aiSdk } from './ai-sdk.ts';
+import type { Dialect, DialectContent } from './dialect.ts';
+import { openInference } from './openinference.ts';
+import { openLlmetry } from './openllmetry.ts';
+import { semconvAttributes } from './semconv-attributes.ts';
+import { semconvEvents } from './semconv-events.ts';
+
+/** Every dialect, in order of preference. */
+const DIALECTS: readonly Dialect[] = [semconvAttributes, semconvEvents, openInference, openLlmetry, aiSdk];
 
 /**
  * Reads what a call said from a span of any dialect. Tolerant of everything: broken JSON, wrong types and missing
