@@ -47,6 +47,7 @@ export const KNOWN_BREACHES: readonly string[] = [
   'door instrumentation > instrumentation/shared',
   'circle src/',
   'circle src/cli',
+  'circle src/interaction',
   'circle src/policy',
   'name ModelCall',
   'name ToolCall',
