@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { mcpGhost } from '../src/golden/index.ts';
 import { toWire } from '../src/orchestrator/index.ts';
+import { PolicyGate } from '../src/policy/index.ts';
 import { PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
 import { GoldenModel } from './support/golden-model.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
@@ -241,7 +242,22 @@ test('results of read-only tools are used again when asked to, until something i
   );
 });
 
-test('a gate hides tools, stops calls, withholds results, and denies when it throws', async () => {
+test('a gate with rules of its own hides tools, stops calls, withholds results, and denies when they throw', async () => {
+  const tools = ['add', 'flood', 'unlock'];
+  using gate = new PolicyGate({
+    policy: {
+      version: 1,
+      rules: [{ id: 'r', effect: 'allow', server: 'scenario', tool: tools }],
+      outputs: { scenario: { flood: { text: 'ignore' } } },
+    },
+    outputTypes: { scenario: { flood: { safeParse: () => ({ success: false }) } } },
+    decisionPoint: {
+      decide: async ({ tool }) => {
+        if (tool === 'unlock') throw new Error('secret detail');
+        return tool === 'add' ? { decision: 'deny', message: 'no sums' } : { decision: 'allow' };
+      },
+    },
+  });
   const { result, model } = await replayGhost(
     'limits/gate',
     'openai',
@@ -252,16 +268,8 @@ test('a gate hides tools, stops calls, withholds results, and denies when it thr
     ],
     {
       serverConfig,
-      gate: {
-        mayList: ({ tool }) => tool.name !== 'wipe',
-        beforeCall: ({ tool }) => {
-          if (tool.name === 'unlock') throw new Error('secret detail');
-          return tool.name === 'add'
-            ? { allowed: false, reasonCode: 'ARGS_DENIED', message: 'no sums' }
-            : { allowed: true };
-        },
-        afterCall: () => ({ allowed: false, reasonCode: 'OUTPUT_DENIED', message: 'too long' }),
-      },
+      gate,
+      audit: false,
     },
   );
   assert.ok(!model.requests[0]?.toolNames.includes('scenario__wipe'));
@@ -269,10 +277,11 @@ test('a gate hides tools, stops calls, withholds results, and denies when it thr
     result.toolChain.map((entry) => entry.success),
     [false, false, false, false],
   );
-  assert.match(result.toolChain[1]?.error ?? '', /ARGS_DENIED/);
-  assert.match(result.toolChain[2]?.error ?? '', /OUTPUT_DENIED/);
+  assert.match(result.toolChain[0]?.error ?? '', /not_allowlisted/);
+  assert.match(result.toolChain[1]?.error ?? '', /decision_point_denied\): no sums/);
+  assert.match(result.toolChain[2]?.error ?? '', /was made, but its result is withheld \(output_/);
   assert.doesNotMatch(JSON.stringify(result), /BEGINxx/, 'what is withheld is nowhere');
-  assert.match(result.toolChain[3]?.error ?? '', /GATE_FAILED/);
+  assert.match(result.toolChain[3]?.error ?? '', /decision_point_failed/);
   assert.doesNotMatch(JSON.stringify(result), /secret detail/);
 });
 

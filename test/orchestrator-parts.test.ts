@@ -8,6 +8,7 @@ import {
 } from '../src/orchestrator/backtrack.ts';
 import { type BreakerChange, CircuitBreakers } from '../src/orchestrator/breaker.ts';
 import { Budget } from '../src/orchestrator/budget.ts';
+import { selectTools } from '../src/orchestrator/catalogue.ts';
 import { compacted, criticalLines, digest, planCompaction } from '../src/orchestrator/compaction.ts';
 import { LoopDetector } from '../src/orchestrator/loop-detector.ts';
 import { PerformanceLog } from '../src/orchestrator/performance.ts';
@@ -15,7 +16,6 @@ import { type Message, pairCallsWithResults, userText } from '../src/orchestrato
 import { quotedResults } from '../src/orchestrator/quoted-results.ts';
 import { ResultCap } from '../src/orchestrator/result-cap.ts';
 import { ToolCache } from '../src/orchestrator/tool-cache.ts';
-import { selectTools } from '../src/orchestrator/tool-selection.ts';
 import { showResult, valueOfResult } from '../src/orchestrator/tool-text.ts';
 
 /** A small repeatable source of numbers. */

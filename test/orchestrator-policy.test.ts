@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { policyToolGate } from '../src/orchestrator/index.ts';
-import { AuditLog, PolicyGate, verifyAudit } from '../src/policy/index.ts';
+import { PolicyGate, verifyAudit } from '../src/policy/index.ts';
+import { auditRecords } from './support/audit-records.ts';
 import { serveShelf } from './support/example-servers.ts';
 import { PROVIDERS, replayGhost } from './support/ghost.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const sharepoint = await serveShelf('mcp-sharepoint');
 after(() => sharepoint[Symbol.asyncDispose]());
@@ -30,7 +28,7 @@ for (const { provider } of PROVIDERS) {
         },
         { text: 'done' },
       ],
-      { serverConfig, gate },
+      { serverConfig, gate, audit: false },
     );
     assert.deepEqual(model.requests[0]?.toolNames, [FETCH]);
     const [fetched, deleted, padded] = result.toolChain;
@@ -47,36 +45,44 @@ test('a policy that cannot be read hides every tool', async () => {
     'policy/unreadable_policy',
     'openai',
     [{ calls: [{ name: FETCH, arguments: { doc_id: 'sp-001' } }] }, { text: 'no tools' }],
-    { serverConfig, gate },
+    { serverConfig, gate, audit: false },
   );
   assert.deepEqual(model.requests[0]?.toolNames, []);
   assert.equal(result.toolChain[0]?.success, false);
 });
 
-test('with an audit, each decision and each end of a call of a run is on the chain', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'audit-'));
-  try {
-    using gate = new PolicyGate({ policy: { 'mcp-sharepoint': ['fetch_sharepoint_doc'] } });
-    const audit = new AuditLog({ dir }).startRun();
-    await replayGhost(
-      'policy/audit',
-      'openai',
-      [
-        {
-          calls: [
-            { name: FETCH, arguments: { doc_id: 'sp-001' } },
-            { name: FETCH, arguments: { doc_id: 5 } },
-          ],
-        },
-        { text: 'done' },
-      ],
-      { serverConfig, gate: policyToolGate({ gate, audit }) },
-    );
-    const report = await verifyAudit(dir);
-    assert.deepEqual(report.problems, []);
-    // Two decisions and the end of the one call that was made, beside the opening of the run.
-    assert.ok(report.records >= 3, `${report.records} records`);
-  } finally {
-    await rm(dir, { recursive: true });
-  }
+test('a gated run is a run of the audit: each decision, start and end of a call is on the chain, once', async () => {
+  const dir = tempDir();
+  using gate = new PolicyGate({ policy: { 'mcp-sharepoint': ['fetch_sharepoint_doc'] } });
+  await replayGhost(
+    'policy/audit',
+    'openai',
+    [
+      {
+        calls: [
+          { name: FETCH, arguments: { doc_id: 'sp-001' } },
+          { name: FETCH, arguments: { doc_id: 5 } },
+        ],
+      },
+      { text: 'done' },
+    ],
+    { serverConfig, gate, audit: dir, caller: 'alice' },
+  );
+  const report = await verifyAudit(dir);
+  assert.deepEqual([report.problems, report.unfinished, report.runs], [[], [], 1]);
+  assert.deepEqual(
+    auditRecords(dir).map(({ event, outcome, reason_code, caller, result }) => [
+      event,
+      outcome ?? reason_code ?? result,
+      caller,
+    ]),
+    [
+      ['run_started', undefined, 'alice'],
+      ['call_decided', 'allowed', 'alice'],
+      ['call_started', undefined, undefined],
+      ['call_decided', 'args_invalid', 'alice'],
+      ['call_finished', 'accepted', undefined],
+      ['run_finished', 'completed', undefined],
+    ],
+  );
 });

@@ -74,13 +74,14 @@ export function singleStepGraph({ gate, planner, servers }: SingleStepParts) {
       const connection = servers[server];
       const call = { server, tool, args, userRequest: query, runId: '' };
       try {
-        const { verdict } = await guardedCall(call, () => invoke(connection, tool, args), {
+        const { verdict, decision } = await guardedCall(call, () => invoke(connection, tool, args), {
           gate,
           refresh: async () => {
             if (connection !== undefined) gate.setTools(server, await connection.listTools());
           },
         });
-        if (!verdict.accepted) return { outcome: blocked(query, verdict.reasonCode, verdict.message) };
+        if (!verdict.accepted)
+          return { outcome: { ...blocked(query, verdict.reasonCode, verdict.message), decision, call } };
         const result = { server, tool, args, result: verdict.value };
         if (asksForSummary(query)) return { result: verdict.value };
         return { outcome: { ...ask(query), ...result, type: 'tool_result' } };

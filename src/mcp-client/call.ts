@@ -168,7 +168,7 @@ function report(options: ToolCallOptions, progress: ToolProgress): void {
  *
  * @returns The result, or what is wrong with its form.
  */
-function readToolResult(raw: unknown): ToolResult | string {
+export function readToolResult(raw: unknown): ToolResult | string {
   if (!isObject(raw)) return `expected a result object, got ${raw === null ? 'null' : typeof raw}`;
   const { content, structuredContent } = raw;
   if (content === undefined && structuredContent === undefined) {

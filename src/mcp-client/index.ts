@@ -1,4 +1,4 @@
-export { RecordedTimeout } from './call.ts';
+export { RecordedTimeout, readToolResult } from './call.ts';
 export {
   loadServerConfig,
   type ParseConfigOptions,
@@ -13,6 +13,7 @@ export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
 export type { McpSession } from './session.ts';
 export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
+
 export type {
   ConnectionOptions,
   ElicitationAnswer,

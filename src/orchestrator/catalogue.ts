@@ -3,8 +3,8 @@ import type { ServerTool, ToolDefinition } from '../mcp-client/index.ts';
 import { type Alternative, findAlternatives, toolWords } from './backtrack.ts';
 import type { ModelTool } from './providers/index.ts';
 import type { QuarantinedTool } from './result.ts';
-import { selectTools } from './tool-selection.ts';
-import { type AdaptedTool, adaptTools, type ToolProvider } from './tools/index.ts';
+import type { Session } from './session.ts';
+import { type AdaptedTool, adaptTools, chooseToolNames, type ToolProvider } from './tools/index.ts';
 
 /** A tool the model can call, and where it leads. */
 export interface CatalogueTool extends Alternative {
@@ -20,14 +20,21 @@ export class Catalogue {
   readonly quarantined: readonly QuarantinedTool[];
   readonly definitions: readonly ModelTool[];
   readonly #byModelName: ReadonlyMap<string, CatalogueTool>;
+  readonly #hidden: ReadonlyMap<string, CatalogueTool>;
 
-  constructor(adapted: readonly AdaptedTool[], quarantined: readonly QuarantinedTool[]) {
+  /** @param hidden tools the model is not shown; a call to one still finds it, so that the gate can deny it. */
+  constructor(
+    adapted: readonly AdaptedTool[],
+    quarantined: readonly QuarantinedTool[],
+    hidden: readonly ServerTool[] = [],
+  ) {
     this.definitions = adapted.map(({ name, description, parameters }) => ({
       name,
       description,
       parameters,
     }));
     this.#byModelName = new Map(adapted.map((tool) => [tool.name, toCatalogueTool(tool)]));
+    this.#hidden = new Map(hiddenTools(hidden).map((tool) => [tool.modelName, tool]));
     this.quarantined = quarantined;
   }
 
@@ -36,7 +43,7 @@ export class Catalogue {
   }
 
   find(modelName: string): CatalogueTool | undefined {
-    return this.#byModelName.get(modelName);
+    return this.#byModelName.get(modelName) ?? this.#hidden.get(modelName);
   }
 
   /** Tools that might do instead of one that failed, best first. */
@@ -49,20 +56,53 @@ export class Catalogue {
   }
 }
 
+/** A model is asked with the old tools when a server that announced others does not list them by then. */
+const CHANGED_TOOLS_WAIT_MS = 5_000;
+
+/** The catalogue, rebuilt whenever a server has announced other tools; a change that is being read is waited for. */
+export function liveCatalogue(session: Session, changes: () => number): () => Promise<Catalogue> {
+  let built: { readonly catalogue: Catalogue; readonly at: number } | undefined;
+  return async () => {
+    const { pool, resolved, provider, emit, gated } = session;
+    await pool.toolsSettled(CHANGED_TOOLS_WAIT_MS);
+    const at = changes();
+    if (built?.at === at) return built.catalogue;
+    const catalogue = buildCatalogue(
+      pool.tools,
+      gated?.allowed(pool.tools) ?? pool.tools,
+      provider.toolDialect ?? 'openai',
+      resolved.userPrompt,
+    );
+    for (const { toolName, reason } of catalogue.quarantined) {
+      emit({ type: 'tool_quarantined', toolName, reason });
+    }
+    built = { catalogue, at };
+    return catalogue;
+  };
+}
+
 /**
- * Adapts the tools of all servers to a provider, as many as it takes. Names always carry the server, so that a tool that appears during a
- * run renames none that the conversation already speaks of.
+ * Adapts the allowed tools of all servers to a provider, as many as it takes. Names always carry the server, so a tool
+ * that appears during a run renames none that the conversation already names.
  */
-export function buildCatalogue(tools: readonly ServerTool[], dialect: ToolProvider, task: string): Catalogue {
-  const { offered, leftOut, limit } = selectTools(tools, dialect, task);
+function buildCatalogue(
+  all: readonly ServerTool[],
+  allowed: readonly ServerTool[],
+  dialect: ToolProvider,
+  task: string,
+): Catalogue {
+  const { offered, leftOut, limit } = selectTools(allowed, dialect, task);
   const { tools: adapted, quarantined } = adaptTools(offered, dialect, { namespace: 'always' });
-  return new Catalogue(adapted, [
+  const shown = new Set(allowed.map(({ tool }) => tool));
+  const quarantinedTools = [
     ...quarantined.map(({ server, name, reason }) => ({ toolName: `${server}.${name}`, reason })),
     ...leftOut.map(({ server, tool }) => ({
       toolName: `${server}.${tool.name}`,
       reason: `The provider takes ${limit} tools and others fit the task better`,
     })),
-  ]);
+  ];
+  const hidden = all.filter(({ tool }) => !shown.has(tool));
+  return new Catalogue(adapted, quarantinedTools, hidden);
 }
 
 function toCatalogueTool(adapted: AdaptedTool): CatalogueTool {
@@ -80,4 +120,69 @@ function toCatalogueTool(adapted: AdaptedTool): CatalogueTool {
     },
     mapArguments: (args) => adapted.mapArguments(args),
   };
+}
+
+/** Tools by the names they would have; their schemas are not adapted. */
+function hiddenTools(tools: readonly ServerTool[]): CatalogueTool[] {
+  const names = chooseToolNames(
+    tools.map(({ server, tool }) => ({ server, name: tool.name })),
+    'always',
+  );
+  return tools.map(({ server, tool }, index) => ({
+    server,
+    tool,
+    toolName: `${server}.${tool.name}`,
+    modelName: names[index] ?? tool.name,
+    words: new Set(),
+    mapArguments: (args) => args,
+  }));
+}
+
+/**
+ * Most tools a request may hold. OpenAI refuses more than 128 ("array too long"), Gemini more than 512 declarations;
+ * Anthropic names no limit. One place is kept for the tool that reads cut results.
+ */
+const MOST_TOOLS: Readonly<Record<ToolProvider, number>> = {
+  openai: 127,
+  anthropic: Number.POSITIVE_INFINITY,
+  gemini: 511,
+};
+
+export interface ToolSelection {
+  /** In the order they were given. */
+  readonly offered: readonly ServerTool[];
+  readonly leftOut: readonly ServerTool[];
+  readonly limit: number;
+}
+
+/**
+ * Chooses which tools to offer when there are more than the provider takes: those that share the most words with the
+ * task, earlier ones first among equals.
+ */
+export function selectTools(
+  tools: readonly ServerTool[],
+  dialect: ToolProvider,
+  task: string,
+): ToolSelection {
+  const limit = MOST_TOOLS[dialect];
+  if (tools.length <= limit) return { offered: tools, leftOut: [], limit };
+  const wanted = toolWords('', task);
+  const ranked = tools
+    .map((tool, index) => ({
+      index,
+      score: shared(wanted, toolWords(tool.tool.name, tool.tool.description)),
+    }))
+    .sort((left, right) => right.score - left.score || left.index - right.index);
+  const chosen = new Set(ranked.slice(0, limit).map(({ index }) => index));
+  return {
+    offered: tools.filter((_, index) => chosen.has(index)),
+    leftOut: tools.filter((_, index) => !chosen.has(index)),
+    limit,
+  };
+}
+
+function shared(wanted: ReadonlySet<string>, words: ReadonlySet<string>): number {
+  let count = 0;
+  for (const word of words) if (wanted.has(word)) count += 1;
+  return count;
 }

@@ -1,8 +1,11 @@
-import { context } from '@opentelemetry/api';
+import { randomUUID } from 'node:crypto';
+import { context, type Span } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
-import { connectServers } from '../mcp-client/index.ts';
+import { connectServers, type ServerPool } from '../mcp-client/index.ts';
+import { type AuditRun, auditRun, openAudit } from '../policy/index.ts';
 import { setGovernance } from '../processor/index.ts';
 import { safeListener } from './events.ts';
+import { GatedCalls } from './gated-calls.ts';
 import { type ResolvedOptions, type RunOptions, resolveOptions } from './options.ts';
 import { assertPriced } from './price.ts';
 import { createProvider, type Provider } from './providers/index.ts';
@@ -20,8 +23,8 @@ const DEFAULT_RECONNECTS = 2;
  *
  * @param tape records or plays back what the provider and the servers say.
  * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `API_KEY_MISSING` or `MISSING_PEER`, before
- * anything is started; the signal's reason when aborted; what the tape's `finish` throws. Later failures are reported
- * in the result.
+ * anything is started; `AUDIT_UNAVAILABLE` when a gated run cannot be recorded; the signal's reason when aborted; what
+ * the tape's `finish` throws. Later failures are reported in the result.
  */
 export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<GhostResult> {
   const startedAt = performance.now();
@@ -33,7 +36,7 @@ export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<Gh
   const telemetry = new RunTelemetry(provider, model);
   const emit = safeListener(resolved.onEvent);
   const parent = setGovernance(context.active(), resolved.govern ?? {});
-  const result = await telemetry.agent(resolved.namespace, parent, async (span) => {
+  const session = async (span: Span, run: AuditRun | undefined): Promise<GhostResult> => {
     emit({ type: 'run_started', provider: provider.name, model });
     let changes = 0;
     await using pool = await connectServers(resolved.serverConfig, {
@@ -48,11 +51,42 @@ export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<Gh
         emit({ type: 'tools_changed', server: server.name, tools: server.tools.length });
       },
     });
-    const session = { resolved, provider, model, telemetry, emit, span, pool, startedAt };
+    const gated = gatedCalls(resolved, pool, run);
+    const session = { resolved, provider, model, telemetry, emit, span, pool, gated, startedAt };
     return await runSession(session, () => changes);
-  });
+  };
+  const result = await telemetry.agent(resolved.namespace, parent, (span) =>
+    audited(resolved, (run) => session(span, run)),
+  );
   await tape.finish?.(result);
   return result;
+}
+
+/** Runs `act` as a run of the audit trail, if it is gated. */
+async function audited(
+  { gate, audit, caller, userPrompt }: ResolvedOptions,
+  act: (run: AuditRun | undefined) => Promise<GhostResult>,
+): Promise<GhostResult> {
+  const { log, close } = openAudit(gate === undefined ? false : audit);
+  try {
+    const started = { query_chars: userPrompt.length, caller };
+    return await auditRun(log, started, act, ({ executionMetadata }) => ({
+      result: executionMetadata.stopReason,
+    }));
+  } finally {
+    close();
+  }
+}
+
+function gatedCalls(
+  { gate, caller, userPrompt }: ResolvedOptions,
+  pool: ServerPool,
+  audit: AuditRun | undefined,
+): GatedCalls | undefined {
+  if (gate === undefined) return undefined;
+  // A run that is not recorded has an id all the same: budgets count by it.
+  const context = { caller, runId: audit?.id ?? randomUUID(), userRequest: userPrompt };
+  return new GatedCalls({ gate, pool, audit, context });
 }
 
 async function providerOf(options: ResolvedOptions, { fetch, wait }: Tape): Promise<Provider> {

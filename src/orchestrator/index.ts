@@ -18,13 +18,11 @@ export { connectServers, loadServerConfig, parseServerConfig, ServerPool } from 
 export type { BreakerChange, BreakerOptions, BreakerState } from './breaker.ts';
 export type { BudgetOptions, PriceOf, TokenTotals } from './budget.ts';
 export type { EventListener, GhostEvent } from './events.ts';
-export type { GateCall, GateTool, GateVerdict, ToolGate } from './gate.ts';
 export { runGhost } from './ghost.ts';
 export type { LoopOptions } from './loop-detector.ts';
 export { type ModelPlannerOptions, modelPlanner } from './model-planner.ts';
 export type { RunOptions } from './options.ts';
 export type { ToolPerformance } from './performance.ts';
-export { type PolicyToolGateOptions, policyToolGate } from './policy-tool-gate.ts';
 export type {
   Completion,
   CompletionOptions,

@@ -1,13 +1,11 @@
 import { ObservatoryError } from '../base/index.ts';
 import type { ConnectionOptions, ServerRequestHandlers } from '../mcp-client/index.ts';
-import type { PolicyGate } from '../policy/index.ts';
+import type { AuditOption, PolicyGate } from '../policy/index.ts';
 import type { GovernanceFields } from '../processor/index.ts';
 import type { BreakerOptions } from './breaker.ts';
 import type { PriceOf } from './budget.ts';
 import type { EventListener } from './events.ts';
-import type { ToolGate } from './gate.ts';
 import type { LoopOptions } from './loop-detector.ts';
-import { isPolicyGate, policyToolGate } from './policy-tool-gate.ts';
 import type { Provider, RetryPolicy } from './providers/index.ts';
 import type { ToolCacheOptions } from './tool-cache.ts';
 
@@ -39,8 +37,15 @@ export interface RunOptions {
   readonly onEvent?: EventListener | undefined;
   /** Base URL of the provider's API, in the form its SDK takes. */
   readonly baseUrl?: string | undefined;
-  /** Stands between the model and the tools: a `PolicyGate`, `policyToolGate(...)` with an audit, or one of your own. */
-  readonly gate?: ToolGate | PolicyGate | undefined;
+  /** Decides every tool call and checks every result. Rules of your own go into its `decisionPoint` and `outputTypes`. */
+  readonly gate?: PolicyGate | undefined;
+  /**
+   * Where a gated run is recorded: a log, the folder of one, or false for nowhere. Needs `gate`.
+   * @defaultValue the folder `SAFE_TRACE_DIR`, else `.mcp-observatory/traces`; nowhere in a replay with recorded tools
+   */
+  readonly audit?: AuditOption | undefined;
+  /** Who the run is for, as the host knows it. Approvals are bound to it, and decision points and the audit see it. */
+  readonly caller?: string | undefined;
   /** Governance fields for every span of the run (`riskTier`, `promptTemplateId`, `sessionId`, ...). */
   readonly govern?: GovernanceFields | undefined;
   /** Make a plan before the first call. @defaultValue false */
@@ -87,9 +92,7 @@ type Defaulted =
   | 'toolRetries';
 
 /** Options with every default in its place. */
-export type ResolvedOptions = Omit<RunOptions, Defaulted | 'gate'> & {
-  readonly gate: ToolGate | undefined;
-} & {
+export type ResolvedOptions = Omit<RunOptions, Defaulted> & {
   readonly [Key in Defaulted]: NonNullable<RunOptions[Key]>;
 };
 
@@ -103,9 +106,15 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
     throw invalid('provider', options.provider, 'a provider name or a provider');
   }
   if (options.model !== undefined) text('model', options.model);
+  if (options.caller !== undefined) text('caller', options.caller);
+  if (options.gate !== undefined && typeof options.gate.authorize !== 'function') {
+    throw invalid('gate', options.gate, 'a PolicyGate');
+  }
+  if (options.gate === undefined && options.audit !== undefined && options.audit !== false) {
+    throw invalid('audit', options.audit, 'given together with `gate`, whose decisions it records');
+  }
   return Object.freeze({
     ...options,
-    gate: toolGate(options),
     namespace: options.namespace ?? 'mcp_ghost',
     timeout: number('timeout', options.timeout, 30, 0.001, 2_000_000),
     maxIterations: integer('maxIterations', options.maxIterations, 10, 1),
@@ -122,10 +131,6 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
         ? undefined
         : number('maxCostUsd', options.maxCostUsd, 0, 0, Number.MAX_VALUE),
   });
-}
-
-function toolGate({ gate, userPrompt }: RunOptions): ToolGate | undefined {
-  return gate !== undefined && isPolicyGate(gate) ? policyToolGate({ gate, userRequest: userPrompt }) : gate;
 }
 
 function text(name: string, value: unknown): void {

@@ -1,10 +1,9 @@
 import type { ServerPool, ToolResult } from '../mcp-client/index.ts';
 import { CircuitBreakers } from './breaker.ts';
 import { Budget } from './budget.ts';
-import type { Catalogue } from './catalogue.ts';
+import { type Catalogue, liveCatalogue } from './catalogue.ts';
 import { Conversation } from './conversation.ts';
 import type { EventListener } from './events.ts';
-import { liveCatalogue } from './live-catalogue.ts';
 import { LoopDetector } from './loop-detector.ts';
 import { ModelCaller } from './model-caller.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -52,7 +51,7 @@ export async function runSession(session: Session, changes: () => number): Promi
     breakers,
     cache: cacheOf(resolved),
     cap,
-    gate: resolved.gate,
+    gated: session.gated,
     telemetry,
     performance: performanceLog,
     emit,

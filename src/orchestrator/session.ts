@@ -1,6 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import type { ServerPool } from '../mcp-client/index.ts';
 import type { EventListener } from './events.ts';
+import type { GatedCalls } from './gated-calls.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { Provider } from './providers/index.ts';
 import type { RunTelemetry } from './telemetry.ts';
@@ -14,5 +15,7 @@ export interface Session {
   readonly emit: EventListener;
   readonly span: Span;
   readonly pool: ServerPool;
+  /** Makes the tool calls of a gated run. */
+  readonly gated: GatedCalls | undefined;
   readonly startedAt: number;
 }

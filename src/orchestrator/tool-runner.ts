@@ -1,19 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
-import { inOrder } from './call-order.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
-import { type Ending, refused, shownResult } from './ending.ts';
 import type { PerformanceLog } from './performance.ts';
-import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
+import type { ImagePart, ToolCallPart, ToolResultPart } from './providers/index.ts';
 import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 import { READ_RESULT_TOOL, type ResultCap } from './result-cap.ts';
-import { isReadOnly, type ToolAttemptParts, ToolAttempts, textOfArguments } from './tool-attempt.ts';
+import {
+  type Ending,
+  isReadOnly,
+  refused,
+  type ToolAttemptParts,
+  ToolAttempts,
+  textOfArguments,
+} from './tool-attempt.ts';
+import { textPart } from './tool-text.ts';
 
 const RETRY_DELAY_MS = 200;
 
-/** What a call of the model came to. */
+/** How a call of the model ended. */
 export interface CallReport {
   /** One entry for each try. */
   readonly entries: readonly ToolChainEntry[];
@@ -37,7 +43,7 @@ export interface ToolRunnerParts extends ToolAttemptParts {
   readonly retries: number;
 }
 
-/** Runs the tool calls of one run, each with its retries, and reports what came of them. */
+/** Runs the tool calls of one run, each with its retries, and reports how they ended. */
 export class ToolRunner {
   readonly #parts: ToolRunnerParts;
   readonly #attempts: ToolAttempts;
@@ -197,4 +203,49 @@ function isTransient(kind: FailureKind | undefined): boolean {
 
 function textOfEntry(entry: ToolChainEntry): string {
   return typeof entry.result === 'string' ? entry.result : (JSON.stringify(entry.result) ?? '');
+}
+
+/**
+ * Starts the calls of one turn side by side. A tool that says it is destructive runs alone on its server, after the
+ * calls before it and before the calls after it.
+ * @returns the report of each call, in the order of the calls.
+ */
+function inOrder<T>(
+  calls: readonly ToolCallPart[],
+  catalogue: Catalogue,
+  run: (call: ToolCallPart, tool: CatalogueTool | undefined) => Promise<T>,
+): Promise<T>[] {
+  const barrier = new Map<string, Promise<unknown>>();
+  const running = new Map<string, Promise<unknown>[]>();
+  return calls.map((call) => {
+    const tool = catalogue.find(call.name);
+    const server = tool?.server ?? '';
+    const alone = tool?.tool.annotations?.destructiveHint === true;
+    const before = alone
+      ? Promise.all(running.get(server) ?? [])
+      : (barrier.get(server) ?? Promise.resolve());
+    const report = before.then(() => run(call, tool));
+    // The rejection is handled where the report is awaited.
+    const settled = report.catch(() => undefined);
+    running.set(server, [...(alone ? [] : (running.get(server) ?? [])), settled]);
+    if (alone) barrier.set(server, settled);
+    return report;
+  });
+}
+
+/** What the model sees of a call. */
+function shownResult(
+  call: ToolCallPart,
+  text: string,
+  images: readonly ImagePart[],
+  isError: boolean,
+): ToolResultPart {
+  return {
+    type: 'tool_result',
+    id: call.id,
+    name: call.name,
+    content: [textPart(text === '' && images.length === 0 ? '(no output)' : text), ...images],
+    isError,
+    ...(call.idAssigned === true ? { idAssigned: true } : {}),
+  };
 }

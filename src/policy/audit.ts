@@ -177,6 +177,46 @@ export class AuditRun {
   }
 }
 
+/** Where runs are recorded: a log, the folder of one, or false for nowhere. */
+export type AuditOption = AuditLog | string | false;
+
+/**
+ * Opens the log that an option names; a log that was given stays its owner's to close.
+ * @param option @defaultValue the folder `SAFE_TRACE_DIR`, else `.mcp-observatory/traces`
+ * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the folder cannot be written.
+ */
+export function openAudit(option: AuditOption | undefined): { readonly log?: AuditLog; close(): void } {
+  if (option === false) return { close: () => {} };
+  if (option instanceof AuditLog) return { log: option, close: () => {} };
+  const dir = option ?? process.env.SAFE_TRACE_DIR ?? '.mcp-observatory/traces';
+  const log = new AuditLog({ dir, key: process.env.SAFE_AUDIT_KEY });
+  return { log, close: () => log.close() };
+}
+
+/**
+ * Runs `act` as one run of a log and finishes it with what `ending` says of the result, or with the error thrown.
+ * @throws what `act` throws, and ObservatoryError `AUDIT_UNAVAILABLE`.
+ */
+export async function auditRun<T>(
+  log: AuditLog | undefined,
+  started: AuditFields,
+  act: (run: AuditRun | undefined) => Promise<T>,
+  ending: (result: T) => AuditFields,
+): Promise<T> {
+  const run = log?.startRun(started);
+  let result: T;
+  try {
+    result = await act(run);
+  } catch (error) {
+    const error_type = error instanceof Error ? error.name : 'unknown';
+    const error_code = ObservatoryError.isInstance(error) ? error.code : undefined;
+    run?.finish({ result: 'error', error_type, error_code });
+    throw error;
+  }
+  run?.finish(ending(result));
+  return result;
+}
+
 function canonicalText(record: AuditFields): string {
   try {
     return canonicalJson(record);

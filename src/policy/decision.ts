@@ -84,13 +84,26 @@ export function revise(
   };
 }
 
+/** A denial that is enforced in shadow mode too, because no rule is tried out by it. */
+export function refused(decision: Decision, reasonCode: ReasonCode, message: string): Decision {
+  return { ...revise(decision, 'deny', reasonCode, message), enforcement: 'enforced' };
+}
+
+/** What a decision becomes when it cannot be recorded: a denial keeps its reason, anything else is denied for this. */
+export function withoutRecord(decision: Decision): Decision {
+  if (isBlocked(decision)) return decision;
+  return refused(decision, 'audit_unavailable', 'The decision could not be recorded');
+}
+
 /** A call or its result was refused by the gate. `code` is `POLICY_DENIED`. */
 export class PolicyDeniedError extends ObservatoryError {
   readonly reasonCode: ReasonCode;
+  /** Why, for people. Holds no argument values. */
+  readonly reason: string;
   readonly gate: Gate;
   readonly server: string;
   readonly tool: string;
-  /** The decision about the call; absent when its result, not the call, was refused. */
+  /** The decision about the call, also where it is the result that was refused; absent for a way around the gate. */
   readonly decision: Decision | undefined;
 
   constructor(
@@ -107,6 +120,7 @@ export class PolicyDeniedError extends ObservatoryError {
     );
     this.name = 'PolicyDeniedError';
     this.reasonCode = refusal.reasonCode;
+    this.reason = refusal.message;
     this.gate = gateOf(refusal.reasonCode);
     this.server = server;
     this.tool = tool;

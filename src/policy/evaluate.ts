@@ -1,22 +1,34 @@
 /**
  * G2 and the built-in rules of G3: what can be said of a call without asking anybody, and without using anything up.
  */
-
-import { PLAN_LIMITS } from '../json/index.ts';
-import { argumentDigest, argumentProblem, type Refusal, unsafeArguments } from './arguments.ts';
-import type { Catalogue, CatalogueTool } from './catalogue.ts';
+import { createHash, createHmac } from 'node:crypto';
+import {
+  canonicalJson,
+  checkJsonValue,
+  isObject,
+  type JsonLimits,
+  type JsonObject,
+  PLAN_LIMITS,
+  StrictJsonError,
+} from '../json/index.ts';
+import type { Catalogue, CatalogueTool, ToolChecks } from './catalogue.ts';
 import type { Decision, DecisionKind } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
+import type { OutputContracts } from './output-contract.ts';
 import type { PolicySource } from './policy-source.ts';
-import { gateOf } from './reasons.ts';
+import { gateOf, type ReasonCode } from './reasons.ts';
 
-/** @param digestKey key of the argument digest; without one it is plain SHA-256. */
-export function evaluateCall(
-  call: GateCall,
-  catalogue: Catalogue,
-  source: PolicySource,
-  digestKey: string | undefined,
-): Decision {
+/** What a call is judged against. */
+interface Grounds {
+  readonly catalogue: Catalogue;
+  readonly source: PolicySource;
+  /** Key of the argument digest; without one it is plain SHA-256. */
+  readonly digestKey: string | undefined;
+  readonly contracts: OutputContracts;
+}
+
+export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
+  const { catalogue, source, digestKey } = grounds;
   const started = performance.now();
   const tool = catalogue.find(call.server, call.tool);
   const policy = source.policy;
@@ -58,6 +70,10 @@ export function evaluateCall(
   const misfit = argumentProblem(call.args, tool.checks, isClosed);
   if (misfit !== undefined) return make('deny', misfit, [], true);
   const verdict = policy.evaluate(call.server, call.tool, call.args, call.userRequest);
+  if (verdict.decision !== 'deny' && grounds.contracts.of(tool, policy) === undefined) {
+    const message = 'The tool has no output type, and the policy does not take untyped results';
+    return make('deny', { reasonCode: 'output_untyped', message }, [], true);
+  }
   return make(verdict.decision, verdict, verdict.ruleIds, true);
 }
 
@@ -73,4 +89,53 @@ function toolProblem(
     return { reasonCode: 'tool_unknown', message: `The server lists no tool '${call.tool.slice(0, 64)}'` };
   }
   return tool.quarantine;
+}
+
+interface Refusal {
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+}
+
+/** What no schema makes safe: prototype keys, unsafe numbers, lone surrogates, excess size or depth. */
+function unsafeArguments(args: unknown, limits: JsonLimits): Refusal | undefined {
+  if (!isObject(args)) return { reasonCode: 'args_unsafe', message: 'The arguments are not a JSON object' };
+  try {
+    checkJsonValue(args, limits);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StrictJsonError) return { reasonCode: 'args_unsafe', message: error.message };
+    return { reasonCode: 'args_unsafe', message: 'The arguments cannot be read' };
+  }
+}
+
+/**
+ * Checks arguments that are safe to look at against a tool's input schema.
+ *
+ * @param isClosed refuse every name the schema does not list. Otherwise names are refused only where the schema says
+ * nothing about further ones: JSON Schema's default, anything goes, is the wrong one for a call.
+ */
+function argumentProblem(args: JsonObject, checks: ToolChecks, isClosed: boolean): Refusal | undefined {
+  const { declared } = checks;
+  if (isClosed || !declared.isExplicit) {
+    for (const name of Object.keys(args)) {
+      if (!declared.names.has(name) && !checks.matchesPattern(name)) {
+        return {
+          reasonCode: 'args_unknown_key',
+          message: `The tool has no argument ${JSON.stringify(name.slice(0, 64))}`,
+        };
+      }
+    }
+  }
+  const verdict = checks.input.check(args);
+  if (verdict.valid) return undefined;
+  return {
+    reasonCode: verdict.failed ? 'args_check_failed' : 'args_invalid',
+    message: `Arguments: ${verdict.message}`,
+  };
+}
+
+/** SHA-256 of the canonical arguments, or HMAC-SHA-256 with a key, so that short arguments cannot be guessed. */
+function argumentDigest(args: JsonObject, key: string | undefined): string {
+  const hash = key === undefined ? createHash('sha256') : createHmac('sha256', key);
+  return hash.update(canonicalJson(args), 'utf8').digest('hex');
 }

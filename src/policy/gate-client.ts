@@ -19,7 +19,7 @@ export interface GateClientOptions {
   readonly server: string;
   /** When the tools are listed again: before each call, or only when the server says they changed. @defaultValue 'always' */
   readonly recheck?: 'always' | 'on_change' | undefined;
-  /** Adds caller, run, user request and approval to each call. */
+  /** Adds caller, run, user request and approval to each call. @defaultValue the run of `audit`, nothing else */
   readonly context?: ((tool: string) => Partial<GateCall>) | undefined;
   readonly audit?: AuditRun | undefined;
 }
@@ -43,7 +43,8 @@ const HARMLESS: ReadonlySet<string> = new Set(
  * gate and throws `PolicyDeniedError`, and members that would go around it (`request`, `transport`, `experimental`)
  * are refused.
  *
- * Secrets of known form are redacted in results. A result that fails its type is withheld.
+ * Secrets of known form are redacted in results. A result that fails its type is withheld; one with `isError` or of a
+ * tool without an output type is cut to size and marked in its `_meta` (`mcp-observatory.dev/untrusted`).
  */
 export function gateClient<T extends GateableClient>(
   client: T,
@@ -69,7 +70,8 @@ export function gateClient<T extends GateableClient>(
 
   const callTool = async (params: unknown, ...rest: never[]): Promise<unknown> => {
     const { name, args } = readParams(params);
-    const call: GateCall = { ...options.context?.(name), server, tool: name, args };
+    const runId = options.audit?.id;
+    const call: GateCall = { runId, ...options.context?.(name), server, tool: name, args };
     // Only what was decided about is sent: no `_meta`, no `task` of the caller's.
     const invoke = () => client.callTool({ name, arguments: { ...args } }, ...rest);
     const { result } = await guardedCall(call, invoke, { gate, audit: options.audit, refresh });

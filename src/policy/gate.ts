@@ -10,25 +10,29 @@ import { ObservatoryError } from '../base/index.ts';
 import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { Catalogue, type CatalogueTool } from './catalogue.ts';
-import { type Decision, revise } from './decision.ts';
+import { type Decision, refused, revise, withoutRecord } from './decision.ts';
 import { askDecisionPoint, heedAnswer } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import type { Echo } from './evidence/index.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
 import type { GateCall, PolicyGateOptions } from './gate-types.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
-import { checkOutput, type OutputVerdict } from './output.ts';
-import { outputContract } from './output-contract.ts';
+import { judgeOutput, type OutputVerdict } from './output.ts';
+import { type OutputContract, OutputContracts } from './output-contract.ts';
 import { PinStore } from './pins.ts';
 import type { Policy } from './policy.ts';
 import { PolicySource } from './policy-source.ts';
-import { type DecisionRecorder, refused, settle } from './settle.ts';
+import { countDecision } from './telemetry.ts';
 import type { ToolDefinition } from './tool-definition.ts';
+
+/** Writes a decision down before it takes effect. A throw denies the call: a call that is not on record is not made. */
+export type DecisionRecorder = (decision: Decision) => void;
 
 export class PolicyGate {
   readonly #options: PolicyGateOptions;
   readonly #catalogue: Catalogue;
   readonly #source: PolicySource;
+  readonly #contracts: OutputContracts;
   #approvals: Approvals;
   #budgets: Budgets;
   /** The policy that approvals and budgets were made for. */
@@ -40,13 +44,14 @@ export class PolicyGate {
    */
   constructor(options: PolicyGateOptions) {
     this.#options = options;
+    this.#contracts = new OutputContracts(options.outputTypes);
     this.#catalogue = new Catalogue({
       pins: options.pins ?? new PinStore({ trustFirstUse: true }),
       allowsDuplicates: () => this.#source.policy?.document.duplicate_names === 'allow',
       metaKeys: options.metaKeys,
     });
     // A changed policy has to fit the tools that are listed by then; at the start nothing is listed yet.
-    this.#source = new PolicySource(options.policy, (policy) => deadRulesError(policy, this.#catalogue));
+    this.#source = new PolicySource(options.policy, (policy) => policy.deadRulesError(this.#catalogue));
     for (const [server, { tools }] of Object.entries(options.tools ?? {}))
       this.#catalogue.setServer(server, tools);
     if (options.tools !== undefined) this.checkRules('all');
@@ -92,8 +97,7 @@ export class PolicyGate {
 
   /** Denies everything from now on if rules about these servers can never apply. */
   checkRules(servers: readonly string[] | 'all'): void {
-    const policy = this.#source.policy;
-    const error = policy === undefined ? undefined : deadRulesError(policy, this.#catalogue, servers);
+    const error = this.#source.policy?.deadRulesError(this.#catalogue, servers);
     if (error !== undefined) this.#source.revoke(error);
   }
 
@@ -102,13 +106,18 @@ export class PolicyGate {
     return this.#catalogue.find(server, tool);
   }
 
-  /** The tools a model may be told of: listed now, not quarantined, and allowable by some rule. */
+  /** The tools a model may be shown: listed now, not quarantined, allowable by some rule, with results that can be accepted. */
   allowedTools(server?: string): readonly CatalogueTool[] {
     const policy = this.#source.policy;
     if (policy === undefined) return [];
     return this.#catalogue
       .tools(server)
-      .filter((tool) => tool.quarantine === undefined && policy.mayAllow(tool.server, tool.name));
+      .filter(
+        (tool) =>
+          tool.quarantine === undefined &&
+          policy.mayAllow(tool.server, tool.name) &&
+          this.#contracts.of(tool, policy) !== undefined,
+      );
   }
 
   /** Tools that are kept away, with the reason. */
@@ -123,7 +132,12 @@ export class PolicyGate {
 
   /** G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. */
   evaluate(call: GateCall): Decision {
-    return evaluateCall(call, this.#catalogue, this.#source, this.#options.digestKey);
+    return evaluateCall(call, {
+      catalogue: this.#catalogue,
+      source: this.#source,
+      digestKey: this.#options.digestKey,
+      contracts: this.#contracts,
+    });
   }
 
   /**
@@ -161,7 +175,25 @@ export class PolicyGate {
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
-    return settle({ ...decision, latencyUs: (performance.now() - started) * 1_000 }, call, record);
+    // Nothing is waited for from here to the call, so nothing changes between the last look at the definition and it.
+    decision = { ...decision, latencyUs: (performance.now() - started) * 1_000 };
+    try {
+      record?.(decision);
+    } catch (cause) {
+      countDecision(withoutRecord(decision), call.server, call.tool);
+      throw cause;
+    }
+    countDecision(decision, call.server, call.tool);
+    return decision;
+  }
+
+  /**
+   * How the result of a call will be judged. Ask before the call is made: the server may list other tools by the time it
+   * answers. Undefined when no result would be accepted.
+   */
+  outputContract({ server, tool }: Pick<GateCall, 'server' | 'tool'>): OutputContract | undefined {
+    const listed = this.#catalogue.find(server, tool);
+    return listed === undefined ? undefined : this.#contracts.of(listed, this.#source.policy);
   }
 
   /**
@@ -181,17 +213,9 @@ export class PolicyGate {
     return this.#approvals.grant(bindingOf(call, decision));
   }
 
-  /** G4: judges the result of a call. */
+  /** G4: judges the result of a call by the tool as it is listed now. */
   checkOutput(call: Pick<GateCall, 'server' | 'tool' | 'args'>, result: unknown): OutputVerdict {
-    const tool = this.#catalogue.find(call.server, call.tool);
-    if (tool === undefined) {
-      return { accepted: false, reasonCode: 'output_untyped', message: 'The tool is not listed any more' };
-    }
-    return checkOutput(
-      result,
-      call.args,
-      outputContract(tool, this.#source.policy, this.#options.outputTypes ?? {}),
-    );
+    return judgeOutput(result, call.args, this.outputContract(call)).verdict;
   }
 
   /** G5: judges a summary against the typed result it is about. */
@@ -220,14 +244,4 @@ export class PolicyGate {
     this.#approvals = new Approvals({ expiresMs: seconds === undefined ? undefined : seconds * 1_000 });
     this.#budgets = new Budgets(policy?.document.budgets);
   }
-}
-
-function deadRulesError(
-  policy: Policy,
-  catalogue: Catalogue,
-  servers: readonly string[] | 'all' = catalogue.servers(),
-): ObservatoryError | undefined {
-  const dead = policy.deadRules(catalogue, servers);
-  if (dead.length === 0) return undefined;
-  return new ObservatoryError('POLICY_INVALID', `The policy has dead rules: ${dead.slice(0, 10).join('; ')}`);
 }

@@ -1,5 +1,12 @@
 export { Approvals, cleanPreview } from './approvals.ts';
-export { AuditLog, type AuditOptions, type AuditRun } from './audit.ts';
+export {
+  AuditLog,
+  type AuditOption,
+  type AuditOptions,
+  type AuditRun,
+  auditRun,
+  openAudit,
+} from './audit.ts';
 export { type AuditProblem, type AuditReport, verifyAudit } from './audit-verify.ts';
 export type { CatalogueTool } from './catalogue.ts';
 export {
@@ -18,7 +25,7 @@ export {
   type GroundedSummary,
   type SummaryVerdict,
 } from './evidence/index.ts';
-export { PolicyGate } from './gate.ts';
+export { type DecisionRecorder, PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
 export type { GateCall, PolicyGateOptions } from './gate-types.ts';
 export { type GuardedCallOptions, type GuardedResult, guardedCall } from './guarded-call.ts';
@@ -51,5 +58,5 @@ export {
 } from './policy-file.ts';
 export { type Gate, gateOf, REASONS, type ReasonCode } from './reasons.ts';
 export { type Finding, riskOf, scanText } from './scanner.ts';
-export type { DecisionRecorder } from './settle.ts';
 export { type ToolDefinition, type ToolsByServer, toolHash } from './tool-definition.ts';
+export { isUntrusted } from './untrusted-result.ts';

@@ -1,23 +1,67 @@
-/** Puts together how the results of a tool are checked: its own outputSchema, the policy's word, a registered type. */
-
-import type { SchemaVerdict } from '../json/index.ts';
-import { isObject } from '../json/index.ts';
+/**
+ * How the results of a tool are checked: its own outputSchema, the schema of the policy, a registered type. The contract
+ * is known before the call, so a tool whose results could not be accepted is never called.
+ */
+import { isObject, type SchemaVerdict } from '../json/index.ts';
 import type { CatalogueTool } from './catalogue.ts';
-import { DEFAULT_MAX_BYTES, type OutputContract, type ParsesOutput, zodCheck } from './output.ts';
 import type { Policy } from './policy.ts';
 import { compileRuleSchema } from './policy-file.ts';
 import { declaredArguments } from './tool-definition.ts';
 
+type Check = (value: unknown) => SchemaVerdict;
+
+/** How the results of one tool are checked. */
+export interface OutputContract {
+  /** Every check the structure has to pass. Empty for an untyped tool, whose results are cut to size and marked untrusted. */
+  readonly checks: readonly Check[];
+  /** Property names the schema declares; a result may hold no other unless the schema is open. */
+  readonly declared: { readonly names: ReadonlySet<string>; readonly isOpen: boolean } | undefined;
+  /** Result property -> argument whose value it must repeat. */
+  readonly echo: Readonly<Record<string, string>>;
+  /** Largest result in bytes of JSON. */
+  readonly maxBytes: number;
+  /** `match`: text parts may only say what the structure says. */
+  readonly text: 'match' | 'ignore';
+}
+
+/** A zod type, or anything with its `safeParse`. */
+interface ParsesOutput {
+  safeParse(value: unknown): { readonly success: boolean };
+}
+
 /** zod types, or others with `safeParse`, by server and tool. */
 export type OutputTypes = Readonly<Record<string, Readonly<Record<string, ParsesOutput>>>>;
 
-type Check = (value: unknown) => SchemaVerdict;
+/** Largest result when the policy sets no limit: 1 MiB. */
+export const DEFAULT_MAX_BYTES = 1_048_576;
 
 /** Compiled `outputs` schemas of a policy, by the schema object. */
 const compiled = new WeakMap<object, Check>();
 
-/** The contract of a tool's results, or undefined when nobody has typed them. */
-export function outputContract(
+/** The contracts of the tools of a gate, each worked out once. */
+export class OutputContracts {
+  readonly #types: OutputTypes;
+  #policy: Policy | undefined;
+  #contracts = new WeakMap<CatalogueTool, { readonly contract: OutputContract | undefined }>();
+
+  constructor(types: OutputTypes = {}) {
+    this.#types = types;
+  }
+
+  /** The contract of a tool's results; undefined for an untyped tool whose results the policy does not take. */
+  of(tool: CatalogueTool, policy: Policy | undefined): OutputContract | undefined {
+    if (policy !== this.#policy) this.#contracts = new WeakMap();
+    this.#policy = policy;
+    let known = this.#contracts.get(tool);
+    if (known === undefined) {
+      known = { contract: outputContract(tool, policy, this.#types) };
+      this.#contracts.set(tool, known);
+    }
+    return known.contract;
+  }
+}
+
+function outputContract(
   tool: CatalogueTool,
   policy: Policy | undefined,
   types: OutputTypes,
@@ -25,21 +69,17 @@ export function outputContract(
   const rules = ownMember(ownMember(policy?.document.outputs, tool.server), tool.name);
   const type = ownMember(ownMember(types, tool.server), tool.name);
   const { outputSchema, inputSchema } = tool.definition;
+  const own = tool.checks?.output;
   const checks: Check[] = [];
-  if (tool.checks?.output !== undefined) checks.push((value) => tool.checks?.output?.check(value) ?? FAILED);
+  if (own !== undefined) checks.push((value) => own.check(value));
   if (rules?.schema !== undefined) checks.push(compileOnce(`${tool.server}/${tool.name}`, rules.schema));
-  if (type !== undefined) checks.push(zodCheck(type));
-  const isUntyped = rules?.untyped === true && checks.length === 0;
-  if (checks.length === 0 && !isUntyped) return undefined;
+  if (type !== undefined) checks.push(typeCheck(type));
+  const untyped = rules?.untyped ?? policy?.document.untyped ?? 'allow';
+  if (checks.length === 0 && untyped === 'deny') return undefined;
   const schema = rules?.schema ?? outputSchema;
-  const declared = schema === undefined ? undefined : declaredArguments(schema);
   return {
     checks,
-    isUntyped,
-    declared:
-      declared === undefined
-        ? undefined
-        : { names: declared.names, isOpen: declared.isExplicit || declared.patterns.length > 0 },
+    declared: schema === undefined ? undefined : declaredProperties(schema),
     echo: rules?.echo ?? commonIds(inputSchema, schema),
     maxBytes: rules?.max_bytes ?? policy?.document.limits?.output_bytes ?? DEFAULT_MAX_BYTES,
     text: rules?.text ?? 'match',
@@ -51,8 +91,6 @@ function ownMember<T>(record: Readonly<Record<string, T>> | undefined, key: stri
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-const FAILED: SchemaVerdict = { valid: false, failed: true, message: 'the output schema is gone' };
-
 function compileOnce(where: string, schema: object): Check {
   let check = compiled.get(schema);
   if (check === undefined) {
@@ -60,6 +98,24 @@ function compileOnce(where: string, schema: object): Check {
     compiled.set(schema, check);
   }
   return check;
+}
+
+/** The check of a zod type. A type that throws has not accepted. */
+function typeCheck(type: ParsesOutput): Check {
+  return (value) => {
+    try {
+      const isFine = type.safeParse(value).success === true;
+      return isFine ? { valid: true } : { valid: false, failed: false, message: 'it does not fit its type' };
+    } catch {
+      return { valid: false, failed: true, message: 'its type could not be checked' };
+    }
+  };
+}
+
+/** A schema that declares no property at all (`{"type": "object"}`) takes any. */
+function declaredProperties(schema: unknown): OutputContract['declared'] {
+  const { names, patterns, isExplicit } = declaredArguments(schema);
+  return { names, isOpen: isExplicit || patterns.length > 0 || names.size === 0 };
 }
 
 /** Names such as `id` and `doc_id` that are both asked for and given back: the answer is about what was asked. */

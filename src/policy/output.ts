@@ -1,10 +1,8 @@
 /**
- * G4: a tool's result is a typed value or it is withheld. What a server sends back is as untrusted as what a planner
- * asks for, so `isError`, the output schema, the size, the echo of ids, and the agreement of text and structure are all
- * checked, and a result that fails is never handed on as raw text.
+ * G4: the result of a call is checked before anyone sees it. What a server sends back is as untrusted as what a planner
+ * asks for: `isError`, the output schema, the size, the echo of ids, and the agreement of text and structure are all
+ * checked. A typed result that fails is withheld. Results no type vouches for are cut to size and marked untrusted.
  */
-
-import type { SchemaVerdict } from '../json/index.ts';
 import {
   canonicalJson,
   checkJsonValue,
@@ -13,95 +11,92 @@ import {
   parseStrictJson,
   StrictJsonError,
 } from '../json/index.ts';
+import { DEFAULT_MAX_BYTES, type OutputContract } from './output-contract.ts';
 import type { ReasonCode } from './reasons.ts';
-
-/** How the results of one tool are checked. */
-export interface OutputContract {
-  /** Every check the structure has to pass: the tool's own outputSchema, the policy's schema, a zod type. */
-  readonly checks: readonly ((value: unknown) => SchemaVerdict)[];
-  /** Names the type may hold; a property that no schema declares is refused. */
-  readonly declared: { readonly names: ReadonlySet<string>; readonly isOpen: boolean } | undefined;
-  /** Result property -> argument whose value it must repeat. */
-  readonly echo: Readonly<Record<string, string>>;
-  /** The operator takes results as they are: only `isError`, the form and the size are checked. */
-  readonly isUntyped: boolean;
-  /** Largest result in bytes of JSON. */
-  readonly maxBytes: number;
-  /** What text parts beside the structure must do. */
-  readonly text: 'match' | 'ignore';
-}
+import { untrustedResult } from './untrusted-result.ts';
 
 export type OutputVerdict =
-  | { readonly accepted: true; readonly value: JsonObject }
+  | {
+      readonly accepted: true;
+      /** The structure; `{result: ...}` around one that is no object; `{content: [...]}` where there is none. */
+      readonly value: JsonObject;
+      /** False for a tool without an output type: the value is what the server sent, and nothing vouches for it. */
+      readonly isTyped: boolean;
+    }
   | { readonly accepted: false; readonly reasonCode: ReasonCode; readonly message: string };
 
-/** A zod type, or anything with its `safeParse`. */
-export interface ParsesOutput {
-  safeParse(value: unknown): { readonly success: boolean };
-}
-
-/** The check of a zod type. A type that throws has not accepted. */
-export function zodCheck(type: ParsesOutput): (value: unknown) => SchemaVerdict {
-  return (value) => {
-    try {
-      const isFine = type.safeParse(value).success === true;
-      return isFine ? { valid: true } : { valid: false, failed: false, message: 'it does not fit its type' };
-    } catch {
-      return { valid: false, failed: true, message: 'its type could not be checked' };
-    }
-  };
+export interface JudgedOutput {
+  readonly verdict: OutputVerdict;
+  /** The result to hand on if the verdict lets it pass; secrets are still in it. */
+  readonly result: unknown;
 }
 
 /**
- * Checks a `CallToolResult`.
- * @param contract undefined when nobody has said what the tool returns, which refuses the result.
+ * Judges a `CallToolResult`.
+ * @param contract what was known of the tool's results when the call was decided; undefined refuses every result.
  */
-export function checkOutput(
-  result: unknown,
+export function judgeOutput(
+  raw: unknown,
   args: JsonObject,
   contract: OutputContract | undefined,
-): OutputVerdict {
-  if (!isObject(result)) return refuse('output_malformed', 'The result is not an object');
-  const problem = checkSize(result, contract?.maxBytes ?? DEFAULT_MAX_BYTES);
-  if (problem !== undefined) return problem;
-  const { isError, structuredContent, content } = result;
+): JudgedOutput {
+  const maxBytes = contract?.maxBytes ?? DEFAULT_MAX_BYTES;
+  const refuse = (reasonCode: ReasonCode, message: string, result = raw): JudgedOutput => ({
+    verdict: { accepted: false, reasonCode, message },
+    result,
+  });
+  if (!isObject(raw)) return refuse('output_malformed', 'The result is not an object');
+  const { isError } = raw;
   if (isError !== undefined && typeof isError !== 'boolean') {
     return refuse('output_malformed', "'isError' is not a boolean");
   }
-  if (isError === true) return refuse('output_is_error', 'The tool reported an error');
-  if (contract === undefined) return refuse('output_untyped', 'Nobody has said what this tool returns');
-  if (contract.isUntyped) return acceptUntyped(result);
-  if (structuredContent === undefined) return refuse('output_missing', 'The result has no structuredContent');
-  if (!isObject(structuredContent)) return refuse('output_invalid', 'structuredContent is not an object');
-  const undeclared =
-    contract.declared?.isOpen === false
-      ? firstUndeclared(structuredContent, contract.declared.names)
-      : undefined;
-  if (undeclared !== undefined) {
-    return refuse(
-      'output_invalid',
-      `structuredContent has the undeclared property '${undeclared.slice(0, 64)}'`,
-    );
+  if (isError === true) {
+    return refuse('output_is_error', 'The tool reported an error', untrustedResult(raw, maxBytes));
+  }
+  if (contract === undefined) {
+    const result = untrustedResult(raw, maxBytes);
+    return refuse('output_untyped', 'The tool has no output type', result);
+  }
+  if (contract.checks.length > 0) return { verdict: checkTyped(raw, args, contract), result: raw };
+  if (raw.structuredContent === undefined && !Array.isArray(raw.content)) {
+    return refuse('output_malformed', 'The result has neither structuredContent nor content');
+  }
+  const result = untrustedResult(raw, maxBytes);
+  return { verdict: { accepted: true, value: outputValue(result), isTyped: false }, result };
+}
+
+/** What a caller works with: the structure of a result, or its parts. */
+export function outputValue({ structuredContent, content }: JsonObject): JsonObject {
+  if (structuredContent === undefined) return { content };
+  return isObject(structuredContent) ? structuredContent : { result: structuredContent };
+}
+
+type Refusal = OutputVerdict & { readonly accepted: false };
+
+function checkTyped(result: JsonObject, args: JsonObject, contract: OutputContract): OutputVerdict {
+  const problem = checkSize(result, contract.maxBytes);
+  if (problem !== undefined) return problem;
+  const { structuredContent: value, content } = result;
+  if (value === undefined) return refuse('output_missing', 'The result has no structuredContent');
+  const { declared } = contract;
+  if (isObject(value) && declared?.isOpen === false) {
+    const undeclared = Object.keys(value).find((key) => !declared.names.has(key));
+    if (undeclared !== undefined) {
+      const shown = undeclared.slice(0, 64);
+      return refuse('output_invalid', `structuredContent has the undeclared property '${shown}'`);
+    }
   }
   for (const check of contract.checks) {
-    const verdict = check(structuredContent);
+    const verdict = check(value);
     if (!verdict.valid) return refuse('output_invalid', `structuredContent: ${verdict.message}`);
   }
-  return checkEcho(structuredContent, args, contract) ?? checkText(content, structuredContent, contract);
+  return (
+    checkEcho(value, args, contract) ??
+    checkContent(content, value, contract) ?? { accepted: true, value: outputValue(result), isTyped: true }
+  );
 }
 
-/** A result nobody typed: its structure, else its parts. */
-function acceptUntyped(result: JsonObject): OutputVerdict {
-  const { structuredContent, content } = result;
-  if (isObject(structuredContent)) return { accepted: true, value: structuredContent };
-  if (Array.isArray(content)) return { accepted: true, value: { content } };
-  return refuse('output_malformed', 'The result has neither structuredContent nor content');
-}
-
-/** Largest result when nothing else is said: 1 MiB. */
-export const DEFAULT_MAX_BYTES = 1_048_576;
-
-function checkSize(result: object, maxBytes: number): OutputVerdict | undefined {
+function checkSize(result: object, maxBytes: number): Refusal | undefined {
   try {
     checkJsonValue(result, { maxBytes, maxDepth: 64, maxValues: Math.max(1_000, maxBytes) });
     return undefined;
@@ -111,14 +106,11 @@ function checkSize(result: object, maxBytes: number): OutputVerdict | undefined 
   }
 }
 
-function firstUndeclared(value: JsonObject, names: ReadonlySet<string>): string | undefined {
-  return Object.keys(value).find((key) => !names.has(key));
-}
-
-function checkEcho(value: JsonObject, args: JsonObject, contract: OutputContract): OutputVerdict | undefined {
+function checkEcho(value: unknown, args: JsonObject, contract: OutputContract): Refusal | undefined {
   for (const [property, argument] of Object.entries(contract.echo)) {
     if (!Object.hasOwn(args, argument)) continue;
-    const given = Object.hasOwn(value, property) ? canonicalJson(value[property]) : undefined;
+    const isGiven = isObject(value) && Object.hasOwn(value, property);
+    const given = isGiven ? canonicalJson(value[property]) : undefined;
     if (given !== canonicalJson(args[argument])) {
       return refuse('output_echo_mismatch', `'${property}' of the result is not the '${argument}' asked for`);
     }
@@ -126,54 +118,94 @@ function checkEcho(value: JsonObject, args: JsonObject, contract: OutputContract
   return undefined;
 }
 
-/** Short texts that say that all went well and nothing else; servers put them beside the structure. */
-const ACKNOWLEDGEMENT = /^(?:ok|okay|done|success|successful|succeeded)[.!]?$/i;
-
-/**
- * Text parts beside the structure must say the same: the structure as JSON (which MCP recommends), texts that stand in
- * it, or a bare acknowledgement. A text of its own would reach the model past the output type.
- */
-function checkText(content: unknown, value: JsonObject, contract: OutputContract): OutputVerdict {
+/** A part that says something of its own would reach the model past the output type. */
+function checkContent(content: unknown, value: unknown, contract: OutputContract): Refusal | undefined {
   if (content !== undefined && !Array.isArray(content))
     return refuse('output_malformed', "'content' is not a list");
-  if (contract.text === 'ignore') return { accepted: true, value };
+  if (contract.text === 'ignore') return undefined;
+  const structure = new Structure(value);
   for (const part of content ?? []) {
     if (!isObject(part) || typeof part.type !== 'string') {
       return refuse('output_malformed', 'A part of the content has no type');
     }
-    if (part.type !== 'text')
+    if (part.type !== 'text') {
+      if (structure.holds(part)) continue;
       return refuse('output_contradicts_text', `A ${part.type.slice(0, 32)} part is outside the type`);
+    }
     if (typeof part.text !== 'string') return refuse('output_malformed', 'A text part has no text');
-    if (!agrees(part.text, value)) {
+    if (!structure.says(part.text)) {
       return refuse('output_contradicts_text', 'A text part says something structuredContent does not');
     }
   }
-  return { accepted: true, value };
+  return undefined;
 }
+
+/** Short texts that report success and nothing else; servers put them beside the structure. */
+const ACKNOWLEDGEMENT = /^(?:ok|okay|done|success|successful|succeeded)[.!]?$/i;
 
 /** The size of the whole result has been checked before. */
 const TEXT_LIMITS = { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: 64, maxValues: 1_000_000 };
 
-function agrees(text: string, value: JsonObject): boolean {
-  const trimmed = text.trim();
-  if (trimmed === '' || ACKNOWLEDGEMENT.test(trimmed)) return true;
-  if (trimmed.startsWith('{')) {
+/** A structure that the parts of the content are compared with. What that takes is computed once, when first needed. */
+class Structure {
+  readonly #value: unknown;
+  #leaves: ReadonlySet<string> | undefined;
+  #whole: string | undefined;
+  #parts: ReadonlySet<string> | undefined;
+
+  constructor(value: unknown) {
+    this.#value = value;
+  }
+
+  /**
+   * Whether a text repeats the structure: all of it as JSON, as MCP recommends; one of its texts or numbers; or, as
+   * JSON, one of its members or one element of them. server-memory writes the array of `{entities: [...]}`, Python's
+   * FastMCP one text for each element of `{result: [...]}`.
+   */
+  says(text: string): boolean {
+    const trimmed = text.trim();
+    if (trimmed === '' || ACKNOWLEDGEMENT.test(trimmed)) return true;
+    this.#leaves ??= leavesOf(this.#value);
+    if (this.#leaves.has(trimmed)) return true;
+    let parsed: unknown;
     try {
-      return canonicalJson(parseStrictJson(trimmed, TEXT_LIMITS)) === canonicalJson(value);
+      parsed = parseStrictJson(trimmed, TEXT_LIMITS);
     } catch {
       return false;
     }
+    return typeof parsed === 'object' ? this.holds(parsed) : this.#leaves.has(String(parsed));
   }
-  return leavesOf(value).some((leaf) => leaf.trim() === trimmed);
+
+  /** Whether a JSON value is the structure, one of its members, or an element of one. */
+  holds(value: unknown): boolean {
+    const json = canonicalJson(value);
+    this.#whole ??= canonicalJson(this.#value);
+    if (json === this.#whole) return true;
+    this.#parts ??= new Set(partsOf(this.#value).map((part) => canonicalJson(part)));
+    return this.#parts.has(json);
+  }
 }
 
-function leavesOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(leavesOf);
+function partsOf(value: unknown): readonly unknown[] {
+  const members = membersOf(value);
+  return [...members, ...members.flatMap((member) => (Array.isArray(member) ? member : []))];
 }
 
-function refuse(reasonCode: ReasonCode, message: string): OutputVerdict & { accepted: false } {
+function membersOf(value: unknown): readonly unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+}
+
+function leavesOf(value: unknown): ReadonlySet<string> {
+  const leaves = new Set<string>();
+  const visit = (node: unknown): void => {
+    if (typeof node === 'string') leaves.add(node.trim());
+    else if (typeof node === 'number' || typeof node === 'boolean') leaves.add(String(node));
+    else for (const member of membersOf(node)) visit(member);
+  };
+  visit(value);
+  return leaves;
+}
+
+function refuse(reasonCode: ReasonCode, message: string): Refusal {
   return { accepted: false, reasonCode, message };
 }

@@ -24,6 +24,8 @@ export interface PolicyDocument {
   readonly mode?: 'enforce' | 'shadow' | undefined;
   readonly duplicate_names?: 'quarantine' | 'allow' | undefined;
   readonly unknown_arguments?: 'reject_undeclared' | 'reject_always' | undefined;
+  /** Whether tools without an output type may be called; their results are cut to size and marked. Default: `allow`. */
+  readonly untyped?: Untyped | undefined;
   readonly rules: readonly RuleDocument[];
   readonly budgets?: BudgetDocument | undefined;
   readonly limits?: LimitsDocument | undefined;
@@ -31,6 +33,8 @@ export interface PolicyDocument {
   readonly input?: InputDocument | undefined;
   readonly approval?: { readonly expires_seconds?: number | undefined } | undefined;
 }
+
+type Untyped = 'allow' | 'deny';
 
 export interface RuleDocument {
   readonly id: string;
@@ -62,7 +66,7 @@ export interface LimitsDocument {
 
 export interface OutputDocument {
   readonly schema?: object | undefined;
-  readonly untyped?: boolean | undefined;
+  readonly untyped?: Untyped | undefined;
   readonly echo?: Readonly<Record<string, string>> | undefined;
   readonly max_bytes?: number | undefined;
   readonly text?: 'match' | 'ignore' | undefined;
@@ -134,14 +138,20 @@ export function readPolicy(input: string | Uint8Array | object): LoadedPolicy {
   return { document, hash: sha256Hex(canonicalJson(value)) };
 }
 
-type AllowlistDocument = Readonly<Record<string, readonly string[]>>;
+/** Tools by server. `untyped` holds a word; as a list it is a server of that name. */
+type AllowlistDocument = Readonly<Record<string, readonly string[] | Untyped>>;
 
 /** The seed's allowlist in the richer form: one allow rule per tool. */
 function fromAllowlist(allowlist: AllowlistDocument): PolicyDocument {
-  const rules = Object.entries(allowlist).flatMap(([server, tools]) =>
-    tools.map((tool): RuleDocument => ({ id: `allowlist:${server}/${tool}`, effect: 'allow', server, tool })),
-  );
-  return { version: 1, rules };
+  const rules: RuleDocument[] = [];
+  let untyped: Untyped | undefined;
+  for (const [server, tools] of Object.entries(allowlist)) {
+    if (typeof tools === 'string') untyped = tools;
+    else
+      for (const tool of tools)
+        rules.push({ id: `allowlist:${server}/${tool}`, effect: 'allow', server, tool });
+  }
+  return { version: 1, rules, untyped };
 }
 
 function parseFile(input: string | Uint8Array): unknown {

@@ -1,12 +1,12 @@
 /**
  * G3: the operator's rules. Deny beats approval, approval beats allow, and what no rule allows is denied.
  */
+import type { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { Catalogue } from './catalogue.ts';
-import { deadRules } from './dead-rules.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
-import { applies, type CompiledRule, compileRule, idsOf, strangerOf } from './rule.ts';
+import { applies, type CompiledRule, compileRule, deadRules, idsOf, strangerOf } from './rule.ts';
 
 /** What the rules say about a call. */
 export interface RuleVerdict {
@@ -101,11 +101,16 @@ export class Policy {
   }
 
   /**
-   * Why rules can never apply to what the servers list, or an empty list.
+   * The error of a policy with rules that can never apply to what the servers list; undefined when all of them can.
    * @param servers the servers to check against. With `'all'`, a rule for any other server is dead too.
    */
-  deadRules(catalogue: Catalogue, servers: readonly string[] | 'all'): readonly string[] {
-    return deadRules(this.#all, catalogue, servers);
+  deadRulesError(
+    catalogue: Catalogue,
+    servers: readonly string[] | 'all' = catalogue.servers(),
+  ): ObservatoryError | undefined {
+    const dead = deadRules(this.#all, catalogue, servers);
+    if (dead.length === 0) return undefined;
+    return invalidPolicy(`The policy has dead rules: ${dead.slice(0, 10).join('; ')}`);
   }
 
   #index(rule: CompiledRule): void {

@@ -1,6 +1,7 @@
-/** One rule of a policy: compiled, and asked whether it applies to a call and is content with its arguments. */
+/** One rule of a policy: compiled, and asked whether it applies to a call and accepts its arguments. */
 
 import type { JsonObject, SchemaVerdict } from '../json/index.ts';
+import type { Catalogue } from './catalogue.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
 
 export interface CompiledRule {
@@ -54,4 +55,44 @@ function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'number') return [String(value)];
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(textsOf);
+}
+
+/**
+ * Why rules can never apply to what the servers list; an empty list when all of them can. A rule for a tool or an
+ * argument that does not exist is most often a typing error, and a typing error in a deny rule is a hole.
+ * @param servers the servers to check against. With `'all'`, a rule for any other server is dead too.
+ */
+export function deadRules(
+  rules: readonly CompiledRule[],
+  catalogue: Catalogue,
+  servers: readonly string[] | 'all',
+): readonly string[] {
+  const dead: string[] = [];
+  for (const { document, tools } of rules) {
+    if (!catalogue.hasServer(document.server)) {
+      if (servers === 'all') dead.push(`rule '${document.id}': there is no server '${document.server}'`);
+      continue;
+    }
+    if (servers !== 'all' && !servers.includes(document.server)) continue;
+    for (const name of tools) {
+      const tool = catalogue.find(document.server, name);
+      if (tool === undefined) {
+        dead.push(`rule '${document.id}': server '${document.server}' has no tool '${name}'`);
+        continue;
+      }
+      const { checks } = tool;
+      if (checks === undefined) continue;
+      for (const argument of argumentsNamedBy(document)) {
+        const isDeclared = checks.declared.names.has(argument) || checks.matchesPattern(argument);
+        if (!isDeclared && !checks.declared.isExplicit) {
+          dead.push(`rule '${document.id}': tool '${name}' has no argument '${argument}'`);
+        }
+      }
+    }
+  }
+  return dead;
+}
+
+function argumentsNamedBy(rule: RuleDocument): readonly string[] {
+  return [...Object.keys(rule.args ?? {}), ...(rule.required ?? []), ...(rule.provenance ?? [])];
 }

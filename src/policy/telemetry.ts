@@ -1,18 +1,22 @@
-/** The gate's decisions on spans, so that `mcp_traces` holds them: one span per call, one event per gate. */
-import { type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
-import { ATTR_ERROR_TYPE, ATTR_GEN_AI_TOOL_NAME, attributeOf, VERSION } from '../base/index.ts';
+/** The gate's decisions as telemetry: one span per call with one event per gate, and a counter of decisions. */
+import {
+  type Counter,
+  diag,
+  type MeterProvider,
+  metrics,
+  type Span,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { ATTR_ERROR_TYPE, ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
 import { type Decision, isBlocked } from './decision.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
 
 const EVENT_GATE = 'observatory.policy_gate';
 
-export function policyTracer(): Tracer {
-  return trace.getTracer('mcp-observatory/policy', VERSION);
-}
-
 /** Runs `act` inside a span; a throw is an error status without its message, which may hold content. */
 export async function inGateSpan<T>(name: string, act: (span: Span) => Promise<T>): Promise<T> {
-  return policyTracer().startActiveSpan(name, async (span) => {
+  return trace.getTracer('mcp-observatory/policy', VERSION).startActiveSpan(name, async (span) => {
     try {
       return await act(span);
     } catch (error) {
@@ -71,4 +75,49 @@ export function setFallback(span: Span, type: 'human_review' | 'template'): void
     [attributeOf('fallback_type')]: type,
     [attributeOf('fallback_reason')]: 'policy_violation',
   });
+}
+
+/** Servers and tools that get series of their own. */
+const MAX_NAMES = 50;
+const OTHER = '_other';
+
+const servers = new BoundedNames(MAX_NAMES);
+const tools = new BoundedNames(MAX_NAMES);
+let counter: { readonly provider: MeterProvider; readonly decisions: Counter } | undefined;
+
+/**
+ * Counts a decision of the gate in `observatory.gate.decisions`: by decision, reason, gate, whether it is enforced,
+ * server and tool. A tool that no server lists is `_other`: a model can make up any number of names.
+ *
+ * A failure to count is logged through `diag` and does not change the decision.
+ */
+export function countDecision(decision: Decision, server: string, tool: string): void {
+  try {
+    const isListed = decision.toolHash !== null;
+    decisionsNow().add(1, {
+      [attributeOf('policy_decision')]: decision.decision,
+      [attributeOf('policy_reason')]: decision.reasonCode,
+      'observatory.policy_gate': decision.gate,
+      'observatory.policy_enforcement': decision.enforcement,
+      'observatory.server': isListed ? servers.admit(server) : OTHER,
+      [ATTR_GEN_AI_TOOL_NAME]: isListed ? tools.admit(tool) : OTHER,
+    });
+  } catch (error) {
+    diag.error('mcp-observatory: a decision could not be counted', error);
+  }
+}
+
+/** The counter of the provider that is registered now; one made before an SDK starts would count nothing. */
+function decisionsNow(): Counter {
+  const provider = metrics.getMeterProvider();
+  if (counter?.provider !== provider) {
+    const decisions = provider
+      .getMeter('mcp-observatory', VERSION)
+      .createCounter('observatory.gate.decisions', {
+        unit: '{decision}',
+        description: 'Decisions of the policy gate about tool calls',
+      });
+    counter = { provider, decisions };
+  }
+  return counter.decisions;
 }

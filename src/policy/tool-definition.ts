@@ -28,7 +28,8 @@ const DEFINITION_LIMITS = { maxBytes: 1_048_576, maxDepth: 64, maxValues: 100_00
 
 /**
  * Why a definition is not one MCP allows, or undefined. MCP's `Tool` wants `inputSchema.type` "object" and an object
- * as the schema of each property, so `{"properties": {"a": true}}` is refused although JSON Schema allows it.
+ * as the schema of each property, so `{"properties": {"a": true}}` is refused although JSON Schema allows it. An
+ * `outputSchema` may describe any JSON value since MCP 2026-07-28.
  */
 export function definitionProblem(tool: unknown): string | undefined {
   if (typeof tool !== 'object' || tool === null || Array.isArray(tool))
@@ -42,16 +43,13 @@ export function definitionProblem(tool: unknown): string | undefined {
     if (error instanceof StrictJsonError) return error.message;
     throw error;
   }
-  return objectSchemaProblem('inputSchema', inputSchema) ?? outputProblem(outputSchema);
+  if (isObject(inputSchema) && inputSchema.type !== 'object') return `'inputSchema.type' is "object"`;
+  const outputProblem = outputSchema === undefined ? undefined : schemaProblem('outputSchema', outputSchema);
+  return schemaProblem('inputSchema', inputSchema) ?? outputProblem;
 }
 
-function outputProblem(schema: unknown): string | undefined {
-  return schema === undefined ? undefined : objectSchemaProblem('outputSchema', schema);
-}
-
-function objectSchemaProblem(name: string, schema: unknown): string | undefined {
+function schemaProblem(name: string, schema: unknown): string | undefined {
   if (!isObject(schema)) return `'${name}' is a JSON Schema object`;
-  if (schema.type !== 'object') return `'${name}.type' is "object"`;
   const properties = schema.properties;
   if (properties === undefined) return undefined;
   if (!isObject(properties)) return `'${name}.properties' is an object`;

@@ -60,7 +60,7 @@ const OUTPUTS: readonly (readonly [string, string, unknown, string])[] = [
 
 /** G4. */
 export function outputSuite(): CaseResult[] {
-  using gate = new PolicyGate({ policy: EVAL_ALLOWLIST, tools: EVAL_TOOLS });
+  using gate = new PolicyGate({ policy: { ...EVAL_ALLOWLIST, untyped: 'deny' }, tools: EVAL_TOOLS });
   return OUTPUTS.map(([name, tool, output, expected]) => {
     const verdict = gate.checkOutput({ server: 'mcp-sharepoint', tool, args: { doc_id: 'sp-001' } }, output);
     return result(name, expected, verdict.accepted ? 'allow' : verdict.reasonCode);

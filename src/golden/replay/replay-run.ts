@@ -27,9 +27,11 @@ export async function replayRun(options: RunOptions, golden: ReplayGoldenOptions
   const { allowExpired } = golden;
   const player = new GoldenPlayer(await readGolden(golden.path, { allowExpired }), { liveTools });
   const signals = [options.signal, player.signal].filter((signal) => signal !== undefined);
+  // Calls that reach no server do not belong in the audit trail unless it is asked for.
+  const audit = options.audit ?? (liveTools ? undefined : false);
   return await runGhost(
     // No key is needed, so none is looked for.
-    { ...options, apiKey: 'not-needed', signal: AbortSignal.any(signals) },
+    { ...options, audit, apiKey: 'not-needed', signal: AbortSignal.any(signals) },
     {
       fetch: player.fetch,
       wait: () => Promise.resolve(),

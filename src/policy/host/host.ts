@@ -1,15 +1,16 @@
 /**
  * `PolicyHost`: one question, at most one tool call, through every gate in a fixed order.
  *
- * Input policy, live tools, plan, decision, call, typed result, and a summary if it is asked for and its quotes hold.
+ * Input policy, live tools, plan, decision, call, checked result, and a summary if it is asked for and its quotes hold.
  * Nothing is retried and nothing is skipped; the planner chooses what to ask for, never what happens.
  */
 
+import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
-import { AuditLog, type AuditRun } from '../audit.ts';
+import { type AuditOption, type AuditRun, auditRun, openAudit } from '../audit.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
 import type { GroundedSummary } from '../evidence/index.ts';
 import type { PolicyGate } from '../gate.ts';
@@ -19,11 +20,10 @@ import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
 import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
 import { discoverTools } from './discover-tools.ts';
-import type { Planner } from './planner.ts';
-import { asksForSummary, parseSummary, planMessages, summaryMessages } from './prompts.ts';
+import { asksForSummary, type Planner, parseSummary, planMessages, summaryMessages } from './prompts.ts';
 import { connectPolicyServer, type PolicyServer, type PolicyServerConfig } from './server.ts';
 
-/** What one question came to. */
+/** The answer to one question. */
 export type AskResult =
   | (AskBase & {
       readonly type: 'blocked';
@@ -50,8 +50,10 @@ interface ToolResult {
   readonly server: string;
   readonly tool: string;
   readonly args: JsonObject;
-  /** The typed result, secrets redacted. */
+  /** The result, secrets redacted: its structure, `{result: ...}` around one that is no object, else `{content: [...]}`. */
   readonly result: JsonObject;
+  /** Set for a tool without an output type: nothing vouches for its result. */
+  readonly isUntrusted?: true;
 }
 
 export interface PolicyHostOptions {
@@ -59,9 +61,9 @@ export interface PolicyHostOptions {
   readonly planner: Planner;
   /** Servers by the id the policy knows them under: connections, or how to make them. */
   readonly servers: Readonly<Record<string, PolicyServer | PolicyServerConfig>>;
-  /** The audit trail; false for none. @defaultValue a trail in `SAFE_TRACE_DIR`, else `.mcp-observatory/traces` */
-  readonly audit?: AuditLog | false | undefined;
-  /** Told what each gate took, in microseconds. Must not throw. */
+  /** The audit trail, its folder, or false for none. @defaultValue `SAFE_TRACE_DIR`, else `.mcp-observatory/traces` */
+  readonly audit?: AuditOption | undefined;
+  /** Called with the time each gate took, in microseconds. Must not throw. */
   readonly onGate?: ((gate: Gate, micros: number) => void) | undefined;
   /** Always summarise. @defaultValue `SAFE_SUMMARIZE` is `1` */
   readonly summarize?: boolean | undefined;
@@ -77,22 +79,20 @@ export class PolicyHost {
   readonly #gate: PolicyGate;
   readonly #planner: Planner;
   readonly #servers: ReadonlyMap<string, PolicyServer>;
-  readonly #audit: AuditLog | undefined;
-  readonly #ownsAudit: boolean;
+  readonly #audit: ReturnType<typeof openAudit>;
   readonly #alwaysSummarizes: boolean;
   readonly #onGate: (gate: Gate, micros: number) => void;
 
   private constructor(
     options: PolicyHostOptions,
     servers: ReadonlyMap<string, PolicyServer>,
-    audit: AuditLog | undefined,
+    audit: ReturnType<typeof openAudit>,
   ) {
     this.#gate = options.gate;
     this.#planner = options.planner;
     this.#servers = servers;
     this.#audit = audit;
     this.#onGate = options.onGate ?? (() => {});
-    this.#ownsAudit = options.audit === undefined;
     this.#alwaysSummarizes = options.summarize ?? process.env.SAFE_SUMMARIZE === '1';
   }
 
@@ -101,7 +101,7 @@ export class PolicyHost {
    * @throws ObservatoryError `AUDIT_UNAVAILABLE`, or what connecting throws; servers opened before are closed.
    */
   static async open(options: PolicyHostOptions): Promise<PolicyHost> {
-    const audit = options.audit === false ? undefined : (options.audit ?? defaultAudit());
+    const audit = openAudit(options.audit);
     const servers = new Map<string, PolicyServer>();
     try {
       for (const [id, server] of Object.entries(options.servers)) {
@@ -110,35 +110,30 @@ export class PolicyHost {
       return new PolicyHost(options, servers, audit);
     } catch (error) {
       await Promise.allSettled([...servers.values()].map((server) => server.close()));
-      if (options.audit === undefined) audit?.close();
+      audit.close();
       throw error;
     }
   }
 
   /** Answers one question with at most one tool call. Refusals are results; only a failing tool, planner or audit throws. */
   async askOnce(query: string, options: AskOptions = {}): Promise<AskResult> {
-    return inGateSpan('policy_host ask', async () => {
-      const run = this.#audit?.startRun({ query_chars: query.length });
-      try {
-        const result = await this.#ask(query, options, run);
-        const reason = result.type === 'blocked' ? result.reasonCode : undefined;
-        run?.finish({ result: result.type, reason_code: reason });
-        return result;
-      } catch (error) {
-        const code = ObservatoryError.isInstance(error) ? error.code : undefined;
-        run?.finish({
-          result: 'error',
-          error_type: error instanceof Error ? error.name : 'unknown',
-          error_code: code,
-        });
-        throw error;
-      }
-    });
+    const started = { query_chars: query.length, caller: options.caller };
+    return inGateSpan('policy_host ask', () =>
+      auditRun(
+        this.#audit.log,
+        started,
+        (run) => this.#ask(query, options, run),
+        (result) => ({
+          result: result.type,
+          reason_code: result.type === 'blocked' ? result.reasonCode : undefined,
+        }),
+      ),
+    );
   }
 
   async close(): Promise<void> {
     await Promise.allSettled([...this.#servers.values()].map((server) => server.close()));
-    if (this.#ownsAudit) this.#audit?.close();
+    this.#audit.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -181,11 +176,13 @@ export class PolicyHost {
     run: AuditRun | undefined,
   ): Promise<AskResult> {
     const { server, tool, args } = plan;
-    const call: GateCall = { server, tool, args, userRequest: base.query, runId: base.runId, ...options };
+    // Without a trail the run has an id all the same: budgets count by it.
+    const runId = run?.id ?? randomUUID();
+    const call: GateCall = { server, tool, args, userRequest: base.query, runId, ...options };
     const connection = this.#servers.get(server);
-    let value: JsonObject;
+    let result: ToolResult;
     try {
-      const { verdict } = await guardedCall(call, () => invoke(connection, tool, args), {
+      const { verdict, decision } = await guardedCall(call, () => invoke(connection, tool, args), {
         gate: this.#gate,
         audit: run,
         onGate: this.#onGate,
@@ -193,13 +190,18 @@ export class PolicyHost {
           if (connection !== undefined) this.#gate.setTools(server, await connection.listTools());
         },
       });
-      if (!verdict.accepted) return blocked(base, verdict.reasonCode, verdict.message);
-      value = verdict.value;
+      if (!verdict.accepted) return { ...blocked(base, verdict.reasonCode, verdict.message), decision, call };
+      result = {
+        server,
+        tool,
+        args,
+        result: verdict.value,
+        ...(verdict.isTyped ? {} : { isUntrusted: true }),
+      };
     } catch (error) {
       if (!(error instanceof PolicyDeniedError)) throw error;
       return { ...blocked(base, error.reasonCode, error.message), decision: error.decision, call };
     }
-    const result = { server, tool, args, result: value };
     if (!this.#alwaysSummarizes && !asksForSummary(base.query))
       return { ...base, ...result, type: 'tool_result' };
     return this.#summarize(base, result, run);
@@ -229,11 +231,6 @@ export class PolicyHost {
     this.#onGate(gate, (performance.now() - started) * 1_000);
     return value;
   }
-}
-
-function defaultAudit(): AuditLog {
-  const dir = process.env.SAFE_TRACE_DIR ?? '.mcp-observatory/traces';
-  return new AuditLog({ dir, key: process.env.SAFE_AUDIT_KEY });
 }
 
 function invoke(server: PolicyServer | undefined, tool: string, args: JsonObject): Promise<unknown> {

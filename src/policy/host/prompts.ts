@@ -1,9 +1,19 @@
-/** What the planner is told. The gate does not rely on any of it being followed. */
+/** What the planner is asked. The gate does not rely on any of it being followed. */
 
 import { parseStrictJson, StrictJsonError } from '../../json/index.ts';
 import type { CatalogueTool } from '../catalogue.ts';
 import { MAX_CLAIM_WORDS, SECTIONS } from '../evidence/index.ts';
-import type { PlannerMessage } from './planner.ts';
+
+/** The model behind `PolicyHost`: it is asked for text, and nothing it says is believed. */
+export interface PlannerMessage {
+  readonly role: 'system' | 'user';
+  readonly content: string;
+}
+
+/** Anything that answers messages with a text: a model (`modelPlanner` of the orchestrator), a recording, a script. */
+export interface Planner {
+  plan(messages: readonly PlannerMessage[]): Promise<string>;
+}
 
 const PLAN_RULES = `You choose at most one tool for the user's request. Answer with ONE JSON object and nothing else: no prose, no code fence.
 It is exactly one of:

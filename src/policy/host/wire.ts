@@ -16,7 +16,7 @@ export function askResultToWire(result: AskResult): Readonly<Record<string, unkn
     case 'tool_result': {
       const { server, tool, args, summaryRefused } = result;
       const refused = summaryRefused === undefined ? {} : { summary_refused: summaryRefused };
-      return { ...base, server, tool, args, result: result.result, ...refused };
+      return { ...base, server, tool, args, result: result.result, ...untrusted(result), ...refused };
     }
     case 'tool_result_with_summary': {
       const { server, tool, args, summary } = result;
@@ -37,6 +37,7 @@ export function askResultToWire(result: AskResult): Readonly<Record<string, unkn
         tool,
         args,
         result: result.result,
+        ...untrusted(result),
         summary: {
           type: 'summary',
           bullets: items(bullets),
@@ -46,4 +47,8 @@ export function askResultToWire(result: AskResult): Readonly<Record<string, unkn
       };
     }
   }
+}
+
+function untrusted(result: { readonly isUntrusted?: true }): { readonly untrusted?: true } {
+  return result.isUntrusted === true ? { untrusted: true } : {};
 }
