@@ -1,3 +1,4 @@
+export { type OutputMessage, outputMessages, type ToolCall } from './answer.ts';
 export {
   attachInteraction,
   hasInteraction,
@@ -28,13 +29,10 @@ export { parseInstructions, parseMessages, parseRequest } from './parse-messages
 export { normalizeProvider } from './provider.ts';
 export {
   type ProviderResponse,
-  readAnthropicUsage,
-  readGeminiUsage,
   readOpenAiUsage,
   readProviderResponse,
   readReportedCost,
   responsesFinishReason,
-  type ToolCall,
 } from './provider-response/index.ts';
 export { responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue } from './scalars.ts';

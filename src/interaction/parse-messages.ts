@@ -10,6 +10,7 @@ import {
   listOf,
   objectOf,
   parseContainerOrKeep,
+  stringAt,
   textOf,
 } from '../json/index.ts';
 import type { Message, MessagePart, MessageRole } from './messages.ts';
@@ -58,6 +59,12 @@ export function parseConversation(value: unknown, role: MessageRole = 'user'): M
   return typeof value === 'string' ? [{ role, parts: [{ type: 'text', content: value }] }] : [];
 }
 
+/** Reads an item or block of an answer that is no plain text: a call the provider ran by itself, and its result. */
+export function parseOutputItem(item: unknown): MessagePart[] {
+  const message = isObject(item) ? parseResponsesItem(item) : undefined;
+  return message === undefined ? parseParts(item) : [...message.parts];
+}
+
 function parseMessage(item: unknown, role: MessageRole): Message | undefined {
   if (typeof item === 'string') return { role, parts: [{ type: 'text', content: item }] };
   if (!isObject(item)) return undefined;
@@ -88,6 +95,9 @@ function parseResponsesItem(item: JsonObject): Message | undefined {
     }
     case 'mcp_call':
       return { role: 'assistant', parts: parseServerCall(item) };
+    case 'reasoning':
+      // Of the conventions' own part, which has the same type, `content` is text.
+      return Array.isArray(item.summary) ? { role: 'assistant', parts: parseReasoning(item) } : undefined;
     case 'function_call_output':
     case 'custom_tool_call_output':
     case 'local_shell_call_output':
@@ -107,6 +117,14 @@ function parseResponsesItem(item: JsonObject): Message | undefined {
     default:
       return undefined;
   }
+}
+
+/** The reasoning that an item shows: paragraphs of a summary, or the reasoning itself. */
+function parseReasoning(item: JsonObject): MessagePart[] {
+  return [...listOf(item.summary), ...listOf(item.content)].flatMap((part): MessagePart[] => {
+    const text = stringAt(part, 'text');
+    return text === undefined ? [] : [{ type: 'reasoning', content: text }];
+  });
 }
 
 /** A call that the provider ran by itself, with what came of it in the same item. */

@@ -17,12 +17,7 @@ export function readRows<T = Record<string, unknown>>(path: string): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** Lines of a JSONL file of the data folder, or `undefined` when it is not there. */
-export function readDataLines(path: string): unknown[] | undefined {
-  return existsSync(resolve(FOLDER, path)) ? readRows<unknown>(path) : undefined;
-}
-
-/** As {@link readDataLines}, for files of objects. */
+/** The rows of a JSONL file of the data folder, or `undefined` when it is not there. */
 export function readDataset(path: string): readonly Record<string, unknown>[] | undefined {
   return existsSync(resolve(FOLDER, path)) ? readRows(path) : undefined;
 }

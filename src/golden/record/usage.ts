@@ -1,6 +1,7 @@
-import { readAnthropicUsage, readGeminiUsage, readOpenAiUsage } from '../../interaction/index.ts';
+import { readOpenAiUsage } from '../../interaction/index.ts';
 import { isObject, objectOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
+import { apiOfPath } from '../../wire/index.ts';
 import type { ExchangeUsage, StreamEvent, WireResponse } from '../file/index.ts';
 
 /** Tokens of an answer as the provider reports them, whole or in the events of a stream. */
@@ -34,8 +35,7 @@ export function modelOf(response: WireResponse): string | undefined {
 }
 
 function readerOf(path: string): (value: unknown) => TokenUsage | undefined {
-  if (path.includes('enerateContent')) return readGeminiUsage;
-  return path.includes('/messages') ? readAnthropicUsage : readOpenAiUsage;
+  return apiOfPath(path)?.readUsage ?? readOpenAiUsage;
 }
 
 function dataOf(event: StreamEvent): unknown {

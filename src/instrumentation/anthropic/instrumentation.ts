@@ -3,8 +3,10 @@ import { context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { outerCallOf, parseRequest } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
+import { type Answer, anthropicMessages } from '../../wire/index.ts';
 import type { CallDescription } from '../shared/index.ts';
 import {
+  AnswerReader,
   beforeMethod,
   guard,
   type ModelCall,
@@ -17,9 +19,7 @@ import {
   serverAddress,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { errorCode } from './error-code.ts';
 import type { ApiResource } from './internal-types.ts';
-import { MessageReader } from './message-reader.ts';
 import {
   hideTracer,
   restoreTracer,
@@ -139,7 +139,7 @@ function describeCall(
   takeNativeSpan();
   hideTracerFromOuterCall(self);
   const server = serverAddress(self._client?.baseURL);
-  const reader = new MessageReader();
+  const reader = new AnswerReader(anthropicMessages, responseAttributes);
   return {
     operation: own.OPERATION_CHAT,
     provider: providerOfHost(server?.address) ?? 'anthropic',
@@ -148,11 +148,11 @@ function describeCall(
     stream: body.stream === true,
     attributes: requestAttributes(body),
     reader,
-    isWhole: () => reader.hasStopped,
+    isWhole: () => reader.isComplete,
     messages: () => parseRequest(body),
     tools: body.tools,
     hasNativeSpan: native === 'prefer' && tracesItself(self._client),
-    errorCode,
+    errorCode: (error) => anthropicMessages.readError(error)?.code,
   };
 }
 
@@ -162,6 +162,10 @@ function observe(result: unknown, call: ModelCall): void {
   if (call.awaitsNativeSpan) call.adopt(native);
   if (!isObject(result)) throw new TypeError('create() gave no promise');
   observeApiPromise(result, call, native !== undefined);
+}
+
+function responseAttributes({ serviceTier }: Answer): Attributes {
+  return serviceTier === undefined ? {} : { [own.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER]: serviceTier };
 }
 
 function requestAttributes(body: JsonObject): Attributes {

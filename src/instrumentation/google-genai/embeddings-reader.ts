@@ -1,5 +1,5 @@
-import { readGeminiUsage } from '../../interaction/index.ts';
 import { listAt, numberAt, objectAt, sumOf } from '../../json/index.ts';
+import { geminiContent } from '../../wire/index.ts';
 import type { ModelResponse, ResponseReader } from '../shared/index.ts';
 
 /** Reads an `EmbedContentResponse`; Vertex counts the tokens of each text apart, Gemini may not count at all. */
@@ -17,7 +17,7 @@ export class EmbeddingsReader implements ResponseReader {
       numberAt(objectAt(embedding, 'statistics'), 'tokenCount'),
     );
     const inputTokens = sumOf(...counts);
-    const usage = readGeminiUsage(objectAt(this.#response, 'usageMetadata'));
+    const usage = geminiContent.readUsage(objectAt(this.#response, 'usageMetadata'));
     return {
       finishReasons: [],
       usage: usage ?? (inputTokens === undefined ? undefined : { inputTokens }),

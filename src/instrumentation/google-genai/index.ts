@@ -1,3 +1,2 @@
-export { ContentReader } from './content-reader.ts';
 export { GOOGLE_GENAI_VERSIONS, GoogleGenAIInstrumentation } from './instrumentation.ts';
 export type { GoogleGenAIInstrumentationConfig } from './types.ts';

@@ -1,12 +1,17 @@
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { parseRequest } from '../../interaction/index.ts';
 import { isObject, objectAt } from '../../json/index.ts';
+import { geminiContent } from '../../wire/index.ts';
 import type { CallDescription, ModelCall } from '../shared/index.ts';
-import { ModelInstrumentation, observeApiPromise, type PatchPoint, serverAddress } from '../shared/index.ts';
+import {
+  AnswerReader,
+  ModelInstrumentation,
+  observeApiPromise,
+  type PatchPoint,
+  serverAddress,
+} from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { ContentReader } from './content-reader.ts';
 import { EmbeddingsReader } from './embeddings-reader.ts';
-import { errorCode } from './error-code.ts';
 import type { ModelsModule } from './internal-types.ts';
 import { modelName, requestAttributes } from './request.ts';
 import type { GoogleGenAIInstrumentationConfig } from './types.ts';
@@ -81,9 +86,15 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
     server: serverAddress(objectAt(config, 'httpOptions')?.baseUrl ?? self.apiClient?.getBaseUrl?.()),
     stream: call === 'stream',
     attributes: requestAttributes(params, call === 'stream'),
-    reader: isEmbedding ? new EmbeddingsReader() : new ContentReader(),
+    reader: isEmbedding ? new EmbeddingsReader() : new AnswerReader(geminiContent),
     messages: () => (isEmbedding ? [] : parseRequest(params)),
     tools: config?.tools,
     errorCode,
   };
+}
+
+/** The status in Google's words (`NOT_FOUND`, `RESOURCE_EXHAUSTED`), else the HTTP status. */
+function errorCode(error: unknown): string | undefined {
+  const report = geminiContent.readError(error);
+  return report?.code ?? report?.status?.toString();
 }

@@ -1,10 +1,9 @@
 import type { Attributes } from '@opentelemetry/api';
-import { readOpenAiUsage, readReportedCost } from '../../interaction/index.ts';
+import { type OutputMessage, readOpenAiUsage, readReportedCost } from '../../interaction/index.ts';
 import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from '../../json/index.ts';
 import {
   firstCode,
   type ModelResponse,
-  type OutputMessage,
   outputMessage,
   type ResponseReader,
   StreamRoom,

@@ -1,10 +1,14 @@
 import type { Attributes } from '@opentelemetry/api';
-import { readOpenAiUsage, readReportedCost, responsesFinishReason } from '../../interaction/index.ts';
+import {
+  type OutputMessage,
+  readOpenAiUsage,
+  readReportedCost,
+  responsesFinishReason,
+} from '../../interaction/index.ts';
 import { type JsonObject, listAt, objectAt, stringAt } from '../../json/index.ts';
 import {
   firstCode,
   type ModelResponse,
-  type OutputMessage,
   outputMessage,
   type ResponseReader,
   StreamRoom,

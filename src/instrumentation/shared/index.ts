@@ -15,11 +15,6 @@ export { ModelInstrumentation, type PatchPoint } from './model-instrumentation.t
 export { moduleFiles } from './module-files.ts';
 export { openCalls } from './open-calls.ts';
 export { providerOfHost } from './provider.ts';
-export {
-  type ModelResponse,
-  type OutputMessage,
-  outputMessage,
-  type ResponseReader,
-} from './response-reader.ts';
+export { AnswerReader, type ModelResponse, outputMessage, type ResponseReader } from './response-reader.ts';
 export { serverAddress } from './server-address.ts';
 export { attributesOf } from './span-attributes.ts';

@@ -1,12 +1,13 @@
 import type { Attributes } from '@opentelemetry/api';
-import { type Message, type MessagePart, parseMessages } from '../../interaction/index.ts';
+import {
+  type Message,
+  type MessagePart,
+  type OutputMessage,
+  outputMessages,
+  parseMessages,
+} from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-
-/** One choice of an answer. */
-export interface OutputMessage extends Message {
-  /** In the provider's own words. */
-  readonly finishReason?: string | undefined;
-}
+import type { Answer, AnswerStream, ErrorReport, WireApi } from '../../wire/index.ts';
 
 /** What a provider's response said, in the words of semconv 1.41. */
 export interface ModelResponse {
@@ -37,8 +38,59 @@ export interface ResponseReader {
   result(): ModelResponse;
 }
 
+/** Reads the response of a call to an API that `src/wire` knows. */
+export class AnswerReader implements ResponseReader {
+  readonly #api: WireApi;
+  readonly #attributesOf: ((answer: Answer, whole: unknown) => Attributes) | undefined;
+  #whole: unknown;
+  #stream: AnswerStream | undefined;
+
+  /** @param attributesOf gives the attributes of this provider only. */
+  constructor(api: WireApi, attributesOf?: (answer: Answer, whole: unknown) => Attributes) {
+    this.#api = api;
+    this.#attributesOf = attributesOf;
+  }
+
+  whole(value: unknown): void {
+    this.#whole = value;
+  }
+
+  chunk(value: unknown): void {
+    this.#stream ??= this.#api.newStream();
+    this.#stream.push(value);
+  }
+
+  /** Whether the provider said that the stream is complete. */
+  get isComplete(): boolean {
+    return this.#stream?.isComplete === true;
+  }
+
+  result(): ModelResponse {
+    const whole = this.#stream?.whole() ?? this.#whole;
+    const answer = this.#api.readAnswer(whole);
+    const { id, model, finishReasons, usage, costUsd, toolCallCount } = answer;
+    return {
+      id,
+      model,
+      finishReasons,
+      usage,
+      costUsd,
+      messages: () => outputMessages(answer),
+      toolCallCount,
+      attributes: this.#attributesOf?.(answer, whole),
+      errorType: errorTypeOf(answer.error),
+    };
+  }
+}
+
+function errorTypeOf(error: ErrorReport | undefined): string | undefined {
+  return error === undefined ? undefined : (error.code ?? error.status?.toString() ?? 'error');
+}
+
 /** One choice, from what the provider wrote: a message, or the items or parts of one. */
 export function outputMessage(written: unknown, finishReason: string | undefined): OutputMessage {
-  const parts: MessagePart[] = parseMessages(written, 'assistant').flatMap((message) => message.parts);
+  const parts: MessagePart[] = parseMessages(written, 'assistant').flatMap(
+    (message: Message) => message.parts,
+  );
   return { role: 'assistant', parts, finishReason };
 }

@@ -1,8 +1,9 @@
 import { firstText, isObject, listOf, objectOf, parseOrKeep, textOf } from '../../json/index.ts';
+import type { ToolCall } from '../answer.ts';
 import { answerText } from '../messages.ts';
 import { parseMessages } from '../parse-messages.ts';
 import { readOpenAiUsage, readReportedCost } from './openai-usage.ts';
-import type { ProviderResponse, ResponseReader, ToolCall } from './types.ts';
+import type { ProviderResponse, ResponseReader } from './types.ts';
 
 /**
  * OpenAI's Chat Completions, the older text completions and embeddings, as OpenAI, Azure, OpenRouter, Groq, DeepSeek,

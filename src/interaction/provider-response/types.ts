@@ -1,13 +1,6 @@
 import type { JsonObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-
-/** A call the model asks the application to make. Tools that the provider runs by itself are not among these. */
-export interface ToolCall {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  /** A JSON value, or the text the model wrote where that is not JSON. */
-  readonly arguments?: unknown;
-}
+import type { ToolCall } from '../answer.ts';
 
 /** What a provider's result object says. A field is absent where the object does not tell. */
 export interface ProviderResponse {

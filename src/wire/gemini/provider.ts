@@ -23,7 +23,8 @@ export const geminiContent: WireApi = defineApi({
   name: 'gemini.generate_content',
   path: /:(?:stream)?generateContent$/i,
   // A refused prompt has no candidates.
-  recognizes: (value) => Array.isArray(value.candidates) || isObject(value.usageMetadata),
+  recognizes: ({ candidates, usageMetadata, promptFeedback }) =>
+    Array.isArray(candidates) || isObject(usageMetadata) || isObject(promptFeedback),
   readAnswer: readContent,
   readUsage: readContentUsage,
   newStream: () => new ContentStream(),
