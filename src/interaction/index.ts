@@ -27,13 +27,7 @@ export {
 export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';
 export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
 export { normalizeProvider } from './provider.ts';
-export {
-  type ProviderResponse,
-  readOpenAiUsage,
-  readProviderResponse,
-  readReportedCost,
-  responsesFinishReason,
-} from './provider-response/index.ts';
+export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';

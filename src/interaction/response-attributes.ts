@@ -10,7 +10,7 @@ import {
   ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
 } from '../base/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
-import type { ProviderResponse } from './provider-response/index.ts';
+import type { ProviderResponse } from './provider-response.ts';
 
 /** What a provider's response says, as the standard attributes that hold no content. */
 export function responseAttributes(

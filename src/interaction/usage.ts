@@ -4,6 +4,7 @@
  */
 import { countOf, type JsonObject, textOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
+import { includeCache } from '../wire/index.ts';
 import type { Scalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
@@ -30,13 +31,6 @@ export function readUsage(
     reasoningTokens: scalars.reasoning_tokens,
   };
   return isCacheExclusive(usage, span, provider) ? includeCache(usage) : usage;
-}
-
-/** Adds the cached tokens to an input count that left them out. */
-export function includeCache(usage: TokenUsage): TokenUsage {
-  const cached = (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
-  if (usage.inputTokens === undefined || cached === 0) return usage;
-  return { ...usage, inputTokens: usage.inputTokens + cached };
 }
 
 /**

@@ -13,6 +13,7 @@ export {
   defineApi,
   type ErrorReport,
   type ErrorWords,
+  errorWord,
   type FinishReason,
   findApiKey,
   firstCode,
@@ -20,6 +21,7 @@ export {
   hostOf,
   type ImagePart,
   type InvalidArguments,
+  includeCache,
   type ModelMessage,
   type ModelRequest,
   type ModelTool,
@@ -50,4 +52,5 @@ export {
 } from './contract/index.ts';
 export { AnswerError, type Fault, type ProviderFailure, readFault } from './fault.ts';
 export { geminiContent } from './gemini/index.ts';
+export { openAiChat, openAiResponses, readReportedCost } from './openai/index.ts';
 export { apiOfPath, PROVIDERS, readAnyAnswer } from './registry.ts';

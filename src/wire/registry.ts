@@ -2,9 +2,10 @@ import { isObject } from '../json/index.ts';
 import { anthropic } from './anthropic/index.ts';
 import type { Answer, WireApi, WireProvider } from './contract/index.ts';
 import { gemini } from './gemini/index.ts';
+import { openAi } from './openai/index.ts';
 
 /** Every provider, one folder each. The order is that in which an answer of an unknown API is recognized. */
-export const PROVIDERS: readonly WireProvider[] = [anthropic, gemini];
+export const PROVIDERS: readonly WireProvider[] = [openAi, anthropic, gemini];
 
 const APIS: readonly WireApi[] = PROVIDERS.flatMap(({ apis }) => apis);
 

@@ -1,9 +1,8 @@
-import type { ModelResponse } from '../../instrumentation/readers/index.ts';
-import { type Message, parseRequest, type ToolCall } from '../../interaction/index.ts';
+import { type Message, outputMessages, parseRequest, type ToolCall } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
+import { type Answer, apiOfPath, errorWord } from '../../wire/index.ts';
 import type { ProviderExchange, WireResponse } from '../file/index.ts';
-import { readerFor } from './api.ts';
 
 /** What one exchange with a provider said, whatever the provider. */
 export interface ExchangeStory {
@@ -35,7 +34,7 @@ export interface ExchangeFailure {
 /** Reads an exchange. Nothing throws: what is not understood is left out. */
 export function readExchange({ request, response }: ProviderExchange): ExchangeStory {
   const said = readResponse(request, response);
-  const parts = said?.messages()[0]?.parts ?? [];
+  const parts = said === undefined ? [] : (outputMessages(said)[0]?.parts ?? []);
   const words = (type: 'text' | 'reasoning'): string =>
     parts.map((part) => (part.type === type ? part.content : '')).join('');
   return {
@@ -44,7 +43,7 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
     reasoning: words('reasoning'),
     calls: parts.filter((part) => part.type === 'tool_call'),
     finishReason: said?.finishReasons[0],
-    refused: bodiesOf(response).some(saysRefusal),
+    refused: said?.choices()[0]?.parts.some((part) => part.type === 'text' && part.isRefusal) === true,
     model: said?.model ?? askedModel(request.path, request.body),
     usage: said?.usage,
     failure: failureOf(response, said),
@@ -52,31 +51,18 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
 }
 
 function readResponse(
-  request: ProviderExchange['request'],
+  { path }: ProviderExchange['request'],
   { body, events, status }: WireResponse,
-): ModelResponse | undefined {
-  const reader = readerFor(request);
-  if (reader === undefined || status >= 400) return undefined;
-  if (events === undefined) reader.whole(body);
-  else for (const event of events) if ('data' in event) reader.chunk(event.data);
-  return reader.result();
+): Answer | undefined {
+  const api = apiOfPath(path);
+  if (api === undefined || status >= 400) return undefined;
+  if (events === undefined) return api.readAnswer(body);
+  const stream = api.newStream();
+  for (const event of events) if ('data' in event) stream.push(event.data);
+  return api.readAnswer(stream.whole());
 }
 
-/** The JSON of an answer: its body, or the data of its events. */
-function bodiesOf({ body, events }: WireResponse): readonly unknown[] {
-  return events === undefined ? [body] : events.map((event) => ('data' in event ? event.data : undefined));
-}
-
-/** Chat Completions puts a refusal beside the text; the Responses API gives it events and parts of its own. */
-function saysRefusal(body: unknown): boolean {
-  if (!isObject(body)) return false;
-  if (body.type === 'response.refusal.done') return true;
-  const [choice] = Array.isArray(body.choices) ? (body.choices as unknown[]) : [];
-  const said = isObject(choice) ? (choice.message ?? choice.delta) : undefined;
-  return isObject(said) && typeof said.refusal === 'string' && said.refusal !== '';
-}
-
-function failureOf(response: WireResponse, said: ModelResponse | undefined): ExchangeFailure | undefined {
+function failureOf(response: WireResponse, said: Answer | undefined): ExchangeFailure | undefined {
   if (response.error !== undefined) {
     const { code, message } = response.error;
     return { kind: 'no_answer', message: code === null ? message : `${code}: ${message}` };
@@ -90,7 +76,9 @@ function failureOf(response: WireResponse, said: ModelResponse | undefined): Exc
       message: `The connection broke before the answer was whole: ${response.cut.message}`,
     };
   }
-  if (said?.errorType !== undefined) return { kind: said.errorType, message: 'The answer reports an error' };
+  if (said?.error !== undefined) {
+    return { kind: errorWord(said.error), message: 'The answer reports an error' };
+  }
   return undefined;
 }
 

@@ -1,7 +1,5 @@
-import { readOpenAiUsage } from '../../interaction/index.ts';
 import { isObject, objectOf } from '../../json/index.ts';
-import type { TokenUsage } from '../../signals/index.ts';
-import { apiOfPath } from '../../wire/index.ts';
+import { apiOfPath, openAiChat } from '../../wire/index.ts';
 import type { ExchangeUsage, StreamEvent, WireResponse } from '../file/index.ts';
 
 /** Tokens of an answer as the provider reports them, whole or in the events of a stream. */
@@ -10,7 +8,7 @@ export function usageOf(path: string, response: WireResponse): ExchangeUsage | n
   // Anthropic's first event has the input and the last one the output; others repeat a growing whole.
   const reported: Record<string, unknown> = {};
   for (const document of documents) Object.assign(reported, reportedIn(document));
-  const usage = readerOf(path)(reported);
+  const usage = (apiOfPath(path) ?? openAiChat).readUsage(reported);
   if (usage === undefined) return null;
   const prompt = usage.inputTokens ?? null;
   const completion = usage.outputTokens ?? null;
@@ -32,10 +30,6 @@ export function modelOf(response: WireResponse): string | undefined {
     }
   }
   return undefined;
-}
-
-function readerOf(path: string): (value: unknown) => TokenUsage | undefined {
-  return apiOfPath(path)?.readUsage ?? readOpenAiUsage;
 }
 
 function dataOf(event: StreamEvent): unknown {

@@ -1,11 +1,13 @@
+import type { Attributes } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { ATTR_GEN_AI_CONVERSATION_ID } from '../../base/index.ts';
 import { parseRequest } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt } from '../../json/index.ts';
-import type { CallDescription, ResponseReader } from '../shared/index.ts';
+import { type Answer, openAiChat, openAiResponses, type WireApi } from '../../wire/index.ts';
+import type { CallDescription } from '../shared/index.ts';
 import {
+  AnswerReader,
   beforeMethod,
-  firstCode,
   guard,
   type ModelCall,
   ModelInstrumentation,
@@ -17,11 +19,8 @@ import {
   serverAddress,
 } from '../shared/index.ts';
 import * as own from '../shared/semconv.ts';
-import { ChatReader } from './chat-reader.ts';
-import { EmbeddingsReader } from './embeddings-reader.ts';
 import type { ApiResource } from './internal-types.ts';
 import { requestAttributes } from './request.ts';
-import { ResponsesReader } from './responses-reader.ts';
 import type { OpenAIInstrumentationConfig } from './types.ts';
 
 /** Versions of the `openai` package that are hooked. */
@@ -57,38 +56,40 @@ function patch(exports: unknown, patchPoints: (points: readonly PatchPoint[]) =>
   patchPoints(POINTS);
 }
 
-interface Api {
+interface TracedApi {
   readonly operation: string;
   readonly type?: 'chat_completions' | 'responses';
-  readonly reader: () => ResponseReader;
+  readonly wire: WireApi;
   /** Whether what is sent is said to a model that answers. */
   readonly speaks: boolean;
-  readonly isWhole?: CallDescription['isWhole'];
+  /** Whether a stream says that it is complete. */
+  readonly saysEnd: boolean;
   readonly attributes?: (body: JsonObject) => Record<string, string | number | string[]>;
 }
 
-const CHAT: Api = {
+const CHAT: TracedApi = {
   operation: own.OPERATION_CHAT,
   type: 'chat_completions',
-  reader: () => new ChatReader(),
-  // The SDK keeps `[DONE]` to itself.
-  isWhole: ({ finishReasons }) => finishReasons.length > 0,
+  wire: openAiChat,
   speaks: true,
+  saysEnd: true,
 };
-const RESPONSES: Api = {
+const RESPONSES: TracedApi = {
   operation: own.OPERATION_CHAT,
   type: 'responses',
-  reader: () => new ResponsesReader(),
+  wire: openAiResponses,
   speaks: true,
+  saysEnd: true,
   attributes: (body) => {
     const id = stringAt(body, 'conversation') ?? stringAt(objectAt(body, 'conversation'), 'id');
     return id === undefined ? {} : { [ATTR_GEN_AI_CONVERSATION_ID]: id };
   },
 };
-const EMBEDDINGS: Api = {
+const EMBEDDINGS: TracedApi = {
   operation: own.OPERATION_EMBEDDINGS,
-  reader: () => new EmbeddingsReader(),
+  wire: openAiChat,
   speaks: false,
+  saysEnd: false,
   attributes: (body) => {
     const dimensions = numberAt(body, 'dimensions');
     const format = stringAt(body, 'encoding_format');
@@ -98,10 +99,11 @@ const EMBEDDINGS: Api = {
     };
   },
 };
-const COMPLETIONS: Api = {
+const COMPLETIONS: TracedApi = {
   operation: own.OPERATION_TEXT_COMPLETION,
-  reader: () => new ChatReader(),
+  wire: openAiChat,
   speaks: true,
+  saysEnd: false,
 };
 
 const POINTS: readonly PatchPoint[] = [
@@ -112,7 +114,7 @@ const POINTS: readonly PatchPoint[] = [
   point(['OpenAI', 'Completions'], COMPLETIONS),
 ];
 
-function point(path: readonly string[], api: Api): PatchPoint {
+function point(path: readonly string[], api: TracedApi): PatchPoint {
   return {
     path,
     method: 'create',
@@ -126,11 +128,12 @@ function observeResult(result: unknown, call: ModelCall): void {
   observeApiPromise(result, call);
 }
 
-function describe(self: ApiResource, body: unknown, api: Api): CallDescription | undefined {
+function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescription | undefined {
   if (!isObject(body)) return undefined;
   const server = serverAddress(self._client?.baseURL);
   const attributes = requestAttributes(body, api.type);
   if (api.attributes !== undefined) Object.assign(attributes, api.attributes(body));
+  const reader = new AnswerReader(api.wire, responseAttributes);
   return {
     operation: api.operation,
     provider: providerOfHost(server?.address) ?? defaultProvider(self),
@@ -138,12 +141,12 @@ function describe(self: ApiResource, body: unknown, api: Api): CallDescription |
     server,
     stream: body.stream === true,
     attributes,
-    reader: api.reader(),
+    reader,
     // A stream of audio may end without a reason.
-    isWhole: isObject(body.audio) ? undefined : api.isWhole,
+    isWhole: api.saysEnd && !isObject(body.audio) ? () => reader.isComplete : undefined,
     messages: () => (api.speaks ? parseRequest(body) : []),
     tools: body.tools ?? body.functions,
-    errorCode,
+    errorCode: (error) => api.wire.readError(error)?.code,
   };
 }
 
@@ -152,9 +155,10 @@ function defaultProvider({ _client: client }: ApiResource): string {
   return typeof client?.apiVersion === 'string' ? 'azure.ai.openai' : 'openai';
 }
 
-/** `code` names the fault (`model_not_found`); where it is null, as for a failed server, `type` names its kind. */
-function errorCode(error: unknown): string | undefined {
-  return numberAt(error, 'status') === undefined && objectAt(error, 'error') === undefined
-    ? undefined
-    : firstCode(stringAt(error, 'code'), stringAt(error, 'type'));
+function responseAttributes({ serviceTier }: Answer, whole: unknown): Attributes {
+  const attributes: Attributes = {};
+  if (serviceTier !== undefined) attributes[own.ATTR_OPENAI_RESPONSE_SERVICE_TIER] = serviceTier;
+  const fingerprint = stringAt(whole, 'system_fingerprint');
+  if (fingerprint !== undefined) attributes[own.ATTR_OPENAI_RESPONSE_SYSTEM_FINGERPRINT] = fingerprint;
+  return attributes;
 }

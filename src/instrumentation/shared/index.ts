@@ -1,5 +1,4 @@
 export { resolveCaptureContent } from '../../processor/index.ts';
-export { firstCode, StreamRoom, TextBuffer } from '../../wire/index.ts';
 export { observeApiPromise } from './api-promise.ts';
 export { beforeMethod } from './before-method.ts';
 export { boundedJson } from './bounded-json.ts';
@@ -15,6 +14,6 @@ export { ModelInstrumentation, type PatchPoint } from './model-instrumentation.t
 export { moduleFiles } from './module-files.ts';
 export { openCalls } from './open-calls.ts';
 export { providerOfHost } from './provider.ts';
-export { AnswerReader, type ModelResponse, outputMessage, type ResponseReader } from './response-reader.ts';
+export { AnswerReader, type ModelResponse, type ResponseReader } from './response-reader.ts';
 export { serverAddress } from './server-address.ts';
 export { attributesOf } from './span-attributes.ts';

@@ -1,13 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
-import {
-  type Message,
-  type MessagePart,
-  type OutputMessage,
-  outputMessages,
-  parseMessages,
-} from '../../interaction/index.ts';
+import { type OutputMessage, outputMessages } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import type { Answer, AnswerStream, ErrorReport, WireApi } from '../../wire/index.ts';
+import { type Answer, type AnswerStream, errorWord, type WireApi } from '../../wire/index.ts';
 
 /** What a provider's response said, in the words of semconv 1.41. */
 export interface ModelResponse {
@@ -78,19 +72,7 @@ export class AnswerReader implements ResponseReader {
       messages: () => outputMessages(answer),
       toolCallCount,
       attributes: this.#attributesOf?.(answer, whole),
-      errorType: errorTypeOf(answer.error),
+      errorType: answer.error === undefined ? undefined : errorWord(answer.error),
     };
   }
-}
-
-function errorTypeOf(error: ErrorReport | undefined): string | undefined {
-  return error === undefined ? undefined : (error.code ?? error.status?.toString() ?? 'error');
-}
-
-/** One choice, from what the provider wrote: a message, or the items or parts of one. */
-export function outputMessage(written: unknown, finishReason: string | undefined): OutputMessage {
-  const parts: MessagePart[] = parseMessages(written, 'assistant').flatMap(
-    (message: Message) => message.parts,
-  );
-  return { role: 'assistant', parts, finishReason };
 }

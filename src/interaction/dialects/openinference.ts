@@ -3,7 +3,7 @@ import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts'
 import type { InteractionKind } from '../kind.ts';
 import type { Message, MessagePart } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
-import { readProviderResponse } from '../provider-response/index.ts';
+import { readProviderResponse } from '../provider-response.ts';
 import { type Dialect, type DialectContent, someOf } from './dialect.ts';
 
 /**

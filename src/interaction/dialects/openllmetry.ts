@@ -3,7 +3,7 @@ import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts'
 import type { Message } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import { parseSerializedParts } from '../parse-parts.ts';
-import { readProviderResponse } from '../provider-response/index.ts';
+import { readProviderResponse } from '../provider-response.ts';
 import { type Dialect, someOf } from './dialect.ts';
 
 /**

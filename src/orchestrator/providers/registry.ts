@@ -1,16 +1,11 @@
 import { ObservatoryError } from '../../base/index.ts';
 import { PROVIDERS } from '../../wire/index.ts';
-import { createOpenAIProvider } from './openai.ts';
 import type { Provider, ProviderFactory, ProviderOptions } from './provider.ts';
 import { connectProvider } from './wire-provider.ts';
 
-const factories = new Map<string, ProviderFactory>([
-  ['openai', createOpenAIProvider],
-  ...PROVIDERS.map((wire): [string, ProviderFactory] => [
-    wire.key,
-    (options) => connectProvider(wire, options),
-  ]),
-]);
+const factories = new Map<string, ProviderFactory>(
+  PROVIDERS.map((wire) => [wire.key, (options) => connectProvider(wire, options)]),
+);
 
 /**
  * Makes a provider known by name, or replaces the one known by it.

@@ -12,6 +12,8 @@ export interface TextPart {
   readonly text: string;
   /** The provider marked this text as a refusal. */
   readonly isRefusal?: true | undefined;
+  /** OpenAI's label of intermediate or final text, returned in the next request. */
+  readonly phase?: string | undefined;
   /** Gemini's signature of this part, returned verbatim in the next request. */
   readonly thoughtSignature?: string | undefined;
 }

@@ -1,3 +1,5 @@
+import type { ErrorReport } from './types.ts';
+
 /** Codes, not sentences: a message may quote the prompt or a key. */
 const CODE = /^[A-Za-z][\w.:-]{0,63}$/;
 
@@ -7,4 +9,9 @@ export function firstCode(...candidates: readonly unknown[]): string | undefined
     if (typeof candidate === 'string' && CODE.test(candidate)) return candidate;
   }
   return undefined;
+}
+
+/** One word for an error: the provider's own, else its HTTP status. */
+export function errorWord({ code, status }: ErrorReport): string {
+  return code ?? status?.toString() ?? 'error';
 }

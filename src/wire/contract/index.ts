@@ -20,7 +20,7 @@ export {
   visibleText,
 } from './conversation.ts';
 export { defineApi } from './define-api.ts';
-export { firstCode } from './error-code.ts';
+export { errorWord, firstCode } from './error-code.ts';
 export { hostOf } from './host.ts';
 export { pairCallsWithResults, skippedResult, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
@@ -43,3 +43,4 @@ export type {
   WireProvider,
   WrittenAnswer,
 } from './types.ts';
+export { includeCache } from './usage.ts';

@@ -1,6 +1,6 @@
 import { countOf, isObject, objectOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { includeCache } from '../usage.ts';
+import { includeCache } from '../contract/index.ts';
 
 /**
  * Usage of OpenAI's APIs and of those that imitate them. Chat says `prompt_tokens` and `completion_tokens`, Responses
@@ -26,6 +26,24 @@ export function readOpenAiUsage(value: unknown): TokenUsage | undefined {
 
 /** OpenRouter reports what a call cost, in US dollars, as `usage.cost`. */
 export function readReportedCost(usage: unknown): number | undefined {
-  const cost = objectOf(usage).cost;
+  const { cost } = objectOf(usage);
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : undefined;
+}
+
+/** Usage in OpenAI's words, for Chat (`prompt`, `completion`) or Responses (`input`, `output`). */
+export function writeOpenAiUsage(
+  { inputTokens = 0, outputTokens = 0, cacheReadTokens, reasoningTokens }: TokenUsage,
+  [input, output]: readonly ['prompt', 'completion'] | readonly ['input', 'output'],
+): object {
+  return {
+    [`${input}_tokens`]: inputTokens,
+    [`${output}_tokens`]: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...(cacheReadTokens === undefined
+      ? {}
+      : { [`${input}_tokens_details`]: { cached_tokens: cacheReadTokens } }),
+    ...(reasoningTokens === undefined
+      ? {}
+      : { [`${output}_tokens_details`]: { reasoning_tokens: reasoningTokens } }),
+  };
 }

@@ -2,7 +2,7 @@ import type {
   ChatCompletionCreateParamsBase,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
-import type { ModelTool } from '../../wire/index.ts';
+import type { ModelRequest, ModelTool } from '../contract/index.ts';
 import {
   type AssistantMessage,
   argumentsForHistory,
@@ -14,31 +14,26 @@ import {
   toolCallsOf,
   visibleText,
   wireCallId,
-} from '../../wire/index.ts';
-import type { CompletionOptions } from './provider.ts';
+} from '../contract/index.ts';
 
-export type OpenAIRequest = Omit<ChatCompletionCreateParamsBase, 'stream'>;
+export type ChatRequest = Omit<ChatCompletionCreateParamsBase, 'stream'>;
 
-/** Builds the body of a Chat Completions request. */
-export function toOpenAIRequest(
-  model: string,
-  messages: readonly ModelMessage[],
-  tools: readonly ModelTool[],
-  options: CompletionOptions,
-): OpenAIRequest {
+/** Writes the body of a Chat Completions request. */
+export function writeChatRequest(request: ModelRequest): ChatRequest {
+  const { model, messages, tools, toolChoice, maxOutputTokens, temperature, extraBody } = request;
   return {
     model,
-    messages: pairCallsWithResults(messages).flatMap(toOpenAIMessages),
-    ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAITool) }),
-    ...(tools.length === 0 || options.toolChoice === undefined ? {} : { tool_choice: options.toolChoice }),
-    ...(options.maxOutputTokens === undefined ? {} : { max_completion_tokens: options.maxOutputTokens }),
-    ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
-    ...options.extraBody,
+    messages: pairCallsWithResults(messages).flatMap(toChatMessages),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toChatTool) }),
+    ...(tools.length === 0 || toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+    ...(maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...extraBody,
   };
 }
 
 /** Never strict: strict mode refuses optional properties and much of JSON Schema that MCP tools use. */
-function toOpenAITool(tool: ModelTool): NonNullable<OpenAIRequest['tools']>[number] {
+function toChatTool(tool: ModelTool): NonNullable<ChatRequest['tools']>[number] {
   return {
     type: 'function',
     function: {
@@ -49,7 +44,7 @@ function toOpenAITool(tool: ModelTool): NonNullable<OpenAIRequest['tools']>[numb
   };
 }
 
-function toOpenAIMessages(message: ModelMessage): ChatCompletionMessageParam[] {
+function toChatMessages(message: ModelMessage): ChatCompletionMessageParam[] {
   switch (message.role) {
     case 'system':
       return [{ role: 'system', content: message.text }];
@@ -97,7 +92,8 @@ function assistantMessages(message: AssistantMessage): ChatCompletionMessagePara
 function reasoningContent(message: AssistantMessage): { reasoning_content?: string } {
   let text = '';
   for (const part of message.parts) {
-    if (part.type === 'reasoning' && part.provider === 'openai') text += part.text;
+    if (part.type === 'reasoning' && part.provider === 'openai' && typeof part.raw === 'string')
+      text += part.raw;
   }
   return text === '' ? {} : { reasoning_content: text };
 }

@@ -1,0 +1,108 @@
+import { countOf, isObject, type JsonObject, objectOf, textOf } from '../json/index.ts';
+import type { TokenUsage } from '../signals/index.ts';
+import { type Answer, openAiChat, readAnyAnswer, readReportedCost } from '../wire/index.ts';
+import { outputMessages, type ToolCall, toolCallsOfAnswer } from './answer.ts';
+import { answerText } from './messages.ts';
+import { toolResultText } from './tool-outcome.ts';
+
+/** What a provider's result object says. A field is absent where the object does not tell. */
+export interface ProviderResponse {
+  /** In the words of the semantic conventions; absent for forms that several providers share. */
+  readonly provider?: string | undefined;
+  /** Text of the first choice, without reasoning. */
+  readonly answer?: string | undefined;
+  readonly model?: string | undefined;
+  readonly responseId?: string | undefined;
+  /** One per choice, in the provider's own words. */
+  readonly finishReasons?: readonly string[] | undefined;
+  /** In the sense of the semantic conventions, whatever the provider counts. */
+  readonly usage?: TokenUsage | undefined;
+  /** Tier that served the call, in the provider's words. */
+  readonly serviceTier?: string | undefined;
+  /** Cost the provider reported, in US dollars. */
+  readonly costUsd?: number | undefined;
+  readonly toolCalls: readonly ToolCall[];
+}
+
+const NOTHING: ProviderResponse = Object.freeze({ toolCalls: [] });
+
+/**
+ * Reads the result of a model call: OpenAI Chat Completions and Responses, Anthropic Messages, Gemini
+ * `generateContent`, bare text, or an object that carries its text as `text`, `content`, `output` or `message`.
+ *
+ * Never throws, not even when a getter of the object does; what is not recognized gives no fields and no tool calls.
+ */
+export function readProviderResponse(value: unknown): ProviderResponse {
+  if (typeof value === 'string') return { answer: value, toolCalls: [] };
+  if (!isObject(value)) return NOTHING;
+  try {
+    const answer = readAnyAnswer(value);
+    return answer === undefined ? readPlain(value) : responseOf(answer);
+  } catch {
+    return NOTHING;
+  }
+}
+
+function responseOf(answer: Answer): ProviderResponse {
+  const messages = outputMessages(answer);
+  return {
+    provider: answer.provider,
+    answer: answerText(messages),
+    model: answer.model,
+    responseId: answer.id,
+    finishReasons: answer.finishReasons.length === 0 ? undefined : answer.finishReasons,
+    usage: answer.usage,
+    serviceTier: answer.serviceTier,
+    costUsd: answer.costUsd,
+    toolCalls: toolCallsOfAnswer(answer),
+  };
+}
+
+/** How deep `{message: {content: ...}}` may nest. */
+const MAX_DEPTH = 4;
+
+/**
+ * Any object that carries its text as `text`, `content`, `output` or `message`, asked in this order: results of
+ * application code, of the AI SDK (`{text, usage, finishReason, response}`), of MCP tools (`{content: [...]}`).
+ */
+function readPlain(value: JsonObject): ProviderResponse {
+  const response = objectOf(value.response);
+  const finishReason = textOf(value.finishReason ?? value.finish_reason);
+  return {
+    answer: readText(value, MAX_DEPTH),
+    model: textOf(value.model ?? response.modelId),
+    responseId: textOf(value.id ?? response.id),
+    finishReasons: finishReason === undefined ? undefined : [finishReason],
+    usage: openAiChat.readUsage(value.usage) ?? readAiSdkUsage(value.usage),
+    costUsd: readReportedCost(value.usage),
+    toolCalls: [],
+  };
+}
+
+function readText(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value;
+  if (depth === 0 || !isObject(value)) return undefined;
+  for (const field of TEXT_FIELDS) {
+    const inner = value[field];
+    if (inner === undefined || inner === null) continue;
+    const text = Array.isArray(inner) ? toolResultText(inner) : readText(inner, depth - 1);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+const TEXT_FIELDS = ['text', 'content', 'output', 'message'] as const;
+
+/** The AI SDK's camelCase counts, inclusive like the conventions'. */
+function readAiSdkUsage(value: unknown): TokenUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const inputTokens = countOf(value.inputTokens ?? value.promptTokens);
+  const outputTokens = countOf(value.outputTokens ?? value.completionTokens);
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  return {
+    inputTokens,
+    outputTokens,
+    cacheReadTokens: countOf(value.cachedInputTokens),
+    reasoningTokens: countOf(value.reasoningTokens),
+  };
+}

@@ -1,0 +1,150 @@
+import {
+  firstText,
+  isObject,
+  type JsonObject,
+  listAt,
+  listOf,
+  objectAt,
+  objectOf,
+  stringAt,
+  textOf,
+} from '../../json/index.ts';
+import type { Answer, AssistantPart, Choice, FinishReason, ToolCallPart } from '../contract/index.ts';
+import { checkArguments } from '../contract/index.ts';
+import { readAnswerError } from './errors.ts';
+import { isOpenAiModel } from './models.ts';
+import { readOpenAiUsage, readReportedCost } from './usage.ts';
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  length: 'length',
+  content_filter: 'content_filter',
+};
+
+/**
+ * Reads a `chat.completion`, a legacy `text_completion` or a list of embeddings, as OpenAI, Azure, OpenRouter, Groq,
+ * DeepSeek, Mistral, Moonshot, vLLM, Ollama and many more write them.
+ */
+export function readChatAnswer(whole: unknown): Answer {
+  const value = objectOf(whole);
+  const choices = listAt(value, 'choices').map(objectOf);
+  const model = stringAt(value, 'model') || undefined;
+  const usage = usageOf(value, choices);
+  let toolCallCount = 0;
+  const finishReasons: string[] = [];
+  for (const choice of choices) {
+    toolCallCount += callsOf(objectOf(choice.message)).length;
+    const reason = textOf(choice.finish_reason);
+    if (reason !== undefined) finishReasons.push(reason);
+  }
+  return {
+    provider: providerOf(value.provider, model),
+    id: stringAt(value, 'id') || undefined,
+    model,
+    finishReasons,
+    usage: readOpenAiUsage(usage),
+    costUsd: readReportedCost(usage),
+    serviceTier: stringAt(value, 'service_tier'),
+    toolCallCount,
+    // A router answers with status 200 and an error, mostly in place of choices, when the provider behind it failed.
+    error: readAnswerError(value.error) ?? readAnswerError(choices[0]?.error),
+    choices: () => choices.map((choice) => readChoice(choice, stringAt(value, 'id') ?? '')),
+  };
+}
+
+/** Groq gives a stream that did not ask for usage a place of its own for it, Moonshot puts it in the choice. */
+function usageOf(value: JsonObject, choices: readonly JsonObject[]): unknown {
+  return (
+    objectAt(value, 'usage') ??
+    objectAt(value.x_groq, 'usage') ??
+    choices.map((choice) => objectAt(choice, 'usage')).find((usage) => usage !== undefined)
+  );
+}
+
+/** The form is shared, so only a sign of the provider's own names it. */
+function providerOf(upstream: unknown, model: string | undefined): string | undefined {
+  // OpenRouter names the provider it chose in a field no other has.
+  if (typeof upstream === 'string') return 'openrouter';
+  return isOpenAiModel(model) ? 'openai' : undefined;
+}
+
+function readChoice(choice: JsonObject, answerId: string): Choice {
+  const message = objectAt(choice, 'message') ?? { content: choice.text };
+  const parts: AssistantPart[] = [];
+  const reasoning = reasoningOf(message);
+  if (reasoning !== '')
+    parts.push({ type: 'reasoning', text: reasoning, provider: 'openai', raw: reasoning });
+  pushContent(message, parts);
+  for (const [index, call] of callsOf(message).entries())
+    parts.push(readCall(call, `call_${index}_${answerId}`));
+  const raw = textOf(choice.finish_reason);
+  return { parts, finishReason: finishReasonOf(raw, parts), rawFinishReason: raw };
+}
+
+/** DeepSeek and vLLM say `reasoning_content`, OpenRouter, Groq and Ollama `reasoning`; Mistral has parts for it. */
+function reasoningOf(message: JsonObject): string {
+  const flat = firstText(message.reasoning_content, message.reasoning);
+  return flat ?? listOf(message.content).map(thinkingText).join('');
+}
+
+/** The text of one of Mistral's `thinking` parts; empty for other parts. */
+export function thinkingText(part: unknown): string {
+  if (!isObject(part) || part.type !== 'thinking') return '';
+  if (typeof part.thinking === 'string') return part.thinking;
+  return listOf(part.thinking)
+    .map((piece) => stringAt(piece, 'text') ?? '')
+    .join('');
+}
+
+function pushContent(message: JsonObject, parts: AssistantPart[]): void {
+  const { content } = message;
+  const refusal = textOf(message.refusal) ?? '';
+  if (typeof content === 'string' && (content !== '' || refusal === '')) {
+    parts.push({ type: 'text', text: content });
+  }
+  for (const part of listOf(content)) pushPart(objectOf(part), parts);
+  if (refusal !== '') parts.push({ type: 'text', text: refusal, isRefusal: true });
+  const spoken = stringAt(message.audio, 'transcript');
+  if (spoken !== undefined && !parts.some(({ type }) => type === 'text')) {
+    parts.push({ type: 'text', text: spoken });
+  }
+}
+
+function pushPart(part: JsonObject, parts: AssistantPart[]): void {
+  if (typeof part.refusal === 'string') parts.push({ type: 'text', text: part.refusal, isRefusal: true });
+  else if (typeof part.text === 'string') parts.push({ type: 'text', text: part.text });
+}
+
+/** The calls of a message; the functions of old are a single call beside the list. */
+function callsOf(message: JsonObject): readonly unknown[] {
+  const calls = listAt(message, 'tool_calls').filter(isObject);
+  const legacy = objectAt(message, 'function_call');
+  return calls.length === 0 && legacy !== undefined ? [{ function: legacy }] : calls;
+}
+
+function readCall(call: unknown, assignedId: string): ToolCallPart {
+  const called = calledFunction(call);
+  const id = stringAt(call, 'id') || undefined;
+  return {
+    type: 'tool_call',
+    // Some compatible servers send calls without an id.
+    ...(id === undefined ? { id: assignedId, idAssigned: true } : { id }),
+    name: stringAt(called, 'name') ?? '',
+    ...checkArguments(called.arguments ?? called.input),
+  };
+}
+
+/** What a call names: a function, or a custom tool with a text for its input. */
+export function calledFunction(call: unknown): JsonObject {
+  return objectAt(call, 'function') ?? objectAt(call, 'custom') ?? objectOf(call);
+}
+
+function finishReasonOf(raw: string | undefined, parts: readonly AssistantPart[]): FinishReason {
+  const reason = (raw === undefined ? undefined : FINISH_REASONS[raw]) ?? 'other';
+  if (reason !== 'stop') return reason;
+  if (parts.some((part) => part.type === 'text' && part.isRefusal)) return 'content_filter';
+  // Some compatible servers say `stop` beside tool calls.
+  return parts.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'stop';
+}

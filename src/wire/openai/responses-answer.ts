@@ -1,0 +1,129 @@
+import {
+  firstText,
+  isObject,
+  type JsonObject,
+  listAt,
+  listOf,
+  objectOf,
+  stringAt,
+  textOf,
+} from '../../json/index.ts';
+import type {
+  Answer,
+  AssistantPart,
+  Choice,
+  ErrorReport,
+  FinishReason,
+  TextPart,
+  ToolCallPart,
+} from '../contract/index.ts';
+import { checkArguments } from '../contract/index.ts';
+import { readAnswerError } from './errors.ts';
+import { isOpenAiModel } from './models.ts';
+import { readOpenAiUsage, readReportedCost } from './usage.ts';
+
+/** Items the application answers; searches and MCP calls are run by OpenAI. */
+const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call']);
+
+/**
+ * Reads a `response`. The API has no finish reason of its own, so the words of the semantic conventions are used for
+ * its status: `stop`, `tool_call`, `length`, `content_filter`, `error`.
+ */
+export function readResponsesAnswer(whole: unknown): Answer {
+  const value = objectOf(whole);
+  const items = listAt(value, 'output').filter(isObject);
+  const toolCallCount = items.filter((item) => CALLS.has(item.type)).length;
+  const model = stringAt(value, 'model') || undefined;
+  const reason = reasonOf(value, toolCallCount > 0);
+  return {
+    provider: isOpenAiModel(model) ? 'openai' : undefined,
+    id: stringAt(value, 'id') || undefined,
+    model,
+    finishReasons: reason === undefined ? [] : [reason],
+    usage: readOpenAiUsage(value.usage),
+    costUsd: readReportedCost(value.usage),
+    serviceTier: stringAt(value, 'service_tier'),
+    toolCallCount,
+    error: errorOf(value),
+    choices: () => (items.length === 0 && reason === undefined ? [] : [readChoice(items, reason)]),
+  };
+}
+
+/** Why a response ended, by its status; undefined while it is still being made. */
+function reasonOf(response: JsonObject, hasCalls: boolean): string | undefined {
+  switch (response.status) {
+    case 'completed':
+      return hasCalls ? 'tool_call' : 'stop';
+    case 'incomplete': {
+      const reason = stringAt(response.incomplete_details, 'reason');
+      return reason === 'max_output_tokens' ? 'length' : (reason ?? 'incomplete');
+    }
+    case 'failed':
+      return 'error';
+    case 'queued':
+    case 'in_progress':
+      return undefined;
+    default:
+      return textOf(response.status);
+  }
+}
+
+function errorOf(response: JsonObject): ErrorReport | undefined {
+  const error = readAnswerError(response.error);
+  if (error === undefined && response.status !== 'failed') return undefined;
+  return { ...error, code: error?.code ?? (response.status === 'failed' ? 'failed' : 'error') };
+}
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  tool_call: 'tool_calls',
+  length: 'length',
+  content_filter: 'content_filter',
+};
+
+function readChoice(items: readonly JsonObject[], reason: string | undefined): Choice {
+  const parts = items.flatMap((item, index) => readItem(item, index));
+  const refused = reason === 'stop' && parts.some((part) => part.type === 'text' && part.isRefusal);
+  const finishReason = (reason === undefined ? undefined : FINISH_REASONS[reason]) ?? 'other';
+  return { parts, finishReason: refused ? 'content_filter' : finishReason, rawFinishReason: reason };
+}
+
+function readItem(item: JsonObject, index: number): AssistantPart[] {
+  if (CALLS.has(item.type)) return [readCall(item, index)];
+  if (item.type === 'message') {
+    const phase = textOf(item.phase);
+    return listOf(item.content).flatMap((part) => readText(objectOf(part), phase));
+  }
+  if (item.type === 'reasoning') return readReasoning(item);
+  return [{ type: 'opaque', provider: 'openai', raw: item }];
+}
+
+function readText({ text, refusal }: JsonObject, phase: string | undefined): TextPart[] {
+  const label = phase === undefined ? {} : { phase };
+  if (typeof text === 'string') return [{ type: 'text', text, ...label }];
+  return typeof refusal === 'string' ? [{ type: 'text', text: refusal, isRefusal: true, ...label }] : [];
+}
+
+/**
+ * OpenAI shows the paragraphs of a summary, servers of open models the reasoning itself. The first part keeps the item,
+ * which goes back whole.
+ */
+function readReasoning(item: JsonObject): AssistantPart[] {
+  const [first = '', ...more] = [...listOf(item.summary), ...listOf(item.content)]
+    .map((part) => stringAt(part, 'text'))
+    .filter((text) => text !== undefined);
+  return [
+    { type: 'reasoning', text: first, provider: 'openai', raw: item },
+    ...more.map((text) => ({ type: 'reasoning' as const, text, provider: 'openai', raw: undefined })),
+  ];
+}
+
+function readCall(item: JsonObject, index: number): ToolCallPart {
+  const id = firstText(item.call_id, item.id) || undefined;
+  return {
+    type: 'tool_call',
+    ...(id === undefined ? { id: `call_${index}`, idAssigned: true } : { id }),
+    name: textOf(item.name) ?? '',
+    ...checkArguments(item.arguments ?? item.input),
+  };
+}
