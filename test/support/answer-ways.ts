@@ -59,6 +59,7 @@ export async function throughAdapter(exchange: Exchange): Promise<Said> {
   const { provider: name, response } = exchange;
   const provider = await createProvider(name, {
     apiKey: 'test-key',
+    ...(exchange.api === 'responses' ? { api: 'responses' } : {}),
     fetch: play(exchange, []),
     retry: { maxAttempts: 1 },
   });
@@ -75,7 +76,8 @@ export async function throughAdapter(exchange: Exchange): Promise<Said> {
       model,
       id: completion.responseId,
       usage,
-      costUsd: priceUsage({ provider: provider.name, model, usage, at: new Date() }).costUsd,
+      costUsd:
+        completion.costUsd ?? priceUsage({ provider: provider.name, model, usage, at: new Date() }).costUsd,
       text: textOf(message.parts),
       reasoning: message.parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
       calls: calls.map((call) => ({
