@@ -136,6 +136,7 @@ export {
 } from './instrumentation/index.ts';
 export type { JsonObject } from './json/index.ts';
 export { redactText } from './json/index.ts';
+export { type ServerEntry, ToolListError, type ToolListLimits } from './mcp-client/index.ts';
 export {
   AdaptedTools,
   adaptTools,
@@ -175,6 +176,7 @@ export {
   checkInput,
   checkSummary,
   connectPolicyServer,
+  connectPolicyServers,
   type Decision,
   type DecisionRecorder,
   decisionToWire,
@@ -203,7 +205,6 @@ export {
   type PolicyHostOptions,
   type PolicyRequest,
   type PolicyServer,
-  type PolicyServerConfig,
   parsePlan,
   parseSummary,
   planMessages,

@@ -10,14 +10,25 @@ import {
   type AskResult,
   AuditLog,
   connectPolicyServer,
+  connectPolicyServers,
   type Planner,
   PolicyGate,
   PolicyHost,
   type PolicyServer,
   verifyAudit,
 } from '../src/policy/index.ts';
-import { ALLOWLIST, call, FETCH, fromRoot, SERVER, SERVERS, stdio } from './support/example-servers.ts';
+import {
+  ALLOWLIST,
+  call,
+  FETCH,
+  fromRoot,
+  SERVER,
+  SERVERS,
+  script,
+  stdio,
+} from './support/example-servers.ts';
 import { goldenPlanner } from './support/golden-planner.ts';
+import { children, processesWith } from './support/processes.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 /** The example servers, connected once; a host that closes them leaves them open. */
@@ -330,6 +341,83 @@ test('a trail that cannot be written refuses the call', async () => {
   assert.equal(called, 0);
 });
 
+const ROGUE = join(import.meta.dirname, 'fixtures/rogue-server.js');
+const MODERN = join(import.meta.dirname, 'fixtures/modern-server.js');
+
+test('a host speaks to servers of both protocols, and a tool call of each is gated alike', async () => {
+  const policy = { old: ['honest'], modern: ['double'] };
+  const plans = [call('old', 'honest', {}), call('modern', 'double', { n: 4 })];
+  for (const [index, id] of (['old', 'modern'] as const).entries()) {
+    using gate = new PolicyGate({ policy });
+    await using host = await PolicyHost.open({
+      gate,
+      planner: script(plans[index] ?? {}),
+      servers: {
+        old: { command: process.execPath, args: [ROGUE, 'chatty'] },
+        modern: { command: process.execPath, args: [MODERN] },
+      },
+      audit: false,
+    });
+    const result = await host.askOnce(`Use ${id}`);
+    assert.deepEqual(result.type === 'tool_result' && result.result, { n: index === 0 ? 1 : 8 });
+  }
+});
+
+test('a server that dies is restarted for the next question, and hangs and refusals are typed errors', async () => {
+  using gate = new PolicyGate({ policy: { rogue: ['die', 'honest', 'refuse'] } });
+  const planner = script(...['die', 'honest', 'refuse'].map((tool) => call('rogue', tool, {})));
+  const server = await connectPolicyServer(
+    { command: process.execPath, args: [ROGUE] },
+    { connectTimeoutMs: 10_000 },
+  );
+  await using host = await PolicyHost.open({ gate, planner, servers: { rogue: server }, audit: false });
+  await assert.rejects(host.askOnce('Die'), { code: 'TOOL_CALL_FAILED', message: /exited with code 7/ });
+  const result = await host.askOnce('Answer');
+  assert.deepEqual(result.type === 'tool_result' && result.result, { n: 1 });
+  await assert.rejects(host.askOnce('Refuse'), { code: 'TOOL_CALL_FAILED', message: /not today/ });
+});
+
+test('closing a host ends a stubborn server and the processes it started', async () => {
+  using gate = new PolicyGate({ policy: { rogue: ['echo'] } });
+  const before = new Set(children());
+  const mark = `POLICY_HOST_TEST=${process.pid}`;
+  const host = await PolicyHost.open({
+    gate,
+    planner: script('{}'),
+    servers: {
+      rogue: {
+        command: process.execPath,
+        args: [ROGUE, 'stubborn', 'brood'],
+        env: { POLICY_HOST_TEST: String(process.pid) },
+      },
+    },
+    audit: false,
+  });
+  assert.equal(processesWith(mark).length, 3);
+  await host.close();
+  assert.deepEqual(processesWith(mark), []);
+  assert.deepEqual(
+    children().filter((pid) => !before.has(pid)),
+    [],
+  );
+});
+
+test('a server that never gets ready fails the opening within its time', async () => {
+  await assert.rejects(
+    connectPolicyServer({ command: process.execPath, args: [ROGUE, 'mute'] }, { connectTimeoutMs: 400 }),
+    { code: 'SERVER_UNAVAILABLE', message: /did not become ready within 400 ms/ },
+  );
+});
+
+test('a server config without an enabled server is refused', async () => {
+  const entry = { command: 'npx', disabled: true };
+  for (const config of [{ mcpServers: {} }, { mcpServers: { entry } }])
+    await assert.rejects(connectPolicyServers(config), {
+      code: 'INVALID_SERVER_CONFIG',
+      message: /names no server/,
+    });
+});
+
 test('a server that cannot be started closes what was opened and leaves no process', async () => {
   using gate = new PolicyGate({ policy: ALLOWLIST });
   const planner: Planner = { plan: async () => '' };
@@ -337,7 +425,24 @@ test('a server that cannot be started closes what was opened and leaves no proce
     'mcp-sharepoint': stdio('mcp-sharepoint'),
     'mcp-servicenow': { command: '/does/not/exist' },
   };
-  await assert.rejects(PolicyHost.open({ gate, planner, servers, audit: false }));
+  let closed = 0;
+  const given: PolicyServer = {
+    listTools: async () => [],
+    callTool: async () => ({}),
+    close: async () => {
+      closed += 1;
+    },
+  };
+  const before = new Set(children());
+  await assert.rejects(PolicyHost.open({ gate, planner, servers: { ...servers, given }, audit: false }), {
+    code: 'SERVER_UNAVAILABLE',
+    message: /Server "mcp-servicenow": the command "\/does\/not\/exist" was not found/,
+  });
+  assert.deepEqual(
+    children().filter((pid) => !before.has(pid)),
+    [],
+  );
+  assert.equal(closed, 1);
   const server = await connectPolicyServer(stdio('mcp-policy-kb'));
   assert.equal((await server.listTools()).length, 3);
   await server.close();

@@ -27,7 +27,7 @@ function runSuite(file: string, dialect: string | undefined): { passed: number; 
       typeof group.schema !== 'object' || Object.hasOwn(group.schema, '$schema') || dialect === undefined;
     const schema = hasDialect ? group.schema : { $schema: dialect, ...(group.schema as object) };
     try {
-      const { check } = compileSchema(schema, remotes);
+      const { check } = compileSchema(schema, { remotes });
       result.passed += group.tests.filter(([, value, isValid]) => check(value).valid === isValid).length;
     } catch (error) {
       assert.ok(error instanceof SchemaRefusedError, `${group.file}: ${String(error)}`);

@@ -63,7 +63,7 @@ test('a server that changes its tools into a list beyond a bound keeps the tools
         bound: 'maxTools',
       });
     },
-    { maxTools: 21 },
+    { maxTools: 23 },
   );
 });
 
@@ -107,16 +107,34 @@ test('each way a call can end is told apart', () =>
     );
   }));
 
-test('content of unknown types is kept beside the known', () =>
-  withRogue(async (pool) => {
+for (const protocol of ['v1', 'v2'] as const) {
+  test(`content of unknown types is kept beside the known, and the raw result too, client ${protocol}`, async () => {
+    await using pool = await connectServers({ mcpServers: { rogue: { ...rogue(), protocol } } });
     const outcome = await pool.callTool('rogue', 'odd-content', {});
-    assert.equal(outcome.kind, 'ok');
-    const result = outcome.kind === 'ok' ? outcome.result : undefined;
+    assert.ok(outcome.kind === 'ok', outcome.kind);
     assert.deepEqual(
-      result?.content.map((each) => each.type),
+      outcome.result.content.map((each) => each.type),
       ['text', 'unknown', 'image', 'resource_link', 'resource', 'unknown'],
     );
-    assert.deepEqual(result?.meta, { k: 1 });
+    assert.deepEqual(outcome.result.meta, { k: 1 });
+    assert.deepEqual(
+      (outcome.raw.content as readonly unknown[]).slice(0, 2),
+      [
+        { type: 'text', text: 'a' },
+        { type: 'hologram', data: 1 },
+      ],
+      'as the server sent it',
+    );
+  });
+}
+
+test('an output schema cannot make its check take long, and a format it names is no reason to withhold an answer', () =>
+  withRogue(async (pool) => {
+    const started = performance.now();
+    const trapped = await pool.callTool('rogue', 'trap', {});
+    assert.equal(trapped.kind, 'invalid_output');
+    assert.ok(performance.now() - started < 2_000, 'a backtracking engine takes minutes for this pattern');
+    assert.equal(textOf(await pool.callTool('rogue', 'dated', {})), 'd');
   }));
 
 test('progress starts the timeout anew, and the total holds all the same', () =>

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { loadServerConfig, parseServerConfig } from '../src/mcp-client/index.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const parse = (server: unknown, env: Record<string, string> = {}) =>
   parseServerConfig({ mcpServers: { s: server } }, { env })[0];
@@ -29,6 +32,36 @@ test('commands and urls are read with their defaults', () => {
   assert.equal(parse({ command: 'x', disabled: true }), undefined);
   const numbers = parse({ command: 'x', env: { PORT: 80, DEBUG: true } });
   assert.deepEqual(numbers?.kind === 'stdio' && numbers.env, { PORT: '80', DEBUG: 'true' });
+});
+
+test('servers may stand without mcpServers around them, as in the files of ask and gate e2e', () => {
+  const servers = { files: { command: 'npx', args: ['x'] }, search: { url: 'https://example.com/mcp' } };
+  assert.deepEqual(parseServerConfig(servers), parseServerConfig({ mcpServers: servers }));
+  assert.deepEqual(
+    parseServerConfig({ mcpServers: servers, theme: { command: 'not a server' } }).map(({ name }) => name),
+    ['files', 'search'],
+  );
+  assert.throws(
+    () => parseServerConfig({ ...servers, broken: { cmd: 'npx' } }),
+    /Server "broken" has neither "command" nor "url"/,
+  );
+});
+
+test('a config that repeats a key is refused instead of losing a server', async () => {
+  const path = join(tempDir(), 'servers.json');
+  writeFileSync(path, '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}');
+  await assert.rejects(loadServerConfig(path), {
+    code: 'INVALID_SERVER_CONFIG',
+    message: /twice|duplicate|'a'/,
+  });
+});
+
+test('variables that are never closed take linear time', () => {
+  const started = performance.now();
+  const open = '${A:-'.repeat(200_000);
+  const server = parse({ command: 'x', args: [open, `${open}}`, '$${A:-'] });
+  assert.deepEqual(server?.kind === 'stdio' && server.args, [open, open.slice(5), '${A:-']);
+  assert.ok(performance.now() - started < 2_000);
 });
 
 test('variables are replaced in every string, and only variables', () => {

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { Client as ClientV2 } from '@modelcontextprotocol/client';
+import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { connectServers, ToolListError, type ToolListLimits } from '../src/mcp-client/index.ts';
+import { connectPolicyServer, type GateableClient, gateClient, PolicyGate } from '../src/policy/index.ts';
 
 const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');
 const rogue = (flag: string) => ({ command: process.execPath, args: [ROGUE, flag] });
@@ -69,6 +74,92 @@ test('a server that repeats a cursor or answers without a list fails, and the ot
         'Server "absent" answered tools/list without a list of tools; update or repair the server.',
       ],
       ['ready', undefined, undefined],
+    ],
+  );
+});
+
+test('connectPolicyServer refuses such a server with the same errors', async () => {
+  for (const [flag, limits, bound, message] of HOSTILE) {
+    await assert.rejects(connectPolicyServer(rogue(flag), limits), (error) =>
+      assertRefused(error, 'server', bound, message),
+    );
+  }
+});
+
+/** A client of the official SDK of either generation over stdio. */
+async function sdkClient(
+  sdk: 'v1' | 'v2',
+  flag: string,
+): Promise<GateableClient & { close(): Promise<void> }> {
+  const info = { name: 'test', version: '1' };
+  if (sdk === 'v2') {
+    const client = new ClientV2(info);
+    await client.connect(new StdioV2(rogue(flag)));
+    return client as unknown as GateableClient & { close(): Promise<void> };
+  }
+  const client = new Client(info);
+  await client.connect(new StdioClientTransport(rogue(flag)));
+  return client;
+}
+
+for (const sdk of ['v1', 'v2'] as const) {
+  test(`gateClient refuses the list of such a server with the same errors, client ${sdk}`, async () => {
+    for (const [flag, limits, bound, message] of HOSTILE) {
+      const client = await sdkClient(sdk, flag);
+      try {
+        using gate = new PolicyGate({ policy: { files: ['echo'] } });
+        const gated = gateClient(client, gate, { server: 'files', ...limits });
+        await assert.rejects(gated.listTools(), (error) => assertRefused(error, 'files', bound, message));
+        await assert.rejects(gated.callTool({ name: 'echo', arguments: {} }), (error) =>
+          assertRefused(error, 'files', bound, message),
+        );
+      } finally {
+        await client.close();
+      }
+    }
+  });
+
+  test(`gateClient lists and calls although single tools are no tools, client ${sdk}`, async () => {
+    const client = await sdkClient(sdk, 'odd');
+    try {
+      using gate = new PolicyGate({ policy: { files: ['echo', 'honest', 'trap'] } });
+      const gated = gateClient(client, gate, { server: 'files' });
+      const { tools } = (await gated.listTools()) as { tools: readonly { name: string }[] };
+      // `echo` is listed twice, so it is kept away.
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        ['honest', 'trap'],
+      );
+      const answer = await gated.callTool({ name: 'honest', arguments: {} });
+      assert.deepEqual((answer as { structuredContent: unknown }).structuredContent, { n: 1 });
+      const started = performance.now();
+      await assert.rejects(gated.callTool({ name: 'trap', arguments: {} }), { code: 'POLICY_DENIED' });
+      assert.ok(performance.now() - started < 2_000, 'the SDK would compile the pattern of the server');
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+test('a client that is not of an SDK is listed through its listTools, page by page', async () => {
+  const cursors: unknown[] = [];
+  const client = {
+    listTools: async (params?: { cursor?: string }) => {
+      cursors.push(params?.cursor);
+      const tool = { name: `t${cursors.length}`, inputSchema: { type: 'object' } };
+      return { tools: [tool], ...(cursors.length < 3 && { nextCursor: `c${cursors.length}` }) };
+    },
+    callTool: async () => ({ content: [] }),
+  };
+  using gate = new PolicyGate({ policy: { files: ['t1', 't3'] } });
+  const { tools } = (await gateClient(client, gate, { server: 'files' }).listTools()) as {
+    tools: readonly { name: string }[];
+  };
+  assert.deepEqual(
+    [tools.map(({ name }) => name), cursors],
+    [
+      ['t1', 't3'],
+      [undefined, 'c1', 'c2'],
     ],
   );
 });

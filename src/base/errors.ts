@@ -20,6 +20,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `INVALID_SERVER_CONFIG`: a list of MCP servers cannot be used; the message names the server and the field.
  * - `SERVER_UNAVAILABLE`: an MCP server could not be started, reached or initialized; `cause` holds the first reason.
  * - `TOOL_LIST_REFUSED`: the tool list of an MCP server exceeds a bound or does not end; see `ToolListError`.
+ * - `TOOL_CALL_FAILED`: a tool call got no result: the server refused it, did not answer in time, or went away.
  * - `POLICY_INVALID`: a policy, allowlist or pin file is missing or cannot be used; everything is denied until it can.
  * - `POLICY_DENIED`: the policy gate refused a call or its result; see `PolicyDeniedError`.
  * - `AUDIT_UNAVAILABLE`: an audit record could not be written, so the call it belongs to was not made.
@@ -51,6 +52,7 @@ export type ObservatoryErrorCode =
   | 'INVALID_SERVER_CONFIG'
   | 'SERVER_UNAVAILABLE'
   | 'TOOL_LIST_REFUSED'
+  | 'TOOL_CALL_FAILED'
   | 'POLICY_INVALID'
   | 'POLICY_DENIED'
   | 'AUDIT_UNAVAILABLE'

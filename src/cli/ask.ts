@@ -6,18 +6,18 @@ import {
   type AskResult,
   AuditLog,
   askResultToWire,
+  connectPolicyServers,
   PolicyGate,
   PolicyHost,
   policyPath,
 } from '../policy/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { readServerFile } from './server-file.ts';
 
 const HELP = `Usage: mcp-observatory ask --servers FILE [options] "question"
 
 Asks one question: at most one tool call, through every gate of the policy.
 
-  --servers FILE     {"<id>": {"command", "args"} or {"url"}}; the ids are those of the policy
+  --servers FILE     servers, in the form of server_config.json; their names are the ids of the policy
   --allowlist FILE   allowlist or policy (else SAFE_ALLOWLIST_PATH, else config/allowlist.json)
   --provider NAME    openai (any OpenAI-compatible endpoint), anthropic, gemini (default openai)
   --model MODEL      the planner's model (else the provider's default)
@@ -33,7 +33,6 @@ export const askCommand: Command = {
   help: HELP,
   async run(args, io) {
     const options = readOptions(args, io);
-    const servers = readServerFile(options.servers);
     using gate = new PolicyGate({ policy: options.policy });
     gate.assertReady();
     using audit = new AuditLog({
@@ -41,6 +40,7 @@ export const askCommand: Command = {
       key: io.env.SAFE_AUDIT_KEY,
     });
     const planner = await modelPlanner(options.planner);
+    const servers = await connectPolicyServers(options.servers, { env: io.env });
     await using host = await PolicyHost.open({ gate, planner, servers, audit, summarize: options.summarize });
     const result = await host.askOnce(options.question);
     io.stdout.write(options.json ? `${JSON.stringify(askResultToWire(result))}\n` : `${textOf(result)}\n`);

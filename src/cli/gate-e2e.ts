@@ -5,10 +5,9 @@ import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
 import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
 import { modelPlanner } from '../orchestrator/index.ts';
-import { connectPolicyServer, PolicyGate, type PolicyServer, policyPath } from '../policy/index.ts';
+import { connectPolicyServers, PolicyGate, policyPath } from '../policy/index.ts';
 import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { type EndToEndCase, runEndToEnd } from './eval/index.ts';
-import { readServerFile } from './server-file.ts';
 
 /** Runs the comparison; exit code 1 when a call of the SAFE mode went against the policy. */
 export async function runGateE2e(args: readonly string[], io: CommandIo): Promise<number> {
@@ -20,10 +19,8 @@ export async function runGateE2e(args: readonly string[], io: CommandIo): Promis
     options.model === undefined && options.provider === undefined
       ? undefined
       : await modelPlanner({ provider: options.provider, model: options.model, baseUrl: options.baseUrl });
-  const servers = new Map<string, PolicyServer>();
+  const servers = new Map(Object.entries(await connectPolicyServers(options.servers, { env: io.env })));
   try {
-    for (const [id, config] of Object.entries(readServerFile(options.servers)))
-      servers.set(id, await connectPolicyServer(config));
     const report = await runEndToEnd({ cases, gate, servers, planner });
     const stem = join(options.out, new Date().toISOString().replace(/[:.]/g, '-'));
     mkdirSync(options.out, { recursive: true });

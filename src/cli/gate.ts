@@ -37,7 +37,7 @@ const HELP = `Usage: mcp-observatory gate <plan|evidence|verify|eval|e2e> [optio
   eval      Run the offline evaluation of every gate and write eval/results/offline_gate_eval.json.
             --out FILE, --cases N (fuzzed cases per suite), --seed N, --json
   e2e       Run the cases of --cases FILE (JSONL {id, query, plan?}) over the servers of --servers FILE
-            ({"<id>": {"command", "args"} or {"url"}}), with the gate and without, and write metrics, runs and a
+            (in the form of server_config.json), with the gate and without, and write metrics, runs and a
             table to --out DIR (eval/results). The planner is scripted and adversarial; --model M [--base-url URL]
             asks an OpenAI-compatible endpoint instead. Exit code 1 when a gated call went against the policy.`;
 

@@ -105,8 +105,11 @@ function report(error: unknown, command: string, io: CommandIo): number {
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/** Errors in what the caller gave: flags, and the server config a flag names. */
+const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_OPTION', 'INVALID_SERVER_CONFIG']);
+
 function isUsageError(error: unknown): boolean {
-  if (ObservatoryError.isInstance(error)) return error.code === 'INVALID_OPTION';
+  if (ObservatoryError.isInstance(error)) return USAGE_CODES.has(error.code);
   // What parseArgs of node:util throws.
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }

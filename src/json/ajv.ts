@@ -18,14 +18,14 @@ type AjvConstructor = new (options: object) => AjvInstance;
 const load = createRequire(import.meta.url);
 
 /** For schemas of servers: everything JSON Schema allows, at a bounded cost. Each validation draws on `budget`. */
-export function createAjv(dialect: SchemaDialect, budget: RefBudget): AjvInstance {
+export function createAjv(dialect: SchemaDialect, budget: RefBudget, validateFormats: boolean): AjvInstance {
   const ajv = newAjv(dialect, {
     strict: false,
     // Without it `{}` satisfies `required: ["toString"]`.
     ownProperties: true,
     // Inlined references multiply code; one function per reference keeps it linear in the schema.
     inlineRefs: false,
-    validateFormats: true,
+    validateFormats,
     logger: false,
     validateSchema: false,
     code: { regExp: linearRegExp },

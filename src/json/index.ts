@@ -28,7 +28,7 @@ export {
 export { compileLinear } from './linear-regexp.ts';
 export { redactText, redactValue } from './redact.ts';
 export { runCheck, SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';
-export { type CompiledSchema, compileSchema, compileStats } from './schema-compiler.ts';
+export { type CompiledSchema, type CompileOptions, compileSchema, compileStats } from './schema-compiler.ts';
 export {
   checkJsonValue,
   FILE_LIMITS,

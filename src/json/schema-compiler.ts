@@ -36,48 +36,57 @@ const cache = new Map<string, CompiledSchema | SchemaRefusedError>();
 /** Counts validators compiled since the program started: one per definition, not one per call. */
 export const compileStats = { compiled: 0 };
 
+export interface CompileOptions {
+  /** Further schemas by absolute URI that `$ref` may reach. @defaultValue none */
+  readonly remotes?: ReadonlyMap<string, unknown> | undefined;
+  /** Whether `format` is checked; without it formats are annotations, as JSON Schema 2020-12 has it. @defaultValue true */
+  readonly checksFormats?: boolean | undefined;
+}
+
 /**
  * Compiles a schema, or gives the validator already compiled for the same schema.
  *
- * @param remotes further schemas by absolute URI that `$ref` may reach; none by default.
  * @throws SchemaRefusedError when the schema is too large, of an unknown dialect, invalid, or cannot be checked safely.
  */
-export function compileSchema(schema: unknown, remotes?: ReadonlyMap<string, unknown>): CompiledSchema {
+export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
+  const { remotes, checksFormats = true } = options;
   let hash: string;
   try {
     hash = sha256Hex(canonicalJson(schema));
   } catch (cause) {
     throw new SchemaRefusedError('The schema is not JSON, or nested too deeply', { cause });
   }
-  const known = remotes === undefined ? cache.get(hash) : undefined;
+  const key = checksFormats ? hash : `${hash} without formats`;
+  const known = remotes === undefined ? cache.get(key) : undefined;
   if (known instanceof SchemaRefusedError) throw known;
   if (known !== undefined) return known;
   let outcome: CompiledSchema | SchemaRefusedError;
   try {
-    outcome = compile(schema, hash, remotes);
+    outcome = compile(schema, hash, remotes, checksFormats);
   } catch (cause) {
     outcome =
       cause instanceof SchemaRefusedError
         ? cause
         : new SchemaRefusedError(`The schema does not compile: ${(cause as Error).message}`, { cause });
   }
-  if (remotes === undefined) remember(hash, outcome);
+  if (remotes === undefined) remember(key, outcome);
   if (outcome instanceof SchemaRefusedError) throw outcome;
   return outcome;
 }
 
-function remember(hash: string, outcome: CompiledSchema | SchemaRefusedError): void {
+function remember(key: string, outcome: CompiledSchema | SchemaRefusedError): void {
   if (cache.size >= MAX_CACHED) {
     const oldest = cache.keys().next();
     if (oldest.done !== true) cache.delete(oldest.value);
   }
-  cache.set(hash, outcome);
+  cache.set(key, outcome);
 }
 
 function compile(
   schema: unknown,
   hash: string,
   remotes: ReadonlyMap<string, unknown> | undefined,
+  checksFormats: boolean,
 ): CompiledSchema {
   if (
     typeof schema !== 'boolean' &&
@@ -91,7 +100,7 @@ function compile(
   }
   refuseHostileParts(schema, 0);
   const budget: RefBudget = { left: 0 };
-  const ajv = createAjv(dialectOf(schema), budget);
+  const ajv = createAjv(dialectOf(schema), budget, checksFormats);
   for (const [uri, remote] of remotes ?? []) ajv.addSchema(remote as object, uri, false, false);
   const validate = ajv.compile(schema);
   compileStats.compiled += 1;

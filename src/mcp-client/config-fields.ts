@@ -105,8 +105,8 @@ export function invalid(message: string, cause?: unknown): ObservatoryError {
   return new ObservatoryError('INVALID_SERVER_CONFIG', message, { cause });
 }
 
-/** `${NAME}`, `${env:NAME}`, `${NAME:-default}`, or the escaped `$${`. The bound on defaults keeps the search linear. */
-const VARIABLE = /\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1024}))?\}/g;
+/** `${NAME}`, `${env:NAME}`, `${NAME:-default}`, or the escaped `$${`. */
+const VARIABLE = /\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
  * Replaces variables in a config string, in the forms of Claude Code (`${NAME}`, `${NAME:-default}`) and VS Code
@@ -114,13 +114,17 @@ const VARIABLE = /\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]{0,1024}
  */
 function expandVariables(text: string, variables: Variables): { text: string; missing: string[] } {
   const missing: string[] = [];
-  const expanded = text.replace(VARIABLE, (whole, name: string | undefined, fallback: string | undefined) => {
-    if (name === undefined) return '${'; // the escape
-    const value = variables[name];
-    if (value !== undefined && (value !== '' || fallback === undefined)) return value;
-    if (fallback !== undefined) return fallback;
-    missing.push(name);
-    return whole;
-  });
-  return { text: expanded, missing };
+  // Behind the last brace no variable can end. Without the cut each `${A:-` there would be searched to the end.
+  const end = text.lastIndexOf('}') + 1;
+  const expanded = text
+    .slice(0, end)
+    .replace(VARIABLE, (whole, name: string | undefined, fallback: string | undefined) => {
+      if (name === undefined) return '${'; // the escape
+      const value = variables[name];
+      if (value !== undefined && (value !== '' || fallback === undefined)) return value;
+      if (fallback !== undefined) return fallback;
+      missing.push(name);
+      return whole;
+    });
+  return { text: expanded + text.slice(end).replaceAll('$${', () => '${'), missing };
 }

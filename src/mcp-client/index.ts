@@ -6,12 +6,13 @@ export {
   parseServerConfig,
   type RemoteServerConfig,
   type ServerConfig,
+  type ServerEntry,
   type StdioServerConfig,
 } from './config.ts';
 export type { ServerConnection, ServerState } from './connection.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
-export type { McpSession } from './session.ts';
+export { type McpSession, requestToolPage } from './session.ts';
 export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 
 export type {

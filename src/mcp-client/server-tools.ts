@@ -1,11 +1,7 @@
 /** The tools of one server as it last listed them, the check of their structured output, and their refresh. */
 import { diag } from '@opentelemetry/api';
-import { Ajv, type ValidateFunction } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import { isObject, type JsonObject } from '../json/index.ts';
+import { type CompiledSchema, compileSchema, isObject } from '../json/index.ts';
 import type { RejectedTool, ToolDefinition } from './types.ts';
-
-const MAX_VIOLATIONS = 10;
 
 /** Checks `structuredContent`; an empty list means that it fits. */
 export type OutputCheck = (structuredContent: unknown) => readonly string[];
@@ -88,9 +84,7 @@ function readTool(raw: unknown): ToolDefinition | RejectedTool {
 }
 
 /**
- * Compiles a tool's `outputSchema`. Each schema gets a validator of its own: in a shared one, two tools whose schemas
- * carry the same `$id` (common when one library generates both) cannot both be compiled, which is how the SDK loses
- * every tool of such a server.
+ * Compiles a tool's `outputSchema`, within the bounds of `compileSchema`: the schema comes from the server.
  *
  * @returns The check, or `undefined` when the tool has no schema or its schema cannot be compiled. The latter is
  *   reported to `onInvalid` and leaves the tool usable.
@@ -100,9 +94,10 @@ function compileOutputCheck(
   onInvalid: (reason: string) => void,
 ): OutputCheck | undefined {
   if (tool.outputSchema === undefined) return undefined;
-  let validate: ValidateFunction;
+  let schema: CompiledSchema;
   try {
-    validate = validatorFor(tool.outputSchema);
+    // A date the validator doubts is no reason to withhold an answer.
+    schema = compileSchema(tool.outputSchema, { checksFormats: false });
   } catch (error) {
     onInvalid(error instanceof Error ? error.message : String(error));
     return undefined;
@@ -110,27 +105,9 @@ function compileOutputCheck(
   return (structuredContent) => {
     if (structuredContent === undefined)
       return ['the tool declares an outputSchema and returned no structuredContent'];
-    if (validate(structuredContent)) return [];
-    return (validate.errors ?? [])
-      .slice(0, MAX_VIOLATIONS)
-      .map((error) => `${error.instancePath || '/'} ${error.message ?? error.keyword}`);
+    const verdict = schema.check(structuredContent);
+    return verdict.valid ? [] : [verdict.message];
   };
-}
-
-function validatorFor(schema: JsonObject): ValidateFunction {
-  const dialect = String(schema.$schema ?? '');
-  // MCP's default dialect is 2020-12 (SEP-1613); older generators say draft-07.
-  const AjvClass = /draft-0[4-7]/.test(dialect) ? Ajv : Ajv2020;
-  // Formats are annotations here: a date the validator doubts is no reason to withhold an answer.
-  const ajv = new AjvClass({
-    strict: false,
-    validateFormats: false,
-    logger: false,
-    meta: false,
-    validateSchema: false,
-  });
-  const { $schema: _dialect, ...rest } = schema;
-  return ajv.compile(rest);
 }
 
 /** Reads the tools of a server again when it announces that they changed, one refresh at a time. */

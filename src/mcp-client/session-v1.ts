@@ -1,11 +1,13 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { loadPeer, VERSION } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { type JsonObject, objectAt } from '../json/index.ts';
 import {
   capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
   type RequestControls,
+  rawRequest,
+  requestToolPage,
   type SessionOptions,
   type Transport,
 } from './session.ts';
@@ -62,20 +64,14 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
   };
   await client.connect(transport as SdkTransport, { signal: options.signal, timeout: NO_SDK_TIMEOUT_MS });
 
-  const request: SendRequest = (method, params, controls) =>
-    // ResultSchema accepts any object: one odd tool or content block must not cost the whole answer.
-    client.request({ method, params } as never, types.ResultSchema, {
-      signal: controls.signal,
-      timeout: NO_SDK_TIMEOUT_MS,
-      ...(controls.onProgress && { onprogress: controls.onProgress }),
-    }) as Promise<JsonObject>;
+  const request: SendRequest = (method, params, controls) => rawRequest(client, method, params, controls);
   return {
     sdk: 'v1',
     protocolVersion,
     serverInfo: client.getServerVersion() as JsonObject | undefined,
     capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
     instructions: client.getInstructions(),
-    listTools: (cursor, controls) => request('tools/list', cursor === undefined ? {} : { cursor }, controls),
+    listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: (tool, args, meta, controls) => {
       const params = { name: tool.name, arguments: args, ...(meta && { _meta: meta }) };
       return needsTask(tool)
@@ -86,7 +82,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
       error instanceof types.McpError
         ? { code: error.code, message: error.message.replace(/^MCP error -?\d+: /, ''), data: error.data }
         : undefined,
-    isInvalidResult: (error) => error instanceof Error && error.name === 'ZodError',
+    isInvalidResult: () => false,
     close: () => client.close(),
   };
 }
@@ -105,7 +101,7 @@ async function callAsTask(
   controls: RequestControls,
 ): Promise<JsonObject> {
   const created = await request('tools/call', { ...params, task: {} }, controls);
-  const taskId = (created.task as { taskId?: unknown } | undefined)?.taskId;
+  const taskId = objectAt(created, 'task')?.taskId;
   if (typeof taskId !== 'string') return created;
   try {
     return await request('tasks/result', { taskId }, controls);

@@ -1,11 +1,12 @@
-import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { loadPeer, VERSION } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import {
+  ANY_RESULT,
   capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
-  type RequestControls,
+  requestToolPage,
   type SessionOptions,
   type Transport,
 } from './session.ts';
@@ -14,15 +15,6 @@ type SdkTransport = Parameters<Client['connect']>[0];
 
 /** An older stdio server may stay silent on the first question of the new protocol; then `initialize` follows. */
 const PROBE_TIMEOUT_MS = 10_000;
-
-/** Accepts any result, so that one odd tool does not cost the whole list. */
-const ANY_RESULT: StandardSchemaV1<unknown, JsonObject> = {
-  '~standard': {
-    version: 1,
-    vendor: 'mcp-observatory',
-    validate: (value) => ({ value: value as JsonObject }),
-  },
-};
 
 /** Connects with `@modelcontextprotocol/client`: the 2026-07-28 protocol where the server speaks it, else the older one. */
 export async function openV2(transport: Transport, options: SessionOptions): Promise<McpSession> {
@@ -57,34 +49,35 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     );
   }
   if (roots) client.setRequestHandler('roots/list', () => ({ roots: [...roots] }));
+  // `callTool` mirrors arguments into headers (SEP-2243), then has the form of the result checked: one content block of
+  // an unknown type would lose the whole answer.
+  const { request } = client as unknown as { request: (...args: unknown[]) => Promise<JsonObject> };
+  Object.assign(client, {
+    request: (message: { method: string }, ...rest: unknown[]) =>
+      message.method === 'tools/call'
+        ? request.call(client, message, ANY_RESULT, rest.at(-1))
+        : request.call(client, message, ...rest),
+  });
   client.onclose = options.onClose;
   client.onerror = options.onError;
   await client.connect(transport as SdkTransport, { signal: options.signal, timeout: NO_SDK_TIMEOUT_MS });
 
-  const requestOptions = (controls: RequestControls) => ({
-    signal: controls.signal,
-    timeout: NO_SDK_TIMEOUT_MS,
-    ...(controls.onProgress && { onprogress: controls.onProgress }),
-  });
   return {
     sdk: 'v2',
     protocolVersion: client.getNegotiatedProtocolVersion(),
     serverInfo: client.getServerVersion() as JsonObject | undefined,
     capabilities: (client.getServerCapabilities() ?? {}) as JsonObject,
     instructions: client.getInstructions(),
-    listTools: (cursor, controls) =>
-      client.request(
-        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-        ANY_RESULT,
-        requestOptions(controls),
-      ),
+    listTools: (cursor, { signal }) => requestToolPage(client, cursor, signal),
     callTool: async (tool, args, meta, controls) =>
       (await client.callTool(
         { name: tool.name, arguments: { ...args }, ...(meta && { _meta: meta as never }) },
-        // With the definition at hand the client mirrors arguments into headers where the schema asks for it
-        // (SEP-2243). The output schema is left out: it is checked here, where a mismatch is an outcome.
+        // From the definition the client mirrors arguments into headers where the schema asks for it (SEP-2243). The
+        // output schema is left out: it is checked here, where a mismatch is an outcome.
         {
-          ...requestOptions(controls),
+          signal: controls.signal,
+          timeout: NO_SDK_TIMEOUT_MS,
+          ...(controls.onProgress && { onprogress: controls.onProgress }),
           toolDefinition: { name: tool.name, inputSchema: tool.inputSchema as never },
         },
       )) as JsonObject,

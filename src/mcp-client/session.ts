@@ -77,6 +77,44 @@ export interface SessionOptions {
 
 export type OpenSession = (transport: Transport, options: SessionOptions) => Promise<McpSession>;
 
+/**
+ * A result schema that accepts everything, in the forms of SDK v1 (`parse`, `safeParse`) and v2 (Standard Schema). The
+ * schemas of the SDKs refuse a whole list because of one tool, and a whole answer because of one content block.
+ */
+export const ANY_RESULT = {
+  parse: (data: unknown) => data,
+  safeParse: (data: unknown) => ({ success: true, data }),
+  '~standard': { version: 1, vendor: 'mcp-observatory', validate: (value: unknown) => ({ value }) },
+};
+
+/**
+ * Sends a request through the `request` method of an SDK client of either generation and resolves with the raw result.
+ * Unlike `listTools` and `callTool` of the clients it checks and compiles no schema of the server.
+ */
+export function rawRequest(
+  client: object,
+  method: string,
+  params: JsonObject,
+  controls: RequestControls,
+): Promise<JsonObject> {
+  const options = {
+    signal: controls.signal,
+    timeout: NO_SDK_TIMEOUT_MS,
+    ...(controls.onProgress && { onprogress: controls.onProgress }),
+  };
+  const { request } = client as { request: (...args: unknown[]) => Promise<JsonObject> };
+  return request.call(client, { method, params }, ANY_RESULT, options);
+}
+
+/** Sends `tools/list` for one page; see {@link rawRequest}. */
+export function requestToolPage(
+  client: object,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  return rawRequest(client, 'tools/list', cursor === undefined ? {} : { cursor }, { signal });
+}
+
 /** The capabilities a client announces: only those it has a handler for. */
 export function capabilitiesOf(handlers: ServerRequestHandlers) {
   return {

@@ -1,7 +1,8 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
 
 import { ObservatoryError } from '../base/index.ts';
-import { isObject, type JsonObject, objectOf } from '../json/index.ts';
+import { type JsonObject, objectOf } from '../json/index.ts';
+import { readToolList, requestToolPage, type ToolListLimits } from '../mcp-client/index.ts';
 import type { AuditRun } from './audit.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
@@ -14,7 +15,7 @@ export interface GateableClient {
   callTool(params: { name: string; arguments?: Record<string, unknown> }, ...rest: never[]): Promise<unknown>;
 }
 
-export interface GateClientOptions {
+export interface GateClientOptions extends ToolListLimits {
   /** The server's id in the policy. Never the name the server gives itself. */
   readonly server: string;
   /** When the tools are listed again: before each call, or only when the server says they changed. @defaultValue 'always' */
@@ -23,10 +24,6 @@ export interface GateClientOptions {
   readonly context?: ((tool: string) => Partial<GateCall>) | undefined;
   readonly audit?: AuditRun | undefined;
 }
-
-/** Pages of tools that are read, and tools altogether: a server must not keep a client listing for ever. */
-const MAX_PAGES = 100;
-const MAX_TOOLS = 10_000;
 
 /** Members of the SDK's client through which nothing can be called. All others of a gated client are refused. */
 const HARMLESS: ReadonlySet<string> = new Set(
@@ -57,9 +54,10 @@ export function gateClient<T extends GateableClient>(
 
   const refresh = async (): Promise<void> => {
     if (!isStale && options.recheck === 'on_change') return;
-    const tools = await listAll(client);
+    const tools = await readToolList(server, (cursor, signal) => pageOf(client, cursor, signal), options);
     isStale = false;
-    gate.setTools(server, tools);
+    // The gate checks each definition itself and refuses those that are none.
+    gate.setTools(server, tools as readonly ToolDefinition[]);
   };
 
   const listTools = async (): Promise<{ tools: readonly ToolDefinition[] }> => {
@@ -73,7 +71,8 @@ export function gateClient<T extends GateableClient>(
     const runId = options.audit?.id;
     const call: GateCall = { runId, ...options.context?.(name), server, tool: name, args };
     // Only what was decided about is sent: no `_meta`, no `task` of the caller's.
-    const invoke = () => client.callTool({ name, arguments: { ...args } }, ...rest);
+    const invoke = () =>
+      client.callTool({ name, arguments: { ...args } }, ...withDefinition(client, gate, call, rest));
     const { result } = await guardedCall(call, invoke, { gate, audit: options.audit, refresh });
     return result;
   };
@@ -94,6 +93,24 @@ export function gateClient<T extends GateableClient>(
   });
 }
 
+/**
+ * Client v2 takes a tool's definition from its own listing, to mirror arguments into headers (SEP-2243). It has made
+ * none here, so the definition goes with the call; without the output schema, which the gate checks.
+ */
+function withDefinition(
+  client: object,
+  gate: PolicyGate,
+  call: GateCall,
+  rest: readonly never[],
+): readonly never[] {
+  if (!('getProtocolEra' in client)) return rest;
+  const { server, tool } = call;
+  const definition = gate.allowedTools(server).find(({ name }) => name === tool)?.definition;
+  if (definition === undefined) return rest;
+  const { name, inputSchema } = definition;
+  return [{ ...objectOf(rest[0]), toolDefinition: { name, inputSchema } } as never];
+}
+
 function readParams(params: unknown): { name: string; args: JsonObject } {
   const { name, arguments: given } = objectOf(params);
   if (typeof name !== 'string') {
@@ -112,22 +129,25 @@ function readParams(params: unknown): { name: string; args: JsonObject } {
   return { name, args: args as JsonObject };
 }
 
-async function listAll(client: GateableClient): Promise<readonly ToolDefinition[]> {
-  const tools: ToolDefinition[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const result = await client.listTools(cursor === undefined ? undefined : { cursor });
-    if (!isObject(result) || !Array.isArray(result.tools)) break;
-    tools.push(...(result.tools as ToolDefinition[]));
-    const next = result.nextCursor;
-    if (tools.length > MAX_TOOLS) break;
-    if (typeof next !== 'string' || next === cursor) return tools;
-    cursor = next;
+/**
+ * One page of the tool list. Asked with `request` where the client has it: `listTools` of SDK v1 compiles every output
+ * schema of the server with an engine that has no bounds, and that of v2 refuses a list because of one tool.
+ */
+async function pageOf(
+  client: GateableClient,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { request, getServerCapabilities } = client as {
+    request?: unknown;
+    getServerCapabilities?: () => unknown;
+  };
+  if (typeof request !== 'function' || typeof getServerCapabilities !== 'function') {
+    return await client.listTools(cursor === undefined ? undefined : { cursor }, { signal });
   }
-  throw new ObservatoryError(
-    'INVALID_INPUT',
-    'The server did not end its list of tools; none of them is used',
-  );
+  // A server without tools answers the request with an error.
+  if (objectOf(getServerCapabilities.call(client)).tools === undefined) return { tools: [] };
+  return await requestToolPage(client, cursor, signal);
 }
 
 /** Hears `tools/list_changed` through the SDK's handler, whose schema argument differs between v1 and v2. */

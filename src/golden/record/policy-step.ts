@@ -1,4 +1,5 @@
 import { VERSION } from '../../base/index.ts';
+import type { ServerEntry } from '../../mcp-client/index.ts';
 import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
 import {
   askResultToWire,
@@ -7,7 +8,6 @@ import {
   PolicyGate,
   PolicyHost,
   type PolicyServer,
-  type PolicyServerConfig,
 } from '../../policy/index.ts';
 import {
   FORMAT_VERSION,
@@ -27,7 +27,7 @@ export interface PolicyStep {
   /** `openai`, `anthropic` or `gemini`. */
   readonly provider: string;
   readonly model: string;
-  readonly servers: Readonly<Record<string, PolicyServerConfig>>;
+  readonly servers: Readonly<Record<string, ServerEntry>>;
   /** @defaultValue false */
   readonly summarize?: boolean | undefined;
 }

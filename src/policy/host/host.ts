@@ -10,6 +10,7 @@ import { trace } from '@opentelemetry/api';
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
+import type { ServerEntry } from '../../mcp-client/index.ts';
 import { type AuditOption, type AuditRun, auditRun, openAudit } from '../audit.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
 import type { GroundedSummary } from '../evidence/index.ts';
@@ -19,9 +20,8 @@ import { guardedCall } from '../guarded-call.ts';
 import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
 import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
-import { discoverTools } from './discover-tools.ts';
 import { asksForSummary, type Planner, parseSummary, planMessages, summaryMessages } from './prompts.ts';
-import { connectPolicyServer, type PolicyServer, type PolicyServerConfig } from './server.ts';
+import { connectPolicyServers, discoverTools, type PolicyServer } from './servers.ts';
 
 /** The answer to one question. */
 export type AskResult =
@@ -59,8 +59,8 @@ interface ToolResult {
 export interface PolicyHostOptions {
   readonly gate: PolicyGate;
   readonly planner: Planner;
-  /** Servers by the id the policy knows them under: connections, or how to make them. */
-  readonly servers: Readonly<Record<string, PolicyServer | PolicyServerConfig>>;
+  /** Servers by their id in the policy: connections, or entries of a server config to connect to. */
+  readonly servers: Readonly<Record<string, PolicyServer | ServerEntry>>;
   /** The audit trail, its folder, or false for none. @defaultValue `SAFE_TRACE_DIR`, else `.mcp-observatory/traces` */
   readonly audit?: AuditOption | undefined;
   /** Called with the time each gate took, in microseconds. Must not throw. */
@@ -102,14 +102,9 @@ export class PolicyHost {
    */
   static async open(options: PolicyHostOptions): Promise<PolicyHost> {
     const audit = openAudit(options.audit);
-    const servers = new Map<string, PolicyServer>();
     try {
-      for (const [id, server] of Object.entries(options.servers)) {
-        servers.set(id, 'listTools' in server ? server : await connectPolicyServer(server));
-      }
-      return new PolicyHost(options, servers, audit);
+      return new PolicyHost(options, await openServers(options.servers), audit);
     } catch (error) {
-      await Promise.allSettled([...servers.values()].map((server) => server.close()));
       audit.close();
       throw error;
     }
@@ -230,6 +225,26 @@ export class PolicyHost {
     const value = act();
     this.#onGate(gate, (performance.now() - started) * 1_000);
     return value;
+  }
+}
+
+/** Connects those servers that are not connections yet; when one fails, all are closed. */
+async function openServers(given: PolicyHostOptions['servers']): Promise<ReadonlyMap<string, PolicyServer>> {
+  const isConnection = (server: PolicyServer | ServerEntry) => 'listTools' in server;
+  const entries = Object.entries(given).filter(([, server]) => !isConnection(server));
+  try {
+    const connected =
+      entries.length === 0 ? {} : await connectPolicyServers({ mcpServers: Object.fromEntries(entries) });
+    // In the order of the options, which is that of the planner's prompt.
+    const all = Object.entries(given).map(([id, server]) => [
+      id,
+      isConnection(server) ? server : connected[id],
+    ]);
+    return new Map(all.filter((pair): pair is [string, PolicyServer] => pair[1] !== undefined));
+  } catch (error) {
+    const connections = Object.values(given).filter(isConnection) as PolicyServer[];
+    await Promise.allSettled(connections.map((server) => server.close()));
+    throw error;
   }
 }
 

@@ -1,4 +1,3 @@
-export { discoverTools } from './discover-tools.ts';
 export { type AskOptions, type AskResult, PolicyHost, type PolicyHostOptions } from './host.ts';
 export {
   asksForSummary,
@@ -8,5 +7,10 @@ export {
   planMessages,
   summaryMessages,
 } from './prompts.ts';
-export { connectPolicyServer, type PolicyServer, type PolicyServerConfig } from './server.ts';
+export {
+  connectPolicyServer,
+  connectPolicyServers,
+  discoverTools,
+  type PolicyServer,
+} from './servers.ts';
 export { askResultToWire } from './wire.ts';

@@ -1,0 +1,101 @@
+/** The servers of a `PolicyHost`: how they are connected, and how their tools reach the gate. */
+import { ObservatoryError } from '../../base/index.ts';
+import type { JsonObject } from '../../json/index.ts';
+import {
+  type ConnectServersOptions,
+  connectServers,
+  type ServerConnection,
+  type ServerEntry,
+} from '../../mcp-client/index.ts';
+import type { CatalogueTool } from '../catalogue.ts';
+import type { PolicyGate } from '../gate.ts';
+import type { ToolDefinition } from '../tool-definition.ts';
+
+/** What the host needs of a server. */
+export interface PolicyServer {
+  /** Every tool the server lists now. */
+  listTools(): Promise<readonly ToolDefinition[]>;
+  /** Calls a tool and returns the `CallToolResult` as the server sent it. */
+  callTool(tool: string, args: JsonObject): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** How often a server that died is restarted between two successful calls. */
+const DEFAULT_RECONNECTS = 2;
+
+/**
+ * Connects to all servers of a server config; see `loadServerConfig` for its form.
+ *
+ * @returns The servers by name.
+ * @throws ObservatoryError `INVALID_SERVER_CONFIG`, `MISSING_PEER`, `SERVER_UNAVAILABLE` or `TOOL_LIST_REFUSED`, when
+ *   one of them cannot be used; the others are closed.
+ */
+export async function connectPolicyServers(
+  config: unknown,
+  options: ConnectServersOptions = {},
+): Promise<Readonly<Record<string, PolicyServer>>> {
+  const pool = await connectServers(config, { maxReconnects: DEFAULT_RECONNECTS, ...options });
+  const error = pool.servers.find((each) => each.error !== undefined)?.error;
+  if (error !== undefined) {
+    await pool.close();
+    throw error;
+  }
+  if (pool.servers.length === 0) {
+    throw new ObservatoryError(
+      'INVALID_SERVER_CONFIG',
+      'The server config names no server, or only disabled ones; write { "mcpServers": { "name": { "command": "..." } } }.',
+    );
+  }
+  return Object.fromEntries(pool.servers.map((each) => [each.name, policyServer(each)]));
+}
+
+/** As {@link connectPolicyServers}, for a single server. */
+export async function connectPolicyServer(
+  entry: ServerEntry,
+  options: ConnectServersOptions = {},
+): Promise<PolicyServer> {
+  const { server } = await connectPolicyServers({ mcpServers: { server: entry } }, options);
+  return server as PolicyServer;
+}
+
+function policyServer(connection: ServerConnection): PolicyServer {
+  return {
+    // The gate checks each definition itself and refuses those that are none.
+    listTools: async () => (await connection.listTools()) as readonly ToolDefinition[],
+    callTool: async (tool, args) => {
+      const outcome = await connection.callTool(tool, args);
+      if (outcome.kind === 'ok' || outcome.kind === 'tool_error') return outcome.raw;
+      if (outcome.kind === 'invalid_output' && outcome.raw !== undefined) return outcome.raw;
+      const cause = outcome.kind === 'transport_error' ? outcome.cause : undefined;
+      throw new ObservatoryError('TOOL_CALL_FAILED', outcome.message, { cause });
+    },
+    close: () => connection.close(),
+  };
+}
+
+/**
+ * Lists every server, all at once, and passes the tools to the gate. A server that does not answer has no tools; the
+ * others go on.
+ *
+ * @param onFailed Called for each server that could not be listed.
+ * @returns The allowed tools in the order of the servers, whichever answered first, so that the planner always gets
+ *   the same prompt.
+ */
+export async function discoverTools(
+  gate: PolicyGate,
+  servers: Iterable<readonly [id: string, server: PolicyServer]>,
+  onFailed: (id: string, error: unknown) => void = () => {},
+): Promise<readonly CatalogueTool[]> {
+  const ids = [...servers].map(([id, server]) => ({ id, listing: server.listTools() }));
+  const listings = await Promise.allSettled(ids.map(({ listing }) => listing));
+  for (const [index, listing] of listings.entries()) {
+    const id = ids[index]?.id ?? '';
+    if (listing.status === 'fulfilled') {
+      gate.setTools(id, listing.value);
+    } else {
+      gate.removeServer(id);
+      onFailed(id, listing.reason);
+    }
+  }
+  return ids.flatMap(({ id }) => gate.allowedTools(id));
+}
