@@ -9,6 +9,7 @@ export type OutputCheck = (structuredContent: unknown) => readonly string[];
 /** Reads tools one by one, so that one bad definition costs only that tool; the SDKs refuse the whole list. */
 export class ServerTools {
   readonly #server: string;
+  #tools: readonly ToolDefinition[] = [];
   #byName: ReadonlyMap<string, ToolDefinition> = new Map();
   #rejected: readonly RejectedTool[] = [];
   #outputChecks: Map<string, OutputCheck | undefined> = new Map();
@@ -17,8 +18,9 @@ export class ServerTools {
     this.#server = server;
   }
 
+  /** The usable tools; the same array until the list is read again. */
   get tools(): readonly ToolDefinition[] {
-    return [...this.#byName.values()];
+    return this.#tools;
   }
 
   /** Listed by the server, but not usable. */
@@ -42,6 +44,7 @@ export class ServerTools {
       else byName.set(tool.name, tool as ToolDefinition);
     }
     this.#byName = byName;
+    this.#tools = [...byName.values()];
     this.#rejected = rejected;
     this.#outputChecks = new Map();
     for (const { name, reason } of rejected)
