@@ -1,1 +1,1 @@
-export { type ExchangeFailure, type ExchangeStory, readExchange } from './read-exchange.ts';
+export { type ExchangeFailure, type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';

@@ -1,7 +1,7 @@
 import { type Message, outputMessages, parseRequest, type ToolCall } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { type Answer, apiOfPath, errorWord } from '../../wire/index.ts';
+import { type Answer, apiOfPath, errorWord, openAiChat, type WireApi } from '../../wire/index.ts';
 import type { ProviderExchange, WireResponse } from '../file/index.ts';
 
 /** What one exchange with a provider said, whatever the provider. */
@@ -33,8 +33,9 @@ export interface ExchangeFailure {
 
 /** Reads an exchange. Nothing throws: what is not understood is left out. */
 export function readExchange({ request, response }: ProviderExchange): ExchangeStory {
-  const said = readResponse(request, response);
-  const parts = said === undefined ? [] : (outputMessages(said)[0]?.parts ?? []);
+  const said = readAnswer(request.path, response);
+  const [message] = said === undefined ? [] : outputMessages(said);
+  const parts = message?.parts ?? [];
   const words = (type: 'text' | 'reasoning'): string =>
     parts.map((part) => (part.type === type ? part.content : '')).join('');
   return {
@@ -46,29 +47,37 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
     refused: said?.choices()[0]?.parts.some((part) => part.type === 'text' && part.isRefusal) === true,
     model: said?.model ?? askedModel(request.path, request.body),
     usage: said?.usage,
-    failure: failureOf(response, said),
+    failure: failureOf(request.path, response, said),
   };
 }
 
-function readResponse(
-  { path }: ProviderExchange['request'],
-  { body, events, status }: WireResponse,
-): Answer | undefined {
-  const api = apiOfPath(path);
-  if (api === undefined || status >= 400) return undefined;
+/** The API a request went to; of a path that is not known, Chat Completions, which most servers imitate. */
+function apiAt(path: string): WireApi {
+  return apiOfPath(path) ?? openAiChat;
+}
+
+/** Reads the answer to a request, whole or as the events of a stream; undefined for an error response. */
+export function readAnswer(path: string, { body, events, status }: WireResponse): Answer | undefined {
+  if (status >= 400) return undefined;
+  const api = apiAt(path);
   if (events === undefined) return api.readAnswer(body);
   const stream = api.newStream();
   for (const event of events) if ('data' in event) stream.push(event.data);
   return api.readAnswer(stream.whole());
 }
 
-function failureOf(response: WireResponse, said: Answer | undefined): ExchangeFailure | undefined {
+function failureOf(
+  path: string,
+  response: WireResponse,
+  said: Answer | undefined,
+): ExchangeFailure | undefined {
   if (response.error !== undefined) {
     const { code, message } = response.error;
     return { kind: 'no_answer', message: code === null ? message : `${code}: ${message}` };
   }
   if (response.status >= 400) {
-    return { kind: `http_${response.status}`, message: errorMessage(response.body) ?? response.text ?? '' };
+    const message = apiAt(path).readError(response.body)?.message ?? response.text ?? '';
+    return { kind: `http_${response.status}`, message };
   }
   if (response.cut !== undefined) {
     return {
@@ -76,18 +85,8 @@ function failureOf(response: WireResponse, said: Answer | undefined): ExchangeFa
       message: `The connection broke before the answer was whole: ${response.cut.message}`,
     };
   }
-  if (said?.error !== undefined) {
-    return { kind: errorWord(said.error), message: 'The answer reports an error' };
-  }
-  return undefined;
-}
-
-/** Providers put it under `error.message`; Gemini may send a list of one such object. */
-function errorMessage(body: unknown): string | undefined {
-  const [first] = Array.isArray(body) ? (body as unknown[]) : [body];
-  const error = isObject(first) ? first.error : undefined;
-  const message = isObject(error) ? error.message : undefined;
-  return typeof message === 'string' ? message : undefined;
+  if (said?.error === undefined) return undefined;
+  return { kind: errorWord(said.error), message: said.error.message ?? 'The answer reports an error' };
 }
 
 /** OpenAI and Anthropic name the model in the body, Gemini in the path. */

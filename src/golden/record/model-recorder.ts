@@ -1,4 +1,7 @@
+import type { TokenUsage } from '../../signals/index.ts';
+import { readAnswer } from '../exchange/index.ts';
 import {
+  type ExchangeUsage,
   type GoldenVersions,
   keptPath,
   keptRequestHeaders,
@@ -11,7 +14,6 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../file/index.ts';
-import { modelOf, usageOf } from './usage.ts';
 
 /** Hosts of the providers themselves. Only what they answered is recorded; all else may be a script. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set([
@@ -85,7 +87,7 @@ export class ModelRecorder {
           iteration,
           request,
           response,
-          token_usage: usageOf(request.path, response),
+          token_usage: exchangeUsage(readAnswer(request.path, response)?.usage),
           duration_ms: Math.round(durationMs),
         },
       ];
@@ -94,10 +96,10 @@ export class ModelRecorder {
 
   /** The models that answered, each once. */
   models(): string[] {
-    const models = this.#taken.map(({ response }) =>
-      response === undefined ? undefined : modelOf(response),
+    const models = this.#taken.map(({ request, response }) =>
+      response === undefined ? undefined : readAnswer(request.path, response)?.model,
     );
-    return [...new Set(models.filter((model) => model !== undefined))];
+    return [...new Set(models.filter((model): model is string => Boolean(model)))];
   }
 
   async #take(request: Request): Promise<Taken> {
@@ -172,4 +174,13 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+function exchangeUsage({ inputTokens, outputTokens }: TokenUsage = {}): ExchangeUsage | null {
+  if (inputTokens === undefined && outputTokens === undefined) return null;
+  return {
+    prompt_tokens: inputTokens ?? null,
+    completion_tokens: outputTokens ?? null,
+    total_tokens: (inputTokens ?? 0) + (outputTokens ?? 0),
+  };
 }

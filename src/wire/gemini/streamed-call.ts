@@ -3,6 +3,8 @@ import type { StreamRoom } from '../contract/index.ts';
 
 /** A longer path is not one that a schema has. */
 const MAX_PATH = 1_024;
+/** What a piece takes of the room beside its text, so that their number is bounded too. */
+const PIECE_COST = 64;
 const STEP = /\.([^.[\]]+)|\['([^']*)'\]|\[(\d{1,6})\]/g;
 
 /**
@@ -35,7 +37,7 @@ export class StreamedCall {
   #add(piece: JsonObject): void {
     this.#args ??= structuredClone(objectOf(objectOf(this.#first.functionCall).args));
     const path = textOf(piece.jsonPath) ?? '';
-    const size = path.length + (textOf(piece.stringValue)?.length ?? 0);
+    const size = PIECE_COST + (textOf(piece.stringValue)?.length ?? 0);
     if (path.length <= MAX_PATH && this.#room.take(size)) this.#set(this.#args, stepsOf(path), piece);
   }
 
@@ -44,7 +46,8 @@ export class StreamedCall {
     for (const [at, step] of steps.entries()) {
       const known = Object.hasOwn(container, step) ? container[step] : undefined;
       // An index far beyond the end of its list would make room for what nobody wrote.
-      if (Array.isArray(container) && !this.#room.take(Math.max(0, Number(step) - container.length))) return;
+      if (Array.isArray(container) && !this.#room.take(8 * Math.max(0, Number(step) - container.length)))
+        return;
       const following = steps[at + 1];
       const next = following === undefined ? grown(piece, known) : containerFor(following, known);
       define(container, step, next);
