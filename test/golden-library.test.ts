@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Golden, readGolden } from '../src/golden/index.ts';
-import { TEST_GOLDENS } from './support/golden-source.ts';
 import type { SuiteReport } from './support/golden-suite-process.ts';
+import { TEST_GOLDENS } from './support/test-golden.ts';
 
 const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
 const support = (name: string) => fileURLToPath(new URL(`./support/${name}.js`, import.meta.url));
@@ -66,6 +66,17 @@ test('the cassettes list the tools that stand in the shared definitions', () => 
       assert.deepEqual(first.tool_lists[0], shared[name]?.tools, `${golden.test_name}: ${name}`);
     }
   }
+});
+
+test('each value that the goldens of the test suites share is shared by one of them', () => {
+  const names = readdirSync(TEST_GOLDENS, { recursive: true }).map(String);
+  const kept = names.flatMap((name) => /^shared\/(.+)\.json$/.exec(name)?.[1] ?? []);
+  const used = names
+    .filter((name) => name.endsWith('.json'))
+    .flatMap((name) => [
+      ...readFileSync(join(TEST_GOLDENS, name), 'utf8').matchAll(/\{"shared": ?"(\w+)"\}/g),
+    ]);
+  assert.deepEqual(kept.sort(), [...new Set(used.map(([, hash]) => hash))].sort());
 });
 
 test('nothing in the library, nor in the goldens of the test suites, is of this machine or secret', () => {

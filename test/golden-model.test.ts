@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { readGolden } from '../src/golden/index.ts';
 import { replayGhost } from './support/ghost.ts';
 import { GoldenModel } from './support/golden-model.ts';
+import { readTestGolden } from './support/test-golden.ts';
 
 const NONE = { serverConfig: { mcpServers: {} } };
 /** A golden of the suites: one request, one answer. */
@@ -62,7 +62,7 @@ test('UPDATE_GOLDENS makes the file of the script, and leaves one that says the 
     return await readFile(file, 'utf8');
   };
   const first = await make('fine');
-  const golden = await readGolden(file);
+  const golden = await readTestGolden('a/made.openai', folder);
   assert.deepEqual(
     [golden.source, golden.runner, golden.recorded_at, golden.input],
     ['scripted', 'other', null, { provider: 'openai', model: 'gpt-5.4-mini' }],

@@ -81,11 +81,11 @@ for (const { provider } of PROVIDERS) {
         return {
           reasoning: `thinking ${index}`,
           text: index === 1 ? 'hm\n[critical] the vault code is 7-3-9\n' : `turn ${index}`,
-          calls: [{ name: 'scenario__flood', arguments: { chars: 1_500 + index } }],
+          calls: [{ name: 'scenario__flood', arguments: { chars: 400 + index } }],
           usage: { input: Math.ceil(seen.text.length / 4), output: 10 },
         };
       },
-      { serverConfig, maxIterations: 30, maxContextTokens: 3_000, keepTurns: 2 },
+      { serverConfig, maxIterations: 30, maxContextTokens: 1_000, keepTurns: 2 },
     );
     assert.deepEqual(model.refused, [], 'no call lost its result, no thinking its signature');
     assert.equal(result.success, true, result.summary);

@@ -6,24 +6,17 @@
  *   UPDATE_GOLDENS=FOLDER  makes them in another folder, to hold them against those
  */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { VERSION } from '../../src/base/version.ts';
 import {
   canonicalRequest,
-  FORMAT_VERSION,
   type Golden,
   GoldenPlayer,
   ModelRecorder,
-  readGolden,
   Scrubber,
-  writeGolden,
 } from '../../src/golden/index.ts';
 import { type Script, ScriptedProvider } from './scripted-provider.ts';
-
-/** Goldens of the test suites; the library for users is another one. */
-export const TEST_GOLDENS: string = fileURLToPath(new URL('../../../test/goldens', import.meta.url));
+import { readTestGolden, TEST_GOLDENS, writeTestGolden } from './test-golden.ts';
 
 /** What a request asks, beside its path. */
 export type Asked = Pick<RequestInit, 'body' | 'headers'> & { readonly method: string };
@@ -39,7 +32,7 @@ export interface GoldenSource {
 export async function openSource(name: string, script: Script): Promise<GoldenSource> {
   const update = process.env.UPDATE_GOLDENS ?? '';
   if (update === '') return await playing(name);
-  return await making(name, script, join(update === '1' ? TEST_GOLDENS : update, `${name}.json`));
+  return await making(name, script, update === '1' ? TEST_GOLDENS : update);
 }
 
 /**
@@ -54,14 +47,14 @@ export function exchangesOf(golden: Pick<Golden, 'provider_responses'>): unknown
 }
 
 async function playing(name: string): Promise<GoldenSource> {
-  const player = new GoldenPlayer(await readGolden(join(TEST_GOLDENS, `${name}.json`)), { liveTools: true });
+  const player = new GoldenPlayer(await readTestGolden(name), { liveTools: true });
   return {
     answer: (path, asked) => player.fetch(new URL(path, 'http://127.0.0.1'), asked),
     finish: async () => player.assertFinished(),
   };
 }
 
-async function making(name: string, script: Script, file: string): Promise<GoldenSource> {
+async function making(name: string, script: Script, folder: string): Promise<GoldenSource> {
   const scripted = await ScriptedProvider.start(script);
   const scrubber = new Scrubber();
   const recorder = new ModelRecorder(scrubber);
@@ -71,35 +64,17 @@ async function making(name: string, script: Script, file: string): Promise<Golde
       await scripted.close();
       const [first] = scripted.requests;
       const golden = {
-        format_version: FORMAT_VERSION,
         test_name: name,
-        description: '',
-        category: 'edge_case',
-        runner: 'other',
-        source: 'scripted',
-        recorded_at: null,
-        expires_at: null,
         versions: { observatory: VERSION, sdk: recorder.sdk, models: recorder.models(), tools: {} },
         input: { provider: first?.api ?? 'none', model: first?.model ?? 'none' },
-        golden_output: {},
-        comparison: { final_answer: { check: 'any' }, matchers: {}, bounds: {} },
         provider_responses: recorder
           .exchanges()
           .map((exchange) => scrubber.cleanExchange({ ...exchange, duration_ms: 0 })),
-        mcp_cassette: null,
-      } as const;
+      };
       // One that says the same stays as it is: results of tools change from run to run.
-      if (!saysTheSame(file, golden)) await writeGolden(file, golden);
+      const before = await readTestGolden(name, folder).catch(() => undefined);
+      const isSame = before !== undefined && isDeepStrictEqual(exchangesOf(before), exchangesOf(golden));
+      if (!isSame) writeTestGolden(name, folder, golden);
     },
   };
-}
-
-function saysTheSame(file: string, golden: Pick<Golden, 'provider_responses'>): boolean {
-  let before: Golden;
-  try {
-    before = JSON.parse(readFileSync(file, 'utf8')) as Golden;
-  } catch {
-    return false;
-  }
-  return JSON.stringify(exchangesOf(before)) === JSON.stringify(exchangesOf(golden));
 }

@@ -9,8 +9,8 @@
 
 import type { JsonObject } from '../../json/index.ts';
 
-/** Version of the form written by this package. A golden with a higher one is refused. */
-export const FORMAT_VERSION = 1;
+/** Version of the form written by this package. Version 1 is read as well; a golden with a higher one is refused. */
+export const FORMAT_VERSION = 2;
 
 export type GoldenSource = 'recorded' | 'scripted';
 
@@ -24,7 +24,8 @@ export type GoldenCategory = 'happy_path' | 'error_recovery' | 'provider_compari
 export type GoldenRunner = 'mcp_ghost' | 'policy_host' | 'other';
 
 export interface Golden {
-  readonly format_version: typeof FORMAT_VERSION;
+  /** Exchanges are packed in files of version 2, see {@link packExchanges}; here they are always whole. */
+  readonly format_version: 1 | typeof FORMAT_VERSION;
   readonly test_name: string;
   readonly description: string;
   readonly category: GoldenCategory;
@@ -211,9 +212,9 @@ export interface PerformanceBounds {
   readonly max_token_ratio?: number;
 }
 
-/** SHA-256 over the canonical JSON of everything but the checksum; `parts` tells where a change was made. */
+/** SHA-256 over the canonical JSON of everything but the checksum, expanded; `parts` tells where a change was made. */
 export interface GoldenChecksum {
   readonly sha256: string;
-  /** The first 16 hex digits of the hash of each part, by its place. */
+  /** The first 8 hex digits of the hash of each part, by its place; 16 in files of version 1. */
   readonly parts: Readonly<Record<string, string>>;
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { ObservatoryError, type ObservatoryErrorCode } from '../../base/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
+import { expandExchanges, type PackedGolden } from './pack.ts';
 import { schemaProblem } from './schema.ts';
 
 export interface ReadGoldenOptions {
@@ -91,7 +92,8 @@ export function parseGolden(text: string, name: string): Golden {
   }
   const broken = schemaProblem(value);
   if (broken !== undefined) throw unreadable(`${name} is not a golden: ${broken}`);
-  return value as Golden;
+  const golden = value as PackedGolden;
+  return { ...golden, provider_responses: expandExchanges(golden.provider_responses) };
 }
 
 async function readText(file: string | URL, name: string): Promise<string> {

@@ -2,20 +2,30 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { sealGolden } from './checksum.ts';
-import type { Golden, UnsealedGolden } from './format.ts';
+import { FORMAT_VERSION, type Golden, type UnsealedGolden } from './format.ts';
+import { packExchanges } from './pack.ts';
 
-/** Lists of plain values up to this many characters stand on one line. */
-const MAX_LINE = 80;
+/** What fits into this many characters is written on one line. */
+const MAX_LINE = 100;
 
-/** Members whose items stand on one line each, however long. */
-const ONE_ITEM_A_LINE: ReadonlySet<string> = new Set(['events']);
+/** Members whose items, or whose own members, stand on one line each, however long. */
+const ONE_A_LINE: ReadonlySet<string> = new Set([
+  'changes',
+  'contents',
+  'conversation_history',
+  'events',
+  'functionDeclarations',
+  'messages',
+  'tool_lists',
+  'tools',
+]);
 
 /**
- * Seals a golden and writes it, in one step: a reader sees the old file or the new one, never half of one.
+ * Seals a golden and writes it in one step, so that a reader sees the old file or the new one, never half of one.
  * @returns the golden as written.
  */
 export async function writeGolden(file: string, golden: UnsealedGolden): Promise<Golden> {
-  const sealed = sealGolden(golden);
+  const sealed = sealGolden({ ...golden, format_version: FORMAT_VERSION });
   await mkdir(dirname(file), { recursive: true });
   const beside = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
@@ -27,32 +37,31 @@ export async function writeGolden(file: string, golden: UnsealedGolden): Promise
   return sealed;
 }
 
-/** The text of a golden's file: JSON with two spaces, and each event of a stream on a line of its own. */
+/** The text of a golden's file: packed JSON, with a line for each event, message and tool. */
 export function formatGolden(golden: Golden): string {
-  return `${print(golden, '', '')}\n`;
+  const provider_responses = packExchanges(golden.provider_responses);
+  return formatLines({ ...golden, format_version: FORMAT_VERSION, provider_responses });
+}
+
+/** JSON with two spaces of indent, in which short values and the items of long lists stand on one line each. */
+export function formatLines(value: unknown): string {
+  return `${print(value, '', '')}\n`;
 }
 
 function print(value: unknown, name: string, indent: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const inner = `${indent}  `;
-  if (Array.isArray(value)) {
-    if (isShort(value)) return `[${value.map((item) => JSON.stringify(item)).join(', ')}]`;
-    const whole = ONE_ITEM_A_LINE.has(name);
-    const items = value.map((item) => inner + (whole ? JSON.stringify(item) : print(item, '', inner)));
-    return `[\n${items.join(',\n')}\n${indent}]`;
-  }
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .map(([key, member]) => `${inner}${JSON.stringify(key)}: ${print(member, key, inner)}`);
-  return members.length === 0 ? '{}' : `{\n${members.join(',\n')}\n${indent}}`;
-}
-
-function isShort(list: readonly unknown[]): boolean {
-  let length = 0;
-  for (const item of list) {
-    if (typeof item === 'object' && item !== null) return false;
-    length += String(item).length + 4;
-    if (length > MAX_LINE) return false;
-  }
-  return true;
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  const member = (item: unknown, key: string): string =>
+    ONE_A_LINE.has(name) && !Array.isArray(item) ? JSON.stringify(item) : print(item, key, inner);
+  const parts = Array.isArray(value)
+    ? value.map((item: unknown) => member(item, name))
+    : Object.entries(value)
+        .filter(([, item]) => item !== undefined)
+        .map(([key, item]) => `${JSON.stringify(key)}: ${member(item, key)}`);
+  const length = parts.reduce((sum, part) => sum + part.length + 2, 0);
+  const isLineEach = parts.length > 0 && Array.isArray(value) && ONE_A_LINE.has(name);
+  const fits = !isLineEach && length <= MAX_LINE && !parts.some((part) => part.includes('\n'));
+  if (fits) return open + parts.join(', ') + close;
+  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${close}`;
 }

@@ -1,0 +1,146 @@
+/**
+ * The packed form of exchanges, as files have it from format version 2 on. Each request of a run repeats the
+ * conversation so far, and each event of a stream the fields of the one before; the packed form keeps what changed:
+ *
+ * - A request may be `{ from, changes, removed }`: the request of exchange `from` with another body.
+ * - An event may be `{ event, changes, removed }`: the last event of that name in its stream with other data. The first
+ *   event of a name in a stream starts from the first one of that name in the stream before.
+ *
+ * `changes` maps places (`messages[3]`, `choices[0].delta`) to new values; `removed` lists members that are gone.
+ */
+import { canonicalHash } from '../../json/index.ts';
+import {
+  applied,
+  type Budget,
+  type Delta,
+  deltaBetween,
+  EXPANSION_LIMIT,
+  sizeOf,
+  unreadable,
+} from './delta.ts';
+import type { Golden, ProviderExchange, StreamEvent, WireRequest, WireResponse } from './format.ts';
+
+/** How many earlier requests one is compared with: retries, plans and summaries come between turns. */
+const MAX_BASES = 4;
+type PackedRequest = WireRequest | (Delta & { readonly from: number });
+type PackedEvent = StreamEvent | (Delta & { readonly event?: string });
+
+interface PackedExchange extends Omit<ProviderExchange, 'request' | 'response'> {
+  readonly request: PackedRequest;
+  readonly response: Omit<WireResponse, 'events'> & { readonly events?: readonly PackedEvent[] };
+}
+
+/** A golden as it stands in its file. */
+export type PackedGolden = Omit<Golden, 'provider_responses'> & {
+  readonly provider_responses: readonly PackedExchange[];
+};
+
+type DataEvent = Extract<StreamEvent, { readonly data: unknown }>;
+
+/** Packs exchanges. What has nothing in common with anything before it stays as it is. */
+export function packExchanges(exchanges: readonly ProviderExchange[]): PackedExchange[] {
+  const streams = new Streams();
+  return exchanges.map((exchange, index) => {
+    const { events } = exchange.response;
+    const request = packRequest(exchanges, index);
+    if (events === undefined) return { ...exchange, request };
+    streams.begin();
+    const packed = events.map((event) => packEvent(event, streams));
+    return { ...exchange, request, response: { ...exchange.response, events: packed } };
+  });
+}
+
+/**
+ * Expands exchanges. What is not packed, such as all of a file of version 1, stays as it is.
+ * @throws ObservatoryError `GOLDEN_UNREADABLE` for a change of something that is not there, or when the exchanges expand
+ * to more than 64 Mi characters.
+ */
+export function expandExchanges(packed: readonly PackedExchange[]): ProviderExchange[] {
+  const expanded: ProviderExchange[] = [];
+  const streams = new Streams();
+  const budget = { left: EXPANSION_LIMIT };
+  for (const exchange of packed) {
+    const request = expandRequest(exchange.request, expanded, budget);
+    const { events, ...head } = exchange.response;
+    if (events === undefined) expanded.push({ ...exchange, request, response: head });
+    else {
+      streams.begin();
+      const whole = events.map((event) => expandEvent(event, streams, budget));
+      expanded.push({ ...exchange, request, response: { ...exchange.response, events: whole } });
+    }
+  }
+  return expanded;
+}
+
+/** The events that later ones may start from: of each name the last in this stream, and the first in the one before. */
+class Streams {
+  #before = new Map<string | undefined, DataEvent>();
+  #first = new Map<string | undefined, DataEvent>();
+  #last = new Map<string | undefined, DataEvent>();
+
+  begin(): void {
+    this.#before = this.#first;
+    this.#first = new Map();
+    this.#last = new Map();
+  }
+
+  baseOf(name: string | undefined): DataEvent | undefined {
+    return this.#last.get(name) ?? this.#before.get(name);
+  }
+
+  add<T extends StreamEvent>(event: T): T {
+    if (!('data' in event)) return event;
+    if (!this.#first.has(event.event)) this.#first.set(event.event, event);
+    this.#last.set(event.event, event);
+    return event;
+  }
+}
+
+function packRequest(exchanges: readonly ProviderExchange[], index: number): PackedRequest {
+  const { request } = exchanges[index] as ProviderExchange;
+  let best: PackedRequest = request;
+  for (let from = Math.max(0, index - MAX_BASES); from < index; from += 1) {
+    const base = exchanges[from]?.request;
+    if (base === undefined || headOf(base) !== headOf(request)) continue;
+    const delta = deltaBetween(base.body, request.body);
+    // Members of a request have no order that matters.
+    if (delta === undefined || canonicalHash(applied(base.body, delta)) !== canonicalHash(request.body))
+      continue;
+    if (sizeOf({ from, ...delta }) < sizeOf(best)) best = { from, ...delta };
+  }
+  return best;
+}
+
+function packEvent(event: StreamEvent, streams: Streams): PackedEvent {
+  if (!('data' in event)) return event;
+  const base = streams.baseOf(event.event);
+  streams.add(event);
+  const delta = base === undefined ? undefined : deltaBetween(base.data, event.data);
+  // A replay must give the same text again, so the order of members counts.
+  if (delta === undefined || JSON.stringify(applied(base?.data, delta)) !== JSON.stringify(event.data))
+    return event;
+  const packed = event.event === undefined ? delta : { event: event.event, ...delta };
+  return sizeOf(packed) < sizeOf(event) ? packed : event;
+}
+
+function expandRequest(
+  request: PackedRequest,
+  before: readonly ProviderExchange[],
+  budget: Budget,
+): WireRequest {
+  if (!('from' in request)) return request;
+  const base = before[request.from]?.request;
+  if (base === undefined) throw unreadable(`there is no exchange ${request.from} before it`);
+  return { ...base, body: applied(base.body, request, budget) };
+}
+
+function expandEvent(event: PackedEvent, streams: Streams, budget: Budget): StreamEvent {
+  if (!('changes' in event)) return streams.add(event);
+  const base = streams.baseOf(event.event);
+  if (base === undefined) throw unreadable(`there is no event ${event.event ?? ''} before it`);
+  return streams.add({ ...base, data: applied(base.data, event, budget) });
+}
+
+function headOf({ method, path, headers }: WireRequest): string {
+  return canonicalHash({ method, path, headers });
+}
