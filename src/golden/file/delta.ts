@@ -17,7 +17,7 @@ export interface Delta {
 }
 
 /** Characters of JSON that may still be expanded. */
-export interface Budget {
+export interface ExpansionBudget {
   left: number;
 }
 
@@ -65,7 +65,7 @@ function compare(base: unknown, value: unknown, place: string, found: Draft): vo
 export function applied(
   base: unknown,
   { changes, removed = [] }: Delta,
-  budget: Budget = { left: Number.POSITIVE_INFINITY },
+  budget: ExpansionBudget = { left: Number.POSITIVE_INFINITY },
 ): unknown {
   // The base belongs to its own exchange, so the changes are made to a copy.
   const root = structuredClone(base);

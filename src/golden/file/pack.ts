@@ -11,10 +11,10 @@
 import { canonicalHash } from '../../json/index.ts';
 import {
   applied,
-  type Budget,
   type Delta,
   deltaBetween,
   EXPANSION_LIMIT,
+  type ExpansionBudget,
   sizeOf,
   unreadable,
 } from './delta.ts';
@@ -126,7 +126,7 @@ function packEvent(event: StreamEvent, streams: Streams): PackedEvent {
 function expandRequest(
   request: PackedRequest,
   before: readonly ProviderExchange[],
-  budget: Budget,
+  budget: ExpansionBudget,
 ): WireRequest {
   if (!('from' in request)) return request;
   const base = before[request.from]?.request;
@@ -134,7 +134,7 @@ function expandRequest(
   return { ...base, body: applied(base.body, request, budget) };
 }
 
-function expandEvent(event: PackedEvent, streams: Streams, budget: Budget): StreamEvent {
+function expandEvent(event: PackedEvent, streams: Streams, budget: ExpansionBudget): StreamEvent {
   if (!('changes' in event)) return streams.add(event);
   const base = streams.baseOf(event.event);
   if (base === undefined) throw unreadable(`there is no event ${event.event ?? ''} before it`);
