@@ -66,7 +66,6 @@ export const KNOWN_BREACHES: readonly string[] = [
   'name ReasoningPart',
   'name ToolCallPart',
   'name Message',
-  'name ToolDefinition',
   'name CatalogueTool',
   'name Catalogue',
   'name refused',

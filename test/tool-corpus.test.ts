@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ServerTool, ToolDefinition } from '../src/mcp-client/index.ts';
+import type { CallableTool, ServerTool } from '../src/mcp-client/index.ts';
 import {
   type AdaptedTool,
   adaptTools,
@@ -23,7 +23,7 @@ const rows = readDataset('mcp_tools.jsonl');
 const skip = rows === undefined && 'the data folder is not there';
 const corpus: ServerTool[] = (rows ?? []).map((row) => ({
   server: String(row.server),
-  tool: row.tool as ToolDefinition,
+  tool: row.tool as CallableTool,
 }));
 
 for (const provider of PROVIDERS) {

@@ -4,10 +4,10 @@ import { CONNECTION_LOST } from './request-watch.ts';
 import type { OutputCheck } from './server-tools.ts';
 import type { McpSession } from './session.ts';
 import type {
+  CallableTool,
   ToolCallOptions,
   ToolCallOutcome,
   ToolContent,
-  ToolDefinition,
   ToolProgress,
   ToolResult,
 } from './types.ts';
@@ -36,7 +36,7 @@ export interface CallContext {
  * sent `notifications/cancelled`.
  */
 export async function callTool(
-  tool: ToolDefinition,
+  tool: CallableTool,
   args: JsonObject,
   options: ToolCallOptions,
   context: CallContext,

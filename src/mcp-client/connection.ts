@@ -7,11 +7,11 @@ import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import { ServerTools, ToolRefresh } from './server-tools.ts';
 import { readToolList } from './tool-list.ts';
 import type {
+  CallableTool,
   ConnectionOptions,
   RejectedTool,
   ToolCallOptions,
   ToolCallOutcome,
-  ToolDefinition,
 } from './types.ts';
 import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
 
@@ -69,7 +69,7 @@ export class ServerConnection {
     return this.#error;
   }
 
-  get tools(): readonly ToolDefinition[] {
+  get tools(): readonly CallableTool[] {
     return this.#tools.tools;
   }
 

@@ -16,6 +16,7 @@ export { type McpSession, requestToolPage } from './session.ts';
 export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 
 export type {
+  CallableTool,
   ConnectionOptions,
   ElicitationAnswer,
   RejectedTool,

@@ -5,7 +5,7 @@ import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
 import { within } from './deadline.ts';
 import { type OpenLink, openLink } from './link.ts';
-import type { ConnectionOptions, ToolCallOptions, ToolCallOutcome, ToolDefinition } from './types.ts';
+import type { CallableTool, ConnectionOptions, ToolCallOptions, ToolCallOutcome } from './types.ts';
 
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
   /** Gives up: servers that are being started are ended, and `connectServers` rejects with the signal's reason. */
@@ -19,7 +19,7 @@ export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOpt
 /** A tool and the server it is on. */
 export interface ServerTool {
   readonly server: string;
-  readonly tool: ToolDefinition;
+  readonly tool: CallableTool;
 }
 
 /**

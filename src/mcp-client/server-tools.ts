@@ -1,7 +1,7 @@
 /** The tools of one server as it last listed them, the check of their structured output, and their refresh. */
 import { diag } from '@opentelemetry/api';
 import { type CompiledSchema, compileSchema, isObject } from '../json/index.ts';
-import type { RejectedTool, ToolDefinition } from './types.ts';
+import type { CallableTool, RejectedTool } from './types.ts';
 
 /** Checks `structuredContent`; an empty list means that it fits. */
 export type OutputCheck = (structuredContent: unknown) => readonly string[];
@@ -9,8 +9,8 @@ export type OutputCheck = (structuredContent: unknown) => readonly string[];
 /** Reads tools one by one, so that one bad definition costs only that tool; the SDKs refuse the whole list. */
 export class ServerTools {
   readonly #server: string;
-  #tools: readonly ToolDefinition[] = [];
-  #byName: ReadonlyMap<string, ToolDefinition> = new Map();
+  #tools: readonly CallableTool[] = [];
+  #byName: ReadonlyMap<string, CallableTool> = new Map();
   #rejected: readonly RejectedTool[] = [];
   #outputChecks: Map<string, OutputCheck | undefined> = new Map();
 
@@ -19,7 +19,7 @@ export class ServerTools {
   }
 
   /** The usable tools; the same array until the list is read again. */
-  get tools(): readonly ToolDefinition[] {
+  get tools(): readonly CallableTool[] {
     return this.#tools;
   }
 
@@ -28,20 +28,20 @@ export class ServerTools {
     return this.#rejected;
   }
 
-  find(name: string): ToolDefinition | undefined {
+  find(name: string): CallableTool | undefined {
     return this.#byName.get(name);
   }
 
   /** Takes over what the server lists now. */
   replace(listed: readonly unknown[]): void {
-    const byName = new Map<string, ToolDefinition>();
+    const byName = new Map<string, CallableTool>();
     const rejected: RejectedTool[] = [];
     for (const raw of listed) {
       const tool = readTool(raw);
       if ('reason' in tool) rejected.push(tool as RejectedTool);
       else if (byName.has(tool.name))
         rejected.push({ name: tool.name, reason: 'the server lists another tool with this name' });
-      else byName.set(tool.name, tool as ToolDefinition);
+      else byName.set(tool.name, tool as CallableTool);
     }
     this.#byName = byName;
     this.#tools = [...byName.values()];
@@ -52,7 +52,7 @@ export class ServerTools {
   }
 
   /** The check of a tool's structured result, compiled on first use; undefined when there is nothing to check. */
-  outputCheck(tool: ToolDefinition): OutputCheck | undefined {
+  outputCheck(tool: CallableTool): OutputCheck | undefined {
     if (!this.#outputChecks.has(tool.name)) {
       const check = compileOutputCheck(tool, (reason) =>
         diag.warn(`mcp-observatory: the outputSchema of "${tool.name}" cannot be checked: ${reason}`),
@@ -63,7 +63,7 @@ export class ServerTools {
   }
 }
 
-function readTool(raw: unknown): ToolDefinition | RejectedTool {
+function readTool(raw: unknown): CallableTool | RejectedTool {
   if (!isObject(raw)) return { name: '', reason: 'the entry is not an object' };
   const { name, inputSchema, outputSchema } = raw;
   if (typeof name !== 'string' || name === '') return { name: '', reason: 'the entry has no name' };
@@ -93,7 +93,7 @@ function readTool(raw: unknown): ToolDefinition | RejectedTool {
  *   reported to `onInvalid` and leaves the tool usable.
  */
 function compileOutputCheck(
-  tool: ToolDefinition,
+  tool: CallableTool,
   onInvalid: (reason: string) => void,
 ): OutputCheck | undefined {
   if (tool.outputSchema === undefined) return undefined;

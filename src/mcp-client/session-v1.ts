@@ -11,7 +11,7 @@ import {
   type SessionOptions,
   type Transport,
 } from './session.ts';
-import type { ToolDefinition } from './types.ts';
+import type { CallableTool } from './types.ts';
 
 /** Bound on waiting for the answer to a cancelled task, which nobody reads. */
 const CANCEL_TIMEOUT_MS = 5_000;
@@ -90,7 +90,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
 type SendRequest = (method: string, params: JsonObject, controls: RequestControls) => Promise<JsonObject>;
 
 /** Some tools run as a task only (2025-11-25, experimental) and refuse a plain call. */
-function needsTask(tool: ToolDefinition): boolean {
+function needsTask(tool: CallableTool): boolean {
   return (tool.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required';
 }
 

@@ -1,6 +1,6 @@
 /** The two seams between this folder and the MCP SDKs of both generations: the transport below, the session above. */
 import type { JsonObject } from '../json/index.ts';
-import type { ServerRequestHandlers, ToolDefinition, ToolProgress } from './types.ts';
+import type { CallableTool, ServerRequestHandlers, ToolProgress } from './types.ts';
 
 export type JsonRpcId = string | number;
 
@@ -50,7 +50,7 @@ export interface McpSession {
   /** One page of `tools/list`. */
   listTools(cursor: string | undefined, controls: RequestControls): Promise<JsonObject>;
   callTool(
-    tool: ToolDefinition,
+    tool: CallableTool,
     args: JsonObject,
     meta: JsonObject | undefined,
     controls: RequestControls,

@@ -1,8 +1,19 @@
 import type { JsonObject } from '../json/index.ts';
 import type { ToolListLimits } from './tool-list.ts';
 
-/** A tool as `tools/list` gives it. Fields this package does not know are kept. */
-export interface ToolDefinition extends JsonObject {
+/** A tool as `tools/list` gives it. Servers are not trusted: every field but the name may hold anything. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+  readonly annotations?: unknown;
+  readonly _meta?: unknown;
+}
+
+/** A tool whose definition can be used: the known fields have their types, the others are kept as they are. */
+export interface CallableTool extends ToolDefinition, JsonObject {
   readonly name: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json/index.ts';
-import type { ServerTool, ToolDefinition } from '../mcp-client/index.ts';
+import type { CallableTool, ServerTool } from '../mcp-client/index.ts';
 import { type Alternative, findAlternatives, toolWords } from './backtrack.ts';
 import type { ModelTool } from './providers/index.ts';
 import type { QuarantinedTool } from './result.ts';
@@ -9,7 +9,7 @@ import { type AdaptedTool, adaptTools, chooseToolNames, type ToolProvider } from
 /** A tool the model can call, and where it leads. */
 export interface CatalogueTool extends Alternative {
   readonly server: string;
-  readonly tool: ToolDefinition;
+  readonly tool: CallableTool;
   readonly words: ReadonlySet<string>;
   /** Arguments in the tool's own property names. */
   mapArguments(args: JsonObject): JsonObject;

@@ -1,4 +1,5 @@
 export type {
+  CallableTool,
   ConnectionOptions,
   ConnectServersOptions,
   ElicitationAnswer,
@@ -10,7 +11,6 @@ export type {
   ToolCallOptions,
   ToolCallOutcome,
   ToolContent,
-  ToolDefinition,
   ToolProgress,
   ToolResult,
 } from '../mcp-client/index.ts';

@@ -2,12 +2,16 @@
 
 import { ObservatoryError } from '../base/index.ts';
 import { type JsonObject, objectOf } from '../json/index.ts';
-import { readToolList, requestToolPage, type ToolListLimits } from '../mcp-client/index.ts';
+import {
+  readToolList,
+  requestToolPage,
+  type ToolDefinition,
+  type ToolListLimits,
+} from '../mcp-client/index.ts';
 import type { AuditRun } from './audit.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
-import type { ToolDefinition } from './tool-definition.ts';
 
 /** What the gate needs of a client; `Client` of the official SDK (v1 and v2) has it. */
 export interface GateableClient {

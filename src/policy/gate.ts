@@ -6,7 +6,9 @@
  * `require_approval`); a tool is *quarantined* when its definition may not be used. Order: deny beats approval, approval
  * beats allow, and the default is deny. Whatever goes wrong inside the gate is a denial with a reason code.
  */
+
 import { ObservatoryError } from '../base/index.ts';
+import type { ToolDefinition } from '../mcp-client/index.ts';
 import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { Catalogue, type CatalogueTool } from './catalogue.ts';
@@ -23,7 +25,6 @@ import { PinStore } from './pins.ts';
 import type { Policy } from './policy.ts';
 import { PolicySource } from './policy-source.ts';
 import { countDecision } from './telemetry.ts';
-import type { ToolDefinition } from './tool-definition.ts';
 
 /** Writes a decision down before it takes effect. A throw denies the call: a call that is not on record is not made. */
 export type DecisionRecorder = (decision: Decision) => void;

@@ -1,3 +1,4 @@
+export type { ToolDefinition } from '../mcp-client/index.ts';
 export { Approvals, cleanPreview } from './approvals.ts';
 export {
   AuditLog,
@@ -58,5 +59,5 @@ export {
 } from './policy-file.ts';
 export { type Gate, gateOf, REASONS, type ReasonCode } from './reasons.ts';
 export { type Finding, riskOf, scanText } from './scanner.ts';
-export { type ToolDefinition, type ToolsByServer, toolHash } from './tool-definition.ts';
+export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

@@ -8,17 +8,7 @@ import {
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
-
-/** A tool as `tools/list` gives it. Servers are not trusted: every field but the name may be anything. */
-export interface ToolDefinition {
-  readonly name: string;
-  readonly title?: unknown;
-  readonly description?: unknown;
-  readonly inputSchema?: unknown;
-  readonly outputSchema?: unknown;
-  readonly annotations?: unknown;
-  readonly _meta?: unknown;
-}
+import type { ToolDefinition } from '../mcp-client/index.ts';
 
 /** Tools by configured server id: the form of `--tools FILE`. */
 export type ToolsByServer = Readonly<Record<string, { readonly tools: readonly ToolDefinition[] }>>;

@@ -1,4 +1,4 @@
-import type { ServerTool, ToolDefinition } from '../../mcp-client/index.ts';
+import type { CallableTool, ServerTool } from '../../mcp-client/index.ts';
 import { type ConvertedSchema, convertSchema, type ToolProvider } from './convert.ts';
 import type { Schema } from './json-schema.ts';
 import { type Arguments, mapArguments } from './map-arguments.ts';
@@ -21,7 +21,7 @@ export interface AdaptedTool {
   readonly parameters: { readonly [keyword: string]: unknown };
   readonly server: string;
   /** The tool as its server defines it. */
-  readonly tool: ToolDefinition;
+  readonly tool: CallableTool;
   /** Constraints of the tool's own schema that `parameters` can only say in words, so a model may break them. */
   readonly relaxed: readonly RelaxedConstraint[];
   /** Turns arguments for `parameters` into arguments for the server's tool. Never changes its input. */
@@ -66,7 +66,7 @@ export function adaptTools(
   return new AdaptedTools(adapted, quarantined);
 }
 
-function adapt(name: string, server: string, tool: ToolDefinition, converted: ConvertedSchema): AdaptedTool {
+function adapt(name: string, server: string, tool: CallableTool, converted: ConvertedSchema): AdaptedTool {
   const { parameters, relaxed, mapping } = converted;
   const description = tool.description ?? tool.title;
   return {

@@ -6,10 +6,10 @@ import {
   connectServers,
   type ServerConnection,
   type ServerEntry,
+  type ToolDefinition,
 } from '../../mcp-client/index.ts';
 import type { CatalogueTool } from '../catalogue.ts';
 import type { PolicyGate } from '../gate.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
 
 /** What the host needs of a server. */
 export interface PolicyServer {
