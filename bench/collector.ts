@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { startCollect } from '../test/support/collect-process.ts';
-import { runSql, startPostgres } from '../test/support/postgres-server.ts';
+import { runSql, startOwnPostgres } from '../test/support/postgres-server.ts';
 
 const run = promisify(execFile);
 const LOAD = fileURLToPath(new URL('./otlp-load.js', import.meta.url));
@@ -46,7 +46,7 @@ interface Load {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'observatory-bench-collector-'));
-await using server = await startPostgres({});
+await using server = await startOwnPostgres({});
 const url = await server.createDatabase();
 const collect = await startCollect(url, values.spool ? ['--spool', folder] : []);
 const pid = collect.child.pid ?? 0;

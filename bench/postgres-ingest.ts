@@ -28,7 +28,7 @@ import { DEFAULT_ROW_LIMITS } from '../src/postgres/row-limits.ts';
 import { INSERT_STATEMENT, insertValues } from '../src/postgres/statement.ts';
 import { insertEncoder } from '../src/postgres/writer.ts';
 import { exportSpans } from '../test/support/export.ts';
-import { findPsql, startPostgres } from '../test/support/postgres-server.ts';
+import { findPsql, startOwnPostgres } from '../test/support/postgres-server.ts';
 import { modelCallSpans } from './model-call-spans.ts';
 import { type Measure, reportIngest } from './postgres-ingest-report.ts';
 
@@ -38,7 +38,7 @@ const VALUES_ROWS = 500;
 const NAMES = COLUMNS.join(', ');
 
 const [rowCount = 40_000, rounds = 5] = process.argv.slice(2).map(Number);
-await using server = await startPostgres({});
+await using server = await startOwnPostgres({});
 const url = await server.createDatabase();
 const pool = new pg.Pool({ connectionString: url, max: 4 });
 await migrate(pool);

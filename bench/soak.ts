@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { manySpans } from '../test/support/many-spans.ts';
-import { runSql, startPostgres } from '../test/support/postgres-server.ts';
+import { runSql, startOwnPostgres } from '../test/support/postgres-server.ts';
 
 const TICK_MS = 100;
 const HEAP_GROWTH = 1.2;
@@ -29,7 +29,7 @@ const perTick = Math.round((Number(values.rate) * TICK_MS) / 1000);
 if (!(durationMs > 0) || !(perTick > 0)) throw new Error('--minutes and --rate take positive numbers');
 
 const directory = mkdtempSync(join(tmpdir(), 'observatory-soak-'));
-const server = await startPostgres({});
+const server = await startOwnPostgres({});
 const { crash, restart } = server;
 if (crash === undefined || restart === undefined) throw new Error('The soak needs PostgreSQL binaries');
 const url = await server.createDatabase();

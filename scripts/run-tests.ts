@@ -1,55 +1,69 @@
 /**
- * Runs the compiled tests and fails when none ran: `node --test` itself ends with 0 when a pattern matches nothing.
+ * Runs the compiled tests, two processes at a time, and fails when none ran.
  *
- * Usage: node dist/scripts/run-tests.js [--long]
+ * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [NAME...]
  *
- * Without the flag, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time or the
- * npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`.
+ * Without `--long`, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time, other
+ * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`. A name picks the files
+ * that contain it. `--reverse` turns the order of the files around, which shows a test that depends on another one.
+ *
+ * Files share processes, because a process of its own costs each the time to load everything. A file that needs its
+ * own says so in a comment, `// Runs alone: <why>`. All files share one PostgreSQL, with a database for each use.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { noPostgres, startOwnPostgres } from '../test/support/postgres-server.ts';
+import { runGroups } from '../test/support/run-groups.ts';
+import { TestReport } from '../test/support/test-report.ts';
 
 const TESTS = join(import.meta.dirname, '../test');
-const long = process.argv.includes('--long');
+/** Files in a process: enough that loading the package is cheap, few enough that the last groups end together. */
+const GROUP_SIZE = 12;
 
-const files = [TESTS, ...(long ? [join(TESTS, 'long')] : [])].flatMap((folder) =>
+const { values: options, positionals: names } = parseArgs({
+  options: { long: { type: 'boolean', default: false }, reverse: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const files = [TESTS, ...(options.long ? [join(TESTS, 'long')] : [])].flatMap((folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.test.js'))
-    .filter((name) => folder !== TESTS || name.endsWith('.long.test.js') === long)
+    .filter((name) => folder !== TESTS || name.endsWith('.long.test.js') === options.long)
+    .filter((name) => names.length === 0 || names.some((part) => name.includes(part)))
     .sort()
     .map((name) => join(folder, name)),
 );
+if (options.reverse) files.reverse();
 
-/** Says how long it takes, and keeps two processors busy itself: it runs when the others have ended. */
-const isAlone = (file: string) => file.endsWith('/suites-without-network.long.test.js');
+const runsAlone = (file: string) => /^\/\/ Runs alone: \S/m.test(readFileSync(file, 'utf8'));
+/** Keeps two processors busy itself: it runs when the others have ended. */
+const isLast = (file: string) => basename(file) === 'suites-without-network.long.test.js';
 
-let tests = 0;
-process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --enable-source-maps`.trim();
+const alone = files.filter((file) => options.long || runsAlone(file));
+const shared = files.filter((file) => !alone.includes(file));
+const groups = [
+  ...alone.filter((file) => !isLast(file)).map((file) => [file]),
+  ...Array.from({ length: Math.ceil(shared.length / GROUP_SIZE) }, (_, i) =>
+    shared.slice(i * GROUP_SIZE, (i + 1) * GROUP_SIZE),
+  ),
+];
+const last = alone.filter(isLast);
+
+const report = new TestReport(process.stdout);
 // Empty databases, made once for all test files; see test/support/templates.ts.
 const templates = mkdtempSync(join(tmpdir(), 'observatory-templates-'));
-process.env.OBSERVATORY_TEST_TEMPLATES = templates;
+const limits = { processes: 2, fileTimeoutMs: options.long ? 1_200_000 : 120_000 };
+await using server = noPostgres() ? undefined : await startOwnPostgres();
+const env = {
+  ...process.env,
+  OBSERVATORY_TEST_TEMPLATES: templates,
+  ...(server && { OBSERVATORY_TEST_POSTGRES: server.url }),
+};
 try {
-  for (const part of [files.filter((file) => !isAlone(file)), files.filter(isAlone)]) await runAll(part);
+  await runGroups(groups, { ...limits, env }, report);
+  if (last.length > 0) await runGroups([last], { ...limits, env }, report);
 } finally {
   rmSync(templates, { recursive: true, force: true });
 }
-if (tests === 0) {
-  process.stderr.write('No test ran\n');
-  process.exitCode = 1;
-}
-
-async function runAll(part: readonly string[]): Promise<void> {
-  if (part.length === 0) return;
-  const stream = run({ files: [...part], concurrency: 2 });
-  stream.on('test:pass', () => {
-    tests += 1;
-  });
-  stream.on('test:fail', () => {
-    process.exitCode = 1;
-  });
-  await pipeline(stream, new spec(), process.stdout, { end: false });
-}
+process.exitCode = report.finish() ? 0 : 1;

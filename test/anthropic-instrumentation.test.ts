@@ -1,4 +1,5 @@
 /** What our own span says of a call with Anthropic's SDK, where that SDK's spans are off. */
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';

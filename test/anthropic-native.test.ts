@@ -1,3 +1,4 @@
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { context, ProxyTracerProvider, trace } from '@opentelemetry/api';

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { diag } from '@opentelemetry/api';
 import { OTLPTraceExporter as GrpcExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtoExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -14,7 +15,11 @@ import { noPostgres, type PostgresServer, runSql, startPostgres } from './suppor
 import { runCommand } from './support/run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'observatory-collect-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+  // The command reports to stderr.
+  diag.disable();
+});
 
 describe('mcp-observatory collect', { skip: noPostgres() }, () => {
   let server: PostgresServer;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCollect } from './support/collect-process.ts';
 import { post } from './support/http-post.ts';
-import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
+import { noPostgres, runSql, startOwnPostgres } from './support/postgres-server.ts';
 import { type SpanRequest, spanRequest } from './support/span-requests.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -18,7 +18,7 @@ const STRETCH = 200;
 test('kill -9 in mid-stream loses no span that was acknowledged, and doubles none', {
   skip: noPostgres(),
 }, async (t) => {
-  await using server = await startPostgres();
+  await using server = await startOwnPostgres();
   const url = await server.createDatabase();
   const spool = mkdtempSync(join(tmpdir(), 'observatory-kill-'));
   t.after(() => rmSync(spool, { recursive: true, force: true }));

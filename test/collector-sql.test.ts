@@ -7,7 +7,7 @@ import { startCollector } from '../src/collector/index.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { post } from './support/http-post.ts';
 import { encodeProtobuf } from './support/otlp-encode.ts';
-import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
+import { noPostgres, runSql, startOwnPostgres } from './support/postgres-server.ts';
 import { startProxy } from './support/tcp-proxy.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -48,7 +48,7 @@ function hostileRequest(spanId: string): { resourceSpans: readonly unknown[] } {
 test('no text of a request becomes part of a statement, whatever way it comes in', {
   skip: noPostgres(),
 }, async (t) => {
-  await using server = await startPostgres({
+  await using server = await startOwnPostgres({
     log_statement: 'all',
     log_parameter_max_length: '0',
     logging_collector: 'on',

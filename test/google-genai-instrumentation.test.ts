@@ -1,3 +1,4 @@
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallableTool } from '@google/genai';

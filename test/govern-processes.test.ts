@@ -1,3 +1,4 @@
+// Runs alone: it hooks the MCP SDK as it loads, which happens once in a process.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,4 @@
+// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
 /** A fault of ours, at every point where there could be one, and what the application sees of it: nothing. */
+// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

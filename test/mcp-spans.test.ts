@@ -1,3 +1,4 @@
+// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -319,12 +320,14 @@ test('a peer cannot make attributes longer than names are', async () => {
   instrumentation.disable();
 });
 
-test('a task whose tool reported an error ends its tasks/result as a tool_error', async () => {
+test('a task whose tool reported an error ends its tasks/result as a tool_error', async (t) => {
   await using bench = new TelemetryBench();
   const instrumentation = new McpInstrumentation();
   instrumentation.manuallyInstrument({ Client, Server });
   const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
-  const options = { capabilities: { tools: {}, tasks }, taskStore: new InMemoryTaskStore() };
+  const taskStore = new InMemoryTaskStore();
+  t.after(() => taskStore.cleanup());
+  const options = { capabilities: { tools: {}, tasks }, taskStore };
   const server = new McpServer({ name: 's', version: '1' }, options);
   const failed: CallToolResult = { isError: true, content: [{ type: 'text', text: 'no' }] };
   server.experimental.tasks.registerToolTask(

@@ -1,4 +1,5 @@
 /** Clients that load an SDK past its main module: those of other packages, and subpaths. */
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, afterEach, test } from 'node:test';

@@ -1,4 +1,5 @@
 /** A fault of ours, at every point where one can happen, leaves the user's call exactly as it is without us. */
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';

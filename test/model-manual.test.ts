@@ -1,4 +1,5 @@
 /** Model SDKs handed over by hand, as a bundled program does: once, twice, and beside the hooks. */
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { trace } from '@opentelemetry/api';
+import { context, propagation, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
 import {
@@ -257,6 +257,8 @@ test('spans carry the decision: columns of mcp_traces follow from them', async (
   t.after(async () => {
     await provider.shutdown();
     trace.disable();
+    context.disable();
+    propagation.disable();
   });
   const remove = call('mcp-sharepoint', 'delete_sharepoint_doc', { doc_id: 'sp-001' });
   await using planner = await goldenPlanner('policy-host/spans', FETCH, remove);

@@ -14,7 +14,7 @@ import {
   type PostgresServer,
   runSql,
   serverUser,
-  startPostgres,
+  startOwnPostgres,
 } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 import { spanWith } from './support/spans.ts';
@@ -45,7 +45,7 @@ describe('TLS and passwords', { skip }, () => {
     chmodSync(folder, 0o755);
     certificates = makeCertificates(serverUser());
     writeFileSync(join(folder, 'pg_hba.conf'), HBA);
-    server = await startPostgres({
+    server = await startOwnPostgres({
       ssl: 'on',
       ssl_cert_file: certificates.server.certFile,
       ssl_key_file: certificates.server.keyFile,

@@ -8,7 +8,7 @@ import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { assertExactly } from './support/export-under-fault.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
-import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { noPostgres, type PostgresServer, runSql, startOwnPostgres } from './support/postgres-server.ts';
 import { altered } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -36,7 +36,7 @@ describe('two versions of the package at one database', { skip: noPostgres() }, 
   const folder = mkdtempSync(join(tmpdir(), 'observatory-versions-'));
   let server: PostgresServer;
   before(async () => {
-    server = await startPostgres();
+    server = await startOwnPostgres();
   });
   after(async () => {
     await server?.stop();

@@ -5,7 +5,13 @@ import pg from 'pg';
 import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/execution/index.ts';
 import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
-import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import {
+  noPostgres,
+  type PostgresServer,
+  runSql,
+  startOwnPostgres,
+  startPostgres,
+} from './support/postgres-server.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const SUBMISSION: ReviewSubmission = { fallbackReason: 'low_confidence', content: { prompt: 'p' } };
@@ -200,9 +206,12 @@ describe('waiting for a review on a server', { skip: noPostgres() }, () => {
   });
 
   test('a server that goes away meanwhile is asked again', async (t) => {
+    await using server = await startOwnPostgres();
+    const url = await server.createDatabase();
     const { crash, restart } = server;
     if (crash === undefined || restart === undefined) return t.skip('not a server of ours');
     await using opened = await openDatabase({ url });
+    await migrate(opened);
     const db = new CountingDatabase(opened);
     await using queue = new PostgresReviewQueue({ connection: db });
     const id = await queue.submit(SUBMISSION);

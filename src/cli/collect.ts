@@ -55,9 +55,15 @@ export const collectCommand: Command = {
   run: async (args, io) => {
     const { options, metricsUrl, json } = await readCollectOptions(args, io.env);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    const stopped = untilStopped();
+    const listening = new AbortController();
+    const stopped = untilStopped(listening);
     const metrics = metricsUrl === undefined ? undefined : await openMetrics(metricsUrl);
-    const collector = await startCollector({ ...options, meterProvider: metrics?.meterProvider });
+    const collector = await startCollector({ ...options, meterProvider: metrics?.meterProvider }).catch(
+      (error) => {
+        listening.abort();
+        throw error;
+      },
+    );
     io.stdout.write(`${json ? readyJson(collector) : readyText(collector, options.spool)}\n`);
     await stopped;
     await collector.close();
@@ -71,11 +77,12 @@ export const collectCommand: Command = {
 };
 
 /** The first signal ends the service in an orderly way, the second at once, as it would without us. */
-async function untilStopped(): Promise<void> {
+async function untilStopped(listening: AbortController): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
-  const ended = new AbortController();
-  await Promise.race(signals.map((name) => once(process, name, { signal: ended.signal }).catch(() => {})));
-  ended.abort();
+  await Promise.race(
+    signals.map((name) => once(process, name, { signal: listening.signal }).catch(() => {})),
+  );
+  listening.abort();
 }
 
 function readyJson({ httpUrl, grpcAddress, healthUrl, database }: Collector): string {

@@ -12,7 +12,7 @@ import { migrate, openDatabase, PostgresSpanExporter } from '../../src/postgres/
 import { exportSpans } from './export.ts';
 import { assertExactly, drainRest, exportUnderFault, type FaultRun } from './export-under-fault.ts';
 import { manySpans } from './many-spans.ts';
-import { noPostgres, type PostgresServer, runSql, startPostgres } from './postgres-server.ts';
+import { noPostgres, type PostgresServer, runSql, startOwnPostgres } from './postgres-server.ts';
 import { startProxy } from './tcp-proxy.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -40,7 +40,7 @@ export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale
   describe(`no span is lost or doubled, of ${spans}`, { skip: noPostgres() }, () => {
     let server: PostgresServer;
     before(async () => {
-      server = await startPostgres();
+      server = await startOwnPostgres();
     });
     after(() => server.stop());
 

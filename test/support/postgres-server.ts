@@ -22,15 +22,15 @@ while read -r order; do
 done
 kill -QUIT $server 2>/dev/null; wait $server; rm -rf "$PGDATA_PARENT"`;
 
-/** A throwaway PostgreSQL: a cluster of its own where binaries exist, else the server of `DATABASE_URL`. */
+/** A PostgreSQL server for tests. */
 export interface PostgresServer extends AsyncDisposable {
   /** Connection string of an existing database, to make others from. */
   readonly url: string;
   /** Makes an empty database and returns its connection string. */
   createDatabase(): Promise<string>;
-  /** Ends the server processes at once, as a crash does; only for a cluster of its own. */
+  /** Ends a server of its own at once, as a crash does; of another one it drops the databases made here. */
   stop(): Promise<void>;
-  /** The same, but the data stays; absent for a server that is not ours. */
+  /** Ends the server as a crash does and keeps its data; absent for a server of others. */
   readonly crash?: (() => Promise<void>) | undefined;
   /** Starts the server that crashed, which recovers. */
   readonly restart?: (() => Promise<void>) | undefined;
@@ -52,10 +52,19 @@ export function findPsql(): string | undefined {
 const QUICK = { fsync: 'off', full_page_writes: 'off' } as const;
 
 /**
- * Starts a server. Call it only when {@link noPostgres} is false.
- * @param settings of a cluster of its own.
+ * A server to make databases on: the one that a run of all tests shares, else one of its own.
+ * Call it only when {@link noPostgres} is false.
  */
-export async function startPostgres(
+export async function startPostgres(): Promise<PostgresServer> {
+  const shared = process.env.OBSERVATORY_TEST_POSTGRES;
+  return shared === undefined ? startOwnPostgres() : existingServer(shared);
+}
+
+/**
+ * Starts a server for tests that stop it or need settings: a throwaway cluster where binaries exist, else the server
+ * of `DATABASE_URL`, as it is.
+ */
+export async function startOwnPostgres(
   settings: Readonly<Record<string, string>> = QUICK,
 ): Promise<PostgresServer> {
   const bin = binaries();

@@ -1,10 +1,10 @@
 /**
- * Runs compiled test files, two at a time, and prints what came of them as JSON.
+ * Runs compiled test files that share two processes, and prints the outcome as JSON.
  *
  *   node suites-process.js FILES...
  */
-import { run } from 'node:test';
-import { inspect } from 'node:util';
+import { runGroups } from './run-groups.ts';
+import { TestReport } from './test-report.ts';
 
 export interface SuitesReport {
   readonly passed: number;
@@ -14,18 +14,9 @@ export interface SuitesReport {
   readonly skipped: readonly string[];
 }
 
-const failed: string[] = [];
-const skipped: string[] = [];
-let passed = 0;
-const stream = run({ files: process.argv.slice(2), concurrency: 2 });
-stream.on('test:pass', ({ name, skip }) => {
-  if (skip === undefined) passed += 1;
-  else skipped.push(`${name}: ${String(skip)}`);
-});
-stream.on('test:fail', ({ name, details }) => {
-  failed.push(`${name}: ${inspect(details.error, { depth: 6 })}`);
-});
-stream.on('end', () => {
-  process.stdout.write(JSON.stringify({ passed, failed, skipped } satisfies SuitesReport));
-});
-stream.resume();
+const files = process.argv.slice(2);
+const report = new TestReport({ write: () => {} });
+const groups = [0, 1].map((rest) => files.filter((_, index) => index % 2 === rest));
+await runGroups(groups, { processes: 2, fileTimeoutMs: 240_000, env: process.env }, report);
+const { passes: passed, failures: failed, skipped } = report;
+process.stdout.write(JSON.stringify({ passed, failed, skipped } satisfies SuitesReport));

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runGroups } from './support/run-groups.ts';
+import { TestReport } from './support/test-report.ts';
+
+/** Runs fixtures in one process and returns what is reported of them. */
+async function run(...names: string[]) {
+  let printed = '';
+  const report = new TestReport({
+    write: (text) => {
+      printed += text;
+    },
+  });
+  const files = names.map((name) => fileURLToPath(new URL(`./fixtures/runner/${name}.js`, import.meta.url)));
+  await runGroups([files], { processes: 2, fileTimeoutMs: 3_000, env: process.env }, report);
+  const isPassed = report.finish();
+  return { isPassed, printed, failures: report.failures, passes: report.passes, skipped: report.skipped };
+}
+
+test('files that share a process are counted together, and hooks hold for their own file', async () => {
+  const { isPassed, passes, skipped, printed } = await run('hooks', 'passes');
+  assert.equal(isPassed, true, printed);
+  assert.equal(passes, 2);
+  assert.deepEqual(skipped, ['passes.js > is skipped: for a reason']);
+  assert.match(printed, /^✔ hooks\.js \(1 tests, /m);
+  assert.match(printed, /^3 tests in 2 files: 2 passed, 0 failures, 1 skipped; /m);
+});
+
+test('a failure names its file, its test and the line of the source, and shows what was printed', async () => {
+  const { isPassed, failures, printed } = await run('fails', 'passes');
+  assert.equal(isPassed, false);
+  assert.equal(failures.length, 1, 'once, not again for what is around it');
+  assert.match(failures[0] ?? '', /^fails\.js > inside > fails: AssertionError/);
+  assert.match(failures[0] ?? '', /test\/fixtures\/runner\/fails\.ts:7:\d+/);
+  assert.match(printed, /printed before it failed/);
+  assert.match(printed, /^✔ passes\.js/m);
+});
+
+test('a file that throws while it loads fails, and so does one without tests', async () => {
+  const { failures, passes } = await run('throws', 'empty', 'passes');
+  assert.equal(failures.length, 2);
+  assert.match(failures[0] ?? '', /^throws\.js: Error: thrown while it loads/);
+  assert.equal(failures[1], 'empty.js: has no tests');
+  assert.equal(passes, 1);
+});
+
+test('a file that hangs is killed and named, and the files after it run', async () => {
+  const { failures, passes } = await run('hangs', 'passes');
+  assert.deepEqual(failures, [
+    'hangs.js: did not end within 3 s; the last test started was: hangs.js > spins',
+  ]);
+  assert.equal(passes, 1);
+});
+
+test('a file that ends its process is named, and the files before and after it count', async () => {
+  const { failures, passes } = await run('hooks', 'exits', 'passes');
+  assert.deepEqual(failures, [
+    'exits.js: ended its process with code 0; the last test started was: exits.js > exits',
+  ]);
+  assert.equal(passes, 2);
+});
+
+test('a file that changes the process for the next one fails', async () => {
+  const { failures } = await run('changes-environment', 'passes');
+  assert.equal(failures.length, 1);
+  assert.match(
+    failures[0] ?? '',
+    /^changes-environment\.js > leaves the process as it was: Error: Restore .* variable OBSERVATORY_LEFT_BEHIND/,
+  );
+});
+
+test('a run without a test fails', () => {
+  assert.equal(new TestReport({ write: () => {} }).finish(), false);
+});

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { GroupMessage } from './group-reporter.ts';
+import type { TestReport } from './test-report.ts';
+
+const PROGRAM = fileURLToPath(new URL('./group-process.js', import.meta.url));
+const REPORTER = new URL('./group-reporter.js', import.meta.url).href;
+/** How long a process may live after its last test; `group-process.ts` reports what is open before that. */
+const EXIT_TIMEOUT_MS = 20_000;
+const MAX_OUTPUT_CHARS = 20_000;
+
+export interface GroupOptions {
+  /** How many processes run at a time. */
+  readonly processes: number;
+  /** How long a file may take; its process is killed then, and the files after it run in another one. */
+  readonly fileTimeoutMs: number;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Runs each group of test files in a process of its own; the outcome is in the report. */
+export async function runGroups(
+  groups: readonly (readonly string[])[],
+  options: GroupOptions,
+  report: TestReport,
+): Promise<void> {
+  const waiting = [...groups];
+  const lane = async () => {
+    for (let files = waiting.shift(); files !== undefined; files = waiting.shift()) {
+      for (let rest = files; rest.length > 0; ) rest = await runProcess(rest, options, report);
+    }
+  };
+  await Promise.all(Array.from({ length: options.processes }, lane));
+}
+
+/** Returns the files that did not run, because one before them ended the process. */
+function runProcess(
+  files: readonly string[],
+  { env, fileTimeoutMs }: GroupOptions,
+  report: TestReport,
+): Promise<readonly string[]> {
+  const { NODE_TEST_CONTEXT: _, ...inherited } = env;
+  const child = spawn(process.execPath, [`--test-reporter=${REPORTER}`, PROGRAM, ...files], {
+    env: inherited,
+    detached: true,
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const killGroup = () => kill(child);
+  process.once('exit', killGroup);
+
+  const names = files.map((file) => basename(file));
+  let running = names[0];
+  let lastStarted: string | undefined;
+  let ended = 0;
+  let isPassed = true;
+  let output = '';
+  let open = '';
+  let killedFor: string | undefined;
+  let deadline = limit(fileTimeoutMs, `did not end within ${fileTimeoutMs / 1000} s`);
+
+  function limit(timeoutMs: number, reason: string): NodeJS.Timeout {
+    return setTimeout(() => {
+      killedFor = reason;
+      kill(child);
+    }, timeoutMs);
+  }
+  const onOutput = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-MAX_OUTPUT_CHARS);
+  };
+  child.stdout?.on('data', onOutput);
+  child.stderr?.on('data', onOutput);
+  child.on('message', (message: GroupMessage) => {
+    if (message.kind === 'note') report.note(message.text);
+    if (message.kind === 'open') open = message.text;
+    if (message.kind === 'started') {
+      lastStarted = message.path.join(' > ');
+      if (message.path.length > 1 || message.path[0] === running) return;
+      running = message.path[0];
+      output = '';
+    }
+    if (message.kind !== 'ended') return;
+    report.ended(message, output);
+    if (message.outcome === 'failed') isPassed = false;
+    if (message.path.length > 1 || message.path[0] !== names[ended]) return;
+    ended += 1;
+    clearTimeout(deadline);
+    deadline =
+      ended < names.length
+        ? limit(fileTimeoutMs, `did not end within ${fileTimeoutMs / 1000} s`)
+        : limit(EXIT_TIMEOUT_MS, 'kept its process alive');
+  });
+
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    // What a test left running keeps the pipes open; nothing of it may outlive the tests.
+    child.on('exit', () => {
+      if (ended === names.length) deadline.refresh();
+    });
+    child.on('close', (code, signal) => {
+      clearTimeout(deadline);
+      process.off('exit', killGroup);
+      kill(child);
+      if (ended < names.length) {
+        const how = killedFor ?? `ended its process with ${signal ?? `code ${code}`}`;
+        report.failed(running ?? '', `${how}; the last test started was: ${lastStarted ?? 'none'}`, output);
+        resolve(files.slice(Math.max(names.indexOf(running ?? ''), ended) + 1));
+        return;
+      }
+      const group = names.join(', ');
+      if (killedFor !== undefined)
+        report.failed(group, `${killedFor}; open: ${open || 'a child process'}`, output);
+      else if (code !== 0 && isPassed) report.failed(group, `ended with ${signal ?? `code ${code}`}`, output);
+      resolve([]);
+    });
+  });
+}
+
+/** Ends a process and what it started. */
+function kill(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // All of them have ended.
+  }
+}
