@@ -23,6 +23,8 @@ process.channel?.unref();
 
 for (const file of files) {
   let before: ReturnType<typeof stateOfProcess> | undefined;
+  // At once, unlike the events of the tests: these wait while a file blocks the process.
+  process.send?.({ kind: 'started', path: [basename(file)] } satisfies GroupMessage);
   await describe(basename(file), async () => {
     before = stateOfProcess();
     await import(pathToFileURL(file).href);
