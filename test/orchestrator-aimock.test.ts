@@ -5,8 +5,11 @@ import { mcpGhost } from '../src/golden/index.ts';
 import { PROVIDERS } from './support/ghost.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
 
-for (const { provider, model } of PROVIDERS) {
-  test(`${provider}: a run against a model server nobody here wrote`, async () => {
+const RESPONSES = { provider: 'openai', model: 'gpt-5.1-codex', api: 'responses' };
+const RUNS = [...PROVIDERS.map((one) => ({ ...one, api: undefined })), RESPONSES];
+
+for (const { provider, model, api } of RUNS) {
+  test(`${[provider, api].join(' ').trim()}: a run against a model server nobody here wrote`, async () => {
     const mock = new LLMock({ port: 0 });
     const task = 'what is 20 and 22?';
     mock.on(
@@ -23,6 +26,7 @@ for (const { provider, model } of PROVIDERS) {
         userPrompt: task,
         provider,
         model,
+        api,
         apiKey: 'test-key',
         baseUrl: provider === 'openai' ? `${mock.url}/v1` : mock.url,
         retry: { maxAttempts: 1 },

@@ -198,15 +198,33 @@ test('a cache keeps to its time, its size and its server', () => {
 
 test('a budget adds up what was reported and never guesses', () => {
   const budget = new Budget({ maxTokens: 100, maxCostUsd: 1 }, () => 0.25);
-  budget.add('openai', 'm', { inputTokens: 40, outputTokens: 10, cacheReadTokens: 5 });
+  budget.add('openai', 'm', { usage: { inputTokens: 40, outputTokens: 10, cacheReadTokens: 5 } });
   assert.equal(budget.exceeded, undefined);
   assert.equal(budget.costUsd, 0.25);
-  budget.add('openai', 'm', undefined);
+  budget.add('openai', 'm', {});
   assert.equal(budget.totals.callsWithoutUsage, 1);
   assert.equal(budget.totals.totalTokens, 50);
   assert.equal(budget.costUsd, undefined, 'unknown is not nothing');
   assert.match(budget.exceeded ?? '', /cost is unknown/);
   assert.equal(new Budget().exceeded, undefined);
+});
+
+test('a budget takes the cost a provider reports before the price of the list, and prices the tier that served', () => {
+  const asked: unknown[] = [];
+  const budget = new Budget({ maxCostUsd: 1 }, (_provider, _model, _usage, tier) => {
+    asked.push(tier);
+    return 0.25;
+  });
+  const usage = { inputTokens: 40, outputTokens: 10 };
+  budget.add('openai', 'm', { usage, costUsd: 0.5, serviceTier: 'default' });
+  assert.equal(budget.costUsd, 0.5);
+  assert.deepEqual(asked, []);
+  budget.add('openai', 'm', { usage, serviceTier: 'flex' });
+  assert.deepEqual(asked, ['flex']);
+  assert.equal(budget.costUsd, 0.75);
+  budget.add('openai', 'm', { costUsd: 0.5 });
+  assert.equal(budget.costUsd, 1.25, 'a cost without token counts is a cost');
+  assert.match(budget.exceeded ?? '', /is spent/);
 });
 
 test('the strategy follows the kind of failure, its repetition, and whether another tool is there', () => {

@@ -17,6 +17,7 @@ export const RUN_FLAGS = {
   'no-backtracking': { type: 'boolean' },
   namespace: { type: 'string' },
   'base-url': { type: 'string' },
+  api: { type: 'string' },
 } as const;
 
 export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gemini
@@ -30,7 +31,8 @@ export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gem
   --plan                 make a plan before the first call
   --no-backtracking      do not recover from failed calls
   --namespace NAME       name of the run in telemetry (default: mcp_ghost)
-  --base-url URL         another address of the provider's API`;
+  --base-url URL         another address of the provider's API
+  --api NAME             chat or responses for openai (default: the one that serves the model)`;
 
 /** Values of {@link RUN_FLAGS}. */
 export type RunFlagValues = {

@@ -62,6 +62,7 @@ async function readOptions(args: readonly string[], io: CommandIo): Promise<RunU
   const provider = await createProvider(request.provider, {
     env: io.env,
     baseUrl: values['base-url'],
+    api: values.api,
     model: values.model,
   });
   const isTerminal = (io.stderr as { isTTY?: boolean }).isTTY === true;

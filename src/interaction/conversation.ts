@@ -15,6 +15,8 @@ export interface AttachedConversation {
   readonly usage: () => TokenUsage | undefined;
   /** What the provider says the call cost, in US dollars. */
   readonly costUsd?: (() => number | undefined) | undefined;
+  /** Tier that served the call, in the provider's words; prices differ by it. */
+  readonly serviceTier?: (() => string | undefined) | undefined;
   readonly content?: (() => CallContent) | undefined;
 }
 
@@ -50,6 +52,9 @@ export function attachConversation(span: Span, said: AttachedConversation): void
     },
     get providerCostUsd() {
       return said.costUsd?.();
+    },
+    get serviceTier() {
+      return said.serviceTier?.();
     },
     provider: said.provider,
     content: said.content,

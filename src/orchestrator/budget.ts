@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../signals/index.ts';
+import type { Completion } from './providers/index.ts';
 
 export interface BudgetOptions {
   /** Most tokens, input and output together, as the provider counts them. @defaultValue no limit */
@@ -18,8 +19,17 @@ export interface TokenTotals {
   readonly callsWithoutUsage: number;
 }
 
-/** Price of one model call in US dollars, or nothing when the price is unknown. */
-export type PriceOf = (provider: string, model: string, usage: TokenUsage) => number | undefined;
+/**
+ * Price of one model call in US dollars, or nothing when the price is unknown. Not asked where the provider reports
+ * the cost itself.
+ * @param serviceTier that served the call, in the provider's words.
+ */
+export type PriceOf = (
+  provider: string,
+  model: string,
+  usage: TokenUsage,
+  serviceTier?: string,
+) => number | undefined;
 
 /** Adds up what a run uses and says when it has had enough. Nothing is estimated. */
 export class Budget {
@@ -37,17 +47,15 @@ export class Budget {
     this.#priceOf = priceOf;
   }
 
-  add(provider: string, model: string, usage: TokenUsage | undefined): void {
-    if (usage === undefined) {
-      this.#withoutUsage += 1;
-      this.#costUsd = undefined;
-      return;
-    }
-    this.#prompt += usage.inputTokens ?? 0;
-    this.#completion += usage.outputTokens ?? 0;
-    this.#cached += usage.cacheReadTokens ?? 0;
-    this.#reasoning += usage.reasoningTokens ?? 0;
-    const price = this.#priceOf?.(provider, model, usage);
+  /** @param model that answered. */
+  add(provider: string, model: string, call: Pick<Completion, 'usage' | 'costUsd' | 'serviceTier'>): void {
+    const { usage, costUsd, serviceTier } = call;
+    if (usage === undefined) this.#withoutUsage += 1;
+    this.#prompt += usage?.inputTokens ?? 0;
+    this.#completion += usage?.outputTokens ?? 0;
+    this.#cached += usage?.cacheReadTokens ?? 0;
+    this.#reasoning += usage?.reasoningTokens ?? 0;
+    const price = costUsd ?? (usage && this.#priceOf?.(provider, model, usage, serviceTier));
     this.#costUsd = price === undefined || this.#costUsd === undefined ? undefined : this.#costUsd + price;
   }
 

@@ -100,6 +100,7 @@ async function providerOf(options: ResolvedOptions, { fetch, wait }: Tape): Prom
   return await createProvider(options.provider, {
     apiKey: options.apiKey,
     baseUrl: options.baseUrl,
+    api: options.api,
     model: options.model,
     retry: options.retry,
     fetch,

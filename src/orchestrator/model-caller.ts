@@ -163,7 +163,7 @@ export class ModelCaller {
         ...shown,
       }),
     );
-    budget.add(provider.name, completion.model ?? model, completion.usage);
+    budget.add(provider.name, completion.model ?? model, completion);
     return completion;
   }
 }

@@ -37,6 +37,8 @@ export interface RunOptions {
   readonly onEvent?: EventListener | undefined;
   /** Base URL of the provider's API, in the form its SDK takes. */
   readonly baseUrl?: string | undefined;
+  /** API of the provider, for OpenAI `chat` or `responses`. @defaultValue the one that serves the model */
+  readonly api?: string | undefined;
   /** Decides every tool call and checks every result. Rules of your own go into its `decisionPoint` and `outputTypes`. */
   readonly gate?: PolicyGate | undefined;
   /**

@@ -4,8 +4,8 @@ import type { PriceOf } from './budget.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** Prices a call by the package's price list; nothing for a model it does not know. */
-export const listPrice: PriceOf = (provider, model, usage) =>
-  priceUsage({ provider, model, usage, at: new Date() }).costUsd;
+export const listPrice: PriceOf = (provider, model, usage, serviceTier) =>
+  priceUsage({ provider, model, usage, serviceTier, at: new Date() }).costUsd;
 
 /**
  * A cost limit on a model without a price could not be kept.

@@ -21,6 +21,8 @@ export function attachCompletion(
     answer: () => (completion === undefined ? undefined : textOf(completion.message.parts)),
     model: () => completion?.model ?? model,
     usage: () => completion?.usage,
+    costUsd: () => completion?.costUsd,
+    serviceTier: () => completion?.serviceTier,
     content: () => ({
       input: messages(),
       output: completion === undefined ? [] : [outputMessage(completion)],

@@ -45,6 +45,7 @@ export const goldenRecordCommand: Command = {
       provider,
       apiKey: keyOf(provider, io),
       baseUrl: values['base-url'],
+      api: values.api,
       golden: {
         mode: 'record',
         path,

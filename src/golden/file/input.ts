@@ -17,6 +17,7 @@ const PLAIN = [
   'maxCostUsd',
   'temperature',
   'maxOutputTokens',
+  'api',
   'extraBody',
   'maxContextTokens',
   'keepTurns',
