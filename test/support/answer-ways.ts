@@ -77,7 +77,14 @@ export async function throughAdapter(exchange: Exchange): Promise<Said> {
       id: completion.responseId,
       usage,
       costUsd:
-        completion.costUsd ?? priceUsage({ provider: provider.name, model, usage, at: new Date() }).costUsd,
+        completion.costUsd ??
+        priceUsage({
+          provider: provider.name,
+          model,
+          usage,
+          serviceTier: completion.serviceTier,
+          at: new Date(),
+        }).costUsd,
       text: textOf(message.parts),
       reasoning: message.parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
       calls: calls.map((call) => ({
