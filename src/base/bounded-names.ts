@@ -1,8 +1,8 @@
 const OTHER = '_other';
 
 /**
- * Keeps the values of a metric's attribute few: the first names seen, up to a limit, stay as they are, and all later
- * ones become one.
+ * Bounds the cardinality of a metric attribute: the first names seen, up to a limit, are kept; all later ones become
+ * `other`.
  */
 export class BoundedNames {
   readonly #seen = new Set<string>();
@@ -12,7 +12,7 @@ export class BoundedNames {
 
   /**
    * @param always names that are never replaced and do not count.
-   * @param other what later names become. @defaultValue `_other`
+   * @param other the value for later names. @defaultValue `_other`
    */
   constructor(limit: number, always?: ReadonlySet<string>, other = OTHER) {
     this.#limit = limit;

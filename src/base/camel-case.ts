@@ -1,7 +1,7 @@
 /**
- * The one place where names change case: TypeScript says `promptHash`, columns and wire documents say
+ * The only conversion between naming styles: TypeScript says `promptHash`, columns and wire documents say
  * `prompt_hash`. Only names of the field dictionary are converted, by table; keys of user data (tool arguments,
- * results, prompts) never come here.
+ * results, prompts) never pass through here.
  */
 import { type AttributeColumn, attributeOf, FIELDS, type FieldValues } from './fields.ts';
 

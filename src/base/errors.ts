@@ -1,6 +1,6 @@
 /**
- * Every error this package throws on purpose. `code` is stable and part of the public API; the message says what
- * was wrong, the value seen, and what to do about it.
+ * Base class of every error this package throws on purpose. `code` is stable and part of the public API; the message
+ * names the problem, the value and the remedy.
  */
 const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
 
@@ -9,14 +9,14 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `INVALID_OPTION`: an option, flag, environment variable or argument has a value that cannot be used.
  * - `INVALID_INPUT`: a document or line given as input cannot be read.
  * - `MISSING_PEER`: an optional package is needed and is not installed; the message names the install command.
- * - `DATABASE_UNREACHABLE`: no connection to Postgres could be made, or the embedded database is absent or in use.
- * - `DATABASE_SCHEMA_MISSING`: the tables are not there; run `mcp-observatory db migrate`.
+ * - `DATABASE_UNREACHABLE`: Postgres cannot be reached, or the embedded database is missing or in use.
+ * - `DATABASE_SCHEMA_MISSING`: the tables do not exist; run `mcp-observatory db migrate`.
  * - `DATABASE_SCHEMA_TOO_NEW`: a newer version of this package has migrated the database.
  * - `DATABASE_REFUSED`: Postgres refused a statement, or some rows of one; `cause` holds its message and code.
- * - `SPANS_NOT_SAFE`: a flush or shutdown ended while spans were neither stored nor on disk; the message says how many.
- * - `EXPORTER_SHUT_DOWN`: an export was asked for after `shutdown()`.
- * - `API_KEY_MISSING`: a model provider needs a key and none was found; the message names where it was looked for.
- * - `PROVIDER_FAILED`: a model provider refused a request or stayed out of reach; the error is a `ProviderError`.
+ * - `SPANS_NOT_SAFE`: a flush or shutdown ended with spans neither stored nor on disk; the message has the count.
+ * - `EXPORTER_SHUT_DOWN`: `export()` was called after `shutdown()`.
+ * - `API_KEY_MISSING`: a model provider needs a key and none was found; the message lists where it was looked for.
+ * - `PROVIDER_FAILED`: a model provider refused a request or could not be reached; the error is a `ProviderError`.
  * - `INVALID_SERVER_CONFIG`: a list of MCP servers cannot be used; the message names the server and the field.
  * - `SERVER_UNAVAILABLE`: an MCP server could not be started, reached or initialized; `cause` holds the first reason.
  * - `TOOL_LIST_REFUSED`: the tool list of an MCP server exceeds a bound or does not end; see `ToolListError`.
@@ -25,17 +25,17 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `POLICY_DENIED`: the policy gate refused a call or its result; see `PolicyDeniedError`.
  * - `AUDIT_UNAVAILABLE`: an audit record could not be written, so the call it belongs to was not made.
  * - `PLANNER_FAILED`: the planner's endpoint did not answer with a text.
- * - `GOLDEN_UNREADABLE`: a golden is missing, truncated, or not of the form of one.
+ * - `GOLDEN_UNREADABLE`: a golden is missing, truncated or malformed.
  * - `GOLDEN_TOO_NEW`: a golden was written by a later version of this package.
  * - `GOLDEN_EDITED`: a golden was changed after it was written; the message names the places.
- * - `GOLDEN_EXPIRED`: a golden is past its date.
- * - `GOLDEN_MISMATCH`: a replay asked for something its golden does not hold, did not use all of it, or came to another
+ * - `GOLDEN_EXPIRED`: a golden is past its expiry date.
+ * - `GOLDEN_MISMATCH`: a replay requested something the golden lacks, left part of it unused, or ended with another
  *   result; see `GoldenMismatchError`.
- * - `TRACE_UNUSABLE`: a stored trace is not there, or does not hold what is to be made of it; the message says why.
+ * - `TRACE_UNUSABLE`: a stored trace does not exist, or lacks what the conversion needs; the message says why.
  * - `UNKNOWN_TIER`: a call names a tier of execution that is not configured; the message lists those that are.
  * - `REVIEW_NOT_FOUND`: there is no review of that id.
- * - `REVIEW_CONFLICT`: a review is not the caller's to decide: decided already, expired, or claimed by another since.
- * - `REVIEW_UNDECIDED`: a wait for a review ended before the review did: by its time, its signal or the queue's end.
+ * - `REVIEW_CONFLICT`: the caller may not decide a review: it was decided, expired, or claimed by someone else.
+ * - `REVIEW_UNDECIDED`: waiting for a review ended first, by timeout, abort signal or close of the queue.
  */
 export type ObservatoryErrorCode =
   | 'INVALID_OPTION'
@@ -79,7 +79,7 @@ export class ObservatoryError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** True for errors of this class from any installed copy of the package, which `instanceof` cannot tell. */
+  /** Like `instanceof`, but also true for errors of another installed copy of this package. */
   static isInstance(value: unknown): value is ObservatoryError {
     return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
   }

@@ -1,6 +1,6 @@
 /**
- * The scores as span events `gen_ai.evaluation.result` (semconv 1.41.1), so that back ends which know nothing of our
- * attributes show them too. `gen_ai.evaluation.name` is the column's word without `_score`.
+ * Scores as `gen_ai.evaluation.result` span events (semconv 1.41.1), for back ends that do not know our attributes.
+ * `gen_ai.evaluation.name` is the column name without `_score`.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Column, FieldValues } from './fields.ts';
@@ -12,12 +12,12 @@ import {
   EVENT_GEN_AI_EVALUATION_RESULT,
 } from './semconv.ts';
 
-/** A span that records. */
+/** A recording span. */
 export interface EventSpan {
   addEvent(name: string, attributes: Attributes): unknown;
 }
 
-/** Columns that hold a score, by the name of their evaluation. */
+/** Score columns by evaluation name. */
 const COLUMN_OF = {
   hallucination_risk: 'hallucination_risk_score',
   verifier: 'verifier_score',
@@ -32,10 +32,10 @@ const COLUMN_OF = {
 type EvaluationName = keyof typeof COLUMN_OF;
 
 /**
- * Adds one event for each score among the values. Must be called while the span records, in `onEnding` at the latest.
+ * Adds one event per score. Call it while the span is recording, in `onEnding` at the latest.
  *
- * `hallucination_risk` has its level as label, `verifier` its objections as explanation, and `tool_claim_mismatch` is
- * 1 or 0 with the label `mismatch` or `match`.
+ * `hallucination_risk` has its level as label, `verifier` its objections as explanation, and `tool_claim_mismatch` is 1
+ * or 0 with the label `mismatch` or `match`.
  */
 export function addEvaluationEvents(span: EventSpan, values: FieldValues): void {
   if (!hasScore(values)) return;
@@ -58,7 +58,7 @@ export function addEvaluationEvents(span: EventSpan, values: FieldValues): void 
 
 const SCORES: ReadonlySet<string> = new Set(Object.values(COLUMN_OF));
 
-/** Most spans have none, and few values: asking those costs less than asking for each score. */
+/** Most spans have few values and no score: looking through the values is cheaper than probing every score. */
 function hasScore(values: FieldValues): boolean {
   for (const column in values) if (SCORES.has(column)) return true;
   return false;
@@ -71,8 +71,8 @@ function labelOf(name: EvaluationName, values: FieldValues): string | undefined 
 }
 
 /**
- * Whether a row's columns tell all that an event does: it is one of ours, and says what the column says.
- * @param toldBy the row's value of a column.
+ * Whether an event only repeats a row's columns: it is one of ours, with the same value.
+ * @param toldBy returns the row's value of a column.
  */
 export function isToldByColumns(
   event: { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> | undefined },

@@ -12,7 +12,7 @@ import * as semconv from './semconv.ts';
 /** SQL types of `mcp_traces`; the JSON form of each is {@link WireType}. */
 export type SqlType = 'uuid' | 'text' | 'integer' | 'double precision' | 'boolean' | 'timestamptz' | 'jsonb';
 
-/** How a value stands in JSON: ids, times and texts as strings. */
+/** JSON form of a value: ids, times and texts are strings. */
 export type WireType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array';
 
 /** Where a value comes from: the span itself, its resource, or attributes (which is the usual case). */
@@ -23,7 +23,9 @@ export interface FieldDefinition {
   readonly sqlType: SqlType;
   readonly wireType: WireType;
   readonly origin: FieldOrigin;
-  /** Names read when `observatory.<column>` is absent, first match wins. Resource attribute names for `resource`. */
+  /**
+   * Names read when `observatory.<column>` is absent; the first match wins. For `resource`, resource attribute names.
+   */
   readonly sources: readonly string[];
   readonly notNull: boolean;
   /** Meaning and unit, as the README prints it. */
@@ -52,7 +54,7 @@ function attribute<C extends string, S extends ScalarSql>(
   return { column, sqlType, wireType, origin: 'attribute', sources, notNull: false, description } as const;
 }
 
-/** A field every span has by itself: ids, times, name, status, and the rest as JSON. */
+/** A field that every span has: ids, times, name, status, and the remainder as JSON. */
 function intrinsic<C extends string, S extends SqlType, W extends WireType, N extends boolean>(
   column: C,
   sqlType: S,
@@ -317,8 +319,8 @@ export function attributeOf<C extends AttributeColumn>(column: C): `observatory.
 const FIELDS_BY_COLUMN: ReadonlyMap<string, FieldDefinition> = new Map(FIELDS.map((f) => [f.column, f]));
 
 /**
- * Names under which a column's value may stand among a span's attributes, in the order they are read. A resource
- * column may be overridden by a span: one process can record calls of several services.
+ * Span attribute names that hold a column's value, in reading order. A span may override a resource column, because one
+ * process can record calls of several services.
  */
 export function attributeNamesOf(field: FieldDefinition): readonly string[] {
   switch (field.origin) {
@@ -331,7 +333,7 @@ export function attributeNamesOf(field: FieldDefinition): readonly string[] {
   }
 }
 
-/** Names under which a column's value may stand among the attributes of a span's resource. */
+/** Resource attribute names that hold a column's value. */
 export function resourceNamesOf(field: FieldDefinition): readonly string[] {
   return field.origin === 'resource' ? field.sources : [];
 }

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-/** When a process started, in the kernel's ticks, which tells a reused pid; `undefined` where that is not known. */
+/** Start time of a process in kernel ticks, to detect a reused pid; `undefined` where unknown. */
 export async function startOfProcess(pid: number): Promise<string | undefined> {
   // Field 22 of /proc/<pid>/stat; the fields before it may hold spaces only inside the last parenthesis.
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 
-/** Whether a process of this machine runs, and is the one that started then. */
+/** Whether a process is alive on this machine and is the one with that start time. */
 export async function isProcessAlive(pid: number, started: string | undefined): Promise<boolean> {
   try {
     process.kill(pid, 0);

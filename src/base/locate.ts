@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 export type Loaded = Record<string, never>;
 export type Constructor<A extends unknown[], T> = new (...args: A) => T;
 
-/** The command that installs what a program without OpenTelemetry needs to record and send spans. */
+/** Install command for a program that has no OpenTelemetry SDK yet. */
 export const INSTALL_SDK =
   'npm install @opentelemetry/sdk-trace-node@^2.12.0 @opentelemetry/exporter-trace-otlp-http@^0.223.0';
 
@@ -16,13 +16,13 @@ export function locate(name: string, from?: string): string | undefined {
     try {
       return createRequire(base).resolve(name);
     } catch {
-      // Not visible from there; the next place may see it.
+      // Not resolvable from there; try the next place.
     }
   }
   return undefined;
 }
 
-/** Loads a file that `locate` found; a CommonJS module's names may all stand on `default`. */
+/** Loads a file found by `locate`. The exports of a CommonJS module may all be on `default`. */
 export async function load(file: string): Promise<Loaded> {
   const module = (await import(pathToFileURL(file).href)) as { default?: Loaded } & Loaded;
   return module.default !== undefined && typeof module.default === 'object' ? module.default : module;

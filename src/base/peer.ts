@@ -1,6 +1,6 @@
 import { ObservatoryError } from './errors.ts';
 
-/** What an optional package is wanted for; both stand in the message when it is missing. */
+/** Who needs an optional package and in which version; used in the error message. */
 export interface PeerUse {
   /** What needs it, as the start of a sentence, e.g. `The embedded database`. */
   readonly neededFor: string;
@@ -9,8 +9,8 @@ export interface PeerUse {
 }
 
 /**
- * Loads an optional package when it is first needed. Any other failure than its absence comes through as it is, the
- * absence of a package that it needs itself among them.
+ * Loads an optional package on first use. Failures other than its absence are rethrown unchanged, including a missing
+ * dependency of that package.
  *
  * @throws ObservatoryError `MISSING_PEER` with the install command when it is not installed.
  */
@@ -28,7 +28,7 @@ export async function loadPeer<T>(name: string, load: () => Promise<T>, use: Pee
   }
 }
 
-/** Node names the package it has not found in quotes, or, from `require`, the path below it that was asked for. */
+/** Node quotes the missing package in its message; `require` quotes the requested path below it. */
 function isAbsent(error: unknown, name: string): boolean {
   return (
     error instanceof Error &&

@@ -1,9 +1,9 @@
-/** Control characters, and the marks that change the order text is shown in. */
+/** Control characters and bidirectional marks. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 /**
- * Text of others made harmless for a terminal: what would move the cursor, set colors, ring, or show the text in
- * another order than it has is written as `\x1b` or `\u202e`. Tabs become spaces; line feeds stay.
+ * Makes untrusted text safe to print on a terminal: characters that move the cursor, set colors, ring the bell or
+ * reorder text are escaped as `\x1b` or `\u202e`. Tabs become spaces; line feeds stay.
  */
 export function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(UNPRINTABLE, (char) => {

@@ -1,5 +1,5 @@
 /**
- * Pinned copies of the OpenTelemetry names this package writes and reads.
+ * Pinned copies of the OpenTelemetry names that this package writes and reads.
  *
  * Snapshot: core semantic-conventions v1.41.1, the last release that holds the GenAI and MCP text. They are copied
  * because `@opentelemetry/semantic-conventions/incubating` forbids use by instrumentation libraries at run time.

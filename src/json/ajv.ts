@@ -1,4 +1,4 @@
-/** Ajv in the forms the gate compiles schemas with. */
+/** Ajv as the gate configures it. */
 import { createRequire } from 'node:module';
 import type { Ajv as AjvInstance, CodeKeywordDefinition, KeywordCxt } from 'ajv';
 import { linearRegExp } from './linear-regexp.ts';
@@ -14,10 +14,10 @@ const AJV_MODULES: Readonly<Record<SchemaDialect, string>> = {
 
 type AjvConstructor = new (options: object) => AjvInstance;
 
-// Loaded when the first schema is compiled: ajv and its formats cost 60 ms that a program without a gate need not pay.
+// Loaded with the first schema: ajv and its formats take 60 ms, which a program without a gate should not pay.
 const load = createRequire(import.meta.url);
 
-/** For schemas of servers: everything JSON Schema allows, at a bounded cost. Each validation draws on `budget`. */
+/** For schemas from servers: all of JSON Schema at a bounded cost. Each validation draws on `budget`. */
 export function createAjv(dialect: SchemaDialect, budget: RefBudget, validateFormats: boolean): AjvInstance {
   const ajv = newAjv(dialect, {
     strict: false,

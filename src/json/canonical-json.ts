@@ -3,23 +3,23 @@ import { ObservatoryError } from '../base/index.ts';
 
 export interface CanonicalJsonOptions {
   /**
-   * RFC 8785 forbids lone surrogates. A gate refuses them; telemetry writes them as `\u` escapes, so that nothing
-   * a program does goes unrecorded.
+   * RFC 8785 forbids lone surrogates. The gate refuses them; telemetry escapes them as `\u`, so that everything is
+   * recorded.
    * @defaultValue 'refuse'
    */
   readonly loneSurrogates?: 'refuse' | 'escape';
 }
 
-/** Deeper values are refused: they come from an attack or a cycle, and would overflow the stack. */
+/** Deeper values are refused: they are attacks or cycles and would overflow the stack. */
 const MAX_DEPTH = 512;
 
 /**
- * Canonical JSON (RFC 8785, JCS): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript prints
- * them. Two values with the same canonical text are the same JSON value, whatever the order of their keys. Fields
- * with the value `undefined` are left out, as JSON.stringify does.
+ * Canonical JSON (RFC 8785, JCS): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript prints them.
+ * Two values with the same canonical text are the same JSON value, whatever the order of their keys. Fields with the
+ * value `undefined` are left out, as JSON.stringify does.
  *
- * @throws ObservatoryError `INVALID_INPUT` for what JSON cannot hold: a number that is not finite, a BigInt, a
- * function, a symbol, a lone surrogate (see the option), and a value nested deeper than 512 levels, as a cycle is.
+ * @throws ObservatoryError `INVALID_INPUT` for what JSON cannot hold: non-finite numbers, BigInt, functions, symbols,
+ * lone surrogates (see the option), and nesting beyond 512 levels, cycles included.
  */
 export function canonicalJson(value: unknown, options: CanonicalJsonOptions = {}): string {
   return write(value, 0, options.loneSurrogates === 'escape');
@@ -90,7 +90,7 @@ function isSorted(keys: readonly string[]): boolean {
   return true;
 }
 
-/** Up to this length a look at each character costs less than the call of JSON.stringify. */
+/** Up to this length checking each character is cheaper than JSON.stringify. */
 const SHORT_CHARS = 32;
 
 function quote(text: string, escapes: boolean): string {
@@ -99,7 +99,7 @@ function quote(text: string, escapes: boolean): string {
   return JSON.stringify(text);
 }
 
-/** Printable ASCII without quote and backslash: stands in JSON as it is. */
+/** Printable ASCII without quote and backslash needs no escape in JSON. */
 function isPlain(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) {
     const unit = text.charCodeAt(i);

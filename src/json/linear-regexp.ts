@@ -2,8 +2,8 @@
  * Regular expressions of schemas, run in linear time.
  *
  * A tool's schema comes from its server, so its patterns are attacker input: `^(a+)+$` holds V8's backtracking engine
- * for seconds on 28 characters, and no timeout can stop it. They run on RE2's automaton instead. What an automaton
- * cannot do (lookaround, back references) is refused at compile time, and with it the tool.
+ * for seconds on 28 characters, and no timeout can stop it. They run on RE2's automaton instead. A pattern that an
+ * automaton cannot run (lookaround, back references) is refused at compile time, together with its tool.
  *
  * RE2's dialect differs from ECMAScript's in the meaning of `.`, `\s` and some escapes; {@link toRe2} rewrites these so
  * that a pattern means here what it means in JSON Schema.
@@ -18,10 +18,10 @@ interface Re2Module {
   readonly RE2JS: { compile(pattern: string): Re2Pattern };
 }
 
-/** What ajv's `code.regExp` asks for. */
+/** The interface of ajv's `code.regExp`. */
 interface RegExpEngine {
   (pattern: string, flags: string): Re2Pattern;
-  /** Source that would build the engine in standalone code, which this package does not make. */
+  /** Source for ajv's standalone code, which this package does not generate. */
   code: string;
 }
 

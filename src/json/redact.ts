@@ -1,6 +1,6 @@
 /**
- * Secrets of known form, taken out of texts before they are kept or shown. This finds what has a recognizable form;
- * it is no promise that nothing secret is left.
+ * Removes secrets of known formats from text before it is stored or shown. Secrets without a recognizable format
+ * remain.
  */
 
 /** Every pattern is linear on V8: bounded repeats, no two adjacent repeats that can match the same characters. */
@@ -20,7 +20,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s/:@]{1,100}:[^\s/@]{1,200}@/gi, 'credential'],
 ];
 
-/** `password=...`, `"api_key": "..."`: the name stays, the value goes. */
+/** `password=...`, `"api_key": "..."`: keeps the name, removes the value. */
 const ASSIGNMENT =
   /\b((?:[a-z0-9]{1,20}[_-]){0,3}(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret)["']?\s{0,3}[=:]\s{0,3}["']?)([^\s"',;&]{4,400})/gi;
 

@@ -1,4 +1,4 @@
-/** One check of a value by a compiled schema, and why a schema is not compiled. */
+/** Validation of a value by a compiled schema, and the error for a schema that is refused. */
 import type { ValidateFunction } from 'ajv';
 
 /** Why a schema was not compiled. */
@@ -14,10 +14,10 @@ export type SchemaVerdict =
   | { readonly valid: true }
   | { readonly valid: false; readonly failed: boolean; readonly message: string };
 
-/** References followed in one validation before it is given up: about 20 ms of work. */
+/** References followed per validation before it is aborted: about 20 ms of work. */
 export const MAX_REFS_FOLLOWED = 50_000;
 
-/** References that the validation under way may still follow. */
+/** References the current validation may still follow. */
 export interface RefBudget {
   left: number;
 }

@@ -1,8 +1,8 @@
 /**
- * JSON Schemas of servers, compiled so that they cannot be turned against the gate.
+ * Compiles JSON Schemas from servers so that they cannot be used against the gate.
  *
- * Every schema gets its own Ajv: two schemas with one `$id` never share a validator, and `$ref` reaches nothing but the
- * schema itself. Its size is bounded, its patterns run in linear time (linear-regexp.ts), `$async` is refused (an async
+ * Every schema gets its own Ajv: two schemas with one `$id` never share a validator, and `$ref` resolves only within
+ * the schema. Its size is bounded, its patterns run in linear time (linear-regexp.ts), `$async` is refused (an async
  * validator returns a promise, which is truthy), and each `$ref` followed while validating is counted, because a few
  * nested references can ask for exponential work.
  */
@@ -20,7 +20,7 @@ export interface CompiledSchema {
 /** Bounds on one schema. */
 const MAX_SCHEMA_BYTES = 262_144;
 const MAX_SCHEMA_DEPTH = 64;
-/** Compiled schemas kept; the oldest goes first. */
+/** Size of the cache of compiled schemas; the oldest is evicted first. */
 const MAX_CACHED = 4_096;
 
 const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
@@ -33,7 +33,7 @@ const DIALECTS: ReadonlyMap<string, SchemaDialect> = new Map([
 
 const cache = new Map<string, CompiledSchema | SchemaRefusedError>();
 
-/** Counts validators compiled since the program started: one per definition, not one per call. */
+/** Validators compiled since start-up: one per definition, not per call. */
 export const compileStats = { compiled: 0 };
 
 export interface CompileOptions {
@@ -44,7 +44,7 @@ export interface CompileOptions {
 }
 
 /**
- * Compiles a schema, or gives the validator already compiled for the same schema.
+ * Compiles a schema, or returns the cached validator of an equal one.
  *
  * @throws SchemaRefusedError when the schema is too large, of an unknown dialect, invalid, or cannot be checked safely.
  */
@@ -119,7 +119,7 @@ function dialectOf(schema: object | boolean): SchemaDialect {
   return dialect;
 }
 
-/** Refuses what ajv would take and should not, wherever it stands. */
+/** Refuses what ajv wrongly accepts, anywhere in the schema. */
 function refuseHostileParts(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_SCHEMA_DEPTH) {

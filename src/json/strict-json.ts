@@ -1,9 +1,9 @@
 /**
- * JSON as the gate reads it: what JSON.parse accepts, minus everything two readers could understand differently.
+ * JSON as the gate reads it: what JSON.parse accepts, minus everything that two parsers could read differently.
  *
- * JSON.parse lets the last of two equal keys win, makes own `__proto__` keys, rounds integers above 2^53, turns
- * `1e400` into Infinity and passes lone surrogates. Each of these lets a plan mean one thing to a reviewer and another
- * to the server, so each is refused here. Syntax itself is left to JSON.parse, which rejects all 188 `n_` files of
+ * JSON.parse lets the last of two equal keys win, makes own `__proto__` keys, rounds integers above 2^53, turns `1e400`
+ * into Infinity and passes lone surrogates. Each of these lets a plan mean one thing to a reviewer and another to the
+ * server, so each is refused here. Syntax itself is left to JSON.parse, which rejects all 188 `n_` files of
  * JSONTestSuite; the scan below then only reads text that is known to be JSON.
  */
 import { isWellFormed } from './canonical-json.ts';
@@ -37,7 +37,7 @@ export interface JsonLimits {
   readonly maxBytes: number;
   /** Nesting of arrays and objects; a scalar has depth 0. */
   readonly maxDepth: number;
-  /** Scalars, arrays and objects altogether. */
+  /** Total of scalars, arrays and objects. */
   readonly maxValues: number;
 }
 
@@ -84,7 +84,7 @@ function decode(bytes: Uint8Array): string {
 /** An open array (`keys` undefined) or object. */
 interface Frame {
   readonly keys: Set<string> | undefined;
-  /** The key under which this value stands in its parent. */
+  /** The key of this value in its parent. */
   readonly ownKey: string | undefined;
   /** The key last read in this object. */
   key: string | undefined;
@@ -95,7 +95,7 @@ interface Frame {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Walks text that JSON.parse has accepted and refuses what it let through. */
+/** Scans text that JSON.parse has accepted for what it should have refused. */
 function scan(text: string, limits: JsonLimits): void {
   const stack: Frame[] = [];
   let top: Frame | undefined;
@@ -183,7 +183,7 @@ function isPrototypeKey(key: string, parentKey: string | undefined): boolean {
   return key === '__proto__' || (key === 'prototype' && parentKey === 'constructor');
 }
 
-/** Reads a number literal. Integers are judged on the literal: `1E22` is a legal way to write a large float. */
+/** Reads a number literal. Integers are checked on the literal, because `1E22` is a valid float. */
 function checkNumber(text: string, start: number): number {
   let end = start + 1;
   let isInteger = true;
@@ -227,7 +227,7 @@ function checkNode(
   if (typeof value === 'string') {
     spend(value, limits, budget);
   } else if (typeof value === 'number') {
-    // From 1e21 on a number is written with an exponent, which says that it is a float; below it is a rounded integer.
+    // From 1e21 on, numbers print with an exponent and count as floats; below that it is a rounded integer.
     const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
     if (!Number.isFinite(value) || isRounded) {
       throw new StrictJsonError('unsafe_number', `The number ${value} cannot be held exactly`);
@@ -250,7 +250,7 @@ function checkNode(
         throw new StrictJsonError('prototype_key', `The key '${key}' reaches an object's prototype`);
       }
       const member = (value as Record<string, unknown>)[key];
-      // JSON leaves such a member out, and so does everything that reads this value later.
+      // JSON.stringify omits such a member, and so does every later reader.
       if (member !== undefined) checkNode(member, key, depth + 1, limits, budget);
     }
   } else if (typeof value !== 'boolean' && value !== null) {
@@ -259,7 +259,7 @@ function checkNode(
 }
 
 function spend(text: string, limits: JsonLimits, budget: { bytes: number }): void {
-  // Counting UTF-16 units first keeps a huge string from being measured byte by byte.
+  // Count UTF-16 units first, to avoid measuring a huge string byte by byte.
   budget.bytes -= text.length > budget.bytes ? text.length : Buffer.byteLength(text, 'utf8');
   if (budget.bytes < 0) {
     throw new StrictJsonError('too_large', `The value is larger than ${limits.maxBytes} bytes`);

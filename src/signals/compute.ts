@@ -20,7 +20,7 @@ export interface SignalInput {
   readonly toolResultSummary?: string | undefined;
 }
 
-/** The signals, named as the columns that hold them; absent when their input is, or when they are switched off. */
+/** The signals by column name; absent when their input is missing or they are switched off. */
 export interface Signals {
   readonly prompt_hash?: string;
   readonly normalized_prompt_hash?: string;
@@ -39,8 +39,8 @@ export interface Signals {
 type Draft = { -readonly [Name in keyof Signals]: Signals[Name] };
 
 /**
- * Computes every signal of one call, reading each text once. The scores need an answer; without one only the identity
- * of the prompt is given. Takes time linear in the texts.
+ * Computes all signals of one call in linear time, reading each text once. Without an answer only the prompt's identity
+ * is returned; the scores need one.
  */
 export function computeSignals(input: SignalInput, config: SignalConfig): Signals {
   const signals: Draft = {};
@@ -110,7 +110,7 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
   }
 }
 
-/** The verdict of the local heuristic, or of the verifier that takes its place if that gives a usable one. */
+/** The verdict of the configured verifier if it is usable, else of the local heuristic. */
 function verify(
   input: SignalInput,
   answer: string,
@@ -142,6 +142,6 @@ function report(error: unknown, config: SignalConfig): void {
   try {
     config.onVerifierError?.(error);
   } catch {
-    // Whoever is told of the fault must not become one.
+    // An error handler that throws must not break the computation.
   }
 }

@@ -16,11 +16,11 @@ export interface SignalOptions {
   readonly enableVerifier?: boolean | undefined;
   /** Overlap of the answer with a second answer. @defaultValue false */
   readonly enableSelfConsistency?: boolean | undefined;
-  /** Takes the place of the local heuristic verifier. */
+  /** Replaces the local heuristic verifier. */
   readonly verifier?: Verifier | undefined;
-  /** Told when `verifier` threw or gave a result that cannot be used; what it throws itself is ignored. */
+  /** Called when `verifier` threw or returned an unusable result; errors it throws are ignored. */
   readonly onVerifierError?: ((error: unknown) => void) | undefined;
-  /** Grounding below this is an objection of the local heuristic verifier, 0..1. @defaultValue 0.10 */
+  /** The local heuristic verifier objects to a grounding score below this, 0..1. @defaultValue 0.10 */
   readonly lowGroundingThreshold?: number | undefined;
   /** Weights of the risk components, 0 and up; those not named keep their default. */
   readonly weights?: Partial<RiskWeights> | undefined;

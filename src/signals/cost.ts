@@ -11,7 +11,7 @@ export type Rate =
       readonly tiers: readonly { readonly start: number; readonly price: number }[];
     };
 
-/** What the tokens of a model cost; what has no rate of its own costs as the kind it is part of. */
+/** Rates of a model's tokens; a kind without its own rate is charged as the kind it is part of. */
 export interface ModelRates {
   readonly input?: Rate | undefined;
   readonly output?: Rate | undefined;
@@ -32,8 +32,8 @@ const PER_THOUSAND = 1e3;
  * With 100,000 input tokens, 90,000 of them from the cache, and 2,000 output tokens, at 2.50, 1.25 and 10 dollars:
  * (10,000 * 2.50 + 90,000 * 1.25 + 2,000 * 10) / 1,000,000 = 0.1575.
  *
- * @returns undefined when the usage does not say what was read, contradicts itself (parts that exceed their whole,
- * counts that are none), or has tokens of a kind that the model has no rate for.
+ * @returns undefined when the usage lacks the input count, is inconsistent (parts exceed their whole, invalid counts),
+ * or has tokens of a kind without a rate.
  */
 export function costOf(usage: TokenUsage, rates: ModelRates): number | undefined {
   const { inputTokens: input, outputTokens: output = 0, cacheReadTokens: read = 0 } = usage;

@@ -1,27 +1,27 @@
 import { countTokens, type Encoding } from './bpe.ts';
 import { classOf, SPACE } from './unicode.ts';
 
-/** Models by the beginning of their name, in the order they are looked at. Names are lower-cased and unprefixed. */
+/** Models by name prefix, in order of precedence. Names are lower-cased and unprefixed. */
 const ENCODINGS: readonly (readonly [prefix: RegExp, encoding: Encoding])[] = [
   [/^(gpt-4o|gpt-4\.\d|gpt-[5-9]|gpt-oss|chatgpt|o[1-9](-|$)|codex-mini|computer-use)/, 'o200k_base'],
   [/^(gpt-4|gpt-3\.5|gpt-35|text-embedding-(3|ada-002))/, 'cl100k_base'],
 ];
 
-/** Texts longer than this are estimated from samples, so that a span never ends late because of its text. */
+/** Longer texts are estimated from samples, so that ending a span stays fast. */
 const EXACT_CHARACTERS = 65_536;
 
-/** So many samples, evenly spread, of together {@link EXACT_CHARACTERS}. */
+/** Number of evenly spread samples, {@link EXACT_CHARACTERS} in total. */
 const SAMPLES = 16;
 
 /** Characters per token of the heuristic. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * An estimate of the tokens of a text, for when the provider did not say.
+ * Estimates the tokens of a text when the provider reported none.
  *
- * For the model families of OpenAI it is the count of their tokenizer; special tokens in the text are counted as the
- * ordinary text they are. Beyond 65,536 UTF-16 units the count of 16 samples is scaled up. The tokenizer is loaded when
- * first needed, which takes about 0.1 s and 30 MB.
+ * For OpenAI's models it is the count of their tokenizer, with special tokens counted as ordinary text. Beyond 65,536
+ * UTF-16 units the count of 16 samples is scaled up. The tokenizer is loaded on first use, which takes about 0.1 s and
+ * 30 MB.
  *
  * For every other model, and without one, it is a quarter of the code points, rounded up, white space collapsed and
  * trimmed: 0 for an empty text, at least 1 for any other.
@@ -32,7 +32,7 @@ export function estimateTokens(text: string, model?: string): number {
   try {
     return text.length <= EXACT_CHARACTERS ? countTokens(text, encoding) : sampleTokens(text, encoding);
   } catch {
-    // An application that was bundled may have left the vocabulary out.
+    // A bundled application may lack the vocabulary.
     return heuristicTokens(text);
   }
 }
@@ -48,7 +48,7 @@ function sampleTokens(text: string, encoding: Encoding): number {
   return Math.round((tokens * text.length) / EXACT_CHARACTERS);
 }
 
-/** The encoding of a model, whatever gateway, deployment or fine-tuning is in front of its name. */
+/** The encoding of a model, ignoring prefixes for gateways, deployments and fine-tunes. */
 function encodingOf(model: string): Encoding | undefined {
   const name = model
     .slice(model.lastIndexOf('/') + 1)
@@ -71,7 +71,7 @@ function heuristicTokens(text: string): number {
     if (gap) characters += 1;
     gap = false;
     characters += 1;
-    // The second half of a pair is no code point of its own.
+    // The second half of a surrogate pair is not a code point.
     if (code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) i += 1;
   }
   return Math.max(1, Math.ceil(characters / CHARACTERS_PER_TOKEN));

@@ -1,7 +1,7 @@
 import { encodeAndNormalize, normalized, release, source } from './workspace.ts';
 
 /**
- * Identity of texts. Hashes are SHA-256 in lower-case hex. Texts are hashed as UTF-8; a lone surrogate, which UTF-8
+ * Hashes that identify texts: SHA-256 in lower-case hex. Texts are hashed as UTF-8; a lone surrogate, which UTF-8
  * cannot hold, counts as U+FFFD, as everywhere in Node.
  */
 

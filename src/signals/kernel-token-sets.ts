@@ -3,7 +3,7 @@ import { endsPair, PAIR_END, phrasesIn } from './phrases.ts';
 import { ANSWER, type TokenSet, type TokenSets } from './token-sets.ts';
 import type { Utf8Text } from './utf8-text.ts';
 
-/** Slots for a text of so many bytes: half of them are used by the different tokens of most texts, others grow. */
+/** Slots for a text of that many bytes: most texts fill half of them; others grow the table. */
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 256;
 const MAX_INITIAL_SLOTS = 65_536;

@@ -5,10 +5,10 @@ import { ASCII_CLASS } from './unicode.ts';
 import { PADDING, type Utf8Text } from './utf8-text.ts';
 import { UUID_CHARACTERS, UUID_PLACES } from './volatile-patterns.ts';
 
-/** Memory never shrinks, so a larger one is left to the garbage collector. */
+/** WebAssembly memory never shrinks, so a larger one is left to the garbage collector. */
 const RETAINED_BYTES = 16 * 1024 * 1024;
 
-/** Where the kernel has what it is given once; see `assembly/memory.ts`. */
+/** Addresses of the kernel's static tables; see `assembly/memory.ts`. */
 const SEEDS_ADDRESS = 0;
 const TABLES: readonly (readonly [address: number, table: Uint8Array])[] = [
   [64, CANDIDATES],
@@ -17,10 +17,10 @@ const TABLES: readonly (readonly [address: number, table: Uint8Array])[] = [
   [832, UUID_PLACES],
 ];
 
-/** A normal form is at most so many times as long: `1 ` becomes `<number> `. */
+/** Maximum growth by normalization: `1 ` becomes `<number> `. */
 const MOST_GROWTH = 5;
 
-/** What the kernel exports; what the functions do is said in `assembly/`. */
+/** The kernel's exports; `assembly/` documents the functions. */
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   allocate(size: number): number;
@@ -32,28 +32,28 @@ interface KernelExports {
   sharedTokens(): number;
 }
 
-/** Told of the tokens of an answer that may hold a phrase; see `assembly/token-sets.ts`. */
+/** Called for tokens of an answer that may hold a phrase; see `assembly/token-sets.ts`. */
 export interface TokenListener {
   inspect(index: number, size: number): number;
   occurs(index: number): void;
 }
 
-/** The part of WebAssembly used here, which the type libraries of this project leave out. */
+/** The part of WebAssembly used here; the configured type libraries do not include it. */
 interface WebAssemblyApi {
   readonly Module: new (binary: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: object };
 }
 
 /**
- * The inner loops as a WebAssembly module, which looks at 16 bytes at a time; its source is in `assembly/`. The same in
- * JavaScript takes two to three times as long, and these loops are most of the time of all signals.
+ * The inner loops as a WebAssembly module that processes 16 bytes at a time; its source is in `assembly/`. JavaScript
+ * takes two to three times as long, and these loops dominate the cost of all signals.
  */
 export class Kernel {
   listener: TokenListener = { inspect: () => 0, occurs: () => {} };
   readonly #module: object;
   #exports: KernelExports;
 
-  /** @throws ReferenceError or WebAssembly.CompileError where the engine lacks what it takes. */
+  /** @throws ReferenceError or WebAssembly.CompileError where the engine lacks the required features. */
   constructor() {
     const { Module } = webAssembly();
     this.#module = new Module(Buffer.from(KERNEL, 'base64'));
@@ -69,7 +69,7 @@ export class Kernel {
     const kernel = new Instance(this.#module, { 'token-sets': imports }).exports as KernelExports;
     kernel.allocate(0);
     const { buffer } = kernel.memory;
-    // Odd, so that multiplying by them loses nothing.
+    // Odd, so that multiplication is reversible.
     const seeds = randomFillSync(new BigUint64Array(2)).map((seed) => seed | 1n);
     new BigUint64Array(buffer, SEEDS_ADDRESS).set(seeds);
     for (const [address, table] of TABLES) new Uint8Array(buffer, address).set(table);
@@ -105,7 +105,7 @@ export class Kernel {
     this.#exports.free(address);
   }
 
-  /** Gives outsized memory back. */
+  /** Releases oversized memory. */
   release(): void {
     if (this.memoryBytes > RETAINED_BYTES) this.#exports = this.#start();
   }

@@ -8,10 +8,10 @@ const DOT = 0x2e;
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 
-/** In up to 15 bytes the digits are exact as an integer, and so is the power of ten they are divided by. */
+/** Up to 15 digits are exact as an integer, and so is the power of ten that divides them. */
 const EXACT_BYTES = 15;
 
-/** Differences are relative to at least this much. */
+/** Lower bound of the denominator of relative differences. */
 const SMALLEST_REFERENCE = 1e-9;
 
 const NOT_ASCII = /[\x80-\xff]/;
@@ -21,7 +21,7 @@ const SCALE = 2 ** -64;
 
 /**
  * The numbers in a text, left to right: what the pattern `[-+]?\d*\.?\d+` matches, digits of every script included.
- * There are no exponents and no thousands separators: `1e3` is 1 and 3. Too large a number is infinite.
+ * There are no exponents and no thousands separators: `1e3` is 1 and 3. Numbers that are too large become Infinity.
  */
 export function extractNumbers(text: Utf8Text): number[] {
   const { bytes, view, length } = text;
@@ -48,7 +48,7 @@ export function extractNumbers(text: Utf8Text): number[] {
     if (sign === MINUS || sign === PLUS) start -= 1;
     const firstDigit = i;
     const pointBefore = point;
-    // The value as long as it is made of ASCII digits, on the way to their end.
+    // Accumulate the value while the digits are ASCII.
     let value = 0;
     let divisor = 1;
     for (;;) {
@@ -82,7 +82,7 @@ function endOfNumber(bytes: Uint8Array, index: number, pointBefore: boolean): nu
   return fraction > end + 1 ? fraction : end;
 }
 
-/** Numbers of many digits, and of digits beyond ASCII. */
+/** Long numbers and numbers with non-ASCII digits. */
 function parseSlowly(bytes: Uint8Array, start: number, end: number): number {
   const literal = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
   return Number(NOT_ASCII.test(literal) ? toAsciiDigits(bytes, start, end) : literal);
@@ -127,12 +127,12 @@ function spread(numbers: readonly number[]): number {
     if (value > largest) largest = value;
   }
   const range = largest - smallest;
-  // With both signs the range is at least |mean|: the spread is 1 or more unless the floor is what it is measured by.
+  // With mixed signs the range is at least |mean|, so the spread is 1 or more unless the floor applies.
   if (smallest < 0 && largest > 0) return range / SMALLEST_REFERENCE;
   return range / Math.max(SMALLEST_REFERENCE, Math.abs(meanOfOneSign(numbers)));
 }
 
-/** The mean to within a rounding: the sum keeps what each addition loses (Neumaier). Signs must not differ. */
+/** The mean with Neumaier summation. All signs must be equal. */
 function meanOfOneSign(numbers: readonly number[] | Float64Array): number {
   let sum = 0;
   let lost = 0;

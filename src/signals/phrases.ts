@@ -4,13 +4,13 @@ import type { Utf8Text } from './utf8-text.ts';
 export const HEDGING = 1;
 export const ABSOLUTE = 2;
 export const SUCCESS = 4;
-/** Not a phrase: says that a token may end a phrase of two words, see {@link endsPair}. */
+/** Not a phrase: the token may end a two-word phrase, see {@link endsPair}. */
 export const PAIR_END = 8;
 
 interface Phrase {
-  /** What comes before the space in a phrase of two words, else empty. */
+  /** The first word of a two-word phrase, else empty. */
   readonly head: Uint8Array;
-  /** The word looked for. */
+  /** The word to find. */
   readonly tail: Uint8Array;
   readonly bit: number;
 }
@@ -37,7 +37,7 @@ const PHRASES: readonly Phrase[] = PHRASE_TEXTS.map(([text, bit]) => {
 const SHORTEST_TAIL = 4;
 const SPACE_BYTE = 0x20;
 
-/** Not 0 where the first four letters of a tail lead, so that most tokens can be passed over. The kernel has it too. */
+/** Non-zero at the hash of each tail's first four letters, so that most tokens are skipped. The kernel has a copy. */
 export const CANDIDATES: Uint8Array = new Uint8Array(256);
 for (const { tail } of PHRASES) CANDIDATES[candidateIndex(fourLetters(tail))] = 1;
 

@@ -2,7 +2,7 @@ import { PHRASE_TEXTS } from './phrases.ts';
 import { ANSWER, type TokenSet, type TokenSets } from './token-sets.ts';
 import type { Utf8Text } from './utf8-text.ts';
 
-/** {@link TokenSets} in plain words: several times slower than the kernel, and what it is tested against. */
+/** {@link TokenSets} in JavaScript: several times slower than the kernel, and the reference it is tested against. */
 export class PlainTokenSets implements TokenSets {
   phrases = 0;
   readonly #sets = new Map<TokenSet, ReadonlySet<string>>();
@@ -13,7 +13,7 @@ export class PlainTokenSets implements TokenSets {
   }
 
   add(text: Utf8Text, set: TokenSet): void {
-    // Bytes of characters beyond ASCII become Latin-1 ones, none of which is a letter here or becomes one.
+    // Bytes of non-ASCII characters decode as Latin-1 characters, none of which counts as a letter here.
     const { buffer } = text.bytes;
     const latin1 = Buffer.from(buffer, 0, text.length).toString('latin1').toLowerCase();
     this.#sets.set(set, new Set(latin1.match(/[a-z0-9]+/g)));

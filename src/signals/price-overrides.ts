@@ -1,7 +1,10 @@
 import { ObservatoryError } from '../base/index.ts';
 import type { ModelRates } from './cost.ts';
 
-/** Prices of the user's own, in US dollars per million tokens. A kind without a price costs as what it is part of. */
+/**
+ * Prices set by the user, in US dollars per million tokens. A kind without a price is charged as the kind it is part
+ * of.
+ */
 export interface PriceOverride {
   /** The model's name, in any case; `*` stands for any characters: `gpt-4o`, `my-finetune-*`. */
   readonly model: string;
@@ -35,7 +38,7 @@ const REQUIRED: ReadonlySet<string> = new Set(['inputUsdPerMillion', 'outputUsdP
 const KEYS: ReadonlySet<string> = new Set(['model', 'provider', ...PRICES]);
 
 /**
- * Checks overrides, once. The first that names a model holds, so special ones go before general ones.
+ * Validates overrides. The first match wins, so put specific names before general ones.
  *
  * @throws ObservatoryError `INVALID_OPTION` that names the entry, the key and the value seen.
  */
@@ -97,7 +100,7 @@ function resolve(override: PriceOverride, index: number): Entry {
   };
 }
 
-/** Whether a name is made of the parts, in order, with anything between them. */
+/** Whether a name consists of the parts, in order, with anything between them. */
 function matches(name: string, parts: readonly string[]): boolean {
   const [first = '', ...rest] = parts;
   const last = rest.pop();

@@ -1,12 +1,12 @@
 import { calcPrice, findProvider } from '@pydantic/genai-prices';
 import type { ModelRates, Rate } from './cost.ts';
 
-/** Which model of whom, and when. */
+/** The key of a price: provider, model and time. */
 export interface PriceQuery {
   readonly model: string;
   /** Provider in the words of the semantic conventions. */
   readonly provider?: string | undefined;
-  /** Where the request went; it says better than `provider` whose prices hold, if it is known at all. */
+  /** Host the request went to; if known, it decides whose prices apply, before `provider`. */
   readonly providerApiUrl?: string | undefined;
   readonly at: Date;
 }
@@ -17,7 +17,7 @@ export interface PriceEntry {
   readonly rates: ModelRates;
 }
 
-/** Providers that the table knows by another name than the semantic conventions, or not by that one. */
+/** Providers whose name in the table differs from the semantic conventions. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['azure.ai.openai', 'azure'],
   ['azure.ai.inference', 'azure'],
@@ -27,27 +27,27 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['x_ai', 'x-ai'],
 ]);
 
-/** Stands for "the provider is the part of the model's name before the slash". */
+/** Means that the provider is the part of the model name before the slash. */
 const BY_MODEL_PREFIX = 'litellm';
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
-/** A look-up takes some 10 us, an answer of the cache a tenth of that. */
+/** A look-up takes about 10 us, a cache hit a tenth of that. */
 const MAX_CACHED = 1000;
-/** A longer key is none of a model that exists. */
+/** No existing model has a longer key. */
 const MAX_KEY = 500;
 
 interface Cached {
   readonly entry: PriceEntry | undefined;
-  /** The UTC day it holds for; absent when it holds always. */
+  /** The UTC day it is valid for; absent when it is always valid. */
   readonly day?: number;
 }
 
 const cache = new Map<string, Cached>();
 
 /**
- * The rates of a model at a time, by the table of `@pydantic/genai-prices`, which has historic prices, tiers by input
- * size and prices by the time of day. Undefined for a model or provider that the table does not know.
+ * The rates of a model at a given time from the table of `@pydantic/genai-prices`, which has historic prices, tiers by
+ * input size and prices by the time of day. Undefined for a model or provider that the table does not know.
  */
 export function findPrice(query: PriceQuery): PriceEntry | undefined {
   const key = `${query.provider ?? ''}\n${query.providerApiUrl ?? ''}\n${query.model}`;
@@ -68,7 +68,7 @@ interface Found {
 
 function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
-  // No tokens: the table is asked for the rates, and the arithmetic is that of `costOf`.
+  // No tokens: the table supplies the rates, and `costOf` does the arithmetic.
   const price = calcPrice({}, name, { ...providerOf(name, provider, providerApiUrl), timestamp: at });
   if (price === null) return { entry: undefined, changes: 'never' };
   const { input_mtok, output_mtok, cache_read_mtok, cache_write_mtok, cache_write_1h_mtok } =
@@ -97,7 +97,7 @@ function providerOf(
   return model.includes('/') ? { providerId: BY_MODEL_PREFIX } : {};
 }
 
-/** How often a price can change: dates change it at the beginning of a UTC day, times of day at any moment. */
+/** How often a price can change: dated prices at the start of a UTC day, time-of-day prices at any moment. */
 function changesOf(prices: unknown): Found['changes'] {
   if (!Array.isArray(prices)) return 'never';
   const kinds = prices.map(

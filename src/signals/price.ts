@@ -3,7 +3,7 @@ import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
 import type { TokenUsage } from './usage.ts';
 
-/** What a price is asked for. */
+/** Input of a price look-up. */
 export interface PriceInput {
   /** Tokens as the provider counted them, or estimates of input and output. */
   readonly usage?: TokenUsage | undefined;
@@ -11,19 +11,19 @@ export interface PriceInput {
   readonly model?: string | undefined;
   /** Provider in the words of the semantic conventions, e.g. `openai`, `gcp.gemini`, `aws.bedrock`. */
   readonly provider?: string | undefined;
-  /** Address the request went to; where the price table knows it, its prices hold rather than `provider`'s. */
+  /** Host the request went to; if the price table knows it, it takes precedence over `provider`. */
   readonly providerApiUrl?: string | undefined;
-  /** When the call began: the prices of that time hold. */
+  /** Start of the call, which selects the prices. */
   readonly at: Date;
-  /** Prices of the user's own, which go before the table's; they hold for every service tier. */
+  /** The user's prices. They take precedence over the table and apply to every service tier. */
   readonly overrides?: PriceOverrides | undefined;
-  /** Cost the provider itself reported, which goes before everything. */
+  /** Cost reported by the provider; takes precedence over everything. */
   readonly providerCostUsd?: number | undefined;
   /** Service tier that served the call, in the provider's words: `default`, `flex`, `batch`, `priority` ... */
   readonly serviceTier?: string | undefined;
 }
 
-/** Where a cost came from: the provider itself, the user's prices, the price table; or there is none. */
+/** Source of a cost: the provider, the user's prices or the price table; `unknown` when there is none. */
 export type CostSource = 'provider' | 'override' | 'genai-prices' | 'unknown';
 
 export interface Price {
@@ -34,7 +34,7 @@ export interface Price {
 
 const UNKNOWN: Price = Object.freeze({ costSource: 'unknown' });
 
-/** Tiers that cost what the table says. */
+/** Tiers at the table's price. */
 const STANDARD_TIERS: ReadonlySet<string> = new Set([
   'auto',
   'default',
@@ -44,10 +44,10 @@ const STANDARD_TIERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tiers that cost a published part of it, cached tokens included, by provider. OpenAI: Batch API and flex processing at
+ * Tiers at a published fraction of it, cached tokens included, by provider. OpenAI: Batch API and flex processing at
  * half the price (platform.openai.com/docs/pricing); Azure: global batch at half; Anthropic: Message Batches at half,
- * on top of the cache prices (docs.anthropic.com, "Pricing"). What other tiers cost, `priority` for instance, differs
- * by model or contract and is not known here.
+ * on top of the cache prices (docs.anthropic.com, "Pricing"). The price of other tiers, such as `priority`, depends on
+ * model or contract and is unknown here.
  */
 const TIER_FACTORS: ReadonlyMap<string, number> = new Map([
   ['openai batch', 0.5],
@@ -75,7 +75,7 @@ export function priceUsage(input: PriceInput): Price {
     const cost = costOf(usage, entry.rates);
     return priceOf(cost === undefined ? undefined : cost * factor, 'genai-prices');
   } catch {
-    // The price table throws on what it cannot make sense of, an invalid date for instance.
+    // The price table throws on invalid input such as an invalid date.
     return UNKNOWN;
   }
 }

@@ -32,7 +32,7 @@ export const DEFAULT_RISK_WEIGHTS: RiskWeights = {
 
 export const DEFAULT_RISK_LEVELS: RiskLevels = { medium: 0.2, high: 0.35 };
 
-/** The signals that the risk is made of; absent ones do not count. */
+/** The components of the risk; absent ones do not count. */
 export interface RiskComponents {
   readonly groundingScore?: number | undefined;
   readonly selfConsistencyScore?: number | undefined;
@@ -41,18 +41,18 @@ export interface RiskComponents {
   readonly toolClaimMismatch?: boolean | undefined;
 }
 
-/** Brings a value into 0..1. NaN, which stands for a ratio of infinities, counts as 1. */
+/** Clamps a value to 0..1. NaN, the ratio of two infinities, counts as 1. */
 export function clamp01(value: number): number {
   return value > 0 ? Math.min(1, value) : Number.isNaN(value) ? 1 : 0;
 }
 
 /**
- * The composite hallucination risk, 0..1: the weighted mean of the risks of the components that are there.
+ * The composite hallucination risk, 0..1: the weighted mean of the components present.
  *
  * With a grounding score of 0.4, no second answer, a verifier score of 0.75, a numeric variance of 0 and no tool
  * result: (0.6 * 0.30 + 0.25 * 0.25 + 0 * 0.10) / (0.30 + 0.25 + 0.10) = 0.373, which is high.
  *
- * @returns undefined when there is no component, or when those there are weigh nothing.
+ * @returns undefined when there is no component, or all present weights are 0.
  */
 export function hallucinationRisk(
   components: RiskComponents,

@@ -6,7 +6,7 @@ import { reportsFailure } from './tool-claims.ts';
 import { heuristicVerdict, type Verifier, type VerifierInput, type VerifierResult } from './verifier.ts';
 import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
 
-/** The single scores, for use on their own; `computeSignals` gives them all at the cost of little more than one. */
+/** The individual scores; `computeSignals` computes all of them at little more than the cost of one. */
 
 /**
  * Overlap of an answer with the retrieved context, 0..1: the Jaccard similarity of their sets of tokens, which are the
@@ -48,8 +48,8 @@ export function toolClaimMismatch(answer: string, toolResultSummary: string): bo
 }
 
 /**
- * The verifier used unless another is given: starts at 1 and takes off 0.25 for each of `hedging_language` (`not sure`,
- * `i think`, `maybe`), `absolute_claims` (`definitely`, `guaranteed`) and `low_grounding` (overlap below the threshold).
+ * The default verifier: starts at 1 and subtracts 0.25 for each of `hedging_language` (`not sure`, `i think`, `maybe`),
+ * `absolute_claims` (`definitely`, `guaranteed`) and `low_grounding` (overlap below the threshold).
  */
 export class LocalHeuristicVerifier implements Verifier {
   readonly #threshold: number;

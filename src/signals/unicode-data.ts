@@ -1,7 +1,7 @@
 /**
- * Character data of Unicode 14.0, pinned so that a text has the same hashes on every version of Node: the engine's own
- * tables grow with each release (Node 20.20 has Unicode 17), and a letter it learns would move word boundaries. The
- * version is the one of Python 3.11, whose `re` and `str.lower()` define the fields. Code points below U+0080 are left out.
+ * Character data of Unicode 14.0, pinned so that a text has the same hashes on every version of Node: the engine's
+ * tables grow with each release (Node 20.20 has Unicode 17), and a new letter would move word boundaries. It is the
+ * version of Python 3.11, whose `re` and `str.lower()` define the fields. Code points below U+0080 are left out.
  *
  * Numbers are in base 36. A range list is `gap.length` pairs: the gap since the end of the previous range, then the
  * number of code points after the first (left out when 0).

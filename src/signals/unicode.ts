@@ -16,21 +16,21 @@ export const SPACE = 4;
 export const UPPER = 8;
 /** A cased letter, for the context of a sigma. */
 export const CASED = 16;
-/** Skipped when the context of a sigma is looked at. */
+/** Skipped when finding the context of a sigma. */
 export const CASE_IGNORABLE = 32;
 
-/** From here on only the tags and variation selectors at the beginning of plane 14 are of any class. */
+/** From here on, only the tags and variation selectors at the start of plane 14 have a class. */
 const TABLE_END = 0x40000;
 const PLANE_14 = 0xe0000;
 const TAGS = 0x200;
 
-/** White space beyond ASCII. U+180E, U+200B and U+FEFF are none. */
+/** Non-ASCII white space. U+180E, U+200B and U+FEFF do not count. */
 const SPACES = [
   0x85, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a,
   0x2028, 0x2029, 0x202f, 0x205f, 0x3000,
 ];
 
-/** Classes of the ASCII characters, by byte; bytes of longer characters have none. */
+/** Classes of ASCII characters by byte; bytes of multi-byte characters have none. */
 export const ASCII_CLASS: Uint8Array = asciiClasses();
 
 function asciiClasses(): Uint8Array {
@@ -56,7 +56,7 @@ interface Tables {
 
 let tables: Tables | undefined;
 
-/** Expands the data, in a few milliseconds and 256 KiB, when the first text beyond ASCII comes. */
+/** Expands the data on the first non-ASCII text; takes a few milliseconds and 256 KiB. */
 function load(): Tables {
   const classes = new Uint8Array(TABLE_END + TAGS);
   const digits = [...ranges(DIGIT_RANGES)];
@@ -78,7 +78,7 @@ function mark(classes: Uint8Array, which: Iterable<readonly [number, number]>, k
   }
 }
 
-/** Where the classes of a code point stand; outside the table when it is of none. */
+/** Index of a code point's classes; outside the table when it has none. */
 function tableIndex(codePoint: number): number {
   if (codePoint < TABLE_END) return codePoint;
   return codePoint < PLANE_14 ? -1 : codePoint - PLANE_14 + TABLE_END;

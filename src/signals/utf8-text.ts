@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 
-/** Zero bytes kept after a text, so that scanners may read whole words past its end and stop at the first zero. */
+/** Zero bytes after a text, so that scanners may read whole words past its end and stop at the first zero. */
 export const PADDING = 64;
 
-/** Larger buffers are given back after use, so that one huge prompt does not stay in memory for ever. */
+/** Larger buffers are released after use, so that one huge prompt does not stay in memory. */
 const RETAINED_BYTES = 4 * 1024 * 1024;
 
 const INITIAL_BYTES = 16 * 1024;
@@ -12,19 +12,19 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * A text as UTF-8 in a buffer that is used again for the next text: the scanners of this folder read bytes, which is
- * what the hashes are taken of, and four at a time. Lone surrogates become U+FFFD, as everywhere in Node.
+ * A text as UTF-8 in a reused buffer: the scanners of this folder read bytes, four at a time, and the hashes are
+ * computed over bytes. Lone surrogates become U+FFFD, as everywhere in Node.
  */
 export class Utf8Text {
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(INITIAL_BYTES);
-  /** The same bytes, for reads of four at any offset; little-endian whatever the machine. */
+  /** The same bytes for unaligned 4-byte reads; always little-endian. */
   view: DataView<ArrayBuffer> = new DataView(this.bytes.buffer);
   /** Bytes of the text. */
   length = 0;
   /** Whether every character is below U+0080. */
   ascii = true;
 
-  /** Takes in a text, in place of the one before. */
+  /** Replaces the text. */
   encode(text: string): this {
     this.reserve(text.length);
     let { read, written } = encoder.encodeInto(text, this.bytes);
@@ -37,7 +37,7 @@ export class Utf8Text {
     return this;
   }
 
-  /** Makes room for a text of `size` bytes, keeping what is there. */
+  /** Makes room for `size` bytes and keeps the content. */
   reserve(size: number): void {
     const needed = size + PADDING;
     if (needed <= this.bytes.length) return;
@@ -58,7 +58,7 @@ export class Utf8Text {
     return hash('sha256', this.bytes.subarray(0, this.length), 'hex');
   }
 
-  /** Code points of the text, as `promptSizeChars` counts them: every byte but the continuation bytes. */
+  /** Code points of the text, as `promptSizeChars` counts them: every byte except continuation bytes. */
   codePoints(): number {
     if (this.ascii) return this.length;
     let continuations = 0;
@@ -75,7 +75,7 @@ export class Utf8Text {
     return decoder.decode(this.bytes.subarray(0, this.length));
   }
 
-  /** Gives an outsized buffer back. */
+  /** Releases an oversized buffer. */
   release(): void {
     if (this.bytes.length <= RETAINED_BYTES) return;
     this.bytes = new Uint8Array(INITIAL_BYTES);

@@ -1,7 +1,7 @@
 import { ABSOLUTE, HEDGING } from './phrases.ts';
 import { clamp01 } from './risk.ts';
 
-/** What a verifier judges: an answer, with the prompt and the evidence where they are known. */
+/** Input of a verifier: an answer, with prompt and evidence where known. */
 export interface VerifierInput {
   /** Empty when the prompt is not known. */
   readonly prompt: string;
@@ -12,24 +12,24 @@ export interface VerifierInput {
 }
 
 export interface VerifierResult {
-  /** Goodness of the answer, from 0 (bad) to 1 (nothing to object to). */
+  /** Quality of the answer, from 0 (bad) to 1 (no objections). */
   readonly score: number;
-  /** What was objected to, comma-separated; `ok` when nothing. Must not hold text of the prompt or answer. */
+  /** Objections, comma-separated; `ok` when there are none. Must not contain text of the prompt or answer. */
   readonly reason: string;
 }
 
 /**
- * Judges an answer while its span ends, so it must be quick and synchronous. A verifier that throws, or whose score is
- * not a number in 0..1, leaves the score and the reason absent and changes nothing else.
+ * Scores an answer while its span ends, so it must be fast and synchronous. If it throws or returns a score outside
+ * 0..1, score and reason stay absent and nothing else changes.
  */
 export interface Verifier {
   score(input: VerifierInput): VerifierResult;
 }
 
-/** What each objection takes off the score. */
+/** Deduction per objection. */
 const PENALTY = 0.25;
 
-/** The default of {@link LocalHeuristicVerifier}: less overlap than this counts as poorly grounded. */
+/** The default of {@link LocalHeuristicVerifier}: a lower overlap counts as poorly grounded. */
 export const DEFAULT_LOW_GROUNDING_THRESHOLD = 0.1;
 
 /**

@@ -34,7 +34,7 @@ export const UUID_BYTES = 36;
 const SECOND_GROUP = 9;
 const THIRD_GROUP = 14;
 
-/** What a character can be in a UUID, as bits. The kernel has these tables too. */
+/** Roles of a character in a UUID, as bits. The kernel has copies of these tables. */
 const HEX = 1;
 const VERSION = 2;
 const VARIANT = 4;
@@ -55,13 +55,13 @@ for (const [characters, bit] of [
   }
 }
 
-/** What has to stand at each place of a UUID. */
+/** The role required at each position of a UUID. */
 export const UUID_PLACES: Uint8Array = Uint8Array.from('hhhhhhhh-hhhh-vhhh-rhhh-hhhhhhhhhhhh', (place) => {
   if (place === '-') return HYPHEN;
   return place === 'v' ? VERSION : place === 'r' ? VARIANT : HEX;
 });
 
-/** What stands for something replaced, as the words to write: all of them, only `length` bytes of which count. */
+/** A replacement tag as words to write; only `length` bytes of them count. */
 interface Tag {
   readonly first: number;
   readonly second: number;
@@ -69,7 +69,7 @@ interface Tag {
   readonly length: number;
 }
 
-/** Tags by the two low bits of what {@link matchVolatile} gives, the one of UUIDs first. */
+/** Tags by the two low bits of the result of {@link matchVolatile}, UUIDs first. */
 export const VOLATILE_TAGS: readonly Tag[] = ['<uuid>', '<timestamp>', '<number>'].map(tagOf);
 const UUID = 0;
 const TIMESTAMP = 1;
@@ -90,7 +90,7 @@ function tagOf(text: string): Tag {
 export function matchVolatile(bytes: Uint8Array, index: number): number {
   const digits = skipDigits(bytes, index);
   const next = bytes[digits];
-  // Neither a UUID nor a timestamp goes on otherwise.
+  // Otherwise neither a UUID nor a timestamp can continue.
   if (next === DASH || isWordAt(bytes, digits)) {
     const uuid = matchUuid(bytes, index);
     if (uuid >= 0) return uuid * 4 + UUID;
@@ -103,7 +103,7 @@ export function matchVolatile(bytes: Uint8Array, index: number): number {
 
 /** The end of a UUID that begins at `index`. */
 export function matchUuid(bytes: Uint8Array, index: number): number {
-  // The first dash settles nearly every case.
+  // The first dash decides nearly every case.
   if (bytes[index + 8] !== DASH) return -1;
   for (let place = 0; place < UUID_BYTES; place += 1) {
     const is = UUID_CHARACTERS[bytes[index + place] as number] as number;
@@ -151,7 +151,7 @@ function matchNumber(bytes: Uint8Array, index: number): number {
   return fraction;
 }
 
-/** A point and digits that no UUID claims. */
+/** A decimal point and digits that are not part of a UUID. */
 function matchFraction(bytes: Uint8Array, index: number): number {
   if (bytes[index] !== DOT || matchUuid(bytes, index + 1) >= 0) return -1;
   const end = skipDigits(bytes, index + 1);

@@ -5,18 +5,18 @@ import { PlainTokenSets } from './plain-token-sets.ts';
 import type { TokenSets } from './token-sets.ts';
 import { Utf8Text } from './utf8-text.ts';
 
-/** Undefined where the engine has no WebAssembly or no 128-bit vectors; everything works without, more slowly. */
+/** Undefined where the engine lacks WebAssembly or 128-bit vectors; everything works without it, more slowly. */
 const kernel: Kernel | undefined = startKernel();
 
 /**
- * The buffers that every computation of this folder works in, one after the other: all of them are synchronous, and
- * none calls foreign code while it holds a text here.
+ * Buffers shared by all computations of this folder: they are synchronous, and none calls foreign code while using
+ * them.
  */
 export const source: Utf8Text = new Utf8Text();
 export const normalized: Utf8Text = new Utf8Text();
 export const tokenSets: TokenSets = kernel === undefined ? new PlainTokenSets() : new KernelTokenSets(kernel);
 
-/** Takes in a text and writes its normal form beside it. */
+/** Encodes a text and its normal form. */
 export function encodeAndNormalize(text: string, replaceVolatile: boolean): void {
   source.encode(text);
   if (kernel !== undefined && source.ascii) kernel.normalize(source, normalized, replaceVolatile);
@@ -24,8 +24,8 @@ export function encodeAndNormalize(text: string, replaceVolatile: boolean): void
 }
 
 /**
- * Takes in a text and gives it in a form whose tokens are those of the lower-cased text: as it is, unless it holds one
- * of the two characters that lower-casing turns into ASCII letters, the Kelvin sign and the dotted capital I.
+ * Encodes a text so that its tokens are those of the lower-cased text. It is unchanged unless it holds one of the two
+ * characters that lower-casing turns into ASCII letters, the Kelvin sign and the dotted capital I.
  */
 export function encodeForTokens(text: string): Utf8Text {
   source.encode(text);
@@ -34,7 +34,7 @@ export function encodeForTokens(text: string): Utf8Text {
   return normalized;
 }
 
-/** Gives outsized buffers back. To be called when a computation is done. */
+/** Releases oversized buffers. Call it when a computation is done. */
 export function release(): void {
   source.release();
   normalized.release();
