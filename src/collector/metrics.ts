@@ -21,7 +21,7 @@ export class CollectorMetrics {
     const meter = meterProvider.getMeter('mcp-observatory', VERSION);
     this.#requests = meter.createCounter('observatory.collector.requests', {
       unit: '{request}',
-      description: 'Requests by how they were answered',
+      description: 'Requests by outcome',
     });
     this.#duration = meter.createHistogram('observatory.collector.request.duration', {
       unit: 's',
@@ -30,11 +30,11 @@ export class CollectorMetrics {
     });
     const active = meter.createObservableGauge('observatory.collector.requests.active', {
       unit: '{request}',
-      description: 'Requests under way',
+      description: 'Requests in progress',
     });
     const memory = meter.createObservableGauge('observatory.collector.memory', {
       unit: 'By',
-      description: 'Bytes that requests under way hold',
+      description: 'Bytes held by requests in progress',
     });
     const callback: BatchObservableCallback = (result) => {
       result.observe(active, admission.requests);

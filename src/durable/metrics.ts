@@ -15,7 +15,7 @@ export function observe(meterProvider: MeterProvider, stats: () => DurableStats)
   const meter = meterProvider.getMeter('mcp-observatory', VERSION);
   const spans = meter.createObservableCounter('observatory.spans', {
     unit: '{span}',
-    description: 'Spans by what became of them',
+    description: 'Spans by outcome',
   });
   const waiting = meter.createObservableGauge('observatory.spans.waiting', {
     unit: '{span}',
@@ -23,11 +23,11 @@ export function observe(meterProvider: MeterProvider, stats: () => DurableStats)
   });
   const spool = meter.createObservableGauge('observatory.spool.size', {
     unit: 'By',
-    description: 'Size of the spans on disk',
+    description: 'Size of the spool on disk',
   });
   const failures = meter.createObservableCounter('observatory.exporter.failures', {
     unit: '{export}',
-    description: 'Exports that failed; their spans are sent again or put on disk',
+    description: 'Failed exports; their spans are retried or spooled',
   });
   const up = meter.createObservableGauge('observatory.exporter.up', {
     unit: '1',
@@ -36,7 +36,7 @@ export function observe(meterProvider: MeterProvider, stats: () => DurableStats)
   });
   const damaged = meter.createObservableCounter('observatory.spool.damaged', {
     unit: 'By',
-    description: 'Bytes found on disk that were no spans',
+    description: 'Unreadable bytes found on disk',
   });
   const all = [spans, waiting, spool, failures, up, damaged];
   const callback: BatchObservableCallback = (result) => {

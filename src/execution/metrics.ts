@@ -40,7 +40,7 @@ function instruments(): Instruments {
   const meter = provider.getMeter('mcp-observatory', VERSION);
   const fallbacks = meter.createCounter('observatory.fallbacks', {
     unit: '{fallback}',
-    description: 'Answers and calls that a fallback took the place of.',
+    description: 'Answers and calls replaced by a fallback',
   });
   made = { provider, fallbacks };
   return made;

@@ -2,20 +2,20 @@ import type { Span } from '@opentelemetry/api';
 import type { Interaction } from './types.ts';
 
 /**
- * What travels to the processor beside a span. It hangs on `globalThis` under a registered symbol, so that an
- * instrumentation and a processor from two installed copies of this package still meet.
+ * Data passed to the processor alongside a span. It is kept on `globalThis` under a registered symbol, so that an
+ * instrumentation and a processor from two installed copies of this package share it.
  */
 interface SpanNotes {
   readonly interactions: WeakMap<object, Interaction>;
-  /** Whether anyone reads interactions: until then none are kept. */
+  /** Whether a processor reads interactions; without one none are kept. */
   isRead: boolean;
 }
 
 const KEY = Symbol.for('mcp-observatory.span-notes.v1');
 
 /**
- * Set to true on a span that has its signals. A property, for it says nothing of the call and outlives it with the span:
- * a WeakSet of every span that ever ended makes each garbage collection slower, and an enrichment by a sixth.
+ * Set to true on an enriched span. A property rather than a WeakSet: a WeakSet of every ended span slows down garbage
+ * collection, and each enrichment by a sixth.
  */
 const ENRICHED: unique symbol = Symbol.for('mcp-observatory.enriched') as never;
 
@@ -30,10 +30,9 @@ function spanNotes(): SpanNotes {
 }
 
 /**
- * Hands text, tool arguments or usage of a call to the processor without making them attributes of the span.
- * Parts given later complete and replace those given before; a field that is `undefined` replaces nothing.
- * The span keeps them no longer than it lives. A span that is not recording keeps none, nor does any span before
- * {@link readInteractions} is called: where nothing enriches spans, calls do not pay for it.
+ * Passes text, tool arguments or usage of a call to the processor without making them span attributes. Later fields
+ * replace earlier ones; `undefined` replaces nothing. They live as long as the span. Nothing is kept for a span that is
+ * not recording, or before {@link readInteractions} is called, so calls cost nothing where no processor enriches spans.
  */
 export function attachInteraction(span: Span, part: Interaction): void {
   if (!wantsInteraction(span)) return;
@@ -42,17 +41,17 @@ export function attachInteraction(span: Span, part: Interaction): void {
   interactions.set(span, before === undefined ? part : mergeInteractions(before, part));
 }
 
-/** Whether anything attached to a span would be kept: asked by those for whom putting it together is work. */
+/** Whether data attached to a span would be kept; check it before building expensive data. */
 export function wantsInteraction(span: Span): boolean {
   return spanNotes().isRead && span.isRecording();
 }
 
-/** Says that what is attached from now on will be taken; a processor does so when it is made. */
+/** Declares that attached data will be read. A processor calls this when it is created. */
 export function readInteractions(): void {
   spanNotes().isRead = true;
 }
 
-/** Returns what was attached to a span and forgets it. */
+/** Returns and removes the data attached to a span. */
 export function takeInteraction(span: object): Interaction | undefined {
   const { interactions } = spanNotes();
   const interaction = interactions.get(span);
@@ -60,17 +59,17 @@ export function takeInteraction(span: object): Interaction | undefined {
   return interaction;
 }
 
-/** Whether anything was attached to a span and not yet taken. */
+/** Whether a span has attached data that was not taken yet. */
 export function hasInteraction(span: object): boolean {
   return spanNotes().interactions.has(span);
 }
 
 /**
- * Says that a span carries its signals already, so that no processor computes them again. For code that enriches
- * spans by itself; text of other instrumentations on the span is still redacted where the processor is told to.
+ * Marks a span as enriched, so that no processor computes its signals again. For code that enriches spans itself;
+ * `redactContent` still applies to text of other instrumentations on the span.
  */
 export function markEnriched(span: object): void {
-  // A frozen span is left unmarked: it is then enriched again, which changes nothing.
+  // A frozen span cannot be marked; enriching it again is harmless.
   Reflect.set(span, ENRICHED, true);
 }
 
@@ -79,7 +78,7 @@ export function isEnriched(span: object): boolean {
   return (span as MarkedSpan)[ENRICHED] === true;
 }
 
-/** The fields of both, those of `over` first; usage is merged count by count. */
+/** Merges two interactions; `over` takes precedence, and usage is merged count by count. */
 export function mergeInteractions(under: Interaction, over: Interaction): Interaction {
   const merged = mergeDefined(under, over);
   return under.usage && over.usage ? { ...merged, usage: mergeDefined(under.usage, over.usage) } : merged;

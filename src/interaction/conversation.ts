@@ -4,16 +4,18 @@ import { attachInteraction, wantsInteraction } from './attached.ts';
 import { type ConversationText, conversationText, type Message } from './messages.ts';
 import type { CallContent } from './types.ts';
 
-/** What was said in a call to a model, as whoever makes the call can tell it. */
+/**
+ * A model call's texts and usage, as its caller knows them. Every function is called at most when its value is needed.
+ */
 export interface AttachedConversation {
   readonly provider: string;
-  /** What the model was given. */
+  /** The input messages. */
   readonly messages: () => readonly Message[];
   readonly answer: () => string | undefined;
   /** Answering model where known, else the requested one. */
   readonly model: () => string | undefined;
   readonly usage: () => TokenUsage | undefined;
-  /** What the provider says the call cost, in US dollars. */
+  /** Cost reported by the provider, in US dollars. */
   readonly costUsd?: (() => number | undefined) | undefined;
   /** Tier that served the call, in the provider's words; prices differ by it. */
   readonly serviceTier?: (() => string | undefined) | undefined;
@@ -21,8 +23,8 @@ export interface AttachedConversation {
 }
 
 /**
- * Puts what a call said beside its span, where the span processor finds it; nothing of it is exported. Each part is
- * asked for when it is first read: without a processor, never.
+ * Attaches a conversation to a span for the span processor; nothing of it is exported. Each part is computed when first
+ * read, so never without a processor.
  */
 export function attachConversation(span: Span, said: AttachedConversation): void {
   if (!wantsInteraction(span)) return;

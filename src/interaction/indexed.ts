@@ -1,14 +1,16 @@
 import type { JsonObject } from '../json/index.ts';
 
-/** The attributes of one numbered group, by what follows the number: `message.role`, `message.content` ... */
+/**
+ * The attributes of one numbered group, by the rest of the name after the number: `message.role`, `message.content` ...
+ */
 export type IndexedGroup = ReadonlyMap<string, unknown>;
 
-/** Numbers longer than this are no indices. */
+/** Longer numbers are not treated as indices. */
 const MAX_DIGITS = 9;
 
 /**
- * Collects numbered attributes (`llm.input_messages.0.message.role`) by prefix, each group in the order of its
- * numbers. One pass over the attributes; gaps and huge numbers cost nothing, since groups are keyed, not counted up.
+ * Collects numbered attributes (`llm.input_messages.0.message.role`) by prefix, each group in the order of its numbers.
+ * One pass over the attributes; gaps and huge numbers cost nothing, because groups are keyed by number.
  *
  * @param prefixes with their trailing dot.
  */

@@ -3,24 +3,24 @@ import { readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
 /**
- * What a GenAI or MCP span stands for:
- * - `model`: one request to a model that gives an answer.
- * - `embeddings`: one request to a model that gives none: embeddings, reranking.
+ * What a GenAI or MCP span represents:
+ * - `model`: one model request with an answer.
+ * - `embeddings`: one model request without an answer: embeddings, reranking.
  * - `tool`: one execution of a tool; its arguments are hashed.
- * - `other`: an agent, a workflow, a retrieval, an MCP message that is no tool call. What these report as usage
- *   repeats the sum of the calls inside them.
+ * - `other`: an agent, a workflow, a retrieval, or an MCP message other than a tool call. Usage reported here repeats
+ *   the sum of the calls inside.
  *
  * Only `model` and `embeddings` carry a cost, so that the sum over a trace counts each call once.
  */
 export type InteractionKind = 'model' | 'embeddings' | 'tool' | 'other';
 
 /**
- * Decides what a span stands for, or `undefined` when it is no GenAI or MCP span at all.
+ * Classifies a span; `undefined` when it is not a GenAI or MCP span.
  *
- * Asked in this order: the MCP method, `gen_ai.operation.name`, the kind OpenInference or OpenLLMetry give, the AI
- * SDK's operation (whose outer spans repeat the usage of the inner `...do...` ones). An operation nobody knows is
- * a model call only on a CLIENT span that names a model, for agents in process are INTERNAL; a span without any
- * operation is one when it names a model.
+ * Order of precedence: the MCP method, `gen_ai.operation.name`, the kind given by OpenInference or OpenLLMetry, the AI
+ * SDK's operation (whose outer spans repeat the usage of the inner `...do...` ones). An unknown operation is a model
+ * call only on a CLIENT span that names a model, because in-process agents are INTERNAL. A span without an operation is
+ * one if it names a model.
  */
 export function interactionKind(span: SpanView): InteractionKind | undefined {
   const { attributes } = span;
@@ -39,7 +39,7 @@ function decideKind(span: SpanView, attributes: JsonObject): InteractionKind {
   if (traceloop !== undefined) return traceloop === 'tool' ? 'tool' : 'other';
   const aiSdk = textOf(attributes['ai.operationId']);
   if (aiSdk !== undefined) return aiSdkKind(aiSdk);
-  // Anthropic's own spans name the operation wherever it is a model call.
+  // Anthropic's own spans always name the operation of a model call.
   if (textOf(span.instrumentationScope?.name)?.startsWith(ANTHROPIC_SCOPE) === true) return 'other';
   if (operation !== undefined && span.kind !== CLIENT) return 'other';
   return readTextField(attributes, 'model') === undefined ? 'other' : 'model';
@@ -53,7 +53,7 @@ function aiSdkKind(operation: string): InteractionKind {
 
 const CLIENT = 2;
 
-/** Of the spans that `@anthropic-ai/sdk` makes by itself; for Bedrock the scope goes on with `.bedrock`. */
+/** Scope of the spans of `@anthropic-ai/sdk` itself; with the suffix `.bedrock` for Bedrock. */
 const ANTHROPIC_SCOPE = 'com.anthropic.sdk.typescript';
 
 const OPERATIONS: ReadonlyMap<string, InteractionKind> = new Map([
@@ -81,8 +81,8 @@ const OPENINFERENCE_KINDS: ReadonlyMap<string, InteractionKind> = new Map([
 ]);
 
 /**
- * Whether any attribute belongs to a GenAI or MCP dialect. Most spans of a process do not, and must cost next to
- * nothing: the first character rules nearly every key out.
+ * Whether any attribute belongs to a GenAI or MCP dialect. Most spans do not, and must cost next to nothing: the first
+ * character rules out nearly every key.
  */
 function looksGenAi(attributes: JsonObject): boolean {
   for (const key in attributes) {

@@ -1,13 +1,13 @@
 /**
- * Messages in the words of the semantic conventions, and the texts that the signals are computed from.
+ * Messages in the form of the semantic conventions, and the texts from which the signals are computed.
  *
  * Definitions, for every dialect and provider alike:
- * - The *prompt* of a conversation is every text part of its system, developer, user and assistant messages, in
- *   order, joined by a blank line. A single user message is therefore exactly its text. Empty parts add nothing.
- * - The *retrieved context* is the text of every tool result that did not fail, joined likewise. A result that holds
- *   only what has no text, an image for instance, is none.
- * - The *tool result summary* is the text of every tool result that failed, each after `error: `, joined likewise.
- *   A failure that a later call of the same tool made good is left out: an agent that retried has not failed.
+ * - The *prompt* of a conversation is every text part of its system, developer, user and assistant messages, in order,
+ *   joined by a blank line. A single user message is therefore exactly its text. Empty parts add nothing.
+ * - The *retrieved context* is the text of every tool result that did not fail, joined likewise. A result without text,
+ *   such as an image, adds nothing.
+ * - The *tool result summary* is the text of every tool result that failed, each after `error: `, joined likewise. A
+ *   failure followed by a successful call of the same tool is left out.
  * - The *answer* is the text parts of the first output message, joined without a separator, as the SDKs of the
  *   providers do (`output_text`, `response.text`). Reasoning is never part of it; a refusal is.
  */
@@ -37,15 +37,15 @@ export interface ToolCallResponsePart {
   readonly type: 'tool_call_response';
   /** Id of the call this answers. */
   readonly id?: string | undefined;
-  /** Name of the tool, where the dialect gives it; otherwise it is looked up by `id`. */
+  /** Name of the tool, if the dialect has it; otherwise looked up by `id`. */
   readonly name?: string | undefined;
-  /** Text, content blocks, an MCP `CallToolResult`, or any JSON value. */
+  /** Text, content blocks, an MCP `CallToolResult`, or any other JSON value. */
   readonly response: unknown;
-  /** Whether the tool failed, where the dialect says so; otherwise it is read from the response. */
+  /** Whether the tool failed, if the dialect says so; otherwise derived from the response. */
   readonly isError?: boolean | undefined;
 }
 
-/** Parts that carry text or tool traffic. Media has no part here: no signal reads it. */
+/** Parts with text or tool traffic. Media is left out, because no signal reads it. */
 export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolCallResponsePart;
 
 export interface Message {
@@ -53,7 +53,7 @@ export interface Message {
   readonly parts: readonly MessagePart[];
 }
 
-/** The request side of an interaction as text; see the definitions above. Absent where no part gives any. */
+/** The request as text, as defined above; fields without text are absent. */
 export interface ConversationText {
   readonly prompt?: string | undefined;
   readonly retrievedContext?: string | undefined;
@@ -107,7 +107,7 @@ class ToolResults {
   add(outcome: ToolOutcome, result: Pick<ToolCallResponsePart, 'id' | 'name'>): void {
     const tool = result.name ?? (result.id === undefined ? undefined : this.#nameOfCall.get(result.id));
     if (!outcome.failed) {
-      // Evidence that cannot be read is no lack of evidence.
+      // Unreadable evidence does not count as missing evidence.
       if (!outcome.isOpaque) this.context.push(outcome.text);
       if (tool !== undefined) this.#failures.delete(`tool ${tool}`);
       return;

@@ -1,11 +1,11 @@
 import { type Context, createContextKey, type Span } from '@opentelemetry/api';
 
-/** A registered symbol underneath, so that two installed copies of this package see each other's. */
+/** Based on a registered symbol, so that two installed copies of this package share it. */
 const KEY = createContextKey('mcp-observatory outer model call');
 
 /**
- * A span that stands for one model call, made around whatever makes the call. The first instrumented SDK called inside
- * completes it instead of making a span of its own: one call, one cost.
+ * A span opened around one model call. The first instrumented SDK called inside adds its data to this span instead of
+ * opening another, so that the call is counted once.
  */
 export class OuterCall {
   readonly span: Span;
@@ -17,8 +17,8 @@ export class OuterCall {
   }
 
   /**
-   * Takes the span for a call that begins now. `onLeft` is called when the span ends before that call does, as it
-   * happens with a stream that is handed out.
+   * Claims the span for a starting call. `onLeft` is called if the span ends before the call, for example because a
+   * stream was returned.
    * @returns whether the span was free.
    */
   claim(onLeft: () => void): boolean {
@@ -28,14 +28,14 @@ export class OuterCall {
     return true;
   }
 
-  /** The call inside has ended. A failed one leaves the span to the next attempt; a second success is a second call. */
+  /** Ends the inner call. After a failure the next attempt may claim the span; after a success it may not. */
   settle(failed: boolean): void {
     if (this.#state !== 'claimed') return;
     this.#state = failed ? 'free' : 'done';
     this.#onLeft = undefined;
   }
 
-  /** The span is about to end: whoever is still under way goes on without it. */
+  /** The span is about to end; an inner call still running continues without it. */
   close(): void {
     this.#state = 'done';
     const onLeft = this.#onLeft;
@@ -44,7 +44,7 @@ export class OuterCall {
   }
 }
 
-/** The context to run a call in whose span is `call`'s. */
+/** The context in which to run a call whose span is `call`'s. */
 export function withOuterCall(active: Context, call: OuterCall): Context {
   return active.setValue(KEY, call);
 }

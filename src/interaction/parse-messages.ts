@@ -1,7 +1,7 @@
 /**
- * From the wire forms of the providers and the dialects to {@link Message}: OpenAI Chat and Responses, Anthropic
- * Messages, Gemini contents, the AI SDK, and the semantic conventions' own `{role, parts}`. What is not understood
- * is left out; nothing throws.
+ * Converts the wire formats of providers and dialects to {@link Message}: OpenAI Chat and Responses, Anthropic
+ * Messages, Gemini contents, the AI SDK, and the semantic conventions' own `{role, parts}`. Unknown items are skipped;
+ * nothing throws.
  */
 import {
   firstText,
@@ -47,8 +47,8 @@ export function parseInstructions(value: unknown): Message[] {
 }
 
 /**
- * Reads the text of an attribute that holds a request or messages as JSON, or simply the prompt. Text that is JSON
- * but no messages is the prompt itself.
+ * Reads the text of an attribute that holds a request or messages as JSON, or simply the prompt. JSON text that holds
+ * no messages is itself the prompt.
  */
 export function parseConversation(value: unknown, role: MessageRole = 'user'): Message[] {
   const decoded = parseContainerOrKeep(value);
@@ -78,14 +78,14 @@ function parseMessage(item: unknown, role: MessageRole): Message | undefined {
     if (part !== undefined) message.parts.push(part);
   }
   if (message.parts.length === 0) {
-    // A refusal, or what was spoken.
+    // A refusal, or a transcript.
     const said = parseTextPart(item.refusal ?? objectOf(item.audio).transcript);
     if (said !== undefined) message.parts.push(said);
   }
   return message;
 }
 
-/** Items of OpenAI's Responses API that have a type in place of a role. */
+/** Items of OpenAI's Responses API with a type instead of a role. */
 function parseResponsesItem(item: JsonObject): Message | undefined {
   switch (item.type) {
     case 'function_call':
@@ -127,7 +127,7 @@ function parseReasoning(item: JsonObject): MessagePart[] {
   });
 }
 
-/** A call that the provider ran by itself, with what came of it in the same item. */
+/** A call run by the provider, with its result in the same item. */
 function parseServerCall(item: JsonObject): MessagePart[] {
   const call = parseToolCall(item);
   if (call === undefined) return [];
@@ -146,7 +146,7 @@ function parseServerCall(item: JsonObject): MessagePart[] {
   ];
 }
 
-/** A message of a tool carries results, even where the dialect writes them as plain text. */
+/** A tool message holds results, even if the dialect writes them as plain text. */
 function asToolResult(parts: MessagePart[], message: JsonObject): MessagePart[] {
   const text = parts.filter((part) => part.type === 'text');
   if (text.length === 0 || text.length < parts.length) return parts;
@@ -165,7 +165,7 @@ function parseRole(role: unknown): MessageRole | undefined {
   return typeof role === 'string' ? ROLES.get(role.toLowerCase()) : undefined;
 }
 
-/** The words for a role in the dialects. A role nobody knows speaks like the one expected at that place. */
+/** Role names of the dialects. An unknown role is read as the expected one. */
 const ROLES: ReadonlyMap<string, MessageRole> = new Map([
   ['system', 'system'],
   ['developer', 'developer'],

@@ -1,4 +1,4 @@
-/** The parts of messages, in the forms of the providers and the dialects; what is not understood is left out. */
+/** Reads message parts in the formats of providers and dialects; unknown ones are skipped. */
 import {
   firstText,
   isObject,
@@ -64,7 +64,7 @@ export function parsePart(item: unknown): MessagePart | undefined {
 /** `tool_result`, `tool-result`, `web_search_tool_result`, `tool_call_response`, `functionResponse` ... */
 const TOOL_RESULT_TYPE = /^(?:\w{0,64}tool[_-]result|(?:server_)?tool_call_response|functionResponse)$/;
 
-/** Gemini's parts have no type: the field that is there tells. */
+/** Gemini's parts have no type; the field present identifies them. */
 function untypedKind(part: JsonObject): string | undefined {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text';
   if (isObject(part.functionCall)) return 'functionCall';
@@ -73,7 +73,7 @@ function untypedKind(part: JsonObject): string | undefined {
   return undefined;
 }
 
-/** What came of code that Gemini wrote and ran by itself. */
+/** The result of code that Gemini wrote and ran. */
 function codeResult({ outcome, output }: JsonObject): MessagePart {
   return { type: 'tool_call_response', response: output, isError: outcome !== 'OUTCOME_OK' };
 }

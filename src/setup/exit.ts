@@ -1,34 +1,33 @@
 import { diag } from '@opentelemetry/api';
 
-/** What an exit needs of the SDK. */
+/** The parts of the SDK needed at exit. */
 export interface Flushable {
   forceFlush(): Promise<void>;
   shutdown(): Promise<void>;
-  /** Sends what is queued before it returns, within a deadline in milliseconds. Must not throw. */
+  /** Sends queued data synchronously, within a deadline in milliseconds. Must not throw. */
   exportNow(deadlineMs: number): void;
 }
 
 /** Removes what {@link flushOnExit} installed. */
 export interface ExitHandlers {
-  /** Those that wait for a flush: for when one is under way. */
+  /** Handlers that wait for a flush. */
   removeWaiting(): void;
-  /** The one that sends at the very end: for when there is nothing left to send. */
+  /** The handler that sends at the very end. */
   removeLast(): void;
 }
 
 /**
- * Sends what is still queued when the process is about to end: on SIGTERM and SIGINT, when stdin ends (that is how a
- * stdio MCP server is told to stop) and before a natural exit. Each wait is bounded by `deadlineMs`. Where there is no
- * time to wait, it is sent at the very end: after `process.exit()`, also one in a signal handler of the application's
- * while a flush is under way, and after an exception that nobody caught.
+ * Sends queued data when the process is about to end: on SIGTERM and SIGINT, at the end of stdin (how a stdio MCP
+ * server is stopped) and before a natural exit. Each wait is bounded by `deadlineMs`. Where waiting is impossible, data
+ * is sent synchronously: after `process.exit()`, including one called by an application's signal handler during a
+ * flush, and after an uncaught exception.
  *
- * A signal still ends the process as it would without us: it is raised again after the flush, unless the
- * application listens to it too and so decides by itself.
+ * Signals keep their effect: the signal is raised again after the flush, unless the application has its own listener.
  */
 export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers {
   const onExit = () => target.exportNow(deadlineMs);
   const removeLast = () => void process.removeListener('exit', onExit);
-  // What has had its time is not tried once more at the very end.
+  // Do not retry at the very end what has used up its time.
   const shutdown = () => within(deadlineMs, target.shutdown()).then(removeLast);
   const onStdinEnd = () => void within(deadlineMs, target.forceFlush());
   const onBeforeExit = () => {
@@ -47,7 +46,7 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
   process.on('SIGINT', onSignal);
   process.on('beforeExit', onBeforeExit);
   process.on('exit', onExit);
-  // Listening for 'end' neither starts reading nor keeps the process alive; the stdin of a server stays its own.
+  // Listening for 'end' neither starts reading nor keeps the process alive, so a server's stdin is not affected.
   const { stdin } = process;
   stdin.on('end', onStdinEnd);
 
@@ -60,7 +59,7 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
   return { removeWaiting, removeLast };
 }
 
-/** Settles when the work does or the deadline passes; a failure is told through `diag`, never thrown. */
+/** Settles when the work does or the deadline passes. Failures are logged through `diag`, never thrown. */
 async function within(deadlineMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<void>((resolve) => {

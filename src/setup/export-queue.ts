@@ -1,10 +1,10 @@
 import { type Context, TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
 
-/** More than the SDK's batches hold by default: what they drop for want of room is not kept here for ever. */
+/** More than the SDK's batches hold by default. Spans they drop when full are not kept here forever. */
 const MAX_UNSENT = 4096;
 
-/** The SDK's batches before one exporter, with a memory of the spans the exporter has not answered for. */
+/** The SDK's batch processor for one exporter, plus a record of the spans the exporter has not confirmed. */
 export class ExportQueue implements SpanProcessor {
   readonly exporter: SpanExporter;
   readonly #unsent = new Set<ReadableSpan>();
@@ -40,7 +40,7 @@ export class ExportQueue implements SpanProcessor {
     this.#batches.onEnd(span);
   }
 
-  /** Hands over what is unsent: from now on that is the caller's to send, or to lose. */
+  /** Removes and returns the unsent spans. */
   takeUnsent(): ReadableSpan[] {
     const spans = [...this.#unsent];
     this.#unsent.clear();

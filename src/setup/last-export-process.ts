@@ -1,4 +1,4 @@
-/** The program that `exportNow` starts: sends what it is given on stdin, and ends with 0 when all of it was taken. */
+/** The program started by `exportNow`: sends the spans from stdin and exits with 0 if all were accepted. */
 import { readFileSync } from 'node:fs';
 import { deserialize } from 'node:v8';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
@@ -13,7 +13,7 @@ async function main({ otlp, postgres }: LastExport): Promise<void> {
   process.exitCode = taken.every(Boolean) ? 0 : 1;
 }
 
-/** Loaded only where there is a database: somebody waits for this program to end. */
+/** Loaded only if there is a database, because the application waits for this program to end. */
 async function createPostgresExporter({
   connection,
   migrate,

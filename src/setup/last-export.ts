@@ -10,7 +10,7 @@ import { openCalls } from '../instrumentation/index.ts';
 import type { ExportQueue } from './export-queue.ts';
 import type { ResolvedStartOptions } from './options.ts';
 
-/** Spans as `encodeSpans` has made them, and where they go: what a process of its own needs to send them. */
+/** Spans encoded by `encodeSpans` and their destination, as input of the export process. */
 export interface LastExport {
   readonly otlp?: { readonly options: OtlpOptions; readonly spans: Uint8Array } | undefined;
   readonly postgres?:
@@ -18,21 +18,21 @@ export interface LastExport {
     | undefined;
 }
 
-/** The exporter tries again until its time is over, while the application waits to be gone. */
+/** The exporter retries until its timeout while the application waits to exit. */
 const OTLP_TIMEOUT_MS = 2_000;
 
 const PROGRAM = fileURLToPath(new URL('./last-export-process.js', import.meta.url));
 
-/** Queues by where their spans go. */
+/** Queues by destination. */
 interface Queues {
   readonly postgres: ExportQueue | undefined;
   readonly otlp: ExportQueue | undefined;
 }
 
 /**
- * Sends what is unsent before it returns: after `process.exit()` or an exception that nobody caught there is no event
- * loop to wait with, so a second process does it. A program that is packed into one executable cannot start one, and
- * no other process can write to a database that the application has opened.
+ * Sends unsent spans synchronously: after `process.exit()` or an uncaught exception there is no event loop, so a second
+ * process does the work. A single-executable application cannot start one, and an embedded database opened by the
+ * application is closed to other processes.
  */
 export function exportNow(queues: Queues, options: ResolvedStartOptions, deadlineMs: number): void {
   try {
@@ -63,13 +63,13 @@ function lastExport(queues: Queues, { postgres, migrate, otlp }: ResolvedStartOp
 
 /** @throws Error when the process was not started, or did not send everything in time. */
 function send(last: LastExport, deadlineMs: number): void {
-  // The application's own `--import`s and `--inspect` are not for this process.
+  // Do not pass on the application's `--import` and `--inspect`.
   const { NODE_OPTIONS: _, ...env } = process.env;
   env.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT = String(Math.min(OTLP_TIMEOUT_MS, deadlineMs));
   const { status, error } = spawnSync(process.execPath, [PROGRAM], {
     env,
     input: serialize(last),
-    // Its stdout, were there any, would be the application's.
+    // It must not write to the application's stdout.
     stdio: ['pipe', 'ignore', 'ignore'],
     timeout: Math.max(1, deadlineMs),
     killSignal: 'SIGKILL',

@@ -12,11 +12,11 @@ const INSTALL =
   'npm install @opentelemetry/sdk-metrics@^2.12.0 @opentelemetry/exporter-metrics-otlp-http@^0.223.0';
 
 /**
- * Sets up the export of metrics over OTLP/HTTP, as the global meter provider. It is a wish, not a need: where the
- * application has a provider, or the packages are missing, nothing is set up, and `diag` says so.
+ * Sets up the export of metrics over OTLP/HTTP, as the global meter provider. Optional: if the application has a
+ * provider, or packages are missing, nothing is set up and `diag` says so.
  *
- * @param resource What the spans say of their origin; the metrics say the same.
- * @param isAskedFor Whether somebody named metrics, rather than OTLP alone: then missing packages are worth a warning.
+ * @param resource The resource of the spans, used for the metrics too.
+ * @param isAskedFor Whether metrics were requested explicitly, not only OTLP. Missing packages then cause a warning.
  */
 export async function startMetrics(
   resource: unknown,

@@ -3,7 +3,7 @@ import type { OtlpOptions } from '../durable/index.ts';
 import type { PostgresConnection } from '../postgres/index.ts';
 import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
 
-/** Options of `startObservatory`; a flag given here beats the environment, which beats the default. */
+/** Options of `startObservatory`; precedence: option, environment, default. */
 export interface StartOptions extends ObservatorySpanProcessorOptions {
   /**
    * Written as `service.name`. Env `OTEL_SERVICE_NAME`, or `service.name` in `OTEL_RESOURCE_ATTRIBUTES`.
@@ -11,8 +11,8 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
    */
   readonly serviceName?: string | undefined;
   /**
-   * Where `mcp_traces` lives: a connection string, a `pg.Pool`, a PGlite, or `false` for no Postgres export.
-   * Env `MCP_OBSERVATORY_DATABASE_URL`. @defaultValue `false` when the variable is not set
+   * The database of `mcp_traces`: a connection string, a `pg.Pool`, a PGlite, or `false` for no Postgres export. Env
+   * `MCP_OBSERVATORY_DATABASE_URL`. @defaultValue `false` when the variable is not set
    */
   readonly postgres?: PostgresConnection | false | undefined;
   /** Create or update the tables before the first export. @defaultValue true */
@@ -23,14 +23,14 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
    */
   readonly otlp?: boolean | OtlpOptions | undefined;
   /**
-   * Export of the GenAI and MCP metrics over OTLP/HTTP, to where the `OTEL_EXPORTER_OTLP_*` variables say. Packages
-   * that are missing for it, and a meter provider of the application's, leave it off; `diag` tells.
+   * Export of the GenAI and MCP metrics over OTLP/HTTP, configured by the `OTEL_EXPORTER_OTLP_*` variables. It stays
+   * off if packages are missing or the application has a meter provider; `diag` says so.
    * @defaultValue `true` when `OTEL_METRICS_EXPORTER` is `otlp`, or is not set and an OTLP endpoint variable is
    */
   readonly metrics?: boolean | undefined;
   /**
-   * Flush on SIGTERM, SIGINT, end of stdin and before exit; after `process.exit()` or an exception that nobody caught,
-   * a second process sends the last spans. @defaultValue true
+   * Flush on SIGTERM, SIGINT, end of stdin and before exit; after `process.exit()` or an uncaught exception, a second
+   * process sends the last spans. @defaultValue true
    */
   readonly flushOnExit?: boolean | undefined;
   /** How long a flush at exit may take, in milliseconds. @defaultValue 5000 */
@@ -38,12 +38,12 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
 }
 
 export interface ResolvedStartOptions {
-  /** Absent where the environment names the service, or nothing does. */
+  /** Absent if the environment names the service, or nothing does. */
   readonly serviceName: string | undefined;
   readonly postgres: PostgresConnection | undefined;
   readonly migrate: boolean;
   readonly otlp: OtlpOptions | undefined;
-  /** `asked` where somebody named metrics; `implied` by an endpoint for all signals. */
+  /** `asked`: metrics were requested. `implied`: an endpoint is set for all signals. */
   readonly metrics: 'asked' | 'implied' | undefined;
   readonly flushOnExit: boolean;
   readonly exitDeadlineMs: number;

@@ -30,7 +30,7 @@ async function register(): Promise<void> {
   try {
     warnOfObstacles(process.cwd());
     const running = runningProvider();
-    // Before the hooks: what is loaded through them takes several times as long.
+    // Before the hooks: loading through them is several times slower.
     const observatory = running === undefined ? await startSdk() : undefined;
     if (running !== undefined) await enrich(running);
     const kind = await installModuleHooks();
@@ -47,12 +47,12 @@ async function register(): Promise<void> {
     onMeterProvider(observatory?.meterProvider, useMeters);
     if (running === undefined) giveWay((provider) => giveWayTo(provider, observatory, instrumentations));
   } catch (error) {
-    // An application must start without its telemetry.
+    // An application must start even if its telemetry fails.
     diag.error('mcp-observatory: could not start; the application runs without telemetry', error);
   }
 }
 
-/** @returns undefined where it cannot be started; the application may still start one of its own. */
+/** @returns undefined if it cannot be started; the application may still start its own. */
 async function startSdk(): Promise<Observatory | undefined> {
   try {
     const { startObservatory } = await import('./index.ts');
@@ -76,7 +76,7 @@ function giveWayTo(
   observatory?.shutdown().catch((error: unknown) => diag.error('mcp-observatory: could not stop', error));
 }
 
-/** Adds the signals to the spans of an SDK that is the application's. */
+/** Enriches the spans of the application's own SDK. */
 async function enrich(provider: TracerProvider): Promise<void> {
   const { ObservatorySpanProcessor } = await import('../processor/index.ts');
   if (!addSpanProcessor(provider, new ObservatorySpanProcessor())) {

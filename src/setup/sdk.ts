@@ -4,11 +4,11 @@ import { type Constructor, INSTALL_SDK, type Loaded, load, locate, ObservatoryEr
 
 /**
  * The OpenTelemetry SDK is the application's, not ours: SDK 2 and SDK 3 need different lines of the API package, so a
- * dependency on either would keep users of the other from installing. It is loaded when first needed, from where this
- * package sits or from the application's folder.
+ * dependency on either would keep users of the other from installing. It is loaded on first use, from this package's
+ * location or the application's folder.
  */
 export interface LoadedSdk {
-  /** What the environment says of the program, under this service name where there is one. */
+  /** The resource detected from the environment, with this service name if given. */
   createResource(serviceName: string | undefined): unknown;
   /** Builds a provider with these processors. */
   createProvider(resource: unknown, processors: SpanProcessor[]): ManagedProvider;
@@ -68,8 +68,8 @@ async function sdk3Adapter(file: string): Promise<LoadedSdk> {
 }
 
 /**
- * Makes a provider the global one, with context across `await` and W3C propagation, by hand and so alike in SDK 2 and
- * 3. Globals that the application has set already stay.
+ * Registers a global provider, with context across `await` and W3C propagation, in the same way for SDK 2 and 3.
+ * Globals set by the application stay.
  * @returns whether the provider became the global one.
  */
 export async function registerGlobally(provider: ManagedProvider): Promise<boolean> {
@@ -89,7 +89,7 @@ export async function registerGlobally(provider: ManagedProvider): Promise<boole
   return registered;
 }
 
-/** A service name given in code beats `OTEL_SERVICE_NAME`, which beats `service.name` in `OTEL_RESOURCE_ATTRIBUTES`. */
+/** Precedence of the service name: code, `OTEL_SERVICE_NAME`, `service.name` in `OTEL_RESOURCE_ATTRIBUTES`. */
 function resourceOf(resources: Loaded, serviceName: string | undefined): unknown {
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources as unknown as {
     defaultResource(): Resource;
@@ -116,15 +116,15 @@ function required(name: string, from: string | undefined): string {
   return file;
 }
 
-/** The propagators that the core of either SDK line has, by their names in `OTEL_PROPAGATORS`. */
+/** Propagators in the core of both SDK lines, by their names in `OTEL_PROPAGATORS`. */
 const PROPAGATORS: ReadonlyMap<string, string> = new Map([
   ['tracecontext', 'W3CTraceContextPropagator'],
   ['baggage', 'W3CBaggagePropagator'],
 ]);
 
 /**
- * The class names that `OTEL_PROPAGATORS` asks for: both by default, none for `none`. Of others `diag` is told; an
- * application that needs one sets it as the global propagator, which then stays.
+ * Class names for `OTEL_PROPAGATORS`: both by default, none for `none`. Other names cause a warning; an application
+ * that needs another propagator sets it globally, and it stays.
  */
 function propagatorsIn(env: Readonly<Record<string, string | undefined>>): string[] {
   const names = (env.OTEL_PROPAGATORS ?? '')
@@ -154,8 +154,8 @@ const SAMPLERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The sampler `OTEL_TRACES_SAMPLER` asks for, for SDK 3, whose provider reads no variables; SDK 2 does so by itself.
- * @returns undefined where the SDK's default will do.
+ * The sampler named by `OTEL_TRACES_SAMPLER`, for SDK 3, whose provider does not read the variable as SDK 2 does.
+ * @returns undefined where the SDK's default applies.
  */
 export function samplerIn(sdk: Loaded, env: Readonly<Record<string, string | undefined>>): unknown {
   const asked = env.OTEL_TRACES_SAMPLER?.trim().toLowerCase() ?? '';

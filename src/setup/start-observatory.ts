@@ -15,24 +15,28 @@ import { loadSdk, type ManagedProvider, registerGlobally } from './sdk.ts';
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {
   readonly tracerProvider: ManagedProvider;
-  /** Absent where metrics are not exported by us. */
+  /** Absent where this package does not export metrics. */
   readonly meterProvider: ManagedMeterProvider | undefined;
-  /** False when the application had registered a tracer provider before: then only ours is enriched and exported. */
+  /**
+   * False if the application had registered a tracer provider before; then only spans of this package's provider are
+   * enriched and exported.
+   */
   readonly isGlobal: boolean;
-  /** Sends everything that has ended so far. */
+  /** Exports all spans that have ended. */
   forceFlush(): Promise<void>;
-  /** Ends the spans of what is under way, flushes, closes the exporters and removes the exit handlers. Calling it again does nothing. */
+  /** Ends the spans of unfinished calls, flushes, closes the exporters and removes the exit handlers. Idempotent. */
   shutdown(): Promise<void>;
 }
 
 /**
- * Sets up OpenTelemetry for a program that has none: a tracer provider with the `ObservatorySpanProcessor`, batched
- * export to Postgres and over OTLP/HTTP, metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded flush at exit.
+ * Sets up OpenTelemetry for a program without an SDK: a tracer provider with the `ObservatorySpanProcessor`, batched
+ * export to Postgres and over OTLP/HTTP, metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded
+ * flush at exit.
  *
- * A program that runs an SDK already adds `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
+ * With an existing SDK, add `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
  *
  * @throws ObservatoryError `INVALID_OPTION` for values that cannot be used, `MISSING_PEER` when an SDK or exporter
- *   package is not installed. Once started it does not throw: an unreachable database is told through `diag`.
+ * package is not installed. Once started it does not throw; an unreachable database is logged through `diag`.
  */
 export async function startObservatory(options: StartOptions = {}): Promise<Observatory> {
   const resolved = resolveStartOptions(options, process.env);
@@ -69,7 +73,7 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
   );
 }
 
-/** Time for shadow runs to end when a program shuts down by itself, doubled. */
+/** Twice the time that shadow runs get to end when a program shuts down. */
 const DEFAULT_DRAIN_MS = 5_000;
 
 interface Parts {
@@ -89,7 +93,7 @@ function manage(
   let stopped: Promise<void> | undefined;
   const flushSpans = async () => {
     await tracerProvider.forceFlush();
-    // The SDK's batch processor does not wait for a batch that is under way already; its exporter does.
+    // The SDK's batch processor does not wait for a batch already being exported; its exporter does.
     await Promise.all(queues.map(({ exporter }) => exporter.forceFlush?.()));
   };
   const forceFlush = async () => {
@@ -97,7 +101,7 @@ function manage(
   };
   const stop = async () => {
     exitHandlers?.removeWaiting();
-    // Half of the time is left for the spans of the runs that could not be waited for.
+    // Half of the time is reserved for the spans of runs that did not end.
     await drainShadows((exitDeadlineMs ?? DEFAULT_DRAIN_MS) / 2);
     openCalls.abandonAll();
     await both(
@@ -122,7 +126,7 @@ function manage(
   return observatory;
 }
 
-/** Waits for the spans and the metrics; the one does not keep the other back, and a failure of the spans counts first. */
+/** Flushes spans and metrics independently; a failure of the spans takes precedence. */
 async function both(spans: Promise<void>, meters: Promise<void> | undefined): Promise<void> {
   const results = await Promise.allSettled([spans, meters]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;

@@ -39,7 +39,7 @@ export class ShadowMetrics {
         provider,
         runs: meter.createCounter('observatory.shadow.runs', {
           unit: '{run}',
-          description: 'Shadow runs by what became of them',
+          description: 'Shadow runs by outcome',
         }),
         scores: meter.createHistogram('observatory.shadow.disagreement', {
           unit: '1',

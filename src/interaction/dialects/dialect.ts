@@ -2,10 +2,7 @@ import type { InteractionKind } from '../kind.ts';
 import type { Message } from '../messages.ts';
 import type { SpanView } from '../span-view.ts';
 
-/**
- * What one dialect found on a span. The request side (`input`) and the answer side (`output`) are each taken from
- * the first dialect that has them; documents and arguments likewise.
- */
+/** What one dialect found on a span. Each field is taken from the first dialect that has it. */
 export interface DialectContent {
   readonly input?: readonly Message[] | undefined;
   readonly output?: readonly Message[] | undefined;
@@ -15,13 +12,13 @@ export interface DialectContent {
   readonly toolArguments?: unknown;
 }
 
-/** One way in which instrumentations write what a call said. Pure, and tolerant of anything: `read` never throws. */
+/** A convention for writing calls to spans. `read` is pure and never throws. */
 export interface Dialect {
   readonly name: string;
   read(span: SpanView, kind: InteractionKind): DialectContent | undefined;
 }
 
-/** `undefined` in place of an empty list, so that the next dialect is asked. */
+/** `undefined` for an empty list, so that the next dialect is tried. */
 export function someOf<T>(items: readonly T[]): readonly T[] | undefined {
   return items.length === 0 ? undefined : items;
 }

@@ -58,7 +58,7 @@ const PREFIXES = [
   'reranker.output_documents.',
 ] as const;
 
-/** `llm.*` alone is no sign: older OpenLLMetry and others use it too. */
+/** `llm.*` alone is not enough: older OpenLLMetry and others use it too. */
 function isOpenInference(attributes: JsonObject): boolean {
   if (attributes['openinference.span.kind'] !== undefined) return true;
   for (const key in attributes) {
@@ -96,7 +96,7 @@ function readInputValue(attributes: JsonObject): readonly Message[] | undefined 
   return value === undefined ? undefined : someOf(parseConversation(value));
 }
 
-/** The output of an embedding or a retrieval is no answer. */
+/** The output of an embedding or a retrieval is not an answer. */
 function readOutputValue(attributes: JsonObject, kind: InteractionKind): readonly Message[] | undefined {
   const value = textOf(attributes['output.value']);
   const spanKind = attributes['openinference.span.kind'];

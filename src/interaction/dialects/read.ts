@@ -18,19 +18,18 @@ import { semconvEvents } from './semconv-events.ts';
 const DIALECTS: readonly Dialect[] = [semconvAttributes, semconvEvents, openInference, openLlmetry, aiSdk];
 
 /**
- * Reads what a call said from a span of any dialect. Tolerant of everything: broken JSON, wrong types and missing
- * halves leave fields out and never throw.
+ * Reads a call's interaction from a span of any dialect. Broken JSON, wrong types and missing parts leave fields out;
+ * nothing throws.
  *
- * @param attached what reached the processor beside the span. It wins over attributes, and a side of the
- * conversation it holds (prompt or answer) is not looked for on the span; neither is any beside attached tool
- * arguments, which are all that a tool's call says.
+ * @param attached data attached to the span. It takes precedence over attributes. An attached prompt or answer is not
+ * read from the span; with attached tool arguments neither is.
  */
 export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
   const { attributes } = span;
   const scalars = readScalars(attributes);
   const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
   const written = readContent(span, attached);
-  // One literal, not a chain of spreads: this runs for every model call, and spreads cost microseconds.
+  // One literal instead of spreads: this runs for every model call, and spreads cost microseconds.
   return {
     prompt: attached.prompt ?? written.prompt,
     answer: attached.answer ?? written.answer,
@@ -47,7 +46,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
   };
 }
 
-/** The texts and tool arguments written on the span, of the sides that are not attached. */
+/** The texts and tool arguments on the span that are not attached. */
 function readContent(span: SpanView, attached: Interaction): Interaction {
   const wantsInput = attached.prompt === undefined;
   const wantsOutput = attached.answer === undefined;
@@ -67,7 +66,7 @@ function readContent(span: SpanView, attached: Interaction): Interaction {
 
 const NOTHING: Interaction = Object.freeze({});
 
-/** Asks the dialects in turn; each side comes from the first that has it. */
+/** Tries the dialects in order; each field comes from the first that has it. */
 function findContent(span: SpanView, kind: InteractionKind): DialectContent {
   const found: { -readonly [F in keyof DialectContent]: DialectContent[F] } = {};
   for (const dialect of DIALECTS) {
@@ -90,7 +89,7 @@ function joinEvidence(
   return [...(results === undefined ? [] : [results]), ...documents].join(PART_SEPARATOR);
 }
 
-/** The tier that served the call, or else the one asked for. */
+/** The tier that served the call, else the requested one. */
 function readServiceTier(attributes: SpanView['attributes']): string | undefined {
   return firstText(
     attributes['openai.response.service_tier'],
@@ -103,8 +102,8 @@ function readServiceTier(attributes: SpanView['attributes']): string | undefined
 }
 
 /**
- * Cost that the provider itself reported, in US dollars. `gen_ai.usage.cost` is not read: OpenLIT fills it from a
- * price list of its own.
+ * Cost that the provider itself reported, in US dollars. `gen_ai.usage.cost` is not read: OpenLIT computes it from its
+ * own price list.
  */
 function readProviderCost(attributes: SpanView['attributes']): number | undefined {
   const openInference = amountOf(attributes['llm.cost.total']);

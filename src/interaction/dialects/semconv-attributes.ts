@@ -19,7 +19,7 @@ export const semconvAttributes: Dialect = {
   },
 };
 
-/** The content attributes, as they stand on a span or on its `gen_ai.client.inference.operation.details` event. */
+/** The content attributes of a span or of its `gen_ai.client.inference.operation.details` event. */
 export function readContentAttributes(attributes: JsonObject): DialectContent {
   return {
     input: readInput(attributes),
@@ -48,8 +48,8 @@ function readOutput(attributes: JsonObject): readonly Message[] | undefined {
 }
 
 /**
- * Messages as JSON text or structured, or bare text. JSON that does not parse was cut off by a length limit: its
- * hash would be no prompt's, so it gives nothing.
+ * Messages as JSON text or structured, or bare text. JSON that does not parse was truncated by a length limit. It is
+ * ignored, because its hash would match no prompt.
  */
 function readMessages(value: unknown, role: MessageRole): Message[] {
   const decoded = parseContainerOrKeep(value);

@@ -6,10 +6,10 @@ import { type Dialect, type DialectContent, someOf } from './dialect.ts';
 import { readContentAttributes } from './semconv-attributes.ts';
 
 /**
- * The semantic conventions up to 1.36 on span events: one event per message (`gen_ai.user.message` ...), the answer
- * as `gen_ai.choice`; before that `gen_ai.content.prompt` and `gen_ai.content.completion`; and today's
- * `gen_ai.client.inference.operation.details` where it is recorded on the span. The body of a message stands in
- * `gen_ai.event.content` as JSON, or its fields are the event's attributes.
+ * The semantic conventions up to 1.36 on span events: one event per message (`gen_ai.user.message` ...), the answer as
+ * `gen_ai.choice`; before that `gen_ai.content.prompt` and `gen_ai.content.completion`; and today's
+ * `gen_ai.client.inference.operation.details` where recorded on the span. The body of a message is JSON in
+ * `gen_ai.event.content`, or its fields are event attributes.
  */
 export const semconvEvents: Dialect = {
   name: 'semconv events',
@@ -60,7 +60,7 @@ function bodyOf(attributes: JsonObject): JsonObject {
   return body === undefined ? attributes : objectOf(parseContainerOrKeep(body));
 }
 
-/** A message whose content may be a list of parts written as JSON text, since event attributes are never structured. */
+/** Reads a message whose content may be a list of parts as JSON text, because event attributes are never structured. */
 function readMessage(body: JsonObject, role: MessageRole): Message[] {
   const content = parseContainerOrKeep(body.content);
   return parseMessages({ ...body, role, content: Array.isArray(content) ? content : body.content });

@@ -17,7 +17,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What `doctor` finds; the words are those of its JSON form. */
+/** Findings of `doctor`, in the words of its JSON output. */
 export interface Diagnosis {
   readonly runtime: {
     readonly mcp_observatory: string;
@@ -39,7 +39,7 @@ const SUPPORTED: readonly (readonly [string, string])[] = [
   ['@modelcontextprotocol/server', '>=2 <3'],
 ];
 
-/** Texts that only the SDKs themselves contain; in an entry file they mean that a bundler has copied them there. */
+/** Strings that occur only in the SDKs; in an entry file they show that a bundler has inlined an SDK. */
 const BUNDLE_MARKS: readonly (readonly [string, string])[] = [
   ['openai', 'OpenAI-Organization'],
   ['@anthropic-ai/sdk', 'anthropic-dangerous-direct-browser-access'],
@@ -49,7 +49,7 @@ const BUNDLE_MARKS: readonly (readonly [string, string])[] = [
 
 const MAX_ENTRY_BYTES = 64 * 1024 * 1024;
 
-/** Looks at an application's folder, without running anything of it. */
+/** Inspects an application's folder without running its code. */
 export async function diagnose(about: {
   readonly folder: string;
   readonly entry?: string | undefined;
@@ -170,7 +170,7 @@ async function bundled(entry: string): Promise<Problem[]> {
   }));
 }
 
-/** The version of a package as the application would load it; its own manifest may not be exported, so it is read. */
+/** The version of the package the application would load. Its manifest is read from disk, as it may not be exported. */
 async function installedVersion(folder: string, name: string): Promise<string | undefined> {
   const require = createRequire(join(folder, 'package.json'));
   for (const nodeModules of require.resolve.paths(name) ?? []) {
@@ -185,7 +185,7 @@ async function installedVersion(folder: string, name: string): Promise<string | 
   return undefined;
 }
 
-/** Whether a version lies in a range of the form `>=1.2.0 <2`; the ranges are ours, so no more is understood. */
+/** Whether a version is in a range such as `>=1.2.0 <2`; other range syntax is not supported. */
 export function inRange(version: string, range: string): boolean {
   return range.split(' ').every((bound) => {
     const match = /^(>=|<)(.+)$/.exec(bound);

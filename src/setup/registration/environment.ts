@@ -8,9 +8,8 @@ export function isDisabled(environment: Environment): boolean {
 }
 
 /**
- * Whether spans go out over OTLP, by `OTEL_TRACES_EXPORTER`: `otlp`, which is the default unless there is a database
- * to write to and no endpoint is named, or `none`. Other exporters are not ours to make; `console` would write to
- * stdout, which belongs to the application.
+ * Whether `OTEL_TRACES_EXPORTER` selects OTLP: `otlp` or `none`. The default is `otlp`, except with a database and no
+ * endpoint. Other exporters are not supported; `console` would write to stdout, which belongs to the application.
  */
 export function wantsOtlp(environment: Environment): boolean {
   const names = (environment.OTEL_TRACES_EXPORTER ?? '')

@@ -1,21 +1,21 @@
 import { createRequire, register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/** How modules are hooked: in this thread where Node can, through a loader thread elsewhere. */
+/** How modules are hooked: in this thread where Node supports it, else through a loader thread. */
 export type HookKind = 'synchronous hooks' | 'loader thread';
 
 /** The hook file of the copy of `@opentelemetry/instrumentation` that our instrumentations extend. */
 const HOOK = '@opentelemetry/instrumentation/hook.mjs';
 
 /**
- * Files a hook must not touch. The shims of openai 4 read live bindings while they are being written, which a hooked
- * module answers too late: the application would not start ("you must import 'openai/shims/node'").
+ * Files that must not be hooked. The shims of openai 4 read live bindings during their initialization, which breaks in
+ * a hooked module: the application would not start ("you must import 'openai/shims/node'").
  */
 const EXCLUDED = [/\/openai\/_shims\//, /^openai\/_shims\//];
 
 /**
- * Installs the one ESM hook, resolved from where this package sits: the copy of import-in-the-middle that hooks must
- * be the one our instrumentations talk to, or nothing is patched and nothing says so.
+ * Installs the ESM hook, resolved from this package: the hooking copy of import-in-the-middle must be the one used by
+ * our instrumentations, or nothing is patched, silently.
  */
 export async function installModuleHooks(): Promise<HookKind> {
   const synchronous = await synchronousHooks();
@@ -32,7 +32,7 @@ interface SynchronousHooks {
   supportsSyncHooks(): boolean;
 }
 
-/** Only newer copies of import-in-the-middle have them, and only newer Nodes can use them. */
+/** Present in newer versions of import-in-the-middle, usable in newer versions of Node. */
 async function synchronousHooks(): Promise<SynchronousHooks | undefined> {
   try {
     const require = createRequire(import.meta.url);

@@ -10,9 +10,9 @@ export function runningProvider(): TracerProvider | undefined {
 }
 
 /**
- * Lets an SDK that the application starts later take our SDK's place: `--import` comes before the application, so
- * nobody can know sooner. `onReplaced` is told its provider. Only the first replacement is watched for; after that
- * the API is as it was.
+ * Lets an SDK that the application starts later replace ours: `--import` runs before the application, so this is not
+ * known in advance. `onReplaced` receives its provider. Only the first replacement is detected; after that the API is
+ * restored.
  */
 export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
   replaceOnce(
@@ -45,9 +45,9 @@ export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
 }
 
 /**
- * The metrics API has no proxy: instruments made before the application sets its meter provider must be made again.
+ * The metrics API has no proxy: instruments created before the application sets its meter provider must be recreated.
  *
- * @param ours The provider that gives way to the application's, where we have set one.
+ * @param ours Our provider, which the application's replaces, if we have set one.
  */
 export function onMeterProvider(
   ours: MeterProvider | undefined,
@@ -67,7 +67,7 @@ export function onMeterProvider(
 
 type Setter<Value> = (value: Value) => boolean;
 
-/** Replaces a setter of the API, in each of its modules, until it is called for the first time in one of them. */
+/** Replaces a setter in each module of the API until its first call. */
 function replaceOnce<Value>(
   part: (api: Api) => object,
   name: string,
@@ -87,8 +87,8 @@ function replaceOnce<Value>(
 }
 
 /**
- * Adds a span processor to a provider that is running. Neither SDK line has a method for it; both keep a list, and
- * where that is not found the application adds the processor itself.
+ * Adds a span processor to a running provider. Neither SDK line has a method for it, but both keep a list. Where the
+ * list is not found, the application must add the processor itself.
  * @returns whether it was added.
  */
 export function addSpanProcessor(provider: TracerProvider, processor: object): boolean {
@@ -101,12 +101,12 @@ export function addSpanProcessor(provider: TracerProvider, processor: object): b
   return true;
 }
 
-/** The parts of the API that hold what is registered. */
+/** The registries of the API. */
 type Api = Pick<typeof imported, 'trace' | 'context' | 'propagation' | 'metrics'>;
 
 /**
- * The API as it is imported and, where that is another, as it is required: from 1.10 on these are two modules. They
- * share the providers that are registered, not the functions that register them, and an application may use either.
+ * The API as imported and, if different, as required: from 1.10 on these are two modules. They share registered
+ * providers but not the functions that register them, and an application may use either.
  */
 function apiInstances(): readonly Api[] {
   const required = createRequire(import.meta.url)('@opentelemetry/api') as typeof imported;

@@ -13,7 +13,7 @@ export const HOOKED_PACKAGES = [
   '@modelcontextprotocol/server',
 ] as const;
 
-/** Packages that were required before us, so that no hook has seen them. */
+/** Packages required before our hooks were installed. */
 export function loadedTooEarly(): string[] {
   const files = Object.keys(createRequire(import.meta.url).cache);
   return HOOKED_PACKAGES.filter((name) => {
@@ -24,7 +24,7 @@ export function loadedTooEarly(): string[] {
 
 /**
  * Copies of import-in-the-middle in play, by file: ours, and the one the application's own instrumentation would use.
- * Of two, only the one that registers first patches ES modules.
+ * If they differ, only the one that registers first patches ES modules.
  */
 export function hookCopies(applicationFolder: string): string[] {
   const copies = new Set<string>();
@@ -44,7 +44,7 @@ function resolveFrom(from: string, name: string): string | undefined {
   }
 }
 
-/** Says through `diag` what stands in the way of hooking, before the application starts. */
+/** Warns through `diag` about obstacles to hooking, before the application starts. */
 export function warnOfObstacles(applicationFolder: string): void {
   for (const name of loadedTooEarly()) {
     diag.warn(
@@ -59,7 +59,7 @@ export function warnOfObstacles(applicationFolder: string): void {
   }
 }
 
-/** Says through `diag` what was hooked by the time the process ends, and what of it this version does not have. */
+/** Logs through `diag` at exit which packages were hooked, and which methods their versions lack. */
 export function reportHooks(): void {
   const modules = hookedModules();
   if (modules.length === 0) {

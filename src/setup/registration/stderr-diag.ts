@@ -11,8 +11,8 @@ const LEVELS: Readonly<Record<string, DiagLogLevel>> = {
 };
 
 /**
- * Sends OpenTelemetry's diagnostics to stderr, from `OTEL_LOG_LEVEL` (`warn` when unset) up. The console logger of
- * the API writes its lower levels to stdout, which belongs to the application. A logger that is set already stays.
+ * Sends OpenTelemetry's diagnostics to stderr, from `OTEL_LOG_LEVEL` (`warn` when unset) up. The console logger of the
+ * API writes its lower levels to stdout, which belongs to the application. An existing logger stays.
  */
 export function useStderrDiag(level: string | undefined): void {
   if (hasDiagLogger()) return;
@@ -20,7 +20,7 @@ export function useStderrDiag(level: string | undefined): void {
   diag.setLogger(stderrLogger(), { logLevel: chosen, suppressOverrideMessage: true });
 }
 
-/** The API keeps its globals under a registered symbol and has no question for this one. */
+/** The API keeps its globals under a registered symbol and has no getter for this one. */
 function hasDiagLogger(): boolean {
   const globals = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1')) as
     | { diag?: unknown }
