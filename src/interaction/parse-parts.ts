@@ -78,7 +78,7 @@ function codeResult({ outcome, output }: JsonObject): MessagePart {
   return { type: 'tool_call_response', response: output, isError: outcome !== 'OUTCOME_OK' };
 }
 
-/** A text part of what is text. */
+/** A text part if the value is a string. */
 export function parseTextPart(content: unknown): MessagePart | undefined {
   return typeof content === 'string' ? { type: 'text', content } : undefined;
 }

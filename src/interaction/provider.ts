@@ -1,6 +1,6 @@
 /**
- * Providers in the words of the semantic conventions. Dialects write them as they like: `OpenAI`, `openai.chat`
- * (the AI SDK appends the API), `vertexai`, `az.ai.openai`.
+ * Provider names of the semantic conventions. Dialects spell them differently: `OpenAI`, `openai.chat` (the AI SDK
+ * appends the API), `vertexai`, `az.ai.openai`.
  */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['openai', 'openai'],
@@ -46,7 +46,7 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['perplexity', 'perplexity'],
 ]);
 
-/** The provider in the words of the semantic conventions; a name that is not known is kept as it is. */
+/** The provider's name in the semantic conventions; unknown names are kept. */
 export function normalizeProvider(provider: string): string {
   const name = provider.trim().toLowerCase().replaceAll('-', '_').replaceAll(' ', '_');
   for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {

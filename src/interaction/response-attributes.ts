@@ -12,7 +12,7 @@ import {
 import type { TokenUsage } from '../signals/index.ts';
 import type { ProviderResponse } from './provider-response.ts';
 
-/** What a provider's response says, as the standard attributes that hold no content. */
+/** A provider's response as standard attributes, without content. */
 export function responseAttributes(
   response: Pick<ProviderResponse, 'responseId' | 'model' | 'finishReasons' | 'usage'>,
 ): Attributes {
@@ -25,7 +25,7 @@ export function responseAttributes(
   };
 }
 
-/** Reported usage as standard attributes, added to those given. */
+/** Adds reported usage to the given attributes. */
 export function usageAttributes(usage: TokenUsage, attributes: Attributes = {}): Attributes {
   setCount(attributes, ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage.inputTokens);
   setCount(attributes, ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage.outputTokens);

@@ -1,7 +1,7 @@
 import { type AttributeColumn, attributeNamesOf, FIELDS } from '../base/index.ts';
 import { countOf, type JsonObject, textOf } from '../json/index.ts';
 
-/** Names a column is read from, worked out once. */
+/** The attribute names of each column. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   FIELDS.filter((field) => field.origin === 'attribute').map((field) => [
     field.column,
@@ -9,7 +9,7 @@ const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 );
 
-/** Reads a column that holds text from a span's attributes, under any name a dialect gives it. */
+/** Reads a text column from a span's attributes, under the name of any dialect. */
 export function readTextField(attributes: JsonObject, column: AttributeColumn): string | undefined {
   for (const name of NAMES.get(column) ?? []) {
     const value = attributes[name];
@@ -18,7 +18,7 @@ export function readTextField(attributes: JsonObject, column: AttributeColumn): 
   return undefined;
 }
 
-/** The columns a call is known by that hold one text or one count, as far as a span gives them. */
+/** Columns of a call that hold one text or one count, as far as a span has them. */
 export type Scalars = { readonly [C in TextColumn]?: string } & { readonly [C in CountColumn]?: number };
 
 const TEXT_COLUMNS = ['provider', 'model'] as const satisfies readonly AttributeColumn[];
@@ -35,7 +35,7 @@ type CountColumn = (typeof COUNT_COLUMNS)[number];
 
 interface Place {
   readonly column: TextColumn | CountColumn;
-  /** 0 is the name to believe first. */
+  /** Rank of the name; 0 takes precedence. */
   readonly rank: number;
   readonly isText: boolean;
 }
@@ -50,9 +50,8 @@ const PLACES: ReadonlyMap<string, Place> = new Map(
 );
 
 /**
- * Reads the scalars under any name a dialect gives them, the first name that holds a value of the right type: a text
- * that is not empty, a whole number from 0 up. One pass over the attributes there are costs less than asking for the
- * fifty names there might be.
+ * Reads the scalars under the names of all dialects; the first name with a valid value wins: a non-empty text or an
+ * integer from 0 up. One pass over the attributes is cheaper than probing fifty names.
  */
 export function readScalars(attributes: JsonObject): Scalars {
   const found: { [C in TextColumn | CountColumn]?: unknown } = {};
@@ -69,7 +68,7 @@ export function readScalars(attributes: JsonObject): Scalars {
   return found as Scalars;
 }
 
-/** Whether a span's attributes already give a column this value, under whatever name is read first. */
+/** Whether a span already has this value for a column, under the name that takes precedence. */
 export function hasFieldValue(attributes: JsonObject, column: AttributeColumn, value: unknown): boolean {
   for (const name of NAMES.get(column) ?? []) {
     if (attributes[name] !== undefined) return attributes[name] === value;

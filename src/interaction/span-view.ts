@@ -1,8 +1,8 @@
 import type { JsonObject } from '../json/index.ts';
 
 /**
- * The part of a span that is read here. Every SDK's span has it; attribute values are not trusted to have a type,
- * since SDK 3 lets them be structured.
+ * The part of a span read here, common to all SDKs. Attribute values are `unknown` because SDK 3 allows structured
+ * ones.
  */
 export interface SpanView {
   readonly name: string;

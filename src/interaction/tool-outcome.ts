@@ -1,20 +1,20 @@
 import { isObject, type JsonObject, listOf, parseContainer, textOf, toJsonText } from '../json/index.ts';
 
-/** What a tool gave back, as text, and whether it failed. */
+/** A tool's result as text, and whether it failed. */
 export interface ToolOutcome {
   readonly text: string;
   readonly failed: boolean;
-  /** Whether it holds something that is no text, and nothing that is: an image, a page only the model can read. */
+  /** Whether it holds only non-text content, such as an image. */
   readonly isOpaque: boolean;
 }
 
 /**
- * Reads a tool result in any form: text, content blocks, an MCP `CallToolResult`, Gemini's `{output}` / `{error}`,
- * the AI SDK's `{type, value}`, or any JSON value.
+ * Reads a tool result in any form: text, content blocks, an MCP `CallToolResult`, Gemini's `{output}` / `{error}`, the
+ * AI SDK's `{type, value}`, or any JSON value.
  *
  * A result failed when it is flagged (`isError`, `is_error`), when it is an object with an `error` and no result
- * (Gemini's form), or when its text says so where a dialect has no flag: a serialized object of those forms, or a
- * text that opens the way errors are printed (`Error: ...`, `TypeError: ...`, `MCP error -32602: ...`).
+ * (Gemini's form), or, in dialects without a flag, when its text is such an object serialized or starts like a printed
+ * error (`Error: ...`, `TypeError: ...`, `MCP error -32602: ...`).
  */
 export function toolOutcome(result: {
   readonly response: unknown;
@@ -30,7 +30,7 @@ function holdsOther(response: unknown): boolean {
   return blocks.some((block) => isObject(block) && textOf(block.type) !== undefined && block.type !== 'text');
 }
 
-/** The text of a tool result; JSON where it is neither text nor content blocks. */
+/** The text of a tool result; JSON if it is neither text nor content blocks. */
 export function toolResultText(response: unknown): string {
   if (typeof response === 'string') return response;
   if (response === undefined || response === null) return '';
@@ -52,7 +52,7 @@ function recordText(response: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Fields that wrap the one thing a result holds. */
+/** Fields that wrap the content of a result. */
 const WRAPPERS = ['output', 'result', 'error', 'value', 'text', 'content'] as const;
 
 function isOnlyPayload(response: JsonObject, payload: string): boolean {
@@ -94,11 +94,11 @@ function saysFailure(response: unknown, text: string): boolean {
   return isObject(parsed) && isFailure(parsed);
 }
 
-/** Errors open with their name, so a longer look would only find false ones. */
+/** Errors start with their name; searching further would only find false positives. */
 const OPENING_LENGTH = 80;
 const ERROR_OPENING =
   /^\s{0,8}(?:\w{0,40}(?:Error|Exception): |error: |MCP error -?\d{1,6}: |Traceback \(most recent)/;
-/** A serialized error is short; parsing every long result to look for a flag would cost more than it tells. */
+/** Serialized errors are short, so long results are not parsed in search of a flag. */
 const MAX_SERIALIZED_ERROR = 65_536;
 const ERROR_FIELD = /"(?:error|isError|is_error)"/;
 

@@ -1,19 +1,19 @@
 /**
- * What one model or tool call said, whatever wrote the span.
+ * The content of one model or tool call, independent of the instrumentation that wrote the span.
  *
- * Terms: the *prompt* is the exact final text given to the model; the *answer* the text it gave back; the *retrieved
- * context* the evidence it was given (tool results, documents); the *tool result summary* what a failed tool said.
+ * Terms: the *prompt* is the exact final text sent to the model; the *answer* the text it returned; the *retrieved
+ * context* its evidence (tool results, documents); the *tool result summary* the output of failed tools.
  */
 import type { TokenUsage } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
-/** The messages of a call as they stand, where the texts above only sum them up. */
+/** The full messages of a call, for content capture. */
 export interface CallContent {
-  /** What the model was given, its system messages included. */
+  /** The input messages, including system messages. */
   readonly input: readonly Message[];
-  /** What it gave back, with the reason it stopped in the words of the semantic conventions. */
+  /** The output messages, with the finish reason as the semantic conventions name it. */
   readonly output: readonly (Message & { readonly finishReason?: string | undefined })[];
-  /** Tools it could choose from, as `gen_ai.tool.definitions` holds them. */
+  /** The available tools, in the form of `gen_ai.tool.definitions`. */
   readonly toolDefinitions?: readonly unknown[] | undefined;
 }
 
@@ -28,18 +28,18 @@ export interface Interaction {
   readonly provider?: string | undefined;
   /** Answering model where known, else the requested one. */
   readonly model?: string | undefined;
-  /** Tokens as the provider reported them; absent when it reported none. */
+  /** Tokens reported by the provider, if any. */
   readonly usage?: TokenUsage | undefined;
-  /** Host the request went to, e.g. `api.openai.com`: who serves a model decides its price. */
+  /** Host the request went to, e.g. `api.openai.com`: the host decides the price. */
   readonly serverAddress?: string | undefined;
   /** Tier that served the call, in the provider's words: `default`, `flex`, `batch`, `priority` ... */
   readonly serviceTier?: string | undefined;
-  /** Cost the provider itself reported, in US dollars (OpenRouter's `usage.cost`, for instance). */
+  /** Cost reported by the provider in US dollars, such as OpenRouter's `usage.cost`. */
   readonly providerCostUsd?: number | undefined;
   /** Arguments of a tool call, as a JSON value. */
   readonly toolArguments?: unknown;
-  /** Result of a tool call, as a JSON value. No signal reads it; it is there for content capture. */
+  /** Result of a tool call, as a JSON value. Used for content capture only. */
   readonly toolResult?: unknown;
-  /** The messages themselves, asked for only where content is captured. */
+  /** Returns the messages; called only if content is captured. */
   readonly content?: (() => CallContent) | undefined;
 }

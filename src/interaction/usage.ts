@@ -1,6 +1,6 @@
 /**
- * Token counts as a span reports them, in the sense of the semantic conventions: input includes what was read from
- * and written to the provider's cache, output includes reasoning.
+ * Token counts of a span as the semantic conventions define them: input includes tokens read from and written to the
+ * provider's cache, output includes reasoning.
  */
 import { countOf, type JsonObject, textOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
@@ -9,7 +9,7 @@ import type { Scalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
 
 /**
- * The usage a provider reported, whatever the dialect; `undefined` when the span names no count at all.
+ * The usage reported by the provider, in any dialect; `undefined` when the span has no counts.
  * @param scalars of the span.
  */
 export function readUsage(
@@ -18,7 +18,7 @@ export function readUsage(
   provider: string | undefined,
 ): TokenUsage | undefined {
   const { attributes } = span;
-  // An estimate of ours is no report.
+  // Our own estimate is not reported usage.
   if (attributes['observatory.tokens_estimated'] === true) return undefined;
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = scalars;
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
@@ -34,9 +34,8 @@ export function readUsage(
 }
 
 /**
- * Whether the input count leaves the cached tokens out, as Anthropic's API does. It must when they exceed it, and
- * does when the reported total is the sum of all of them; for instrumentations that pass Anthropic's counts on
- * unchanged it is known.
+ * Whether the input count excludes cached tokens, as in Anthropic's API. It does if they exceed it, if the reported
+ * total is the sum of all, and for instrumentations known to pass on Anthropic's counts unchanged.
  */
 function isCacheExclusive(usage: TokenUsage, span: SpanView, provider: string | undefined): boolean {
   const input = usage.inputTokens ?? 0;
@@ -62,7 +61,7 @@ const TOTALS = [
   'ai.usage.totalTokens',
 ] as const;
 
-/** Read in the published code of each: they set `input_tokens` from Anthropic's own field and add nothing. */
+/** Checked in the published code of each: they set `input_tokens` from Anthropic's field and add nothing. */
 const ANTHROPIC_AS_IS: readonly string[] = [
   '@traceloop/instrumentation-anthropic',
   '@openlit/instrumentation-anthropic',
@@ -71,7 +70,7 @@ const ANTHROPIC_AS_IS: readonly string[] = [
 function passesCountsOn(span: SpanView): boolean {
   const scope = span.instrumentationScope?.name ?? '';
   if (ANTHROPIC_AS_IS.includes(scope)) return true;
-  // AI SDK 4 and 5 pass Anthropic's count on; 6 sums, and tells by the count without the cache.
+  // AI SDK 4 and 5 pass on Anthropic's count; 6 adds the cache and also reports the count without it.
   return (
     textOf(span.attributes['ai.operationId']) !== undefined &&
     span.attributes['ai.usage.inputTokenDetails.noCacheTokens'] === undefined

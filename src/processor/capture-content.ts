@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api';
 
-/** The variable that switches content capture in every instrumentation of the ecosystem. */
+/** The environment variable for content capture, common to all OpenTelemetry instrumentations. */
 export const CAPTURE_CONTENT_VARIABLE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
 
 /**
@@ -17,9 +17,9 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
 
 /**
  * Whether prompt and answer text may become attributes of spans: the environment variable
- * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, else the option, else no. The variable wins, as in the
- * instrumentations of OpenTelemetry, so that who runs a program can switch capture off. A value it does not know is
- * ignored with a warning.
+ * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, else the option, else no. The variable takes precedence, as in
+ * OpenTelemetry's instrumentations, so that an operator can switch capture off. Unknown values are ignored with a
+ * warning.
  */
 export function resolveCaptureContent(
   option?: boolean,

@@ -10,9 +10,8 @@ import type { CallContent, Interaction, Message } from '../interaction/index.ts'
 import type { WritableSpan } from './set-fields.ts';
 
 /**
- * Writes what traveled beside a span to its content attributes, as JSON text, which every SDK keeps: the messages
- * where the caller gave them, else the texts. Attributes that an instrumentation wrote itself are left alone: they
- * say more than the joined text does.
+ * Writes attached data to a span's content attributes as JSON text, which every SDK keeps: the messages if given, else
+ * the texts. Attributes set by the instrumentation are kept, as they hold more than the joined text.
  */
 export function captureInteraction(span: WritableSpan, attached: Interaction): void {
   const { prompt, answer, toolArguments, toolResult, content } = attached;
@@ -23,7 +22,7 @@ export function captureInteraction(span: WritableSpan, attached: Interaction): v
   if (toolResult !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_CALL_RESULT, toolResult);
 }
 
-/** System messages stand apart, as the semantic conventions want them. */
+/** The semantic conventions keep system messages apart. */
 function captureContent(span: WritableSpan, { input, output, toolDefinitions }: CallContent): void {
   const system = input.filter(({ role }) => role === 'system').flatMap(({ parts }) => parts);
   if (system.length > 0) setOnce(span, ATTR_GEN_AI_SYSTEM_INSTRUCTIONS, system);
@@ -37,7 +36,7 @@ function captureContent(span: WritableSpan, { input, output, toolDefinitions }: 
   if (toolDefinitions !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_DEFINITIONS, toolDefinitions);
 }
 
-/** A message in the words of the conventions, which have snake_case keys. */
+/** A message with the snake_case keys of the conventions. */
 function conventional({ role, parts }: Message): object {
   return {
     role,

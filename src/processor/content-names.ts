@@ -1,13 +1,12 @@
 /**
- * Which attributes of a GenAI or MCP span hold what was said: prompts, answers, tool arguments and results.
+ * Which attributes of a GenAI or MCP span hold content: prompts, answers, tool arguments and results.
  *
- * The namespaces of the dialects are closed: inside them a text or structured attribute is content unless its name is
- * on the list of those known to be none, so that a name nobody here has heard of is hidden rather than leaked.
- * Numbers and booleans pass, except where they can be arguments. In other namespaces an attribute is content when its
- * name says so (`genkit:input`, `lk.response.text`).
+ * In the namespaces of the dialects, a text or structured attribute is content unless its name is on the allow-list, so
+ * that unknown names are hidden rather than leaked. Numbers and booleans pass, except where they can be arguments. In
+ * other namespaces an attribute is content if its name says so (`genkit:input`, `lk.response.text`).
  */
 
-/** Whether an attribute of a span must go when content is redacted. */
+/** Whether redaction removes an attribute of a span. */
 export function isContentAttribute(key: string, value: unknown): boolean {
   if (key.startsWith('observatory.')) return false;
   if (ARGUMENT_FAMILIES.some((family) => key.startsWith(family))) return true;
@@ -17,8 +16,8 @@ export function isContentAttribute(key: string, value: unknown): boolean {
 }
 
 /**
- * Whether an attribute of an event on such a span must go. Events are closed as a whole: what a message, a chunk or
- * an exception says can stand under any name.
+ * Whether redaction removes an attribute of an event on such a span. Events are treated as content throughout, because
+ * the text of a message, chunk or exception can have any name.
  */
 export function isContentEventAttribute(key: string, value: unknown): boolean {
   if (ARGUMENT_FAMILIES.some((family) => key.startsWith(family))) return true;
@@ -159,7 +158,7 @@ const HARMLESS_ON_EVENTS: ReadonlySet<string> = new Set([
   'finish_reason',
 ]);
 
-/** Error texts obey the same rule as content: they quote it. */
+/** Error texts count as content, because they quote it. */
 const ERROR_TEXT: ReadonlySet<string> = new Set([
   'exception.message',
   'exception.stacktrace',
@@ -167,6 +166,6 @@ const ERROR_TEXT: ReadonlySet<string> = new Set([
   'error.stack',
 ]);
 
-/** Last words of names that hold content in the namespaces of frameworks: Genkit, LiveKit, Langfuse, MLflow ... */
+/** Name suffixes of content in the namespaces of frameworks: Genkit, LiveKit, Langfuse, MLflow ... */
 const SPEAKING_NAME =
   /(?:^|[.:_])(?:inputs?|outputs?|prompts?|completions?|messages?|arguments|args|results?|content|text|body|system_instructions|request_data|response_data|tool_response|user_input|all_messages_events|chat_ctx|spanInputs|spanOutputs|input_json|output_json)$/;

@@ -11,23 +11,23 @@ import {
 } from '../signals/index.ts';
 
 export interface EnrichOptions {
-  /** Which signals are computed, as `resolveSignalConfig` gives it. */
+  /** Which signals are computed, from `resolveSignalConfig`. */
   readonly config: SignalConfig;
-  /** What the interaction is; only requests to a model have tokens estimated and a cost. @defaultValue 'model' */
+  /** Kind of the interaction; tokens are estimated and priced only for model requests. @defaultValue 'model' */
   readonly kind?: InteractionKind | undefined;
-  /** When the call started: prices change over time. @defaultValue now */
+  /** Start of the call, which selects the prices. @defaultValue now */
   readonly at?: Date | undefined;
-  /** Prices of the user's own, as `resolvePriceOverrides` gives them. */
+  /** The user's prices from `resolvePriceOverrides`. */
   readonly prices?: PriceOverrides | undefined;
-  /** Whether the call ended in an error; without an answer it then used nothing that could be estimated. */
+  /** Whether the call failed; without an answer no output tokens are then estimated. */
   readonly failed?: boolean | undefined;
 }
 
 /**
- * Composes everything that is known of a call from what it said: hashes and scores, tokens, cost, the hash of tool
- * arguments. Pure but for the clock where `at` is not given. A field that cannot be told is absent.
+ * Computes all fields of a call from its interaction: hashes and scores, tokens, cost, the hash of tool arguments.
+ * Pure, except for the clock if `at` is not given. Unknown fields are absent.
  *
- * @throws ObservatoryError `INVALID_INPUT` for tool arguments that are no JSON value.
+ * @throws ObservatoryError `INVALID_INPUT` for tool arguments that are not a JSON value.
  */
 export function enrich(interaction: Interaction, options: EnrichOptions): FieldValues {
   const { kind = 'model' } = options;
@@ -70,8 +70,8 @@ function addSpend(
 }
 
 /**
- * Estimates usage the provider did not report. Half an estimate would give a wrong cost, so there is none when the
- * answer is not known, unless no answer was to be expected.
+ * Estimates usage the provider did not report. A partial estimate would give a wrong cost, so there is none without the
+ * answer, unless no answer is expected.
  */
 function estimate(
   interaction: Interaction,

@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api';
 
-/** Kinds of trouble that are logged apart, so that one does not hide another. */
+/** Kinds of faults that are logged separately. */
 export type FaultKind =
   | 'governance'
   | 'enrichment'
@@ -10,7 +10,7 @@ export type FaultKind =
   | 'attribute limit'
   | 'old SDK';
 
-/** Logs the first trouble of each kind and counts the rest: a fault that every span has must not fill the log. */
+/** Logs the first fault of each kind and counts the rest, so that a fault in every span does not fill the log. */
 export class FaultLog {
   readonly #seen = new Set<FaultKind>();
 
@@ -21,7 +21,7 @@ export class FaultLog {
   }
 }
 
-/** Names an error without its message, which may quote the text that made it. */
+/** The name of an error; its message may quote content. */
 export function nameOfError(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

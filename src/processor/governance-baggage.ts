@@ -1,12 +1,11 @@
 /**
- * Governance fields from process to process, as entries of W3C baggage under the names of their attributes. Baggage
- * comes from outside: only fields that describe are taken, never those that say what became of a call, and none that
- * is longer than an id has reason to be.
+ * Governance fields between processes, as W3C baggage entries named like their attributes. Baggage is untrusted input:
+ * only descriptive fields are read, never outcomes, and only up to the length of an id.
  */
 import { type Baggage, type BaggageEntry, type Context, propagation } from '@opentelemetry/api';
 import { type GovernanceFields, getGovernance, setGovernance } from './governance.ts';
 
-/** Fields that mean the same on the other side: what holds for the request, not what became of one call. */
+/** Fields that apply to the whole request rather than the outcome of one call. */
 const CARRIED = {
   riskTier: 'observatory.risk_tier',
   promptTemplateId: 'observatory.prompt_template_id',
@@ -19,10 +18,10 @@ const CARRIED = {
 
 type CarriedField = keyof typeof CARRIED;
 
-/** A longer text is neither sent nor taken. */
+/** Longer texts are neither sent nor read. */
 const MAX_TEXT_CHARS = 256;
 
-/** The context with its governance fields in its baggage, for a propagator to write. */
+/** Copies a context's governance fields to its baggage, for a propagator to inject. */
 export function governanceToBaggage(context: Context): Context {
   const fields = getGovernance(context);
   if (fields === undefined) return context;
@@ -36,8 +35,8 @@ export function governanceToBaggage(context: Context): Context {
 }
 
 /**
- * The context with the governance fields its baggage carries, which then leave the baggage: they are to go on only to
- * whom {@link governanceToBaggage} is called for. Without `accept` they leave it and hold for nothing.
+ * Moves governance fields from a context's baggage to the context; they are passed on only where {@link
+ * governanceToBaggage} is called. Without `accept` they are removed and ignored.
  */
 export function governanceFromBaggage(context: Context, accept: boolean): Context {
   const baggage = propagation.getBaggage(context);

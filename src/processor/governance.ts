@@ -1,7 +1,7 @@
 import { type Context, createContextKey } from '@opentelemetry/api';
 import type { CamelFieldValues } from '../base/index.ts';
 
-/** What an application decides about its calls and wants on every GenAI and MCP span made while it holds. */
+/** Fields that an application sets for all GenAI and MCP spans started in a context. */
 export type GovernanceFields = Pick<
   CamelFieldValues,
   | 'riskTier'
@@ -18,13 +18,13 @@ export type GovernanceFields = Pick<
   | 'retries'
 >;
 
-// A context key is a registered symbol, so copies of this package read what another one set.
+// A context key is a registered symbol, shared by all copies of this package.
 const KEY = createContextKey('mcp-observatory governance');
 
 /**
- * Returns a context in which spans carry these fields. Fields already set by an outer context stay unless they are
- * given again; `undefined` leaves them as they are. The type and the reason of a fallback are one thing: giving either
- * replaces both, see {@link pairFallback}.
+ * Returns a context in which spans carry these fields. Fields of an outer context stay unless set again; `undefined`
+ * leaves them. The type and reason of a fallback belong together: setting either replaces both, see {@link
+ * pairFallback}.
  *
  * ```ts
  * context.with(setGovernance(context.active(), { riskTier: 'high' }), () => callModel());
@@ -45,12 +45,12 @@ export function getGovernance(context: Context): GovernanceFields | undefined {
   return context.getValue(KEY) as GovernanceFields | undefined;
 }
 
-/** Stands for the half of a fallback that was not told, so that no row has one half alone. */
+/** Value of the missing half of a fallback, so that rows always have both. */
 const UNSPECIFIED = 'unspecified';
 
 /**
- * Completes what is told of a fallback: `fallbackType` and `fallbackReason` come together or not at all. The half that
- * is missing, or both when only `fallbackUsed` is true, become `unspecified`.
+ * Completes the fields of a fallback, so that `fallbackType` and `fallbackReason` are both present or both absent. A
+ * missing one, or both if only `fallbackUsed` is true, become `unspecified`.
  */
 export function pairFallback<F extends GovernanceFields>(fields: F): F {
   const { fallbackUsed, fallbackType, fallbackReason } = fields;

@@ -13,10 +13,10 @@ import {
   VERSION,
 } from '../base/index.ts';
 
-/** Borders of the risk's buckets: the levels' own (0.20 and 0.35) and steps between. */
+/** Bucket bounds of the risk histogram, including those of the levels (0.20 and 0.35). */
 const RISK = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-/** Names of one attribute that get series of their own; a program may take them from its requests. */
+/** Distinct values per attribute, which may come from requests. */
 const MAX_NAMES = 50;
 
 const ATTR_TEMPLATE = 'observatory.prompt_template_id';
@@ -30,11 +30,11 @@ interface Instruments {
 }
 
 /**
- * What model calls cost and how risky their answers are, as metrics: the counter `observatory.cost` in US dollars and
- * the histogram `observatory.hallucination_risk`. Both tell provider, requested model, prompt template and whether the
- * call was a shadow run; of each at most 50 names, all others are `_other`.
+ * Metrics of cost and risk of model calls: the counter `observatory.cost` in US dollars and the histogram
+ * `observatory.hallucination_risk`. Attributes are provider, requested model, prompt template and whether the call was
+ * a shadow run; each has at most 50 values, all others are `_other`.
  *
- * Only calls whose span is sampled are counted, since the others are never seen.
+ * Only calls with a sampled span are counted; the processor does not see the others.
  */
 export class SpendMetrics {
   readonly #given: MeterProvider | undefined;
@@ -45,15 +45,15 @@ export class SpendMetrics {
   ]);
   #instruments: Instruments | undefined;
 
-  /** @param meterProvider where the metrics go; the global one, as it is when a call ends, when none is given. */
+  /** @param meterProvider destination of the metrics. @defaultValue the global provider at the end of a call */
   constructor(meterProvider?: MeterProvider) {
     this.#given = meterProvider;
   }
 
   /**
-   * Records a call that ended.
-   * @param attributes of its span, its fields included.
-   * @param values what was computed for it, for a span that had no room for them.
+   * Records an ended call.
+   * @param attributes of its span, including the computed fields.
+   * @param values the computed fields, for a span without room for them.
    */
   record(attributes: Readonly<Record<string, unknown>>, values: FieldValues): void {
     const cost = numberOf(attributes['observatory.cost_usd']) ?? values.cost_usd;
@@ -64,7 +64,7 @@ export class SpendMetrics {
     const about = this.#describe(attributes, values);
     if (risk !== undefined) instruments.risk.record(risk, about);
     if (cost === undefined) return;
-    // A cost that was not computed here was set by the application.
+    // A cost not computed here was set by the application.
     const source = values.cost_usd === undefined ? 'application' : (values.cost_source ?? 'unknown');
     instruments.cost.add(cost, { ...about, [ATTR_COST_SOURCE]: source });
   }
@@ -78,7 +78,7 @@ export class SpendMetrics {
     return about;
   }
 
-  /** Instruments of the provider that holds now: an application may register it after the processor was made. */
+  /** Instruments of the current provider; an application may register it after creating the processor. */
   #current(): Instruments {
     const provider = this.#given ?? metrics.getMeterProvider();
     if (this.#instruments?.provider === provider) return this.#instruments;
@@ -99,7 +99,7 @@ export class SpendMetrics {
   }
 }
 
-/** Spans of other dialects have no standard attribute; the field tells the same. */
+/** Spans of other dialects lack the standard attribute; the field has the same value. */
 function byColumn(name: string, values: FieldValues): unknown {
   if (name === ATTR_GEN_AI_PROVIDER_NAME) return values.provider;
   return name === ATTR_GEN_AI_REQUEST_MODEL ? values.model : undefined;

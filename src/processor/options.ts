@@ -13,17 +13,17 @@ import { resolveCaptureContent } from './capture-content.ts';
 export interface ObservatorySpanProcessorOptions {
   /** Which signals are computed, their weights, thresholds and verifier. */
   readonly signals?: SignalOptions | undefined;
-  /** Prices of your own, which go before the built-in table's; the first that names a model holds. */
+  /** Your own prices, which take precedence over the built-in table; the first match wins. */
   readonly prices?: readonly PriceOverride[] | undefined;
   /**
-   * Whether texts that reach the processor beside a span become its content attributes. The environment variable
-   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` wins over this.
+   * Whether texts attached to a span become content attributes. The environment variable
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` takes precedence.
    * @defaultValue false
    */
   readonly captureContent?: boolean | undefined;
   /**
-   * Whether prompts, answers, tool arguments, results and error texts that instrumentations wrote on GenAI and MCP
-   * spans are removed after hashing. Wins over `captureContent`.
+   * Whether prompts, answers, tool arguments, results and error texts written by instrumentations on GenAI and MCP
+   * spans are removed after hashing. Takes precedence over `captureContent`.
    * @defaultValue false
    */
   readonly redactContent?: boolean | undefined;
@@ -33,7 +33,7 @@ export interface ObservatorySpanProcessorOptions {
    * @defaultValue true
    */
   readonly evaluationEvents?: boolean | undefined;
-  /** Where the metrics on cost and risk go; `false` for none. @defaultValue the global provider when a call ends */
+  /** Destination of the cost and risk metrics; `false` for none. @defaultValue the global provider when a call ends */
   readonly meterProvider?: MeterProvider | false | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface ResolvedProcessorOptions {
 /**
  * Fills in the defaults and checks every option, once.
  *
- * @param onVerifierError told, besides the option of that name, when the verifier fails.
+ * @param onVerifierError called when the verifier fails, in addition to the option of that name.
  * @throws ObservatoryError `INVALID_OPTION`.
  */
 export function resolveProcessorOptions(

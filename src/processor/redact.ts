@@ -2,14 +2,14 @@ import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { isContentAttribute, isContentEventAttribute } from './content-names.ts';
 
-/** Stands where a text cannot be taken away. */
+/** Replaces text that cannot be deleted. */
 export const REDACTED = '[redacted]';
 
 type Mutable = Record<string, unknown>;
 
 /**
- * Takes prompts, answers, tool arguments, results and error texts off a span: its attributes, those of its scope,
- * events and links, and the description of its status. Names, counts, ids and `exception.type` stay.
+ * Removes prompts, answers, tool arguments, results and error texts from a span: from its attributes, those of its
+ * scope, events and links, and its status description. Names, counts, ids and `exception.type` stay.
  *
  * Fails closed: what cannot be deleted is overwritten, and if even that fails the span loses the whole part.
  *
@@ -42,7 +42,7 @@ function redactRecord(holder: object, field: string, isContent: IsContent): numb
   return removed;
 }
 
-/** A copy of a record that lets nothing be deleted. */
+/** A redacted copy of a record that does not allow deletion. */
 function withoutContent(record: unknown, isContent: IsContent): Mutable {
   try {
     return Object.fromEntries(Object.entries(record as Mutable).filter(([k, v]) => !isContent(k, v)));
@@ -60,7 +60,7 @@ function redactAll(span: ReadableSpan, field: 'events' | 'links', isContent: IsC
   }
 }
 
-/** Redacts the attributes of the scope, which spans share: for all of them at once, or else for this span alone. */
+/** Redacts the attributes of the scope, which spans share: in place if possible, else for this span only. */
 function redactScope(span: ReadableSpan): void {
   const { instrumentationScope: scope } = span;
   if (scope === undefined || !('attributes' in scope)) return;
@@ -75,7 +75,7 @@ function redactScope(span: ReadableSpan): void {
 function redactStatus(span: ReadableSpan): void {
   if (span.status.message === undefined) return;
   try {
-    // Assigned, not set: setStatus() changes nothing once a span has ended.
+    // Assigned directly: setStatus() has no effect once a span has ended.
     (span as { status: ReadableSpan['status'] }).status = { code: span.status.code };
   } catch {
     replaceField(span, 'status', { code: SpanStatusCode.ERROR });

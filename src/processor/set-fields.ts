@@ -2,13 +2,13 @@ import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import { type AttributeColumn, attributeOf, type FieldValues, fieldOf } from '../base/index.ts';
 import { hasFieldValue } from '../interaction/index.ts';
 
-/** A span that attributes can be set on and read back from, as spans of the SDK are. */
+/** A span with readable attributes, such as the SDK's. */
 export interface WritableSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   setAttribute(key: string, value: AttributeValue): unknown;
 }
 
-/** Field values as the attributes this package sets: `{prompt_hash}` -> `{'observatory.prompt_hash'}`. */
+/** Field values as attributes: `{prompt_hash}` -> `{'observatory.prompt_hash'}`. */
 export function toAttributes(values: FieldValues): Attributes {
   const attributes: Attributes = {};
   for (const [column, value] of entriesOf(values)) attributes[attributeOf(column)] = value;
@@ -16,10 +16,10 @@ export function toAttributes(values: FieldValues): Attributes {
 }
 
 /**
- * Sets field values as attributes of a span. A value that is there already is kept, and one that the span gives under
- * a standard name is not repeated under ours: tokens a provider reported stay `gen_ai.usage.*`.
+ * Sets field values as attributes of a span. Existing values are kept, and values present under a standard name are not
+ * repeated: reported tokens stay in `gen_ai.usage.*` only.
  *
- * @returns the values that did not fit, because the span has as many attributes as its limit allows.
+ * @returns the values dropped because of the span's attribute limit.
  */
 export function setFields(span: WritableSpan, values: FieldValues): FieldValues {
   let dropped: Record<string, unknown> | undefined;
@@ -39,17 +39,17 @@ export function setFields(span: WritableSpan, values: FieldValues): FieldValues 
 
 const NONE: FieldValues = Object.freeze({});
 
-/** The first `count` of some values. */
+/** The first `count` values. */
 export function takeFields(values: FieldValues, count: number): FieldValues {
   return Object.fromEntries(entriesOf(values).slice(0, count)) as FieldValues;
 }
 
-/** How many values there are. */
+/** The number of values. */
 export function countFields(values: FieldValues): number {
   return values === NONE ? 0 : entriesOf(values).length;
 }
 
-/** Field values of the right type by the dictionary; the columns of the others. */
+/** Field values of the type in the dictionary, and the columns of the rest. */
 export function checkFields(values: FieldValues): { values: FieldValues; refused: AttributeColumn[] } {
   const refused = entriesOf(values)
     .filter(([column, value]) => !isOfType(column, value))

@@ -33,11 +33,11 @@ import {
   type WritableSpan,
 } from './set-fields.ts';
 
-/** What a processor has done since it was made. */
+/** Counters of a processor since its creation. */
 export interface ProcessorStats {
-  /** GenAI and MCP spans that got their signals. */
+  /** Enriched GenAI and MCP spans. */
   readonly enriched: number;
-  /** Times something went wrong inside; the span was exported without the fields concerned. */
+  /** Internal errors; the span was exported without the affected fields. */
   readonly faults: number;
   /** Attributes that did not fit on a span because of the SDK's limit (128 by default). */
   readonly attributesDropped: number;
@@ -46,15 +46,15 @@ export interface ProcessorStats {
 }
 
 /**
- * Puts governance fields on GenAI and MCP spans when they start and, when they end, hashes, scores, tokens and cost:
- * `observatory.*`, see the field dictionary. It works on spans of any instrumentation; all other spans are untouched.
+ * Enriches GenAI and MCP spans of any instrumentation: governance fields at the start; hashes, scores, tokens and cost
+ * at the end, as `observatory.*` attributes (see the field dictionary). Other spans are left alone.
  *
- * Everything happens in `onEnding`, while the span can still be written to, so every exporter sees the fields, the
- * ones registered before this processor too. SDKs before 2.3 have no `onEnding`: there the work is done in `onEnd`,
- * where only processors registered after this one see it, and a warning says so once.
+ * Enrichment runs in `onEnding`, while the span is still writable, so that all exporters see the fields, including
+ * those registered earlier. SDKs before 2.3 have no `onEnding`: there it runs in `onEnd`, visible only to processors
+ * registered later, with one warning.
  *
- * Nothing that fails here reaches the application: the span is exported without the fields, {@link stats} counts it
- * and one line of `diag` says why.
+ * Failures never reach the application: the span is exported without the fields, {@link stats} counts the failure and
+ * `diag` logs the reason once.
  */
 export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #options: ResolvedProcessorOptions;
@@ -79,7 +79,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   onStart(span: Span, parentContext: Context): void {
     try {
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
-      // Whether the span is a GenAI one may show only later, so the fields wait for its end.
+      // A span may turn out to be a GenAI span only later, so the fields wait for its end.
       if (fields !== undefined) this.#governed.set(span, fields);
       if (fields !== undefined && interactionKind(span) !== undefined) this.#govern(span, span);
     } catch (error) {
@@ -93,8 +93,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   }
 
   /**
-   * Enriches a span before its end, for code that makes spans itself.
-   * @returns the fields that were computed and found no room on the span.
+   * Enriches a span before its end, for code that creates spans itself.
+   * @returns computed fields that exceeded the span's attribute limit.
    */
   enrichNow(span: ReadableSpan & WritableSpan): FieldValues {
     return this.#finish(span, span);
@@ -109,15 +109,15 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#finish(span, new EndedSpan(span));
   }
 
-  /** Does for a span that ended in another process what is done here when one ends. Never throws. */
+  /** Enriches a span that ended in another process. Never throws. */
   enrichEnded(span: ReadableSpan): void {
     this.#finish(span, new EndedSpan(span));
   }
 
-  /** Nothing is held back, so there is nothing to flush. */
+  /** Nothing is buffered. */
   async forceFlush(): Promise<void> {}
 
-  /** Nothing is open, so there is nothing to close. */
+  /** Nothing needs closing. */
   async shutdown(): Promise<void> {}
 
   #finish(span: ReadableSpan, target: WritableSpan): FieldValues {
@@ -170,7 +170,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     return values;
   }
 
-  /** Tells the scores beyond the span's fields: as events, after redaction has closed those of others, and metrics. */
+  /** Emits the scores as events, after other events were redacted, and as metrics. */
   #publish(span: ReadableSpan, target: WritableSpan, values: FieldValues): void {
     try {
       if (this.#options.evaluationEvents && 'addEvent' in target) {
@@ -186,7 +186,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     try {
       const removed = redactSpan(span);
       this.#stats.attributesRedacted += removed;
-      // The SDK does not notice that there is room again, so the fields that found none are written past it.
+      // The SDK does not notice the freed attributes, so the remaining fields are written directly.
       const fitting = takeFields(dropped, removed);
       Object.assign(span.attributes, toAttributes(fitting));
       this.#countDropped(dropped, countFields(fitting));
@@ -214,12 +214,12 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   }
 }
 
-/** What a span nobody marked as GenAI stands for, by what was attached to it. */
+/** The kind of a span without GenAI attributes, derived from its attached data. */
 function kindOfAttached(attached: Interaction | undefined): InteractionKind {
   return attached?.prompt === undefined && attached?.toolArguments !== undefined ? 'tool' : 'model';
 }
 
-/** Writes to a span that has ended: in another process, or in an SDK without `onEnding`. */
+/** Writes to an ended span: from another process, or in an SDK without `onEnding`. */
 class EndedSpan implements WritableSpan {
   readonly attributes: Record<string, unknown>;
 
