@@ -29,21 +29,21 @@ import { countFallback } from './metrics.ts';
 import { StandInSpan } from './stand-in-span.ts';
 import type { GovernanceOptions, JudgeCall } from './types.ts';
 
-/** What an interceptor lends to the spans of its calls. */
+/** Settings an interceptor shares with the spans of its calls. */
 export interface CallSettings {
   readonly tracer: Tracer;
   readonly serviceName: string;
-  /** Whether error messages, which may quote content, may stand on a span. */
+  /** Whether error messages, which may quote content, may be recorded on spans. */
   readonly captureContent: boolean;
-  /** Computes the fields, registered or not; a span that it has enriched is left alone by registered ones. */
+  /** Computes the fields, whether or not it is registered. Registered processors skip spans it has enriched. */
   readonly enricher: ObservatorySpanProcessor;
 }
 
-/** What a span tells of its call once that has returned. */
+/** What is recorded on the span when the call has returned. */
 export interface CallOutcome {
   readonly attributes: Attributes;
   readonly interaction: Interaction;
-  /** Set for a call that returned and failed all the same, as an MCP tool does with `isError`. */
+  /** Set for a call that returned a failure, such as an MCP tool result with `isError`. */
   readonly errorType?: string | undefined;
 }
 
@@ -52,20 +52,20 @@ export interface SpanDescription<T> {
   readonly kind: SpanKind;
   readonly attributes: Attributes;
   readonly governance: GovernanceFields;
-  /** What is known however the call ends. */
+  /** Known independently of the outcome. */
   readonly interaction: Interaction;
   readonly outcome: (result: T) => CallOutcome;
-  /** Whether an instrumented SDK called inside completes this span instead of making one of its own. */
+  /** Whether an instrumented SDK called inside adds to this span instead of opening its own. */
   readonly isModelCall?: boolean | undefined;
-  /** Decides governance fields by what was computed. */
+  /** Decides governance fields from the computed fields. */
   readonly judge?: JudgeCall | undefined;
-  /** The span it belongs below. @defaultValue the active one */
+  /** Parent span. @defaultValue the active one */
   readonly parent?: SpanContext | undefined;
-  /** Whether somebody reads the fields: they are then computed also where the span records nothing. */
+  /** Whether the fields are needed by a caller; they are then computed even if the span is not recording. */
   readonly needsFields?: boolean | undefined;
 }
 
-/** A call that has returned, with its span and the fields computed of it. */
+/** A completed call with its span and computed fields. */
 export interface TracedCall<T> {
   readonly result: T;
   readonly span: Span;
@@ -73,8 +73,8 @@ export interface TracedCall<T> {
 }
 
 /**
- * Runs a call inside its span: nested spans become children, the result or error comes through unchanged, and a fault
- * of ours is told through `diag` and goes no further.
+ * Runs a call inside its span. Nested spans become children, the result or error passes through unchanged, and internal
+ * errors are logged through `diag` only.
  */
 export async function traceCall<T>(
   settings: CallSettings,
@@ -114,7 +114,7 @@ function startAttributes<T>(settings: CallSettings, description: SpanDescription
   return { ...description.attributes, ...toAttributes(values), [SERVICE]: settings.serviceName };
 }
 
-/** Governance fields by column; those of the wrong type are left out and named. */
+/** Governance fields by column; those of the wrong type are left out and logged. */
 function checked(fields: GovernanceFields): FieldValues {
   const { values, refused } = checkFields(toColumns(fields));
   if (refused.length > 0) {
@@ -123,14 +123,14 @@ function checked(fields: GovernanceFields): FieldValues {
   return values;
 }
 
-/** What a call is described on: its span where that can be read back, else a stand-in when the fields are needed. */
+/** The span a call is recorded on: its own if readable, else a stand-in when the fields are needed. */
 function noteOf<T>(span: Span, description: SpanDescription<T>, attributes: Attributes): Span {
   const isReadable = span.isRecording() && 'attributes' in span;
   if (isReadable || !(span.isRecording() || isAsked(description))) return span;
   return new StandInSpan(description.kind, attributes) as unknown as Span;
 }
 
-/** Whether somebody reads the fields of a call. */
+/** Whether a caller needs the fields. */
 function isAsked<T>({ needsFields, judge }: SpanDescription<T>): boolean {
   return needsFields === true || judge !== undefined;
 }
@@ -158,8 +158,8 @@ function describeError<T>(
 }
 
 /**
- * Computes the fields, lets the call be judged by them, and writes what a stand-in took to the span.
- * @param started what the span was to start with, for a span that had no room for it.
+ * Computes the fields, runs the judge, and copies a stand-in's attributes to the span.
+ * @param started attributes the span was started with, for a span without room for them.
  */
 function finish<T>(
   span: Span,

@@ -12,23 +12,23 @@ import {
   withShutdown,
 } from './shadow/index.ts';
 
-/** Options of `selfConsistency`; limits and reading are those of `shadow`. */
+/** Options of `selfConsistency`; limits and readers are those of `shadow`. */
 export interface SelfConsistencyOptions<A extends unknown[], R>
   extends Omit<ShadowOptions<A, R>, 'primary' | 'candidate'> {
   /** Asks the model. */
   readonly call: (...args: A) => R;
-  /** Asks it again, for instance at another temperature or seed. @defaultValue `call` */
+  /** The second call, for instance with another temperature or seed. @defaultValue `call` */
   readonly second?: ((...args: [...A, ShadowRunContext]) => unknown) | undefined;
   /**
-   * `shadow`: the caller gets the first answer at once. `inline`: it waits for the second one too, for `timeoutMs` from
-   * the start at most, so that the score stands on its own span and can be acted on. @defaultValue 'shadow'
+   * `shadow`: the caller gets the first answer at once. `inline`: it also waits for the second one, at most `timeoutMs`
+   * from the start, so that the score is on its own span and can be acted on. @defaultValue 'shadow'
    */
   readonly mode?: 'shadow' | 'inline' | undefined;
 }
 
 /**
- * Asks a second time for a share of the calls, to see whether the model says the same again. The caller always gets
- * the first answer, or its error.
+ * Repeats a sample of the calls, to check whether the model gives the same answer. The caller always gets the first
+ * answer or its error.
  *
  * The run of the second answer is a shadow run: a trace `self_consistency <name>` of its own, `is_shadow`, linked, with
  * `self_consistency_score` and `numeric_variance_score`. In `inline` mode the span active around the call gets the
@@ -79,7 +79,7 @@ export function selfConsistency<A extends unknown[], R>(
   });
 }
 
-/** Puts the score on the span around the call; a span of a model call gets the second answer to reckon with. */
+/** Sets the score on the span around the call. A model call's span also gets the second answer, for its risk. */
 function tellSpan(span: Span, { agreement, candidateText }: ShadowComparison): void {
   if (agreement !== undefined) span.setAttributes(toAttributes({ self_consistency_score: agreement }));
   if ('attributes' in span && interactionKind(span as unknown as SpanView) === 'model') {

@@ -4,8 +4,8 @@ import type { GovernanceOptions } from './types.ts';
 
 /**
  * The governance fields of one call: its own, then those of the context, then the defaults. A confidence below the
- * threshold blocks the call unless the caller says otherwise; the parent of a shadow run is kept only on a shadow run;
- * whoever names the type or the reason of a fallback says that there was one.
+ * threshold blocks the call unless the caller decides otherwise; the shadow parent is kept only on a shadow run; a type
+ * or reason of a fallback implies `fallbackUsed`.
  */
 export function governanceOf(options: GovernanceOptions): GovernanceFields {
   const around = getGovernance(context.active()) ?? {};
@@ -31,7 +31,7 @@ export function governanceOf(options: GovernanceOptions): GovernanceFields {
   });
 }
 
-/** The fields that a call's outcome adds: only those that are told, a fallback always with its type and its reason. */
+/** The fields added by a call's outcome; a fallback always has its type and reason. */
 export function governanceDecided(options: GovernanceOptions): GovernanceFields {
   const { confidenceGateThreshold: _, ...fields } = options;
   return pairFallback(fields);

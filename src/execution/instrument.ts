@@ -25,8 +25,8 @@ import type {
 } from './types.ts';
 
 /**
- * Makes an interceptor that records model and tool calls as spans of whatever tracer provider is registered. The
- * fields are computed here, so they are on the span also where no `ObservatorySpanProcessor` is registered.
+ * Creates an interceptor that records model and tool calls as spans of the registered tracer provider. It computes the
+ * fields itself, so no `ObservatorySpanProcessor` needs to be registered.
  *
  * @throws ObservatoryError `INVALID_OPTION` when the service name is empty or a signal option cannot be used.
  */
@@ -38,7 +38,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
   const enricher = new ObservatorySpanProcessor(processorOptions);
   const captureContent = resolveCaptureContent(options.captureContent);
   const settings = (): CallSettings => ({
-    // Asked for at each call: the application may register its provider after this.
+    // Looked up per call: the application may register its provider later.
     tracer: (tracerProvider ?? trace).getTracer('mcp-observatory', VERSION),
     serviceName,
     captureContent,
@@ -149,7 +149,7 @@ function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): SpanDesc
     },
     governance: governanceOf({ ...call, fallbackUsed: true }),
     interaction: { prompt: call.prompt },
-    // The answer is only identified: it is not the model's, so scores of it would say nothing of the model.
+    // The answer is hashed but not scored, because it is not the model's.
     outcome: (result) => {
       const { answer } = readProviderResponse(answerOf(result));
       const isKnown = isHashed && answer !== undefined;

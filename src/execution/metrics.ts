@@ -1,11 +1,11 @@
-/** The metrics of governed execution, with attributes that what is governed cannot multiply. */
+/** Metrics of governed execution, with bounded attribute values. */
 import { type Attributes, type Counter, type MeterProvider, metrics } from '@opentelemetry/api';
 import { ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
 
-/** Reasons and types of users' own, and tools, that are kept apart; the next ones are counted as `_other`. */
+/** Distinct custom reasons, types and tools; further ones count as `_other`. */
 const MAX_NAMES = 200;
 
-/** One fallback, as it is counted. */
+/** Attributes of a counted fallback. */
 export interface CountedFallback {
   readonly type: string;
   readonly reason: string;
@@ -33,7 +33,7 @@ export function countFallback({ type, reason, toolName }: CountedFallback): void
   instruments().fallbacks.add(1, attributes);
 }
 
-/** The instruments of the global meter provider, which the application may register after the first call. */
+/** Instruments of the global meter provider, which may be registered after the first call. */
 function instruments(): Instruments {
   const provider = metrics.getMeterProvider();
   if (made?.provider === provider) return made;

@@ -2,7 +2,7 @@ import { type BatchObservableCallback, type MeterProvider, metrics } from '@open
 import { ATTR_GEN_AI_TOOL_NAME, BoundedNames, VERSION } from '../../base/index.ts';
 import type { DriftReport } from './types.ts';
 
-/** Services and tools that get series of their own; a gauge cannot tell the others together. */
+/** Maximum number of series; a gauge cannot aggregate the rest. */
 const MAX_NAMES = 100;
 const OTHER = '_other';
 
@@ -10,8 +10,8 @@ const OTHER = '_other';
  * The last report as gauges by service and tool: `observatory.drift.alert` (1 where it drifts), `.unexplained_share`,
  * `.new_share` (both 0 to 1) and `.prompt_hashes`.
  *
- * @param latest gives the report to tell; while it gives none, nothing is told.
- * @returns a function that ends them.
+ * @param latest returns the report to publish; nothing is published while it returns none.
+ * @returns a function that removes the gauges.
  */
 export function observeDrift(
   latest: () => DriftReport | undefined,

@@ -3,10 +3,12 @@ import { type Queryable, toObservatoryError } from '../../postgres/index.ts';
 import { checkRule, driftStatusOf } from './rule.ts';
 import type { DriftQuery, DriftReport, DriftRule, PromptDrift, TemplateChange } from './types.ts';
 
-/** Services and tools that are reported, and new templates; names that are made up must not fill the memory. */
+/**
+ * Maximum number of reported services and tools, and of new templates, so that invented names cannot fill the memory.
+ */
 const MAX_GROUPS = 1000;
 
-/** Prompts of both windows by hash, and what of them is new; $1 to $3 are the three times, $4 and $5 the filters. */
+/** Prompts of both windows by hash, marking new ones; $1 to $3 are the three times, $4 and $5 the filters. */
 const MARKED = `WITH counted AS (
   SELECT service, tool_name, prompt_template_id, normalized_prompt_hash AS hash, min(start_time) AS first_seen,
     count(*) FILTER (WHERE start_time >= $2::timestamptz) AS prompts,
@@ -24,7 +26,7 @@ const MARKED = `WITH counted AS (
   FROM counted
 )`;
 
-/** A hash under a new template and an old one as well is not explained by the new one. */
+/** A hash that also occurs under an old template is not explained by the new one. */
 const GROUPS = `${MARKED}, hashes AS (
   SELECT service, tool_name, hash, sum(prompts) AS prompts, sum(baseline_prompts) AS baseline_prompts, is_new,
     bool_and(is_new_template) AS is_explained
@@ -59,12 +61,11 @@ ORDER BY min(first_seen), prompt_template_id
 LIMIT ${MAX_GROUPS}`;
 
 /**
- * Compares the prompts of a window with those of the time before it, by service and tool, and judges their spread.
- * Reads the rows of both windows and changes nothing. At most the 1,000 services and tools with the most unexplained
- * prompts are told.
+ * Compares the prompts of a window with those of the baseline before it, by service and tool, and rates their spread.
+ * Read-only. Reports at most the 1,000 services and tools with the most unexplained prompts.
  *
  * @throws ObservatoryError `INVALID_OPTION` for a length or limit that cannot be used, `DATABASE_UNREACHABLE`,
- *   `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
+ * `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
 export async function driftReport(
   db: Queryable,

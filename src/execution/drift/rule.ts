@@ -1,7 +1,7 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { DriftRule, DriftStatus, PromptDrift } from './types.ts';
 
-/** @throws ObservatoryError `INVALID_OPTION` for a limit that cannot be used. */
+/** @throws ObservatoryError `INVALID_OPTION` for an invalid limit. */
 export function checkRule(rule: DriftRule): DriftRule {
   check('failOver', rule.failOver, 1);
   check('failOverGrowth', rule.failOverGrowth);
@@ -9,7 +9,7 @@ export function checkRule(rule: DriftRule): DriftRule {
   return rule;
 }
 
-/** Judges one service and tool. */
+/** The status of one service and tool. */
 export function driftStatusOf(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
   if (group.baselinePrompts === 0) return 'no_baseline';
   if (group.prompts < (rule.minPrompts ?? 20)) return 'few';

@@ -1,10 +1,10 @@
 /**
- * Terms: a *prompt* here is one model call that has a `normalized_prompt_hash`; shadow runs are none. The *window* is
- * the time looked at, the *baseline* the time before it that is held against it. A hash or template is *new* when the
- * baseline has none of it for that service and tool. New hashes are *explained* by a new template, else they drift.
+ * Terms: a *prompt* here is one model call that has a `normalized_prompt_hash`; shadow runs do not count. The *window*
+ * is the period examined, the *baseline* the period before it. A hash or template is *new* if it does not occur in the
+ * baseline for that service and tool. New hashes are *explained* by a new template, else they drift.
  */
 
-/** Which times are compared, and of what. */
+/** The periods to compare, and filters. */
 export interface DriftQuery {
   /** Length of the window up to now, in milliseconds. */
   readonly sinceMs: number;
@@ -17,25 +17,25 @@ export interface DriftQuery {
   readonly until?: Date | undefined;
 }
 
-/** When the spread of prompts is an alert. A limit that is not given alerts on nothing. */
+/** When the spread of prompts is an alert. An omitted limit never alerts. */
 export interface DriftRule {
   /** Share of a window's prompts that are new without a new template, 0..1; more than this is an alert. */
   readonly failOver?: number | undefined;
-  /** Distinct hashes of the window for each one of the baseline; more than this is an alert. */
+  /** Ratio of distinct hashes, window to baseline; more than this is an alert. */
   readonly failOverGrowth?: number | undefined;
-  /** Services and tools with fewer prompts in the window are not judged. @defaultValue 20 */
+  /** Services and tools with fewer prompts in the window are not rated. @defaultValue 20 */
   readonly minPrompts?: number | undefined;
   /** Whether prompts that a new template explains count for `failOver` as well. @defaultValue false */
   readonly countTemplateChanges?: boolean | undefined;
 }
 
 /**
- * - `drift`: a limit of the rule is passed. `ok`: none is.
- * - `no_baseline`: there is nothing to compare with. `few`: too few prompts to judge by.
+ * - `drift`: a limit of the rule is exceeded. `ok`: none is.
+ * - `no_baseline`: nothing to compare with. `few`: too few prompts.
  */
 export type DriftStatus = 'drift' | 'ok' | 'no_baseline' | 'few';
 
-/** The prompts of one service and tool; both are null for spans that name none. */
+/** The prompts of one service and tool; null for spans without them. */
 export interface PromptDrift {
   readonly service: string | null;
   readonly toolName: string | null;
@@ -60,7 +60,7 @@ export interface PromptDrift {
   readonly templateChanges: readonly TemplateChange[];
 }
 
-/** What came with a new template. */
+/** Prompts under a new template. */
 export interface TemplateChange {
   readonly promptTemplateId: string;
   /** ISO 8601 UTC. */
@@ -74,8 +74,8 @@ export interface DriftReport {
   readonly baselineFrom: Date;
   readonly from: Date;
   readonly until: Date;
-  /** Whether any service and tool drifts by the rule. */
+  /** Whether any service and tool drifts. */
   readonly isAlert: boolean;
-  /** Those that drift first, then by the share of unexplained prompts. */
+  /** Drifting ones first, then by share of unexplained prompts. */
   readonly groups: readonly PromptDrift[];
 }

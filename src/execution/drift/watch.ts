@@ -6,30 +6,30 @@ import { driftReport } from './report.ts';
 import { checkRule } from './rule.ts';
 import type { DriftQuery, DriftReport, DriftRule } from './types.ts';
 
-/** What is watched, how often, and where the gauges go. */
+/** Options of a drift watch. */
 export interface WatchDriftOptions extends Omit<DriftQuery, 'until'>, DriftRule {
-  /** The database; stays open. */
+  /** The database. It is not closed. */
   readonly db: Queryable;
   /** Time from one report to the next, in milliseconds. @defaultValue 900000, a quarter of an hour */
   readonly intervalMs?: number | undefined;
   /** @defaultValue the globally registered provider */
   readonly meterProvider?: MeterProvider | undefined;
-  /** Told about each report. What it throws is told through `diag`. */
+  /** Called with each report. Errors it throws are logged through `diag`. */
   readonly onReport?: ((report: DriftReport) => void) | undefined;
 }
 
-/** A watch that goes on until it is closed. It does not keep the process alive. */
+/** A running watch. It does not keep the process alive. */
 export interface DriftWatch extends AsyncDisposable {
   readonly report: DriftReport | undefined;
-  /** Ends the watch, after the report that is being made. */
+  /** Ends the watch after the current report. */
   close(): Promise<void>;
 }
 
 const QUARTER_OF_AN_HOUR = 900_000;
 
 /**
- * Looks at the spread of prompts again and again, and tells it as the gauges `observatory.drift.*`. Alerts are then
- * made where the metrics go. A report that fails is told through `diag`; the last good one stays.
+ * Computes a drift report periodically and publishes it as `observatory.drift.*` gauges, for alerts in the metrics back
+ * end. A failed report is logged through `diag`; the last good one stays.
  *
  * @throws ObservatoryError `INVALID_OPTION` for a length or limit that cannot be used.
  */

@@ -9,7 +9,7 @@ export interface FallbackRouterOptions {
   readonly interceptor: Interceptor;
   /** Routes by the name of the tool. */
   readonly routes?: Readonly<Record<string, FallbackRoute>> | undefined;
-  /** Route of tools that have none of their own, and of calls that name no tool. */
+  /** Route for tools without their own, and for calls without a tool. */
   readonly otherwise?: FallbackRoute | undefined;
 }
 
@@ -20,8 +20,8 @@ const TYPES: ReadonlySet<unknown> = new Set<FallbackRoute['type']>([
 ]);
 
 /**
- * Says what happens in the place of an answer or a tool call that must not be used: each tool has a route. Every
- * fallback is a span with its type and reason, and is counted in `observatory.fallbacks`.
+ * Replaces an answer or tool call that must not be used, by a route per tool. Each fallback is a span with type and
+ * reason, and is counted in `observatory.fallbacks`.
  */
 export class FallbackRouter {
   readonly interceptor: Interceptor;
@@ -50,9 +50,9 @@ export class FallbackRouter {
   }
 
   /**
-   * Takes the route of the request's tool.
-   * @throws what the route throws, after its span is marked: a queue out of reach, for instance. A refused answer
-   *   never takes its place.
+   * Runs the route of the request's tool.
+   * @throws what the route throws, for example when the queue is unreachable; its span is marked. The refused answer is
+   * never returned instead.
    */
   async fallBack(request: FallbackRequest): Promise<FallbackOutcome> {
     const route = this.routeOf(request.toolName);

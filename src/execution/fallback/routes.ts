@@ -4,13 +4,13 @@ import { getGovernance } from '../../processor/index.ts';
 import type { ReviewSubmission } from '../reviews/index.ts';
 import type { FallbackRequest, FallbackRoute, HumanReviewRoute } from './types.ts';
 
-/** What a route gives for a request. */
+/** The result of a route. */
 export interface RouteResult {
   readonly response: unknown;
   readonly reviewId: string | undefined;
 }
 
-/** Takes a route. @throws whatever a function of the user's or the queue throws. */
+/** Runs a route. @throws what the user's function or the queue throws. */
 export async function takeRoute(
   route: FallbackRoute,
   request: FallbackRequest,
@@ -69,7 +69,7 @@ function submissionOf(
   };
 }
 
-/** What a person needs to judge, without what the error said beyond its message. */
+/** What a reviewer needs; of an error only its message. */
 function contentOf(request: FallbackRequest): object {
   const { prompt, response, error } = request;
   return {

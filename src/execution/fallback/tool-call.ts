@@ -6,7 +6,7 @@ import type { GovernanceOptions, SpanReference } from '../types.ts';
 import type { FallbackRouter } from './router.ts';
 import type { FallbackOutcome, FallbackRequest } from './types.ts';
 
-/** A tool call with a fallback. A `confidence` below `confidenceGateThreshold` keeps the call from being made. */
+/** A tool call with a fallback. A `confidence` below `confidenceGateThreshold` prevents the call. */
 export interface RoutedToolCall<T>
   extends Omit<
     GovernanceOptions,
@@ -14,7 +14,7 @@ export interface RoutedToolCall<T>
   > {
   readonly toolName: string;
   readonly call: () => T | Promise<T>;
-  /** Arguments as a JSON value, for the hash on the span and for a person who reviews the call. */
+  /** Arguments as a JSON value, for the hash on the span and for reviewers. */
   readonly arguments?: unknown;
   /** Id the model gave the call. */
   readonly callId?: string | undefined;
@@ -22,11 +22,11 @@ export interface RoutedToolCall<T>
   readonly maxRetries?: number | undefined;
   /** Wait before the first retry, in milliseconds; doubled for each further one, to a minute. @defaultValue 0 */
   readonly retryDelayMs?: number | undefined;
-  /** Once aborted there is no further attempt and no fallback: its reason is thrown. */
+  /** After an abort there is no further attempt and no fallback; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What came of a tool call with a fallback: the tool's own result, or the fallback's response. */
+/** Result of a tool call with a fallback: the tool's result, or the fallback's response. */
 export type RoutedToolResult<T> = {
   /** Attempts made after the first one. */
   readonly retries: number;
@@ -36,12 +36,12 @@ export type RoutedToolResult<T> = {
 );
 
 /**
- * Calls a tool and takes its fallback route when it cannot or must not be used: a call or result the policy refuses
- * (`policy_violation`, never tried again), a tool that throws or reports `isError` in every attempt (`tool_error`), or
- * too little confidence to make the call at all (`low_confidence`).
+ * Calls a tool and uses its fallback route when the call fails or must not be made: a call or result refused by the
+ * policy (`policy_violation`, never tried again), a tool that throws or reports `isError` in every attempt
+ * (`tool_error`), or confidence too low to make the call (`low_confidence`).
  *
- * @throws ObservatoryError `INVALID_OPTION` before anything is called when the tool has no route; the signal's reason;
- *   what the fallback throws.
+ * @throws ObservatoryError `INVALID_OPTION` before any call when the tool has no route; the signal's reason; what the
+ * fallback throws.
  */
 export async function callWithFallback<T>(
   router: FallbackRouter,
@@ -98,7 +98,7 @@ async function tryTool<T>(router: FallbackRouter, call: RoutedToolCall<T>): Prom
           signal?.throwIfAborted();
           done.retries += 1;
         }
-        // The span tells of a call that threw as of any other; here the fallback takes over.
+        // The span has recorded the error; the fallback takes over here.
         if (done.failure !== undefined && 'error' in done.failure) throw done.failure.error;
         return done.result as T;
       },
@@ -121,7 +121,7 @@ async function fallBack<T>(
   return { response: fallback.response, source: 'fallback', retries: failure.retries, fallback };
 }
 
-/** Ends early when aborted; the caller looks. */
+/** Ends early when aborted; the caller checks the signal. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (ms > 0) await sleep(Math.min(ms, MAX_DELAY_MS), undefined, { signal }).catch(() => undefined);
 }

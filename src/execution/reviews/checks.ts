@@ -2,7 +2,7 @@ import { ObservatoryError } from '../../base/index.ts';
 import { canonicalUuid } from '../../postgres/index.ts';
 import type { ReviewStatus } from './types.ts';
 
-/** What a worker can look at in earnest; more does not belong into a row. */
+/** Maximum size of a review's content. */
 const MAX_JSON_BYTES = 1_048_576;
 const MAX_NAME_CHARS = 200;
 /** Ten years. */
@@ -18,7 +18,7 @@ export function checkMs(option: string, value: number | undefined, byDefault: nu
   );
 }
 
-/** @returns ISO 8601 UTC text. @throws ObservatoryError `INVALID_OPTION` for what is no date. */
+/** @returns ISO 8601 UTC text. @throws ObservatoryError `INVALID_OPTION` for an invalid date. */
 export function checkDate(option: string, value: Date): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw new ObservatoryError(
@@ -37,7 +37,7 @@ export function checkName(option: string, value: string): string {
   );
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` for what is no UUID. */
+/** @throws ObservatoryError `INVALID_OPTION` for an invalid UUID. */
 export function checkId(id: string): string {
   const uuid = canonicalUuid(String(id));
   if (uuid !== undefined) return uuid;
@@ -49,7 +49,7 @@ export function checkId(id: string): string {
 
 const STATUSES: readonly ReviewStatus[] = ['pending', 'claimed', 'approved', 'rejected', 'expired'];
 
-/** @throws ObservatoryError `INVALID_OPTION` for what is no status. */
+/** @throws ObservatoryError `INVALID_OPTION` for an unknown status. */
 export function checkStatus(status: string | undefined): ReviewStatus | undefined {
   if (status === undefined) return undefined;
   const known = STATUSES.find((each) => each === status);
@@ -60,7 +60,7 @@ export function checkStatus(status: string | undefined): ReviewStatus | undefine
   );
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` for what is no number of rows. */
+/** @throws ObservatoryError `INVALID_OPTION` for an invalid number of rows. */
 export function checkLimit(limit: number, largest: number): number {
   if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, largest);
   throw new ObservatoryError(
@@ -69,7 +69,7 @@ export function checkLimit(limit: number, largest: number): number {
   );
 }
 
-/** @throws ObservatoryError `INVALID_INPUT` for what is no JSON value, or too large. */
+/** @throws ObservatoryError `INVALID_INPUT` for a value that is not JSON, or too large. */
 export function jsonOf(what: string, value: unknown): string {
   let text: string | undefined;
   try {

@@ -41,13 +41,13 @@ import { type ReviewWaitOptions, ReviewWaits } from './waits.ts';
 const DAY_MS = 86_400_000;
 const DEFAULT_LEASE_MS = 600_000;
 const MAX_LISTED = 1_000;
-/** Longest timer of Node. */
+/** Node's maximum timer. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /**
- * The built-in queue of reviews, the table `mcp_reviews`. Any number of processes may submit, claim and decide at once:
- * a review is with one worker at a time, a worker that is killed loses nothing, and one that comes back after its
- * review was given to another decides nothing.
+ * The built-in review queue, on the table `mcp_reviews`. Any number of processes may submit, claim and decide
+ * concurrently: a review is claimed by one worker at a time, a killed worker loses nothing, and a stale claim cannot
+ * decide.
  *
  * Errors of all methods: ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`;
  * `INVALID_OPTION` for an argument that cannot be used.
@@ -62,7 +62,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     this.#expiresInMs = checkMs('expiresInMs', options.expiresInMs, DAY_MS);
   }
 
-  /** @throws ObservatoryError `INVALID_INPUT` too, when the content is no JSON value or larger than a mebibyte. */
+  /** @throws ObservatoryError `INVALID_INPUT` too, when the content is not JSON or exceeds 1 MiB. */
   async submit(review: ReviewSubmission): Promise<string> {
     const id = randomUUID();
     const expiresInMs = checkMs('expiresInMs', review.expiresInMs, this.#expiresInMs);
@@ -71,7 +71,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     return id;
   }
 
-  /** Claims the oldest review that is free, or the one named. @returns `undefined` when there is none to claim. */
+  /** Claims the oldest free review, or the given one. @returns `undefined` when there is none. */
   async claim(options: ClaimOptions): Promise<ClaimedReview | undefined> {
     const worker = checkName('worker', options.worker);
     const leaseMs = checkMs('leaseMs', options.leaseMs, DEFAULT_LEASE_MS);
@@ -81,8 +81,8 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
   }
 
   /**
-   * Approves a claimed review, with the answer to give where there is one. Approving again what the same claim has
-   * approved does nothing, so an approval may be sent again when it is not known whether it came through.
+   * Approves a claimed review, optionally with an answer. Idempotent per claim, so an approval of unknown outcome may
+   * be repeated.
    * @throws ObservatoryError `REVIEW_CONFLICT` when the claim no longer holds, `REVIEW_NOT_FOUND`, `INVALID_INPUT`.
    */
   approve(
@@ -93,18 +93,18 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     return this.#decide(claim, 'approved', decision.note, response);
   }
 
-  /** Rejects a claimed review. As for `approve`. */
+  /** Rejects a claimed review, like `approve`. */
   reject(claim: ReviewClaim, decision: { readonly note?: string | undefined } = {}): Promise<ReviewInFull> {
     return this.#decide(claim, 'rejected', decision.note, null);
   }
 
-  /** Marks the reviews whose time is over. None of them can be claimed or decided before this either. @returns how many. */
+  /** Marks overdue reviews as expired. They cannot be claimed or decided before that either. @returns how many. */
   async expire(): Promise<number> {
     const rows = await this.#db.query(EXPIRE, []);
     return Number(rows[0]?.expired);
   }
 
-  /** The newest reviews first. @param options.limit at most 1000. @defaultValue 100 */
+  /** Lists reviews, newest first. @param options.limit at most 1000. @defaultValue 100 */
   async list(
     options: {
       readonly status?: ReviewStatus | undefined;
@@ -127,7 +127,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     return toReviewInFull(rows[0]);
   }
 
-  /** What became of a review, for whoever submitted it. @throws ObservatoryError `REVIEW_NOT_FOUND` */
+  /** The outcome of a review, for its submitter. @throws ObservatoryError `REVIEW_NOT_FOUND` */
   async outcome(id: string): Promise<ReviewOutcome> {
     const uuid = checkId(id);
     const outcome = (await this.#outcomes([uuid])).get(uuid);
@@ -136,10 +136,9 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
   }
 
   /**
-   * Waits until a review is approved, rejected or expired. It asks the table, at first after a tenth of a second and
-   * then every two seconds, with one statement for all that wait; a server that goes away meanwhile is asked again.
-   * @throws ObservatoryError `REVIEW_UNDECIDED` when the time is over, the signal fires or the queue is closed first,
-   *   `REVIEW_NOT_FOUND`.
+   * Waits until a review is approved, rejected or expired. It polls the table, first after 0.1 s and then every 2 s,
+   * with one statement for all waiters, and continues after connection failures.
+   * @throws ObservatoryError `REVIEW_UNDECIDED` on timeout, abort or close of the queue, `REVIEW_NOT_FOUND`.
    */
   async waitFor(id: string, options: ReviewWaitOptions = {}): Promise<FinalOutcome> {
     const { timeoutMs, signal } = options;
@@ -148,9 +147,9 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
   }
 
   /**
-   * Deletes the reviews that were approved, rejected or marked as expired before a time; open ones stay, however old.
-   * Marks those whose time is over first, so that they go too when they are old enough. For the owner of the table.
-   * @param isDryRun only counts them.
+   * Deletes reviews approved, rejected or expired before a time; open ones stay. Overdue reviews are marked as expired
+   * first. Requires ownership of the table.
+   * @param isDryRun only count them.
    * @returns how many.
    */
   async prune(before: Date, isDryRun = false): Promise<number> {
@@ -164,7 +163,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     }
   }
 
-  /** Ends all waits, and closes the connections that this queue has opened. Calling it again does nothing. */
+  /** Ends all waits and closes the connections this queue opened. Idempotent. */
   async close(): Promise<void> {
     this.#waits.close();
     await this.#db.close();
@@ -205,7 +204,7 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
-/** Where a queue's statements go. A connection string is opened when first needed, anything else stays its owner's. */
+/** The connection of a queue. A connection string is opened on first use; other connections belong to their owner. */
 class ReviewDatabase {
   readonly #connection: PostgresConnection;
   #own: Promise<Database> | undefined;
@@ -227,7 +226,7 @@ class ReviewDatabase {
     }
   }
 
-  /** Closes the connections that were opened here. Calling it again does nothing. */
+  /** Closes the connections opened here. Idempotent. */
   async close(): Promise<void> {
     await (await this.#own?.catch(() => undefined))?.close();
   }

@@ -81,7 +81,7 @@ export function toOutcome(row: Row): ReviewOutcome {
   };
 }
 
-/** A text as Postgres can hold it, null where there is none. */
+/** Text that Postgres can store, or null. */
 export function plain(text: string | undefined): string | null {
   return text === undefined ? null : cleanText(text);
 }
@@ -98,7 +98,7 @@ function numberOf(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 
-/** A JSON value as it was given; `undefined` where there is none. */
+/** The JSON value, or `undefined` if there is none. */
 function jsonValue(text: unknown): unknown {
   return typeof text === 'string' ? (JSON.parse(text) as unknown) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The statements of the table `mcp_reviews`. Parameters are texts with a cast, which every driver sends as they are;
- * times are those of the server, so that clocks of workers need not agree.
+ * The statements of the table `mcp_reviews`. Parameters are texts with a cast, which works with every driver. Times are
+ * the server's, so workers' clocks need not agree.
  */
 import type { ReviewStatus } from './types.ts';
 
@@ -8,7 +8,7 @@ const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 const timeOf = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', ${ISO}) AS ${column}`;
 const OPEN = `status IN ('pending', 'claimed')`;
 
-/** Everything but what is reviewed. A review whose time is over is shown as expired before anyone has written so. */
+/** Everything but the content. An overdue review is shown as expired even before it is marked. */
 const SUMMARY = [
   'review_id::text AS review_id',
   `CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status`,
@@ -43,12 +43,14 @@ export type SubmittedColumn = (typeof COLUMNS)[number][0];
 /** The columns of {@link INSERT}, in the order of its parameters; the last parameter is the milliseconds to expiry. */
 export const SUBMITTED_COLUMNS: readonly SubmittedColumn[] = COLUMNS.map(([column]) => column);
 
-/** Returns nothing: whoever may submit reviews need not be allowed to read them. */
+/** Returns nothing, so that submitting does not require the right to read. */
 export const INSERT = `INSERT INTO mcp_reviews (${SUBMITTED_COLUMNS.join(', ')}, expires_at)
   VALUES (${COLUMNS.map(([, type], i) => `$${i + 1}::text::${type}`).join(', ')},
     now() + $${COLUMNS.length + 1}::text::double precision * interval '1 millisecond')`;
 
-/** Worker, milliseconds of the lease, tool or null, id or null. The oldest first; what another is claiming is passed by. */
+/**
+ * Worker, milliseconds of the lease, tool or null, id or null. Oldest first; rows locked by other claims are skipped.
+ */
 export const CLAIM = `UPDATE mcp_reviews SET status = 'claimed', claimed_by = $1::text, claimed_at = now(),
     lease_expires_at = now() + $2::text::double precision * interval '1 millisecond', claim_token = claim_token + 1
   WHERE review_id = (
@@ -59,8 +61,8 @@ export const CLAIM = `UPDATE mcp_reviews SET status = 'claimed', claimed_by = $1
   RETURNING ${FULL}`;
 
 /**
- * Id, token, worker, status, note or null, response or null. The token is what fences: it holds also when the lease has
- * lapsed, as long as nobody else has claimed the review since.
+ * Id, token, worker, status, note or null, response or null. The token is the fence: it stays valid after the lease has
+ * lapsed, until someone else claims the review.
  */
 export const DECIDE = `UPDATE mcp_reviews SET status = $4::text, decided_by = $3::text, decided_at = now(), note = $5::text,
     response = $6::text::json
@@ -80,16 +82,18 @@ export const OUTCOMES = `SELECT review_id::text AS review_id,
     decided_by, ${timeOf('decided_at')}, note, response::text AS response
   FROM mcp_reviews WHERE review_id = ANY ($1::text::uuid[])`;
 
-/** Ended before a time. Nothing ends before it was created, and creation is what an index is over. */
+/**
+ * Ended before a time. The condition on creation time lets the index be used, as nothing ends before it was created.
+ */
 const ENDED_BEFORE = `status IN ('approved', 'rejected', 'expired') AND created_at < $1::text::timestamptz
     AND decided_at < $1::text::timestamptz`;
 
 export const PRUNABLE = `SELECT count(*)::integer AS reviews FROM mcp_reviews WHERE ${ENDED_BEFORE}`;
 
-/** Rows of one {@link PRUNE}, so that none takes long. */
+/** Rows per {@link PRUNE}, to keep each statement short. */
 export const PRUNED_AT_ONCE = 10_000;
 
-/** Deletes some of {@link PRUNABLE}; what another process is deleting is passed by. */
+/** Deletes some of {@link PRUNABLE}; rows locked by another process are skipped. */
 export const PRUNE = `WITH gone AS (
     DELETE FROM mcp_reviews WHERE review_id = ANY (ARRAY(
       SELECT review_id FROM mcp_reviews WHERE ${ENDED_BEFORE} LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED))
@@ -102,7 +106,7 @@ export function listStatement(status: ReviewStatus | undefined): string {
     AND ($1::text IS NULL OR tool_name = $1::text) ORDER BY created_at DESC, review_id LIMIT $2::text::integer`;
 }
 
-/** Written so that the indexes serve it. */
+/** Written for the indexes. */
 function conditionOf(status: ReviewStatus): string {
   if (status === 'expired') return `(status = 'expired' OR (${OPEN} AND expires_at <= now()))`;
   const stored = `status = '${status}'`;

@@ -1,16 +1,16 @@
 import type { PostgresConnection } from '../../postgres/index.ts';
 
 /**
- * Terms: a *review* is one answer or call that waits for a person. A *worker* is who decides, a person or a program on
- * a person's behalf. A *claim* gives a review to one worker for the time of its *lease*; each claim of a review has a
- * higher *token*, and only the newest one decides.
+ * Terms: a *review* is an answer or call that waits for a decision by a person. A *worker* decides: a person, or a
+ * program on a person's behalf. A *claim* assigns a review to one worker for the duration of its *lease*. Each claim of
+ * a review has a higher *token*; only the newest can decide.
  */
 
-/** A review on its way into a queue. */
+/** A review to submit. */
 export interface ReviewSubmission {
   /** `low_confidence`, `tool_error` ...: why a person is asked. */
   readonly fallbackReason: string;
-  /** What the worker looks at, as a JSON value: the prompt, the refused answer, the arguments of the call. */
+  /** The content to review, as a JSON value: the prompt, the refused answer, the arguments of the call. */
   readonly content: unknown;
   readonly toolName?: string | undefined;
   readonly service?: string | undefined;
@@ -23,14 +23,14 @@ export interface ReviewSubmission {
   /** Span of the fallback, hex as OpenTelemetry writes it. */
   readonly traceId?: string | undefined;
   readonly spanId?: string | undefined;
-  /** Undecided after this many milliseconds, it expires. @defaultValue the queue's */
+  /** Time until an undecided review expires, in milliseconds. @defaultValue the queue's */
   readonly expiresInMs?: number | undefined;
 }
 
-/** Where reviews go. The built-in one is `PostgresReviewQueue`; anything with this method will do. */
+/** A review queue. The built-in one is `PostgresReviewQueue`; any object with this method works. */
 export interface ReviewQueue {
   /**
-   * Hands a review over. It is safe once this returns.
+   * Submits a review. It is stored once this returns.
    * @returns the id of the review.
    */
   submit(review: ReviewSubmission): Promise<string>;
@@ -38,7 +38,7 @@ export interface ReviewQueue {
 
 export type ReviewStatus = 'pending' | 'claimed' | 'approved' | 'rejected' | 'expired';
 
-/** A review as it stands in the queue. Times are ISO 8601 UTC text. */
+/** A queued review. Times are ISO 8601 UTC text. */
 export interface Review {
   readonly id: string;
   readonly status: ReviewStatus;
@@ -59,34 +59,34 @@ export interface Review {
   readonly spanId: string | null;
   readonly claimedBy: string | null;
   readonly claimedAt: string | null;
-  /** From then on another worker may claim it. */
+  /** End of the lease: from then on another worker may claim it. */
   readonly leaseExpiresAt: string | null;
-  /** How often it was claimed; the newest claim's token. */
+  /** Number of claims, and token of the newest one. */
   readonly token: number;
   readonly decidedBy: string | null;
   readonly decidedAt: string | null;
   readonly note: string | null;
 }
 
-/** A review with what is looked at and what was decided to be the answer. */
+/** A review with its content and the approved answer. */
 export interface ReviewInFull extends Review {
   readonly content: unknown;
   /** The answer an approval gave, when it gave one. */
   readonly response: unknown;
 }
 
-/** What became of a review. */
+/** The outcome of a review. */
 export interface ReviewOutcome extends Pick<Review, 'status' | 'decidedBy' | 'decidedAt' | 'note'> {
   /** The answer an approval gave, when it gave one. */
   readonly response: unknown;
 }
 
-/** What became of a review that can no longer change. */
+/** A final outcome. */
 export interface FinalOutcome extends ReviewOutcome {
   readonly status: 'approved' | 'rejected' | 'expired';
 }
 
-/** A claim, as a decision needs it. */
+/** The claim that a decision refers to. */
 export interface ReviewClaim {
   readonly id: string;
   readonly token: number;
@@ -94,25 +94,28 @@ export interface ReviewClaim {
   readonly claimedBy: string;
 }
 
-/** A review that was claimed just now. */
+/** A newly claimed review. */
 export type ClaimedReview = ReviewInFull & ReviewClaim;
 
 /** Options of a `PostgresReviewQueue`. */
 export interface PostgresReviewQueueOptions {
-  /** Connection string, or an open pool, client or PGlite that stays yours. Its schema is that of `migrate()`. */
+  /**
+   * Connection string, or an open pool, client or PGlite, which the queue does not close. Its schema is that of
+   * `migrate()`.
+   */
   readonly connection: PostgresConnection;
-  /** A review that is undecided after this many milliseconds expires. @defaultValue 86400000, a day */
+  /** Time until undecided reviews expire, in milliseconds. @defaultValue 86400000, a day */
   readonly expiresInMs?: number | undefined;
 }
 
-/** Which review to claim, and for whom. */
+/** Options of a claim. */
 export interface ClaimOptions {
-  /** Who decides; the decision has to come from the same. */
+  /** The worker; the decision must come from the same one. */
   readonly worker: string;
   /** One review, instead of the oldest. */
   readonly id?: string | undefined;
   /** Only reviews of this tool. */
   readonly toolName?: string | undefined;
-  /** After this many milliseconds another worker may claim it. @defaultValue 600000, ten minutes */
+  /** Lease in milliseconds, after which another worker may claim it. @defaultValue 600000, ten minutes */
   readonly leaseMs?: number | undefined;
 }

@@ -2,35 +2,34 @@ import { ObservatoryError, withoutTracing } from '../../base/index.ts';
 import { reviewNotFound } from './review-errors.ts';
 import type { FinalOutcome, ReviewOutcome } from './types.ts';
 
-/** Pauses between two looks: short at first, for tests and quick deciders, then as people need it. */
+/** Poll intervals: short at first for quick decisions, then longer. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 const PAUSE_GROWTH = 1.5;
 
-/** How long to wait, and what ends it sooner. */
+/** Options of a wait. */
 export interface ReviewWaitOptions {
   /** Milliseconds, up to 2147483647 (24 days). @defaultValue until the review ends, which it does when it expires */
   readonly timeoutMs?: number | undefined;
-  /** Gives the wait up; the review is left as it is. */
+  /** Aborts the wait, not the review. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Reads what became of reviews: those of these ids that exist. */
+/** Reads the outcomes of the given reviews, if they exist. */
 export type ReadOutcomes = (ids: readonly string[]) => Promise<ReadonlyMap<string, ReviewOutcome>>;
 
-/** One call that waits. */
+/** One waiting call. */
 interface Wait {
   readonly id: string;
-  /** Whether a look has found its review, so that one that fails later is not the caller's mistake. */
+  /** Whether a poll has found the review, so that a later miss is not the caller's mistake. */
   isSeen: boolean;
   resolve(outcome: FinalOutcome): void;
   reject(error: unknown): void;
 }
 
 /**
- * The waits of one queue. However many there are, they share one statement at a time and one timer; neither is there
- * while nobody waits. Asking again and again, unlike `LISTEN`, holds no connection, goes through poolers and PGlite, and
- * sees the decision also when the server was away meanwhile.
+ * The waits of one queue. They share one statement at a time and one timer, both only while there are waiters. Unlike
+ * `LISTEN`, polling holds no connection, works with poolers and PGlite, and survives a server outage.
  */
 export class ReviewWaits {
   readonly #read: ReadOutcomes;
@@ -79,13 +78,13 @@ export class ReviewWaits {
     });
   }
 
-  /** Ends all waits, and lets none begin. */
+  /** Ends all waits and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     for (const wait of [...this.#waits]) wait.reject(undecided(wait.id, 'the queue was closed'));
   }
 
-  /** Looks until every wait has been looked for, then sets the timer for the next time. */
+  /** Polls for all waits, then sets the timer for the next poll. */
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -110,7 +109,7 @@ export class ReviewWaits {
         else wait.isSeen = true;
       }
     } catch (error) {
-      // A person takes hours; a server that is away for a minute of them is asked again.
+      // Reviews take hours, so an outage of a minute is retried.
       const isPassing = ObservatoryError.isInstance(error) && error.code === 'DATABASE_UNREACHABLE';
       for (const wait of waits) if (!(isPassing && wait.isSeen)) wait.reject(error);
     }

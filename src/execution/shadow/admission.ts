@@ -2,12 +2,12 @@ import type { ResolvedLimits } from './options.ts';
 import type { ShadowSkip } from './types.ts';
 
 /**
- * Runs that are over and yet not at their end, for each one that may be under way. They hold memory and perhaps a
- * connection, so that a candidate which hangs must not pile them up.
+ * Maximum number of abandoned but still running candidates, per allowed concurrent run. They hold memory and perhaps
+ * connections, so hanging candidates must not pile up.
  */
 const STUCK_PER_SLOT = 4;
 
-/** Decides whether one more run may begin: concurrency, what hangs, and the budget. */
+/** Decides whether another run may start, by concurrency, hanging runs and budget. */
 export class ShadowAdmission {
   readonly #limits: ResolvedLimits;
   readonly #now: () => number;
@@ -15,7 +15,7 @@ export class ShadowAdmission {
   #stuck = 0;
   #windowEnd = Number.NEGATIVE_INFINITY;
   #spentUsd = 0;
-  /** The largest cost seen in this window, which each run under way is expected to have. */
+  /** The largest cost seen in this window, assumed for each run in progress. */
   #largestUsd: number | undefined;
 
   constructor(limits: ResolvedLimits, now: () => number = () => performance.now()) {
@@ -36,21 +36,21 @@ export class ShadowAdmission {
     return this.#spentUsd;
   }
 
-  /** Takes a place for a run, or says why there is none. */
+  /** Reserves a slot for a run, or returns why there is none. */
   enter(): Extract<ShadowSkip, 'concurrency' | 'budget' | 'stuck'> | undefined {
     const { maxConcurrency, budgetUsd } = this.#limits;
     if (this.#underWay >= maxConcurrency) return 'concurrency';
     if (this.#stuck >= STUCK_PER_SLOT * maxConcurrency) return 'stuck';
     this.#turnWindow();
-    // What is under way will cost something too: without it a burst would overrun the budget.
+    // Include runs in progress, or a burst would exceed the budget.
     if (this.#spentUsd + (this.#underWay + 1) * this.#expectedUsd > budgetUsd) return 'budget';
     this.#underWay += 1;
     return undefined;
   }
 
   /**
-   * Gives the place back.
-   * @param costUsd what the run cost; one whose cost is not known is charged what was expected of it.
+   * Releases the slot.
+   * @param costUsd the run's cost; if unknown, the expected cost is charged.
    */
   leave(costUsd: number | undefined): void {
     this.#underWay -= 1;
@@ -59,7 +59,7 @@ export class ShadowAdmission {
     if (costUsd !== undefined) this.#largestUsd = Math.max(this.#largestUsd ?? 0, costUsd);
   }
 
-  /** A run was given up and goes on; call what is returned when it has come to its end. */
+  /** Marks a run as abandoned but still running; call the returned function when it ends. */
   strand(): () => void {
     this.#stuck += 1;
     return () => {

@@ -1,16 +1,16 @@
-/** What results say and cost, and how far two of them are apart. */
+/** Text and cost of results, and the difference between two of them. */
 import type { FieldValues } from '../../base/index.ts';
 import { readProviderResponse } from '../../interaction/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import { numericVarianceScore, priceUsage, selfConsistencyScore } from '../../signals/index.ts';
 
-/** Longer answers are compared by their beginning, so that a comparison never holds the event loop for long. */
+/** Longer answers are truncated for comparison, to keep the event loop responsive. */
 const MAX_CHARS = 262_144;
 
-/** What words are made of for the score; texts without any cannot be compared by it. */
+/** Characters of words as the score sees them; texts without any cannot be compared. */
 const ASCII_WORD = /[A-Za-z0-9]/;
 
-/** The text of a result as far as it is compared. */
+/** The compared part of a result's text. */
 export function textOfResult(result: unknown): string | undefined {
   const text = readText(result);
   return text === undefined || text.length <= MAX_CHARS ? text : text.slice(0, MAX_CHARS);
@@ -24,7 +24,7 @@ function readText(result: unknown): string | undefined {
   return readProviderResponse(result).answer ?? asJson(result);
 }
 
-/** Cost of a result in US dollars, as far as the result tells. */
+/** Cost of a result in US dollars, if known. */
 export function costOfResult(result: unknown): number | undefined {
   const ghost = ghostOf(result);
   if (ghost !== undefined) return typeof ghost.costUsd === 'number' ? ghost.costUsd : undefined;
@@ -34,7 +34,7 @@ export function costOfResult(result: unknown): number | undefined {
     .costUsd;
 }
 
-/** How far two answers are apart, as numbers and as fields of a span. */
+/** Difference between two answers, as numbers and as span fields. */
 export interface TextScores {
   readonly agreement?: number | undefined;
   readonly numericVariance?: number | undefined;
@@ -65,14 +65,14 @@ export const compareAnswers: ScoreTexts = (first, second) => {
   return { agreement, numericVariance, fields };
 };
 
-/** The overlap of words; not known for texts without a word that the overlap sees. */
+/** The overlap of words; undefined for texts without such words. */
 function agreementOf(primary: string, candidate: string): number | undefined {
   if (primary === candidate) return 1;
   if (!ASCII_WORD.test(primary) && !ASCII_WORD.test(candidate)) return undefined;
   return selfConsistencyScore(primary, candidate);
 }
 
-/** A result of `mcpGhost`, by its shape: the orchestrator stands beside this folder, not below it. */
+/** A result of `mcpGhost`, recognized by shape, because this folder may not import the orchestrator. */
 function ghostOf(result: unknown): { answer: unknown; costUsd: unknown } | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   if (!('finalResult' in result && 'executionMetadata' in result)) return undefined;

@@ -1,15 +1,15 @@
 import { type Counter, type Histogram, type MeterProvider, metrics } from '@opentelemetry/api';
 import { BoundedNames, VERSION } from '../../base/index.ts';
 
-/** Shadows that get series of their own; a program might make one for each request. */
+/** Maximum number of distinct shadow names; a program might create one per request. */
 const names = new BoundedNames(50);
 
 const ATTR_NAME = 'observatory.shadow.name';
 const ATTR_OUTCOME = 'observatory.shadow.outcome';
 
 /**
- * The counter `observatory.shadow.runs` by what became of the run, skipped ones as `skipped_<why>`, and the histogram
- * `observatory.shadow.disagreement` of the pairs that were compared.
+ * The counter `observatory.shadow.runs` by outcome, skipped ones as `skipped_<reason>`, and the histogram
+ * `observatory.shadow.disagreement` of compared pairs.
  */
 export class ShadowMetrics {
   readonly #given: MeterProvider | undefined;

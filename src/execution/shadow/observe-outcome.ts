@@ -1,4 +1,4 @@
-/** Looks at what a function gives back without coming between it and its caller. */
+/** Observes the result of a function without affecting its caller. */
 
 export interface OutcomeObserver {
   value(value: unknown): void;
@@ -8,18 +8,18 @@ export interface OutcomeObserver {
 type Method = (...args: unknown[]) => unknown;
 
 /**
- * Tells an observer, which must not throw, how an outcome ends, and returns what the caller is to have: the outcome
- * itself, or for a plain promise one that settles alike, so that a rejection nobody handles stays one.
+ * Reports how an outcome settles to an observer, which must not throw, and returns the value for the caller: the
+ * outcome itself, or for a plain promise a derived one, so that an unhandled rejection stays unhandled.
  *
- * Other thenables begin their work when somebody asks (a query) or know more ways out (the `APIPromise` of the OpenAI
- * and Anthropic SDKs). Of those the caller gets the very object, and it is observed when the caller asks.
+ * Other thenables start lazily (a query) or have more methods (the `APIPromise` of the OpenAI and Anthropic SDKs). The
+ * caller gets that object itself, and it is observed when the caller uses it.
  */
 export function observeOutcome<R>(outcome: R, observer: OutcomeObserver): R {
   if (!isThenable(outcome)) {
     observer.value(outcome);
     return outcome;
   }
-  // Only a promise that does nothing of its own in `then` may be derived from.
+  // Derive only from promises with the built-in `then`.
   if (outcome instanceof Promise && outcome.then === Promise.prototype.then) {
     return outcome.then(...tapped(observer)) as R;
   }
@@ -28,14 +28,14 @@ export function observeOutcome<R>(outcome: R, observer: OutcomeObserver): R {
   return outcome;
 }
 
-/** `await` and `withResponse()` go through `parse()`; the latter asks for the raw response as well. */
+/** `await` and `withResponse()` call `parse()`; the latter also calls `asResponse()`. */
 function tapApiPromise(promise: object, observer: OutcomeObserver): void {
   let isParsed = false;
   tap(promise, 'parse', observer, () => {
     isParsed = true;
   });
   tap(promise, 'asResponse', {
-    // Asked for alone, the response is the caller's to read.
+    // If only the response is requested, the caller reads it.
     value: () => (isParsed ? undefined : observer.value(undefined)),
     error: (error) => observer.error(error),
   });
@@ -59,7 +59,7 @@ function tapped(observer: OutcomeObserver): [(value: unknown) => unknown, (error
   ];
 }
 
-/** Replaces a method of one object by itself, observed the first time it is called. */
+/** Wraps a method of one object to observe its first call. */
 function tap(
   target: object,
   name: 'then' | 'parse' | 'asResponse',
@@ -75,7 +75,7 @@ function tap(
     onAsked?.();
     if (name === 'then') return Reflect.apply(method, target, listening(args, observer));
     const result = Reflect.apply(method, target, args);
-    // On the side, for the SDK caches its promise; its rejection is the caller's to handle, on a promise of their own.
+    // Observed separately, because the SDK caches its promise; the caller handles rejections on its own promise.
     if (result instanceof Promise) {
       result.then(
         (value) => observer.value(value),
@@ -87,7 +87,7 @@ function tap(
   Reflect.defineProperty(target, name, { value: observed, configurable: true, writable: true });
 }
 
-/** The arguments of a `then`, with the observer told before the caller. */
+/** The arguments of a `then`, with the observer notified before the caller. */
 function listening([onValue, onError]: unknown[], observer: OutcomeObserver): unknown[] {
   return [
     (value: unknown) => {

@@ -3,7 +3,7 @@ import type { ShadowLimits } from './types.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Node's timers fire at once for a longer time. */
+/** Node's timers fire at once for longer times. */
 const LONGEST_MS = 2_147_483_647;
 
 export type ResolvedLimits = { readonly [K in keyof ShadowLimits]-?: number };

@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api';
 
-/** Does work of ours that must not reach the host when it fails. @returns whether it went well. */
+/** Runs internal work whose failure must not reach the host. @returns whether it succeeded. */
 export function quietly(work: () => void): boolean {
   try {
     work();
@@ -11,7 +11,7 @@ export function quietly(work: () => void): boolean {
   }
 }
 
-/** The name alone: the message may quote content. */
+/** Only the name, as the message may quote content. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

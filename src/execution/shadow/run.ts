@@ -13,26 +13,26 @@ import { type GovernanceFields, setGovernance, toAttributes } from '../../proces
 import { quietly } from './quietly.ts';
 import type { ShadowOutcome } from './types.ts';
 
-/** What a run is made of. */
+/** Input of a run. */
 export interface RunSetup {
   readonly name: string;
   readonly spanName: string;
-  /** Whether somebody waits for the end of the run; else it does not keep the process alive. */
+  /** Whether a caller waits for the run; otherwise it does not keep the process alive. */
   readonly isAwaited: boolean;
   readonly tracer: Tracer;
   /** The caller's context, with its governance fields and baggage. */
   readonly caller: Context;
-  /** The span the primary runs in. */
+  /** The primary's span. */
   readonly primary: SpanContext;
   readonly govern: GovernanceFields | undefined;
   readonly timeoutMs: number;
   readonly evaluationEvents: boolean;
   readonly candidate: (signal: AbortSignal) => unknown;
-  /** Told about the candidate's result as soon as it is there. Must not throw. */
+  /** Called with the candidate's result as soon as it is available. Must not throw. */
   readonly onResult: (result: unknown) => void;
-  /** Scores of the two results; called once, when there are both. Must not throw. */
+  /** Scores the two results; called once both are available. Must not throw. */
   readonly compare: (pair: ResultPair) => FieldValues;
-  /** Told once, when the run is over. */
+  /** Called once, when the run is over. */
   readonly onOver: (run: ShadowRun, outcome: ShadowOutcome) => void;
 }
 
@@ -43,14 +43,14 @@ export interface ResultPair {
   readonly candidateMs: number;
 }
 
-/** How one of the two ended, in milliseconds of `performance.now()`. */
+/** How primary or candidate ended, with times of `performance.now()` in milliseconds. */
 type End =
   | { readonly at: number; readonly value: unknown }
   | { readonly at: number; readonly error: unknown };
 
 /**
- * One run of a candidate. It begins in a turn of its own, after the primary has begun; it is over when both have
- * ended, one has failed, or time is up, and nothing of it is held after that.
+ * One run of a candidate. It starts in a later turn of the event loop than the primary, and is over when both have
+ * ended, one has failed or the time is up. Nothing is retained after that.
  */
 export class ShadowRun {
   readonly #abort = new AbortController();
@@ -60,7 +60,7 @@ export class ShadowRun {
   #span: Span | undefined;
   #primary: End | undefined;
   #candidate: End | undefined;
-  /** Settles when the candidate does, however late; undefined until it has begun. */
+  /** Settles when the candidate does, however late; undefined before its start. */
   #settled: Promise<void> | undefined;
 
   constructor(setup: RunSetup) {
@@ -68,7 +68,7 @@ export class ShadowRun {
     setImmediate(() => this.#begin());
   }
 
-  /** Whether the candidate has begun and not come to its end. */
+  /** Whether the candidate is running. */
   get isCandidateUnderWay(): boolean {
     return this.#settled !== undefined && this.#candidate === undefined;
   }
@@ -81,11 +81,11 @@ export class ShadowRun {
   primaryEnded(end: { readonly value: unknown } | { readonly error: unknown }): void {
     if (this.#setup === undefined || this.#primary !== undefined) return;
     this.#primary = { ...end, at: performance.now() };
-    // Not here, where the caller waits for its result.
+    // Not synchronously, because the caller waits for its result.
     if (this.#candidate !== undefined) setImmediate(() => quietly(() => this.#advance()));
   }
 
-  /** Ends the run, because the program ends. */
+  /** Ends the run at program exit. */
   abandon(): void {
     quietly(() => this.#over('abandoned'));
   }
@@ -104,7 +104,7 @@ export class ShadowRun {
       this.#candidateEnded({ error });
       return;
     }
-    // A thenable is asked once, here; for one that throws in `then` this rejects.
+    // Calls `then` of a thenable once; rejects if it throws.
     this.#settled = Promise.resolve(outcome).then(
       (value) => this.#candidateEnded({ value }),
       (error: unknown) => this.#candidateEnded({ error }),
@@ -161,7 +161,7 @@ export class ShadowRun {
     if (span !== undefined) quietly(() => endSpan(span, outcome, candidate));
     this.#span = undefined;
     setup.onOver(this, outcome);
-    // What is over lets go of the results; the candidate may hold on to the run for as long as it hangs.
+    // Drop the results when over, because a hanging candidate may retain the run.
     this.#primary = undefined;
     if (candidate !== undefined) this.#candidate = { at: candidate.at, value: undefined };
     else this.#abort.abort(new DOMException(`The shadow run is over: ${outcome}`, 'AbortError'));
@@ -176,7 +176,7 @@ function governed({ caller, govern, primary }: RunSetup): Context {
   });
 }
 
-/** A trace of its own: the candidate outlives the primary's, and its cost is none of the primary's. */
+/** A separate trace: the candidate outlives the primary's, and its cost does not belong to it. */
 function startSpan({ name, spanName, tracer, primary, govern, caller }: RunSetup): Span {
   const attributes: Attributes = {
     [attributeOf('is_shadow')]: true,
@@ -197,7 +197,7 @@ function endSpan(span: Span, outcome: ShadowOutcome, candidate: End | undefined)
   span.end(candidate?.at);
 }
 
-/** The name alone: the message may quote content. */
+/** Only the name, as the message may quote content. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

@@ -3,13 +3,13 @@ import { Shadowing } from './shadowing.ts';
 import type { Shadowed, ShadowOptions } from './types.ts';
 
 /**
- * Runs a candidate beside a function, to learn what it would have answered, cost and taken. The function that comes
- * back is called as the primary is and gives the primary's result or error, at the primary's speed: the candidate
- * begins in a later turn of the event loop, and whatever it does (throw, hang, take its time) stays with it.
+ * Runs a candidate alongside a function, to learn its answers, cost and latency. The returned function has the
+ * primary's signature, result, errors and speed: the candidate starts in a later turn of the event loop, and its
+ * errors, hangs and delays do not affect the caller.
  *
- * Each run is a trace of its own, `shadow <name>`, linked to the span the call was made in (or to one made around the
+ * Each run is a separate trace, `shadow <name>`, linked to the span the call was made in (or to one made around the
  * primary where there is none), with `is_shadow`, `shadow_parent_trace_id`, `shadow_disagreement_score` and
- * `shadow_numeric_variance`. All GenAI and MCP spans the candidate makes are marked as shadow too.
+ * `shadow_numeric_variance`. All GenAI and MCP spans of the candidate are marked as shadow too.
  *
  * ```ts
  * const ask = shadow({ primary: askGpt4o, candidate: askMini, sample: 0.1, maxConcurrency: 4, budgetUsd: 5 });
@@ -26,7 +26,7 @@ export function shadow<A extends unknown[], R>(options: ShadowOptions<A, R>): Sh
   });
 }
 
-/** Gives a function the name, the figures and the end of what stands behind it. */
+/** Adds the name, `stats` and `close` to the wrapped function. */
 export function withShutdown<A extends unknown[], R>(
   shadowing: Pick<Shadowing<A, R>, 'name' | 'stats' | 'shutdown'>,
   call: (this: unknown, ...args: A) => R,

@@ -13,20 +13,20 @@ import { ShadowTally } from './tally.ts';
 import type { ShadowComparison, ShadowOptions, ShadowOutcome, ShadowSkip, ShadowStats } from './types.ts';
 import { runsBegan, runsEnded } from './under-way.ts';
 
-/** What shadow runs are made for. */
+/** Purpose of shadow runs. */
 export interface ShadowKind {
   /** First word of the spans' names. */
   readonly word: 'shadow' | 'self_consistency';
-  /** Puts two answers into fields of the run's span. */
+  /** Computes the run's fields from two answers. */
   readonly score: ScoreTexts;
   /** Whether the caller waits for the run, which then keeps the process alive. */
   readonly isAwaited: boolean;
 }
 
-/** Told once for each call: the comparison, or `undefined` when there is none. Must not throw. */
+/** Called once per call with the comparison, or `undefined` if there is none. Must not throw. */
 export type OnCompared = (comparison: ShadowComparison | undefined) => void;
 
-/** What stands behind one shadowed function. */
+/** The state of one shadowed function. */
 export class Shadowing<A extends unknown[], R> {
   readonly name: string;
   readonly #options: ShadowOptions<A, R>;
@@ -36,7 +36,7 @@ export class Shadowing<A extends unknown[], R> {
   readonly #metrics: ShadowMetrics;
   readonly #runs = new Set<ShadowRun>();
   readonly #tally = new ShadowTally();
-  /** What is found out about a run before it is over. */
+  /** What is known about a run before it is over. */
   readonly #notes = new WeakMap<ShadowRun, RunNotes>();
   #isClosed = false;
   #onIdle: (() => void)[] = [];
@@ -62,7 +62,7 @@ export class Shadowing<A extends unknown[], R> {
     return { ...this.#tally.counts, underWay, stuck, spentUsd };
   }
 
-  /** Calls the primary, accompanied if the call is chosen and the limits allow it. */
+  /** Calls the primary, with a shadow run if the call is sampled and the limits allow it. */
   call(args: A, primary: () => R, onCompared?: OnCompared): R {
     this.#tally.calls += 1;
     if (!this.#isChosen(args)) {
@@ -91,7 +91,7 @@ export class Shadowing<A extends unknown[], R> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       this.#onIdle.push(resolve);
-      // It keeps the process alive: the end is waited for, however little is left to do.
+      // Keeps the process alive, because a caller waits for the end.
       timer = setTimeout(resolve, deadlineMs);
     });
     clearTimeout(timer);
@@ -106,7 +106,7 @@ export class Shadowing<A extends unknown[], R> {
 
   #skipReason(caller: Context): ShadowSkip | undefined {
     if (this.#isClosed) return 'shut_down';
-    // A shadow of a shadow would multiply the runs.
+    // No shadow runs inside shadow runs.
     if (getGovernance(caller)?.isShadow === true) return 'nested';
     return this.#admission.enter();
   }
@@ -218,7 +218,7 @@ export class Shadowing<A extends unknown[], R> {
     quietly(() => this.#metrics.count(outcome));
   }
 
-  /** Asks a function of the user's; what it throws is counted and told, and goes no further. */
+  /** Calls a user's function; errors are counted and logged only. */
   #ask<T>(question: () => T): T | undefined {
     let answer: T | undefined;
     if (!quietly(() => (answer = question()))) this.#tally.faults += 1;

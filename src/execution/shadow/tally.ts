@@ -23,7 +23,7 @@ export class ShadowTally {
     abandoned: 0,
   };
 
-  /** The counts as they are now. */
+  /** The current counts. */
   get counts(): Omit<ShadowStats, 'underWay' | 'stuck' | 'spentUsd'> {
     const { calls, unsampled, started, faults } = this;
     return {

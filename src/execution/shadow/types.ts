@@ -1,34 +1,31 @@
 /**
- * Terms: the *primary* is what the program does anyway, and what its caller gets. The *candidate* is what may replace
- * it: another model, prompt template or implementation. A *shadow run* is one run of the candidate beside the primary.
+ * Terms: the *primary* is the function in use, whose result the caller gets. The *candidate* may replace it: another
+ * model, prompt template or implementation. A *shadow run* is one run of the candidate alongside the primary.
  */
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import type { GovernanceFields } from '../../processor/index.ts';
 
-/** What a candidate is told of its run, as its last argument. */
+/** Passed to a candidate as its last argument. */
 export interface ShadowRunContext {
-  /** Aborted when the run is out of time or the program ends; pass it on, so that nothing goes on for no one. */
+  /** Aborted when the run times out or the program ends; pass it on to stop unneeded work. */
   readonly signal: AbortSignal;
 }
 
-/** What bounds the runs of a candidate. */
+/** Limits on a candidate's runs. */
 export interface ShadowLimits {
-  /** Runs under way at the same time; a call beyond them is not accompanied. @defaultValue 4 */
+  /** Concurrent runs; calls beyond that have none. @defaultValue 4 */
   readonly maxConcurrency?: number | undefined;
-  /** What the runs of one window may cost, in US dollars. @defaultValue no limit */
+  /** Budget of one window, in US dollars. @defaultValue no limit */
   readonly budgetUsd?: number | undefined;
   /** Length of a window of the budget, in milliseconds. @defaultValue 86400000, a day */
   readonly budgetWindowMs?: number | undefined;
-  /**
-   * What a run is taken to cost while none has told, and what a run is charged whose cost cannot be told, in US
-   * dollars. @defaultValue 0.01
-   */
+  /** Assumed cost of a run of unknown cost, in US dollars. @defaultValue 0.01 */
   readonly assumedCostUsd?: number | undefined;
-  /** How long a run may take, the wait for the primary included, in milliseconds. @defaultValue 60000 */
+  /** Timeout of a run, including the wait for the primary, in milliseconds. @defaultValue 60000 */
   readonly timeoutMs?: number | undefined;
 }
 
-/** How results are read, and where what is found goes. */
+/** How results are read, and where findings go. */
 export interface ShadowReading {
   /**
    * Text of a result, for comparison. @defaultValue the answer of a provider's response or of `mcpGhost`, a text as it
@@ -40,7 +37,7 @@ export interface ShadowReading {
    * response, what `mcpGhost` reports, else not known
    */
   readonly costOf?: ((result: unknown) => number | undefined) | undefined;
-  /** Told about each pair of answers. What it throws is told through `diag`. */
+  /** Called with each pair of answers. Errors it throws are logged through `diag`. */
   readonly onComparison?: ((comparison: ShadowComparison) => void) | undefined;
   /** Whether the scores also become span events `gen_ai.evaluation.result`. @defaultValue true */
   readonly evaluationEvents?: boolean | undefined;
