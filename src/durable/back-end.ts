@@ -2,10 +2,10 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { withoutTracing } from '../base/index.ts';
 import { isRowAtFault } from '../postgres/index.ts';
 
-/** What an exporter made of a batch. */
+/** Result of exporting a batch. */
 export type DeliveryOutcome =
   | { readonly kind: 'stored' }
-  /** These will never be taken; all others are stored. */
+  /** These spans will never be accepted; all others are stored. */
   | { readonly kind: 'refused'; readonly spans: readonly ReadableSpan[]; readonly error: Error }
   /** Nothing is known to be stored. */
   | { readonly kind: 'failed'; readonly error: Error };
@@ -13,9 +13,9 @@ export type DeliveryOutcome =
 /** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
 const SUCCESS = 0;
 
-/** Answers of OTLP back ends to a batch that has a fault in it: bad request, too large, cannot be processed. */
+/** OTLP status codes for a faulty batch: bad request, too large, unprocessable. */
 const BATCH_AT_FAULT: ReadonlySet<unknown> = new Set([400, 413, 422]);
-/** Signs that no batch could be taken now: HTTP, then network and database. */
+/** Status and error codes of an unavailable back end: HTTP, network, database. */
 const OUT_OF_ORDER: ReadonlySet<unknown> = new Set([
   401,
   403,
@@ -39,8 +39,8 @@ const OUT_OF_ORDER: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Gives spans to an exporter, without tracing that. Never rejects: an exporter that throws, answers twice or not at
- * all within the time, or before it is given up, has failed. The resources of the spans are waited for first.
+ * Exports spans, untraced, once their resources are complete. Never rejects: an exporter that throws, times out or is
+ * aborted counts as failed.
  */
 export async function exportTo(
   exporter: SpanExporter,
@@ -81,12 +81,12 @@ export async function exportTo(
   });
 }
 
-/** Whether the exporter said that the batch itself is at fault. */
+/** Whether the exporter blames the batch. */
 export function isBatchAtFault(error: Error): boolean {
   return BATCH_AT_FAULT.has(codeOf(error));
 }
 
-/** Whether the back end is out of order, so that no other batch would fare better. */
+/** Whether the back end is unavailable for every batch. */
 export function isOutOfOrder(error: Error): boolean {
   const code = codeOf(error);
   // A database refuses for what is in a row, or because it is read-only, full, out of memory, too slow and so on.
@@ -101,7 +101,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 
-/** An answer of `PostgresSpanExporter`, or of any exporter that says as much. */
+/** A partial success reported by `PostgresSpanExporter` or a similar exporter. */
 function hasRefusedSpans(
   error: Error | undefined,
 ): error is Error & { readonly refusedSpans: readonly ReadableSpan[] } {

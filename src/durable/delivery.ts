@@ -7,22 +7,22 @@ import { keepRefused } from './refused-log.ts';
 import type { Counters } from './stats.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
-/** Attempts at a batch, failed without the back end being out of order, before the fault is looked for in its spans. */
+/** How often a batch may fail on a healthy back end before it is bisected for bad spans. */
 const ATTEMPTS_BEFORE_ISOLATION = 3;
 
-/** Failed batches that are remembered; the oldest is forgotten first. */
+/** Failed batches to remember; the oldest is evicted first. */
 const MAX_REMEMBERED = 1000;
 
-/** What is known of a batch that failed. */
+/** State of a failed batch. */
 interface Failure {
   attempts: number;
-  /** Successful exports at its first failure: more of them since then show that the back end is fine. */
+  /** Count of successful exports at its first failure; a higher count shows that the back end is healthy. */
   readonly successesBefore: number;
 }
 
-/** Exports batches, tells spans that are at fault from a back end that is, and counts. */
+/** Exports batches, distinguishes bad spans from an unavailable back end, and counts. */
 export class Delivery {
-  /** When to try again. */
+  /** Retry schedule. */
   readonly pace: Pace;
   readonly #options: ResolvedDurableOptions;
   readonly #counters: Counters;
@@ -33,8 +33,8 @@ export class Delivery {
   #successes = 0;
 
   /**
-   * @param giveUp ends the wait for exports under way, which then have failed.
-   * @param onRefused told of spans that are set aside.
+   * @param giveUp aborts exports in progress, which then count as failed.
+   * @param onRefused called with refused spans.
    */
   constructor(
     options: ResolvedDurableOptions,
@@ -52,8 +52,8 @@ export class Delivery {
   }
 
   /**
-   * Exports a batch once, or in parts when the fault seems to be in its spans.
-   * @returns the spans that are to be tried again; empty when all are stored or set aside.
+   * Exports a batch once, or in parts if it seems to contain bad spans.
+   * @returns the spans to retry; empty when all are stored or refused.
    */
   async deliver(batch: readonly ReadableSpan[]): Promise<readonly ReadableSpan[]> {
     const outcome = await this.#send(batch);
@@ -126,7 +126,7 @@ export class Delivery {
   }
 }
 
-/** A batch by its first span: also after it has been on disk. */
+/** Identifies a batch by its first span, also after a round trip to disk. */
 function keyOf([first]: readonly ReadableSpan[]): string {
   const context = first?.spanContext();
   return `${context?.traceId}${context?.spanId}`;

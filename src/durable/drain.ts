@@ -5,12 +5,12 @@ import type { ResolvedSpoolOptions } from './spool-options.ts';
 import type { Counters } from './stats.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
-/** How often the disk is looked at when nothing is known to be there: another process may have left something. */
+/** Poll interval of an idle spool, to which another process may add spans. */
 const IDLE_MS = 30_000;
 
 const RETRY_MS = 1000;
 
-/** Attempts at a batch after which those behind it get their turn. */
+/** Attempts at a batch before it is moved behind the others. */
 const ATTEMPTS_BEFORE_LAST = 3;
 
 /** Sends what is on disk, oldest first, one batch at a time and at a bounded rate, until it is stopped. */
@@ -46,12 +46,12 @@ export class Drain {
     return this.#isIdle && this.#spool.isEmpty;
   }
 
-  /** Looks at the disk now. */
+  /** Checks the disk now. */
   notify(): void {
     if (this.#isIdle) this.#wake();
   }
 
-  /** Ends after the batch that is being sent. */
+  /** Stops after the current batch. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#wake();
@@ -92,7 +92,7 @@ export class Drain {
     }
     if (this.#delivery.pace.isDown) return;
     this.#attempts += 1;
-    // Something is wrong with this batch: it goes to the end, so that those behind it are not held up.
+    // Move a failing batch to the end, so that it does not block the others.
     if (unsent.length < batch.spans.length || this.#attempts >= ATTEMPTS_BEFORE_LAST) {
       this.#attempts = 0;
       if (await this.#putLast(unsent)) await this.#spool.remove();

@@ -1,29 +1,28 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type DeliveryOutcome, isOutOfOrder } from './back-end.ts';
 
-/** Failed exports after which the search ends; one span at fault among 512 costs ten. */
+/** Failed exports before the search is aborted; one bad span among 512 costs ten. */
 const MAX_FAILED_EXPORTS = 100;
 
-/** A span, or the few of a batch, that the back end does not take, and its error. */
+/** Spans refused by the back end, with the error. */
 export interface RefusedSpans {
   readonly spans: readonly ReadableSpan[];
   readonly error: Error;
 }
 
-/** What a search found. */
+/** Result of a search. */
 export interface Isolation {
   readonly refused: readonly RefusedSpans[];
-  /** Not stored, and not known to be at fault. */
+  /** Not stored, and not known to be bad. */
   readonly unsent: readonly ReadableSpan[];
 }
 
 /**
- * Finds the spans for which a batch fails by halving it, and stores all others. A span counts as being at fault only
- * when it failed by itself and another export was taken, so that a back end that fails for all does not look like
- * spans that all are at fault.
+ * Bisects a failing batch for its bad spans and stores all others. A span counts as bad only if it failed alone while
+ * another export succeeded, so that a failing back end does not make all spans look bad.
  *
  * @param send exports spans.
- * @param isBackEndFine whether another export was taken since this batch failed first.
+ * @param isBackEndFine whether another export has succeeded since this batch first failed.
  */
 export async function isolate(
   batch: readonly ReadableSpan[],
@@ -55,7 +54,7 @@ export async function isolate(
   return { refused, unsent: [...suspects.flatMap(({ spans }) => spans), ...parts.flat()] };
 }
 
-/** The second half first: parts are taken from the end. */
+/** The second half first, because parts are popped from the end. */
 function halves(spans: readonly ReadableSpan[]): (readonly ReadableSpan[])[] {
   const middle = (spans.length + 1) >> 1;
   return [spans.slice(middle), spans.slice(0, middle)].filter((half) => half.length > 0);

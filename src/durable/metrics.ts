@@ -5,9 +5,9 @@ import type { DurableStats } from './stats.ts';
 /**
  * Metrics of a processor, read when they are collected: the counter `observatory.spans` by `observatory.outcome`
  * (`exported`, `refused`, `dropped`, `spooled`, `drained`), the gauges `observatory.spans.waiting` in spans and
- * `observatory.spool.size` in bytes; and of their health the counters `observatory.exporter.failures` (exports that
- * failed) and `observatory.spool.damaged` (bytes on disk that were no spans), and the gauge `observatory.exporter.up`,
- * 0 while the back end is out of order.
+ * `observatory.spool.size` in bytes; and for health the counters `observatory.exporter.failures` (exports that failed)
+ * and `observatory.spool.damaged` (unreadable bytes on disk), and the gauge `observatory.exporter.up`, 0 while the back
+ * end is unavailable.
  *
  * @returns a function that ends them.
  */

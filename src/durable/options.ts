@@ -6,33 +6,33 @@ import { wholeNumber } from './whole-number.ts';
 
 /** Options of `DurableSpanProcessor`. */
 export interface DurableSpanProcessorOptions {
-  /** Where spans go: a `PostgresSpanExporter`, one for OTLP, or any other. Closed with the processor. */
+  /** The exporter: `PostgresSpanExporter`, OTLP or any other. Closed with the processor. */
   readonly exporter: SpanExporter;
-  /** Where counts of spans go as metrics. @defaultValue the global one at this time */
+  /** Destination of the metrics. @defaultValue the global provider at construction */
   readonly meterProvider?: MeterProvider | undefined;
-  /** Keep on disk what cannot be sent. @defaultValue none: spans wait in memory, and are dropped when it is full */
+  /** Keeps unsent spans on disk. @defaultValue none: spans wait in memory, and are dropped when it is full */
   readonly spool?: SpoolOptions | undefined;
   /**
-   * Spans held in memory; one that ends when it is full is dropped and counted. With a spool, half of it being full
-   * sends spans to the disk. A burst in which the program never awaits must fit in it. @defaultValue 16384
+   * Spans held in memory; further spans are dropped and counted. With a spool, spans go to disk once it is half full.
+   * It must hold any burst in which the program does not await. @defaultValue 16384
    */
   readonly maxQueueSize?: number | undefined;
   /** Spans of one export. @defaultValue 512 */
   readonly maxExportBatchSize?: number | undefined;
   /**
-   * Exports under way at the same time, beside one of spooled spans. A `PostgresSpanExporter` needs a connection for
-   * each. @defaultValue 3
+   * Concurrent exports, in addition to one of spooled spans. A `PostgresSpanExporter` needs a connection for each.
+   * @defaultValue 3
    */
   readonly maxConcurrentExports?: number | undefined;
-  /** How long an incomplete batch waits for more spans, in milliseconds. @defaultValue 1000 */
+  /** Maximum wait of an incomplete batch for more spans, in milliseconds. @defaultValue 1000 */
   readonly scheduledDelayMs?: number | undefined;
   /** How long an export may take before it counts as failed, in milliseconds. @defaultValue 30000 */
   readonly exportTimeoutMs?: number | undefined;
   /** How long `forceFlush` and `shutdown` may take, in milliseconds. @defaultValue 30000 */
   readonly flushTimeoutMs?: number | undefined;
-  /** First wait after a failed export, in milliseconds; it doubles with each further one. @defaultValue 200 */
+  /** First retry delay after a failed export, in milliseconds; doubled for each further failure. @defaultValue 200 */
   readonly minRetryDelayMs?: number | undefined;
-  /** Longest wait between two attempts, in milliseconds. @defaultValue 15000 */
+  /** Maximum retry delay, in milliseconds. @defaultValue 15000 */
   readonly maxRetryDelayMs?: number | undefined;
 }
 

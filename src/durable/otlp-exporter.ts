@@ -2,7 +2,7 @@ import { diag } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { type Constructor, INSTALL_SDK, load, locate, ObservatoryError } from '../base/index.ts';
 
-/** Where and how spans go out over OTLP/HTTP. */
+/** Options of the OTLP/HTTP exporter. */
 export interface OtlpOptions {
   /**
    * Full URL of the traces endpoint, e.g. `http://localhost:4318/v1/traces`.
@@ -15,17 +15,17 @@ export interface OtlpOptions {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The signals that are sent, in the words of the exporters' package names. */
+/** Signals, as in the exporters' package names. */
 type Signal = 'trace' | 'metrics';
 
-/** Ends of the names of the packages that send OTLP over HTTP, by the protocol's name in `OTEL_EXPORTER_OTLP_PROTOCOL`. */
+/** Package name suffixes of the OTLP/HTTP exporters, by the value of `OTEL_EXPORTER_OTLP_PROTOCOL`. */
 const ENDINGS: ReadonlyMap<string, string> = new Map([
   ['http/json', 'http'],
   ['http/protobuf', 'proto'],
 ]);
 
 /**
- * Makes an OTLP/HTTP exporter of spans for the protocol the environment names.
+ * Creates an OTLP/HTTP span exporter for the protocol in the environment.
  * @throws ObservatoryError `MISSING_PEER` when no exporter package is installed.
  */
 export async function createOtlpExporter(options: OtlpOptions, env: Env): Promise<SpanExporter> {
@@ -46,8 +46,8 @@ export async function createOtlpExporter(options: OtlpOptions, env: Env): Promis
 }
 
 /**
- * The file of the exporter for a protocol. One that is not there is told through `diag`, and whichever exporter is
- * installed takes its place: every OTLP/HTTP receiver reads both.
+ * The file of the exporter for a protocol. If it is not installed, `diag` warns and an installed one is used instead:
+ * every OTLP/HTTP receiver reads both.
  */
 export function locateExporter(signal: Signal, protocol: string | undefined): string | undefined {
   const located = (name: string): string | undefined => {

@@ -1,4 +1,4 @@
-/** When to try a back end that is out of order again: after a wait that doubles, and is not the same for everyone. */
+/** Retry schedule for an unavailable back end: exponential backoff with jitter. */
 export class Pace {
   readonly #minMs: number;
   readonly #maxMs: number;
@@ -10,7 +10,7 @@ export class Pace {
     this.#maxMs = maxMs;
   }
 
-  /** Whether the back end was out of order at the last attempt. */
+  /** Whether the back end was unavailable at the last attempt. */
   get isDown(): boolean {
     return this.#failures > 0;
   }
@@ -20,13 +20,13 @@ export class Pace {
     return this.isDown ? Math.max(0, this.#nextAt - performance.now()) : 0;
   }
 
-  /** The back end answered, whatever it said of the spans. */
+  /** Records an answer of the back end, even a refusal. */
   answered(): void {
     this.#failures = 0;
   }
 
   failed(): void {
-    // Several exports under way fail together; they are one failure of the back end.
+    // Concurrent exports that fail together count as one failure.
     if (this.waitMs > 0) return;
     const delayMs = Math.min(this.#maxMs, this.#minMs * 2 ** Math.min(this.#failures, 30));
     this.#failures += 1;

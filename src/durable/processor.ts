@@ -12,20 +12,18 @@ import { SpanQueue } from './span-queue.ts';
 import { type Counters, type DurableStats, newCounters } from './stats.ts';
 import { ThrottledLog } from './throttled-log.ts';
 
-/** Batches on their way to the disk to make room: they are encoded side by side. */
+/** Batches spooled concurrently to make room. */
 const MAX_SPILLS = 4;
 
 /**
- * Hands ended spans to an exporter and loses none that it can keep: several exports are under way at the same time,
- * what fails is sent again, and what cannot be sent goes to a spool on disk before memory is full. Spans come back
- * from the disk in order when the back end recovers, in this process or the next one.
+ * Exports ended spans durably: exports run concurrently, failures are retried, and unsent spans go to a spool on disk
+ * before memory is full. Spooled spans are sent in order when the back end recovers, by this process or the next.
  *
- * A span is *safe* once the exporter has taken it or it stands on disk. `forceFlush` and `shutdown` answer when all
- * spans that ended before are safe, and reject with `SPANS_NOT_SAFE` when some are not. At most what is not yet safe
- * is lost when the process is killed. A span may be sent twice, so the back end should know it by its ids, as the
- * table of `PostgresSpanExporter` does.
+ * A span is *safe* once it was exported or is on disk. `forceFlush` and `shutdown` resolve when all previously ended
+ * spans are safe, and reject with `SPANS_NOT_SAFE` otherwise. A killed process loses only spans that are not safe.
+ * Spans may be sent twice, so the back end should deduplicate by id, as the table of `PostgresSpanExporter` does.
  *
- * Nothing in it throws into the host, keeps the process alive, or holds the event loop for long.
+ * It never throws into the host, keeps the process alive, or blocks the event loop for long.
  */
 export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   readonly #options: ResolvedDurableOptions;
@@ -34,13 +32,13 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   readonly #log = new ThrottledLog();
   readonly #keeping: SafeKeeping;
   readonly #endMetrics: () => void;
-  /** Batches between the queue and their end, whatever that is. */
+  /** Batches taken from the queue and not finished. */
   readonly #underWay = new Set<Promise<void>>();
   #exports = 0;
   #spills = 0;
   #timer: NodeJS.Timeout | undefined;
   #isPumpDue = false;
-  /** Spans taken from the queue so far, and up to which number incomplete batches go too. */
+  /** Spans taken from the queue so far, and the number up to which incomplete batches are sent. */
   #taken = 0;
   #flushUpTo = 0;
   #lossesTold = 0;
@@ -89,10 +87,9 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   }
 
   /**
-   * Makes all spans safe, sends what is on disk while the back end takes it and time is left, and closes the exporter
-   * and the spool. What is still on disk is sent by the next process that uses the folder. Calling it again does
-   * nothing more.
-   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans had to be given up.
+   * Makes all spans safe, sends spooled spans while the back end accepts them and time remains, and closes exporter and
+   * spool. The next process that uses the folder sends the rest. Idempotent.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
    */
   shutdown(): Promise<void> {
     this.#shutdown ??= this.#close();
@@ -109,7 +106,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#pumpSoon();
   }
 
-  /** Work is begun in a turn of its own, so that the end of a span costs the host next to nothing. */
+  /** Starts work in a later turn of the event loop, so that ending a span costs next to nothing. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;

@@ -9,18 +9,18 @@ import { decodeSpans, encodeSpans } from './span-codec.ts';
  *
  * | bytes | content |
  * |---|---|
- * | 4 | `MCOS`, by which the next record is found behind a damaged one |
+ * | 4 | `MCOS`, marker to find the next record after a damaged one |
  * | 4 | length of the payload |
- * | 4 | CRC-32 of all that follows |
+ * | 4 | CRC-32 of the remainder |
  * | 4 | number of spans |
- * | n | payload, deflated: groups of spans, each behind its length |
+ * | n | payload, deflated: groups of spans, each prefixed with its length |
  *
  * Integers are unsigned and big-endian.
  */
 const MAGIC = Buffer.from('MCOS');
 const RECORD_HEADER_BYTES = 16;
 
-/** Spans encoded in one go; more would hold the event loop for too long. */
+/** Spans encoded at once; more would block the event loop for too long. */
 const GROUP = 32;
 
 const deflate = promisify(deflateRaw);
@@ -32,11 +32,11 @@ export interface FoundRecord {
   /** The payload, still deflated. */
   readonly payload: Buffer;
   readonly start: number;
-  /** Where the next record may begin. */
+  /** Offset at which the next record may start. */
   readonly end: number;
 }
 
-/** Encodes a batch; the event loop is given free between groups of spans. */
+/** Encodes a batch, yielding to the event loop between groups of spans. */
 export async function encodeRecord(spans: readonly ReadableSpan[]): Promise<Buffer> {
   const groups: Buffer[] = [];
   for (let i = 0; i < spans.length; i += GROUP) {
@@ -46,7 +46,7 @@ export async function encodeRecord(spans: readonly ReadableSpan[]): Promise<Buff
     length.writeUInt32BE(bytes.length);
     groups.push(length, bytes);
   }
-  // Level 1: spans shrink to about an eighth, and more is not worth the time.
+  // Level 1 shrinks spans to about an eighth; higher levels are not worth the time.
   const payload = await deflate(Buffer.concat(groups), { level: 1 });
   const header = Buffer.alloc(RECORD_HEADER_BYTES);
   MAGIC.copy(header);
@@ -56,7 +56,7 @@ export async function encodeRecord(spans: readonly ReadableSpan[]): Promise<Buff
   return Buffer.concat([header, payload]);
 }
 
-/** @throws Error when the payload is not of a form this version knows. */
+/** @throws Error when the payload has an unknown format. */
 export async function decodeRecord(payload: Buffer): Promise<ReadableSpan[]> {
   const groups: Buffer = await inflate(payload);
   const spans: ReadableSpan[] = [];
@@ -70,7 +70,7 @@ export async function decodeRecord(payload: Buffer): Promise<ReadableSpan[]> {
 }
 
 /**
- * The first whole record from `start` on: one that was torn by a crash, or damaged on the disk, is passed over.
+ * The first intact record from `start` on; torn or damaged ones are skipped.
  * @returns the number of bytes left when there is none.
  */
 export function findRecord(segment: Buffer, start: number): FoundRecord | number {

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { encodeRecord } from './record.ts';
 
-/** Beyond this size nothing more is kept of refused spans but their number. */
+/** Beyond this size refused spans are only counted. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Where refused spans of all processes are kept: one JSON line each, with the error and the span's bytes. */
+/** File for the refused spans of all processes: one JSON line each, with the error and the span's bytes. */
 export const REFUSED_FILE = 'refused.jsonl';
 
 /**
- * Sets spans aside that a back end will never take, with its error, so that a person can look. Each line has `time`,
- * `error`, `trace_id`, `span_id`, `name` and `record`, the span as the spool writes it, in base64.
+ * Keeps spans that a back end has refused for good, with its error, for inspection. Each line has `time`, `error`,
+ * `trace_id`, `span_id`, `name` and `record`, the span in spool format as base64.
  *
- * @returns how many were kept; the file system's errors are not told, because there is nowhere left to go.
+ * @returns how many were kept. File system errors are ignored.
  */
 export async function keepRefused(
   directory: string,
@@ -40,7 +40,7 @@ export async function keepRefused(
       kept += 1;
     }
   } catch {
-    // Counted by the caller as refused; whether it is kept as well is only a help.
+    // The caller counts it as refused; keeping it is best effort.
   }
   return kept;
 }

@@ -8,10 +8,7 @@ import { Spool } from './spool.ts';
 import type { Counters } from './stats.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
-/**
- * Makes batches safe: each is sent until the exporter has taken it, or put on disk and sent from there, or given up at
- * the end.
- */
+/** Makes batches safe: each is retried until exported, or spooled and sent from disk, or dropped at shutdown. */
 export class SafeKeeping {
   /** Settled when the disk is there, or known not to be. */
   readonly opened: Promise<void>;

@@ -2,8 +2,8 @@ import type { Attributes, AttributeValue, SpanStatus } from '@opentelemetry/api'
 import { SpanStatusCode } from '@opentelemetry/api';
 
 /**
- * Takes what would be written on a span where there is none to write to or to read back from: it is not sampled, no
- * provider is registered, or it is another vendor's. What is decided by a call's fields must not depend on that.
+ * Collects span data where the real span is not recording or not readable: not sampled, no provider registered, or
+ * another vendor's. Decisions by a call's fields must not depend on that.
  */
 export class StandInSpan {
   readonly kind: number;

@@ -5,13 +5,13 @@ import type { TokenUsage } from '../signals/index.ts';
 
 /** Options of `instrument`; those on signals, prices and content are the span processor's. */
 export interface InstrumentOptions extends ObservatorySpanProcessorOptions {
-  /** Service the calls belong to; stored in the column `service`, whatever the SDK's resource says. */
+  /** Service of the calls; stored in the column `service`, overriding the SDK's resource. */
   readonly serviceName: string;
   /** Where spans go. @defaultValue the globally registered tracer provider */
   readonly tracerProvider?: TracerProvider | undefined;
 }
 
-/** What governance says of a call, in the words of the field dictionary. */
+/** Governance fields of a call, as in the field dictionary. */
 export interface GovernanceOptions {
   /** Manual risk classification, e.g. `high`. */
   readonly riskTier?: string | undefined;
@@ -35,8 +35,8 @@ export interface GovernanceOptions {
 }
 
 /**
- * Decides governance fields by what was computed of a call, just before its span ends, whether it returned or threw.
- * What it throws is told through `diag` and changes nothing.
+ * Decides governance fields from a call's computed fields, just before its span ends, after success or failure. Errors
+ * it throws are logged through `diag` only.
  */
 export type JudgeCall = (fields: CamelFieldValues) => GovernanceOptions;
 
@@ -45,19 +45,19 @@ export interface ModelCall<T> extends GovernanceOptions {
   readonly model: string;
   /** The exact final prompt. */
   readonly prompt: string;
-  /** Runs the model; gets the prompt and model back, so that a shared function will do. */
+  /** Runs the model. Receives prompt and model, so that one function can be shared. */
   readonly call?:
     | ((request: { readonly prompt: string; readonly model: string }) => T | Promise<T>)
     | undefined;
   /** The response: a text, an object with `text`, `content`, `output` or `message`, or a provider's response. */
   readonly response?: T | undefined;
-  /** Tool or function on whose behalf the model is asked. */
+  /** Tool or function that makes the call. */
   readonly toolName?: string | undefined;
   /** A second answer to the same prompt, for self-consistency. */
   readonly secondaryResponse?: unknown;
   /** Evidence the model was given, for grounding. */
   readonly retrievedContext?: string | undefined;
-  /** What a tool said of its outcome, for tool-claim mismatch. */
+  /** A tool's report of its outcome, for tool-claim mismatch. */
   readonly toolResultSummary?: string | undefined;
   /** Provider in the words of the semantic conventions; guessed from the response when absent. */
   readonly provider?: string | undefined;
@@ -79,7 +79,7 @@ export interface ToolCall<T> extends GovernanceOptions {
   readonly judge?: JudgeCall | undefined;
 }
 
-/** One run of a fallback, in the place of an answer or a call that is not used. */
+/** One run of a fallback, replacing an answer or call. */
 export interface FallbackCall<T> extends GovernanceOptions {
   /** `template`, `human_review`, `draft_only` or a type of your own. */
   readonly fallbackType: string;
@@ -90,13 +90,13 @@ export interface FallbackCall<T> extends GovernanceOptions {
   readonly answerOf?: ((result: T) => unknown) | undefined;
   /** The prompt that goes unanswered; only its hashes are kept unless content is captured. */
   readonly prompt?: string | undefined;
-  /** Tool or function that it stands in for. */
+  /** Tool or function that it replaces. */
   readonly toolName?: string | undefined;
-  /** Span of what it stands in for, of which it becomes a child. @defaultValue the active span */
+  /** Span of the replaced call, used as parent. @defaultValue the active span */
   readonly parent?: SpanReference | undefined;
 }
 
-/** Which span something is on. */
+/** Reference to a span. */
 export interface SpanReference {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -106,13 +106,13 @@ export interface SpanReference {
   readonly traceFlags: number;
 }
 
-/** What was recorded of a model call. */
+/** The record of a model call. */
 export interface ModelCallRecord extends SpanReference {
-  /** The fields of the dictionary computed of the call, also where its span is not sampled or has no room for them. */
+  /** The computed fields, also if the span is not sampled or has no room for them. */
   readonly fields: CamelFieldValues;
 }
 
-/** A result with what was recorded of it. */
+/** A result with its record. */
 export interface RecordedModelCall<T> {
   readonly result: T;
   readonly record: ModelCallRecord;
@@ -129,7 +129,7 @@ export interface Interceptor {
    *   nor `response` is given.
    */
   interceptModelCall<T>(call: ModelCall<T>): Promise<T>;
-  /** As `interceptModelCall`, and also gives what was recorded. */
+  /** Like `interceptModelCall`, and also returns the record. */
   recordModelCall<T>(call: ModelCall<T>): Promise<RecordedModelCall<T>>;
   /**
    * Records one tool call as an `execute_tool` span. An MCP result with `isError` marks the span as failed.

@@ -54,15 +54,15 @@ export interface ShadowOptions<A extends unknown[], R> extends ShadowLimits, Sha
   readonly candidate: (...args: [...A, ShadowRunContext]) => unknown;
   /** Name of spans and metrics. @defaultValue the name of `primary` */
   readonly name?: string | undefined;
-  /** Share of calls that are accompanied, 0..1, or a function that decides by the arguments. @defaultValue 1 */
+  /** Share of calls with a shadow run, 0..1, or a function that decides from the arguments. @defaultValue 1 */
   readonly sample?: number | ((...args: A) => boolean) | undefined;
   /** Governance fields of the candidate's spans where they differ, e.g. its `promptTemplateId`. */
   readonly govern?: GovernanceFields | undefined;
 }
 
-/** What the two answers of one call have in common. */
+/** Comparison of the two answers of one call. */
 export interface ShadowComparison {
-  /** Overlap of the answers' words (Jaccard), 0..1; absent when it cannot be measured, as without a text. */
+  /** Overlap of the answers' words (Jaccard), 0..1; absent when it cannot be measured, for example without text. */
   readonly agreement?: number | undefined;
   /** One minus the agreement. */
   readonly disagreement?: number | undefined;
@@ -75,7 +75,7 @@ export interface ShadowComparison {
   readonly candidateCostUsd?: number | undefined;
   readonly primaryResult: unknown;
   readonly candidateResult: unknown;
-  /** What was compared of the candidate's result. */
+  /** The compared text of the candidate's result. */
   readonly candidateText?: string | undefined;
 }
 
@@ -96,14 +96,16 @@ export type ShadowOutcome =
   | 'abandoned';
 
 /**
- * Why a call that was chosen had no run beside it:
+ * Why a sampled call had no shadow run:
  * - `concurrency`, `budget`: a limit is reached.
- * - `stuck`: too many runs that are over by time have not come to an end.
+ * - `stuck`: too many timed-out runs are still running.
  * - `nested`: the call was made inside a candidate. `shut_down`: it was made after `shutdown()`.
  */
 export type ShadowSkip = 'concurrency' | 'budget' | 'stuck' | 'nested' | 'shut_down';
 
-/** Calls and runs so far. Each call is unsampled, skipped or started; each started run is under way or has an outcome. */
+/**
+ * Calls and runs so far. Each call is unsampled, skipped or started; each started run is in progress or has an outcome.
+ */
 export interface ShadowStats {
   readonly calls: number;
   readonly unsampled: number;
@@ -111,7 +113,7 @@ export interface ShadowStats {
   readonly started: number;
   readonly underWay: number;
   readonly outcomes: Readonly<Record<ShadowOutcome, number>>;
-  /** Runs over by time or abandoned whose candidate has still not come to an end. */
+  /** Timed-out or abandoned runs whose candidate is still running. */
   readonly stuck: number;
   /** Charged to the budget in this window, in US dollars. */
   readonly spentUsd: number;
@@ -119,13 +121,13 @@ export interface ShadowStats {
   readonly faults: number;
 }
 
-/** A function with a shadow: called as the primary is, with the primary's result or error. */
+/** A function with a shadow, with the primary's signature, result and errors. */
 export interface Shadowed<A extends unknown[], R> extends AsyncDisposable {
   (...args: A): R;
   readonly stats: ShadowStats;
   /**
-   * Starts no more runs, waits for those under way and abandons what is not done by the deadline, in milliseconds
-   * (5000 when none is given). The function stays usable, without a shadow.
+   * Stops starting runs, waits for those in progress and abandons the rest at the deadline, in milliseconds (default
+   * 5000). The function stays usable, without a shadow.
    */
   shutdown(deadlineMs?: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The shadow runs of this process that are under way, so that its end can wait for them. */
+/** The shadow runs in progress in this process, so that its exit can wait for them. */
 
 interface Draining {
   drain(deadlineMs: number): Promise<void>;
@@ -6,7 +6,7 @@ interface Draining {
 
 const underWay = new Set<Draining>();
 
-/** Has something waited for at the end, until `runsEnded` is called. */
+/** Registers work to wait for at exit. */
 export function runsBegan(shadow: Draining): void {
   underWay.add(shadow);
 }
@@ -16,9 +16,8 @@ export function runsEnded(shadow: Draining): void {
 }
 
 /**
- * Waits for all shadow runs of this process, and abandons those that are not done by the deadline. New runs may begin
- * afterwards. `startObservatory` does this when it shuts down; a program with an SDK of its own calls it before it
- * flushes.
+ * Waits for all shadow runs of this process and abandons the rest at the deadline. New runs may start afterwards.
+ * `startObservatory` does this on shutdown; a program with its own SDK calls it before flushing.
  *
  * @param deadlineMs in milliseconds.
  */

@@ -17,7 +17,7 @@ export interface BaseCostLimits {
   readonly tier3HallucinationRisk?: number | undefined;
 }
 
-/** The tiers that calls are executed in, by name. */
+/** Tiers by name. */
 export class TieredExecutionConfig {
   readonly #tiers: ReadonlyMap<string, ExecutionTier>;
 
@@ -33,8 +33,8 @@ export class TieredExecutionConfig {
   }
 
   /**
-   * Three tiers that may cost once, twice and three times the base and are the stricter the more they cost: `tier_1`,
-   * `tier_2`, `tier_3`.
+   * Three tiers with one, two and three times the base budget and increasingly strict limits: `tier_1`, `tier_2`,
+   * `tier_3`.
    * @param baseCostUsd budget of one call of `tier_1`, in US dollars.
    * @throws ObservatoryError `INVALID_OPTION`
    */

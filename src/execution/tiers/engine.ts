@@ -5,7 +5,7 @@ import type { TieredExecutionConfig } from './config.ts';
 import { judgeByTier } from './judge.ts';
 import type { ExecutionTier, TierDecision, TierVerdict } from './types.ts';
 
-/** Parts of a model call that a tiered execution takes over as they are. */
+/** Fields of a model call passed on by a tiered execution. */
 type PlainParts =
   | 'model'
   | 'prompt'
@@ -25,7 +25,7 @@ type PlainParts =
 
 /** One call executed in a tier. Give either `mcpResponse`, of a call already made, or `call`. */
 export interface TieredExecution<T, F> extends Pick<ModelCall<T>, PlainParts> {
-  /** Name of the tier. It is the `risk_tier` of the spans too, unless `riskTier` says otherwise. */
+  /** Name of the tier. Also the `risk_tier` of the spans, unless `riskTier` is given. */
   readonly tierName: string;
   /** The response of a call already made: a text, an object with a text, or a provider's response. */
   readonly mcpResponse?: T | undefined;
@@ -33,13 +33,13 @@ export interface TieredExecution<T, F> extends Pick<ModelCall<T>, PlainParts> {
   readonly confidence?: number | undefined;
   /** Reads the confidence from the response, where `call` brings it. `undefined` means that it is not known. */
   readonly confidenceOf?: ((response: T) => number | undefined) | undefined;
-  /** Answers when the limits are breached: the same way each time. @defaultValue the route of the engine's router */
+  /** Deterministic answer when the limits are breached. @defaultValue the route of the engine's router */
   readonly deterministicFallback?:
     | ((request: { readonly prompt: string; readonly model: string }) => F | Promise<F>)
     | undefined;
 }
 
-/** The response to use, and why it is that one. */
+/** The response to use, and the decision behind it. */
 export interface TieredResult<R> {
   readonly response: R;
   readonly decision: TierDecision;
@@ -47,14 +47,14 @@ export interface TieredResult<R> {
 
 /** Options of a {@link TieredExecutionEngine}. */
 export interface TieredExecutionEngineOptions {
-  /** Where calls without a `deterministicFallback` of their own go, by their `toolName`. */
+  /** Fallback routes by `toolName` for calls without a `deterministicFallback`. */
   readonly fallbacks?: FallbackRouter | undefined;
 }
 
 /**
- * Executes model calls under the budget and the limits of a tier: a cost above the budget is flagged, a confidence or
- * a hallucination risk outside the limits replaces the answer by a deterministic fallback. See `judgeByTier` for the
- * rules. What is decided never depends on whether spans are sampled or exported.
+ * Executes model calls under the budget and the limits of a tier: a cost above the budget is flagged, a confidence or a
+ * hallucination risk outside the limits replaces the answer by a deterministic fallback. See `judgeByTier` for the
+ * rules. Decisions never depend on sampling or export of spans.
  */
 export class TieredExecutionEngine {
   readonly #interceptor: Interceptor;
@@ -72,11 +72,11 @@ export class TieredExecutionEngine {
   }
 
   /**
-   * Records the call, decides, and answers with its response or the fallback's.
+   * Records the call, decides, and returns its response or the fallback's.
    *
-   * @throws ObservatoryError `UNKNOWN_TIER` that lists the known ones, or `INVALID_OPTION` when there is no response, no
-   *   call or no fallback; both before anything is called. What `call` or the fallback throw comes through; a refused
-   *   answer never takes the place of a fallback that failed.
+   * @throws ObservatoryError `UNKNOWN_TIER` that lists the known ones, or `INVALID_OPTION` when there is no response,
+   * no call or no fallback; both before any call. Errors of `call` or the fallback pass through; a refused answer is
+   * never returned for a failed fallback.
    */
   async execute<T, F = unknown>(execution: TieredExecution<T, F>): Promise<TieredResult<T | F>> {
     const tier = this.#config.tier(execution.tierName);
@@ -132,7 +132,7 @@ export class TieredExecutionEngine {
         return { confidence: verdict.confidence, gateBlocked: !verdict.accepted };
       },
     });
-    // Nothing was judged only where describing the call failed: then nothing is known of it, which is not accepted.
+    // There is no verdict only if recording the call failed; then it is not accepted.
     return { result, record, verdict: verdict ?? judgeByTier(tier, { confidence: given }) };
   }
 
@@ -169,7 +169,7 @@ export class TieredExecutionEngine {
     return { response: result, fallbackType: 'template', reviewId: undefined, span };
   }
 
-  /** Looked for before anything is spent: a call whose answer may be refused must have something in its place. */
+  /** Checked before any cost: a call whose answer may be refused needs a fallback. */
   #checkFallback<T, F>({ deterministicFallback, toolName, call, mcpResponse }: TieredExecution<T, F>): void {
     if (call === undefined && mcpResponse === undefined) {
       throw new ObservatoryError('INVALID_OPTION', "A tiered execution needs either 'mcpResponse' or 'call'");

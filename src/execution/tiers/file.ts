@@ -1,4 +1,4 @@
-/** Tiers as they stand in a file, snake_case; the form is `schema/tiers.schema.json`. */
+/** Tiers in their file format, `schema/tiers.schema.json`. */
 import { readFileSync } from 'node:fs';
 import { ObservatoryError } from '../../base/index.ts';
 import { compileSchema, FILE_LIMITS, parseStrictJson } from '../../json/index.ts';
@@ -68,7 +68,7 @@ function parse(input: string | Uint8Array): unknown {
   }
 }
 
-/** The schema is a file of the package, so that editors and this check read the same one; compiled once. */
+/** Compiled once from the schema file of the package, which editors can use too. */
 function tierSchema(): ReturnType<typeof compileSchema> {
   const text = readFileSync(new URL('../../../../schema/tiers.schema.json', import.meta.url), 'utf8');
   return compileSchema(JSON.parse(text));

@@ -11,8 +11,8 @@ import type { TierLimits, TierSignals, TierVerdict } from './types.ts';
  * accepted               = neither of the last two
  * ```
  *
- * It fails closed: a risk that could not be computed counts as 1, a confidence that is no number from 0 to 1 as 0. A
- * tier that allows a risk of 1 and asks for no confidence accepts everything.
+ * It fails closed: a risk that could not be computed counts as 1, an invalid confidence as 0. A tier that allows a risk
+ * of 1 and requires no confidence accepts everything.
  */
 export function judgeByTier(limits: TierLimits, signals: TierSignals): TierVerdict {
   const { costUsd } = signals;

@@ -1,14 +1,13 @@
 /**
- * Terms: a *tier* is a class of service with a budget and two limits. A *signal* is what is known of one call: its
- * cost, the confidence in its answer, the risk that the answer is made up. A limit that a signal does not keep is
- * *breached*.
+ * Terms: a *tier* is a class of service with a budget and two limits. A *signal* is a measure of one call: its cost,
+ * the confidence in its answer, its hallucination risk. A signal outside its limit *breaches* it.
  */
 import type { SpanReference } from '../types.ts';
 
 /** Budget and limits of one tier. */
 export interface ExecutionTier {
   readonly name: string;
-  /** Budget of one call in US dollars. A cost above it is flagged and blocks nothing. */
+  /** Budget of one call in US dollars. A cost above it is only flagged. */
   readonly maxCostUsd: number;
   /** A confidence below it, 0..1, sends the call to the fallback. */
   readonly minConfidence: number;
@@ -16,26 +15,26 @@ export interface ExecutionTier {
   readonly maxHallucinationRisk: number;
 }
 
-/** A tier before it has a name. */
+/** A tier without its name. */
 export type TierLimits = Omit<ExecutionTier, 'name'>;
 
-/** What is known of one call when its tier is asked. */
+/** Signals of one call. */
 export interface TierSignals {
   /** US dollars; `undefined` when the price is not known, which breaches no budget. */
   readonly costUsd?: number | undefined;
-  /** 0..1; 1 - risk when it is not known. Anything that is no such number counts as 0. */
+  /** 0..1; 1 - risk when unknown. An invalid value counts as 0. */
   readonly confidence?: number | undefined;
   /** 0..1. A risk that could not be computed counts as 1. */
   readonly hallucinationRisk?: number | undefined;
 }
 
-/** What the rules of a tier say of one call. */
+/** The verdict of a tier on one call. */
 export interface TierVerdict {
-  /** Whether the answer may be used: neither confidence nor risk breach their limit. The cost has no say. */
+  /** Whether the answer may be used: neither confidence nor risk breach their limit. Cost is not considered. */
   readonly accepted: boolean;
   /** The confidence that was compared, given or inferred. */
   readonly confidence: number;
-  /** Whether the confidence is 1 - risk for want of one. */
+  /** Whether the confidence was inferred as 1 - risk. */
   readonly confidenceInferred: boolean;
   /** The risk that was compared. */
   readonly hallucinationRisk: number;
@@ -48,18 +47,18 @@ export interface TierVerdict {
   readonly fallbackReason: string | undefined;
 }
 
-/** What was decided of one call, and where that stands in the trace. */
+/** The decision on one call, and its place in the trace. */
 export interface TierDecision extends TierVerdict {
   /** The tier that decided. */
   readonly tier: ExecutionTier;
-  /** Whose response the result is. */
+  /** Source of the response. */
   readonly source: 'mcp' | 'fallback';
   readonly fallbackUsed: boolean;
   /** `template`, `human_review` or `draft_only`; set exactly when `fallbackReason` is. */
   readonly fallbackType: string | undefined;
-  /** Review that was asked for, when the fallback is `human_review`. */
+  /** Id of the requested review, when the fallback is `human_review`. */
   readonly reviewId: string | undefined;
-  /** Span of the call that was decided about. */
+  /** Span of the call. */
   readonly primarySpan: SpanReference;
   /** Span of the fallback, a child of the primary's; absent when there was none. */
   readonly fallbackSpan: SpanReference | undefined;
