@@ -29,32 +29,31 @@ import {
 
 const METRICS_TIMEOUT_MS = 3000;
 
-/** A collector that runs. */
+/** A running collector. */
 export interface Collector extends AsyncDisposable {
   /** Base URL of OTLP over HTTP and of the health endpoints; `undefined` when not served. */
   readonly httpUrl: string | undefined;
   /** `host:port` of OTLP over gRPC; `undefined` when not served. */
   readonly grpcAddress: string | undefined;
-  /** Base URL of the health endpoints' own port; `undefined` when there is none. */
+  /** Base URL of the separate health port; `undefined` when there is none. */
   readonly healthUrl: string | undefined;
-  /** How to name the database, without its password. */
+  /** Name of the database, without its password. */
   readonly database: string;
   /** Spans handled so far. */
   readonly stats: DurableStats;
   /**
-   * Takes no new requests, answers those under way, and closes everything. What is on disk stays for the next process.
-   * Calling it again does nothing more.
+   * Refuses new requests, answers those in progress, and closes everything. Spooled spans stay for the next process.
+   * Idempotent.
    */
   close(): Promise<void>;
 }
 
 /**
- * Starts the service that takes spans over OTLP, enriches them as the processor does in process, and writes them to
- * `mcp_traces`. A request is answered with success only when its spans stand in the database or, forced to the disk, in
- * the spool.
+ * Starts the service that receives spans over OTLP, enriches them like the in-process processor, and writes them to
+ * `mcp_traces`. A request succeeds only when its spans are in the database or synced to the spool.
  *
- * @throws ObservatoryError `INVALID_OPTION` for options that cannot be used; the database's error for one that will
- *   not mend itself. A database that cannot be reached is waited for.
+ * @throws ObservatoryError `INVALID_OPTION` for options that cannot be used; the database's error if it is permanent.
+ * An unreachable database is waited for.
  */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
   const collector = new RunningCollector(resolveCollectorOptions(options));
@@ -169,7 +168,7 @@ class RunningCollector implements Collector {
   async #close(): Promise<void> {
     this.#isDraining = true;
     await Promise.all(this.#receivers.map((receiver) => receiver.close(this.#options.drainTimeoutMs)));
-    // All is written or refused by now; after this the counts of the writer are no longer observed.
+    // Everything is written or refused by now; the writer's counts are no longer observed after this.
     await flush(this.#options.meterProvider);
     await this.#writer.shutdown();
     await this.#forwarder?.close().catch((error: Error) => diag.error(`mcp-observatory: ${error.message}`));
@@ -178,7 +177,7 @@ class RunningCollector implements Collector {
   }
 }
 
-/** Sends the last metrics, when their provider can be told to. Takes a few seconds at most, and never rejects. */
+/** Flushes the metrics if their provider supports it. Takes a few seconds at most and never rejects. */
 async function flush(meterProvider: MeterProvider): Promise<void> {
   if (!('forceFlush' in meterProvider) || typeof meterProvider.forceFlush !== 'function') return;
   const late = new Promise((resolve) => setTimeout(resolve, METRICS_TIMEOUT_MS).unref());
@@ -190,7 +189,7 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
   return new DurableSpanWriter({
     exporter: new PostgresSpanExporter({
       connection: databaseUrl,
-      // One more is for spans that come back from the disk.
+      // One more for spans from the spool.
       maxConnections: connections + 1,
       connectTimeoutMs: 5000,
       statementTimeoutMs: 20_000,
@@ -207,21 +206,20 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
   });
 }
 
-/** How long the end waits for a back end that is away, in milliseconds. */
+/** Time that shutdown waits for an unavailable back end, in milliseconds. */
 const FLUSH_TIMEOUT_MS = 3000;
 
-/** Where and with what spans go on. */
+/** Options of a forwarder. */
 interface ForwardOptions {
   readonly target: OtlpOptions;
-  /** Folder of the collector's spool; spans that cannot go on wait in a folder of their own in it. */
+  /** Folder of the collector's spool; unsent spans wait in a subfolder. */
   readonly spool: string | undefined;
   readonly meterProvider: MeterProvider;
 }
 
 /**
- * Sends spans that are safe on to another back end over OTLP/HTTP, enriched and without content as they are stored. It
- * never holds up an answer: what the other back end does not take waits on disk, and without a spool in memory, where
- * it is dropped, and counted, when there is too much.
+ * Forwards safe spans to another back end over OTLP/HTTP, enriched and without content, as they are stored. It never
+ * delays an answer: unsent spans wait on disk, or without a spool in memory, where the excess is dropped and counted.
  */
 class Forwarder {
   readonly #processor: DurableSpanProcessor;
@@ -242,7 +240,7 @@ class Forwarder {
     for (const span of spans) this.#processor.onEnd(span);
   }
 
-  /** @throws ObservatoryError `SPANS_NOT_SAFE` when spans did not go on and are not on disk. */
+  /** @throws ObservatoryError `SPANS_NOT_SAFE` when spans were neither sent nor spooled. */
   close(): Promise<void> {
     return this.#processor.shutdown();
   }

@@ -2,22 +2,22 @@ import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
 import { type Database, migrate, openDatabase, toObservatoryError } from '../postgres/index.ts';
 
-/** How often a database that is out of order is asked for, in milliseconds. */
+/** How often an unavailable database is checked, in milliseconds. */
 const ASK_EVERY_MS = 2000;
 
-/** What a watch needs to know and to tell. */
+/** Options and callbacks of a watch. */
 export interface WatchOptions {
   readonly url: string;
   /** Create or update the tables when the database is first reached. */
   readonly migrate: boolean;
-  /** Whether the database is thought to be out of order. */
+  /** Whether the database is considered unavailable. */
   readonly isDown: () => boolean;
   readonly onSeen: (isUp: boolean) => void;
 }
 
 /**
- * Looks after the database beside the writing: prepares the tables at the start, and finds out that a database is back
- * also when no spans come because of it.
+ * Monitors the database independently of writes: prepares the tables at start-up, and detects recovery even when no
+ * spans arrive.
  */
 export class DatabaseWatch {
   readonly #options: WatchOptions;
@@ -32,9 +32,9 @@ export class DatabaseWatch {
   }
 
   /**
-   * Prepares the tables. A database that cannot be reached is waited for.
-   * @throws ObservatoryError what will not mend itself: a bad connection string, tables that are missing and may not
-   *   be made, a statement that is refused.
+   * Prepares the tables. An unreachable database is waited for.
+   * @throws ObservatoryError for permanent errors: a bad connection string, missing tables that may not be created, a
+   * refused statement.
    */
   static async start(options: WatchOptions): Promise<DatabaseWatch> {
     const limits = { maxConnections: 1, connectTimeoutMs: 5000, statementTimeoutMs: 60_000 };
@@ -52,7 +52,7 @@ export class DatabaseWatch {
     return watch;
   }
 
-  /** How to name the database, without its password. */
+  /** Name of the database, without its password. */
   get name(): string {
     return this.#db.name;
   }

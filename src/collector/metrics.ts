@@ -2,19 +2,19 @@ import type { BatchObservableCallback, Counter, Histogram, MeterProvider } from 
 import { VERSION } from '../base/index.ts';
 import type { Answered, RequestAdmission } from './receiver/index.ts';
 
-/** Seconds; answers take milliseconds, or a time-out. */
+/** Bucket bounds in seconds; answers take milliseconds, or a timeout. */
 const BOUNDARIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
  * Metrics of the collector itself, beside those of its writer (`observatory.spans` and so on): the counter
  * `observatory.collector.requests` and the histogram `observatory.collector.request.duration` by
  * `observatory.transport` and `observatory.outcome`, and the gauges `observatory.collector.requests.active` and
- * `observatory.collector.memory`, the bytes that requests under way hold.
+ * `observatory.collector.memory`, the bytes held by requests in progress.
  */
 export class CollectorMetrics {
   readonly #requests: Counter;
   readonly #duration: Histogram;
-  /** Ends the gauges. */
+  /** Removes the gauges. */
   readonly end: () => void;
 
   constructor(meterProvider: MeterProvider, admission: RequestAdmission) {

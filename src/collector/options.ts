@@ -5,26 +5,25 @@ import type { Address, TlsOptions } from './receiver/index.ts';
 
 /** Options of `startCollector`. */
 export interface CollectorOptions {
-  /** Connection string of the Postgres that `mcp_traces` is in. */
+  /** Connection string of the database with `mcp_traces`. */
   readonly databaseUrl: string;
   /** Create or update the tables when the database is first reached. @defaultValue true */
   readonly migrate?: boolean | undefined;
-  /** Connections to Postgres, and so batches written at the same time. @defaultValue 4 */
+  /** Connections to Postgres, and so concurrently written batches. @defaultValue 4 */
   readonly connections?: number | undefined;
-  /** Where OTLP over HTTP and the health endpoints are served; `false` for nowhere. @defaultValue 127.0.0.1:4318 */
+  /** Address of OTLP over HTTP and the health endpoints; `false` to disable. @defaultValue 127.0.0.1:4318 */
   readonly http?: Address | false | undefined;
-  /** Where OTLP over gRPC is served; `false` for nowhere. @defaultValue 127.0.0.1:4317 */
+  /** Address of OTLP over gRPC; `false` to disable. @defaultValue 127.0.0.1:4317 */
   readonly grpc?: Address | false | undefined;
-  /** Where the health endpoints are served a second time, without TLS. @defaultValue nowhere */
+  /** Additional address of the health endpoints, without TLS. @defaultValue none */
   readonly health?: Address | undefined;
   /**
-   * Folder in which spans are kept while the database is out of order.
-   * @defaultValue none: senders are told to come again
+   * Folder in which spans are kept while the database is unavailable. @defaultValue none: senders are asked to retry
    */
   readonly spool?: string | undefined;
-  /** Size of the spool; beyond it senders are told to come again. @defaultValue 1073741824 */
+  /** Maximum size of the spool in bytes; when it is full, senders are asked to retry. @defaultValue 1073741824 */
   readonly spoolMaxBytes?: number | undefined;
-  /** Bearer tokens, any of which a sender must show. @defaultValue none */
+  /** Accepted bearer tokens; senders must send one. @defaultValue none */
   readonly tokens?: readonly string[] | undefined;
   /** TLS on both ports; with a client authority, mutual. @defaultValue none */
   readonly tls?: TlsOptions | undefined;
@@ -32,21 +31,21 @@ export interface CollectorOptions {
   readonly insecure?: boolean | undefined;
   /** Keep prompts, answers and error texts that senders put on their spans. @defaultValue false */
   readonly captureContent?: boolean | undefined;
-  /** Where spans go on to, over OTLP/HTTP, once they are safe. @defaultValue nowhere */
+  /** Back end to which safe spans are forwarded over OTLP/HTTP. @defaultValue none */
   readonly forward?: OtlpOptions | undefined;
-  /** Bytes of one request, packed and unpacked. @defaultValue 20971520 */
+  /** Maximum bytes of one request, compressed and decompressed. @defaultValue 20971520 */
   readonly maxBodyBytes?: number | undefined;
-  /** Spans of one request. @defaultValue 50000 */
+  /** Maximum spans of one request. @defaultValue 50000 */
   readonly maxSpans?: number | undefined;
-  /** Requests under way at the same time. @defaultValue 256 */
+  /** Maximum concurrent requests. @defaultValue 256 */
   readonly maxRequests?: number | undefined;
-  /** Bytes that requests under way may hold together. @defaultValue 67108864 */
+  /** Maximum bytes held by all requests in progress. @defaultValue 67108864 */
   readonly maxPendingBytes?: number | undefined;
-  /** Spans that requests under way may hold together. @defaultValue 65536 */
+  /** Maximum spans held by all requests in progress. @defaultValue 65536 */
   readonly maxPendingSpans?: number | undefined;
   /** How long `close` may take, in milliseconds. @defaultValue 25000 */
   readonly drainTimeoutMs?: number | undefined;
-  /** Where the collector's own metrics go. @defaultValue the global one at this time */
+  /** Destination of the collector's own metrics. @defaultValue the global provider at this time */
   readonly meterProvider?: MeterProvider | undefined;
 }
 
@@ -79,7 +78,7 @@ export type ResolvedCollectorOptions = Omit<CollectorOptions, Whole | 'http' | '
   readonly meterProvider: MeterProvider;
 };
 
-/** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used, or the collector would be open to anybody. */
+/** @throws ObservatoryError `INVALID_OPTION` for an invalid value, or if the collector would be open to anyone. */
 export function resolveCollectorOptions(options: CollectorOptions): ResolvedCollectorOptions {
   const resolved = {
     ...options,
@@ -111,7 +110,7 @@ function wholes(options: CollectorOptions): Record<Whole, number> {
   ) as Record<Whole, number>;
 }
 
-/** Whoever can send spans can fill the database, so beyond this machine a sender must show who it is. */
+/** Senders can fill the database, so beyond loopback they must authenticate. */
 function refuseOpenDoor({ http, grpc, tokens = [], tls, insecure }: ResolvedCollectorOptions): void {
   if (insecure === true || tokens.length > 0 || tls?.clientCa !== undefined) return;
   for (const address of [http, grpc]) {

@@ -3,15 +3,15 @@ import { type Constructor, load, locate, ObservatoryError } from '../base/index.
 
 const PACKAGES = ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-metrics-otlp-http'] as const;
 
-/** Metrics that are sent out by themselves. */
+/** A periodic metrics export. */
 export interface OwnMetrics {
   readonly meterProvider: MeterProvider;
-  /** Sends what there is, and ends. Never rejects. */
+  /** Flushes and stops. Never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * Sends metrics over OTLP/HTTP, by the OpenTelemetry SDK and its interval (`OTEL_METRIC_EXPORT_INTERVAL`).
+ * Exports metrics over OTLP/HTTP with the OpenTelemetry SDK, at its interval (`OTEL_METRIC_EXPORT_INTERVAL`).
  * @throws ObservatoryError `MISSING_PEER` when the SDK's packages are not installed.
  */
 export async function openMetrics(url: string): Promise<OwnMetrics> {
@@ -36,7 +36,7 @@ export async function openMetrics(url: string): Promise<OwnMetrics> {
   return { meterProvider, close: () => meterProvider.shutdown().catch(() => {}) };
 }
 
-/** The reader of SDK 2 does not look at the environment by itself. */
+/** The reader of SDK 2 does not read the environment. */
 function interval(): object {
   const ms = Number(process.env.OTEL_METRIC_EXPORT_INTERVAL);
   if (!(ms > 0)) return {};

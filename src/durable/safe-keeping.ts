@@ -10,12 +10,12 @@ import type { ThrottledLog } from './throttled-log.ts';
 
 /** Makes batches safe: each is retried until exported, or spooled and sent from disk, or dropped at shutdown. */
 export class SafeKeeping {
-  /** Settled when the disk is there, or known not to be. */
+  /** Settles when the spool is ready or has failed to open. */
   readonly opened: Promise<void>;
   readonly #options: ResolvedDurableOptions;
   readonly #counters: Counters;
   readonly #log: ThrottledLog;
-  /** At the end: nothing waits any more, what is not stored goes to the disk or is lost. */
+  /** Set at shutdown: nothing waits, and spans that are not stored go to disk or are lost. */
   readonly #giveUp = new AbortController();
   readonly #delivery: Delivery;
   #spool: Spool | undefined;
@@ -56,7 +56,7 @@ export class SafeKeeping {
     return this.#counters.dropped + (losses === undefined ? 0 : losses.dropped + losses.unreadable);
   }
 
-  /** Sees a batch to its end: taken by the exporter, on disk, or given up. */
+  /** Processes a batch until it is exported, spooled or dropped. */
   async settle(batch: readonly ReadableSpan[]): Promise<void> {
     await this.opened;
     const { pace } = this.#delivery;
@@ -79,23 +79,23 @@ export class SafeKeeping {
     }
   }
 
-  /** Sends a batch to the disk to make room; one that the disk does not take is settled in the usual way. */
+  /** Spools a batch to make room; if that fails it is processed as usual. */
   async spill(batch: readonly ReadableSpan[]): Promise<void> {
     if (!(await this.#putOnDisk(batch))) await this.settle(batch);
   }
 
-  /** Counts spans as lost, and says why. */
+  /** Counts and logs lost spans. */
   drop(count: number, why: string): void {
     this.#counters.dropped += count;
     this.#log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
   }
 
-  /** From now on nothing waits any more. */
+  /** Stops all waiting. */
   giveUp(): void {
     this.#giveUp.abort();
   }
 
-  /** Sends what is on disk while the back end takes it, until `deadline`, and closes the disk. */
+  /** Sends spooled spans while the back end accepts them, until `deadline`, and closes the spool. */
   async close(deadline: number): Promise<void> {
     while (this.#drain?.isIdle === false && !this.#delivery.pace.isDown && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -145,7 +145,7 @@ export class SafeKeeping {
     return true;
   }
 
-  /** Waits, unless it is the end, without keeping the process alive. */
+  /** Waits without keeping the process alive; returns at once during shutdown. */
   async #sleep(ms: number): Promise<void> {
     await sleep(ms, undefined, { ref: false, signal: this.#giveUp.signal }).catch(() => {});
   }

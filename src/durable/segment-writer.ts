@@ -37,7 +37,7 @@ export class SegmentWriter {
   }
 
   /**
-   * Appends one record. When this fails, nothing of it stays, or what stays is passed over by the reader.
+   * Appends one record. After a failure nothing remains of it, or the reader skips the remains.
    * @throws the file system's error, e.g. `ENOSPC`.
    */
   async append(record: Buffer): Promise<void> {
@@ -63,7 +63,7 @@ export class SegmentWriter {
   }
 }
 
-/** The name of a new file is safe only once its folder is on the disk. */
+/** A new file's name is durable only once its folder has been synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

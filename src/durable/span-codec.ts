@@ -2,7 +2,7 @@ import { deserialize, serialize } from 'node:v8';
 import { createTraceState, type SpanContext } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
-/** Number of the form below; a change of it is a new number, and older ones stay readable. */
+/** Version of the format below; every change increments it, and older versions stay readable. */
 const FORM = 1;
 
 /** A span context without its methods. */
@@ -12,7 +12,7 @@ interface PlainContext extends Omit<SpanContext, 'traceState'> {
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** Spans as plain data. What the spans of a batch share, resources and scopes, stands once. */
+/** Spans as plain data. Resources and scopes, which a batch shares, are stored once. */
 interface PlainSpans {
   readonly form: number;
   readonly resources: readonly Plain[];
@@ -29,8 +29,8 @@ interface PlainSpan extends Plain {
 }
 
 /**
- * Everything that a `ReadableSpan` tells, as bytes. The format is that of `v8.serialize`, which keeps what JSON does
- * not: bytes, -0, NaN and the infinities, `undefined`. Later versions of Node read it.
+ * Encodes all data of `ReadableSpan`s with `v8.serialize`, which preserves what JSON loses: bytes, -0, NaN, infinities
+ * and `undefined`. Later versions of Node can read it.
  */
 export function encodeSpans(spans: readonly ReadableSpan[]): Buffer {
   const resources = new Map<object, number>();
@@ -44,14 +44,14 @@ export function encodeSpans(spans: readonly ReadableSpan[]): Buffer {
   try {
     return serialize(plain);
   } catch {
-    // A value that cannot be copied, such as a function in an attribute: no exporter could send it either.
+    // A value that cannot be cloned, such as a function: no exporter could send it either.
     return serialize(cloneable(plain));
   }
 }
 
 /**
- * Spans for any exporter from the bytes of {@link encodeSpans}.
- * @throws Error when the bytes are not of a form this version knows.
+ * Decodes the spans of {@link encodeSpans} for any exporter.
+ * @throws Error when the format is unknown.
  */
 export function decodeSpans(bytes: Buffer): ReadableSpan[] {
   const plain = deserialize(bytes) as PlainSpans;
@@ -138,7 +138,7 @@ function restoreResource(plain: Plain): unknown {
   return resource;
 }
 
-/** A copy in which what cannot be copied stands as text. */
+/** A copy in which values that cannot be cloned are text. */
 function cloneable(value: unknown): unknown {
   if (typeof value === 'function' || typeof value === 'symbol') return `[${typeof value}]`;
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;

@@ -1,6 +1,6 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
-/** A ring of spans: bounded, and first in, first out without moving what waits. */
+/** A bounded FIFO ring buffer of spans. */
 export class SpanQueue {
   readonly #ring: (ReadableSpan | undefined)[];
   #first = 0;
@@ -22,7 +22,7 @@ export class SpanQueue {
     return true;
   }
 
-  /** Takes the oldest spans, as many as there are up to `max`. */
+  /** Removes and returns up to `max` of the oldest spans. */
   take(max: number): ReadableSpan[] {
     const spans: ReadableSpan[] = [];
     while (spans.length < max && this.#length > 0) {

@@ -5,28 +5,28 @@ import { join } from 'node:path';
 import { isProcessAlive, startOfProcess } from '../base/index.ts';
 
 /**
- * The folders of a spool. Under one root, which any number of processes may share, each process has a folder that
- * only it writes to; its name says whose it is: `<pid>@<start of the process>@<random>@<host>`. The segments of a
- * process that is gone are moved over by whichever process comes first; a rename goes to one of them only.
+ * The folders of a spool. Any number of processes may share one root, in which each writes only to its own folder,
+ * named `<pid>@<process start>@<random>@<host>`. The first process to notice that another is gone takes over its
+ * segments by renaming them, which only one can succeed at.
  */
 
 export const SEGMENT_SUFFIX = '.spool';
 
-/** How often an owner shows that it lives, for processes on other hosts, which cannot ask. */
+/** Heartbeat interval of an owner, for processes on other hosts, which cannot check its pid. */
 const HEARTBEAT_MS = 20_000;
-/** After this long without a sign, an owner on another host counts as gone. */
+/** Time without a heartbeat after which an owner on another host counts as gone. */
 const STALE_MS = 5 * 60_000;
-/** In the place of a pid: the owner has closed the folder. */
+/** Used instead of a pid once the owner has closed the folder. */
 const NOBODY = '0';
 
 /** A folder of this process. */
 export interface OwnFolder {
   readonly path: string;
-  /** Leaves what is in it to others. */
+  /** Releases the folder to other processes. */
   release(): Promise<void>;
 }
 
-/** Makes a folder that belongs to this process until it is released or the process ends. */
+/** Creates a folder owned by this process until it is released or the process ends. */
 export async function createOwnFolder(root: string): Promise<OwnFolder> {
   const rest = `${randomBytes(6).toString('hex')}@${encodeURIComponent(hostname())}`;
   const path = join(root, `${process.pid}@${(await startOfProcess(process.pid)) ?? ''}@${rest}`);
@@ -37,14 +37,14 @@ export async function createOwnFolder(root: string): Promise<OwnFolder> {
   }, HEARTBEAT_MS).unref();
   const release = async () => {
     clearInterval(heartbeat);
-    // An empty folder is removed; one that holds segments becomes nobody's, though this process may live on.
+    // An empty folder is removed; one with segments becomes ownerless, even if this process lives on.
     await rmdir(path).catch(() => rename(path, join(root, `${NOBODY}@@${rest}`)));
   };
   return { path, release };
 }
 
 /**
- * Moves the segments of owners that are gone into a folder of this process.
+ * Moves the segments of dead owners into a folder of this process.
  * @returns the names of the segments moved.
  */
 export async function adoptOrphans(root: string, own: string): Promise<string[]> {

@@ -1,31 +1,31 @@
 import { wholeNumber } from './whole-number.ts';
 
-/** Where and how a spool keeps spans on disk. */
+/** Options of a spool on disk. */
 export interface SpoolOptions {
   /**
-   * Folder for the files; made when it is not there. Any number of processes may share it, and each takes over what
-   * processes that are gone have left. The files hold what the spans hold, readable for this user only.
+   * Folder for the files, created if missing. Any number of processes may share it and take over the files of dead
+   * ones. The files contain all span data and are readable by this user only.
    */
   readonly directory: string;
   /**
-   * When written spans are forced to the disk: `always` before they count as safe, which withstands a power cut;
-   * `interval` once a second; `never` leaves it to the system. All three withstand the end of the process.
+   * When files are synced: `always` before spans count as safe, which survives a power failure; `interval` once a
+   * second; `never` leaves it to the system. All three survive a crash of the process.
    * @defaultValue `always`
    */
   readonly sync?: SyncPolicy | undefined;
-  /** Size of all files of this process; what happens beyond it, `whenFull` says. @defaultValue 536870912 */
+  /** Maximum size of all files of this process in bytes; see `whenFull`. @defaultValue 536870912 */
   readonly maxBytes?: number | undefined;
   /**
-   * What happens when the files are full: `drop-oldest` makes room for new spans, and counts those dropped; `refuse`
-   * takes no new ones and never drops, whatever their age, for who has promised to keep what is there.
+   * What to do when the files are full. `drop-oldest`: make room for new spans and count the dropped ones. `refuse`:
+   * reject new spans and never drop stored ones, whatever their age, for callers that have already acknowledged them.
    * @defaultValue `drop-oldest`
    */
   readonly whenFull?: 'drop-oldest' | 'refuse' | undefined;
-  /** How long spans are kept, in milliseconds; older ones are dropped and counted. @defaultValue 604800000 (7 days) */
+  /** Maximum age of spans, in milliseconds; older ones are dropped and counted. @defaultValue 604800000 (7 days) */
   readonly maxAgeMs?: number | undefined;
-  /** Size at which a new file is begun. @defaultValue 4194304 */
+  /** Size at which a new file is started, in bytes. @defaultValue 4194304 */
   readonly segmentBytes?: number | undefined;
-  /** Spans sent per second from the disk, so that a back end that recovers is not drowned. @defaultValue 10000 */
+  /** Maximum spans sent from disk per second, so that a recovering back end is not overloaded. @defaultValue 10000 */
   readonly drainSpansPerSecond?: number | undefined;
 }
 

@@ -5,23 +5,22 @@ import { findRecord } from './record.ts';
 import { REFUSED_FILE } from './refused-log.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';
 
-/** What stands in the folder of a spool, of all processes that share it. */
+/** Contents of a spool folder, for all processes that share it. */
 export interface SpoolStatus {
-  /** Spans that wait to be sent. */
+  /** Spans waiting to be sent. */
   readonly spans: number;
   readonly files: number;
   /** Size of these files, in bytes. */
   readonly bytes: number;
-  /** When the oldest of them was begun, ISO 8601 UTC; null when there is none. */
+  /** Start time of the oldest file, ISO 8601 UTC; null when there is none. */
   readonly oldest: string | null;
   /** Size of the file of spans that the back end refused for good, in bytes; 0 when there is none. */
   readonly refusedBytes: number;
 }
 
 /**
- * Looks at a spool without changing anything; processes may be writing to it meanwhile. It reads all of it, a file at
- * a time.
- * @throws ObservatoryError `INVALID_OPTION` for a folder that is not there.
+ * Reads the status of a spool, which may be in use. It reads every file, one at a time.
+ * @throws ObservatoryError `INVALID_OPTION` for a missing folder.
  */
 export async function spoolStatus(directory: string): Promise<SpoolStatus> {
   const owners = await readdir(directory).catch((cause: unknown) => {
@@ -37,7 +36,7 @@ export async function spoolStatus(directory: string): Promise<SpoolStatus> {
   let bytes = 0;
   let oldest = Number.POSITIVE_INFINITY;
   for (const owner of owners) {
-    // What is no folder, and a file that was sent and removed in the meantime, holds nothing.
+    // Ignore what is not a folder, and files sent and removed in the meantime.
     for (const name of await readdir(join(directory, owner)).catch(() => [])) {
       if (!name.endsWith(SEGMENT_SUFFIX)) continue;
       const content = await readFile(join(directory, owner, name)).catch(() => undefined);

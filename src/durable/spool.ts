@@ -7,16 +7,16 @@ import { SegmentWriter } from './segment-writer.ts';
 import { adoptOrphans, createOwnFolder, type OwnFolder, SEGMENT_SUFFIX } from './spool-directory.ts';
 import type { ResolvedSpoolOptions } from './spool-options.ts';
 
-/** How often the segments of processes that are gone are looked for. */
+/** How often to look for segments of dead processes. */
 const ADOPT_INTERVAL_MS = 30_000;
 
-/** A file that is complete, or as complete as its process could make it. */
+/** A file that is no longer written to. */
 interface Segment {
   readonly path: string;
   readonly bytes: number;
 }
 
-/** The segment that is being read. */
+/** The segment being read. */
 interface Reading {
   readonly segment: Segment;
   readonly content: Buffer;
@@ -28,22 +28,22 @@ export interface SpooledBatch {
   readonly spans: ReadableSpan[];
 }
 
-/** What a spool has lost, as it goes. */
+/** Losses of a spool. */
 export interface SpoolLosses {
   /** Spans dropped because of the bounds on size and age. */
   dropped: number;
-  /** Bytes that were no record: torn by a crash, or damaged on the disk. */
+  /** Unreadable bytes: torn by a crash or damaged on disk. */
   damagedBytes: number;
-  /** Spans of records that were whole but could not be understood. */
+  /** Spans in intact records of an unknown format. */
   unreadable: number;
 }
 
 /**
- * Batches of spans on disk, first in, first out. They are appended to files of some megabytes, read once a file is
- * complete, and a file is removed when all of it has been handled. What a process leaves behind, however it ended, the
- * next one that uses the folder takes over; batches of the file that was being read then come a second time.
+ * A FIFO queue of batches on disk. Batches are appended to files of some megabytes; a file is read when complete and
+ * removed when all of it was handled. The next process that uses the folder takes over what a dead process left;
+ * batches of the file it was reading are then delivered again.
  *
- * One owner calls `append` and `peek`/`remove`; both may be under way at the same time.
+ * One owner calls `append` and `peek`/`remove`, which may run concurrently.
  */
 export class Spool {
   readonly losses: SpoolLosses = { dropped: 0, damagedBytes: 0, unreadable: 0 };
@@ -54,7 +54,7 @@ export class Spool {
   #reading: Reading | undefined;
   #count = 0;
   #lastAdoption = 0;
-  /** Operations that change files run one after the other. */
+  /** Serializes operations that change files. */
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ResolvedSpoolOptions, folder: OwnFolder) {
@@ -62,7 +62,7 @@ export class Spool {
     this.#folder = folder;
   }
 
-  /** @throws the file system's error when the folder cannot be made. */
+  /** @throws the file system's error when the folder cannot be created. */
   static async open(options: ResolvedSpoolOptions): Promise<Spool> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
     const spool = new Spool(options, await createOwnFolder(options.directory));
@@ -80,12 +80,12 @@ export class Spool {
   }
 
   /**
-   * Puts a batch on disk; when this returns, it is as safe as the `sync` option says.
-   * @throws the file system's error, e.g. `ENOSPC`, or an Error when the spool is full and may not drop; the batch is
-   *   then not in the spool.
+   * Writes a batch to disk; on return it is as durable as the `sync` option says.
+   * @throws the file system's error, e.g. `ENOSPC`, or an Error when the spool is full and may not drop. The batch is
+   * then not stored.
    */
   async append(spans: readonly ReadableSpan[]): Promise<void> {
-    // Encoded side by side, written in the order of the calls.
+    // Encoded concurrently, written in the order of the calls.
     const encoded = encodeRecord(spans);
     await this.#exclusive(async () => {
       const record = await encoded;
@@ -101,7 +101,7 @@ export class Spool {
     });
   }
 
-  /** The oldest batch, which stays until it is removed; `undefined` when there is none. */
+  /** The oldest batch, without removing it; `undefined` when there is none. */
   async peek(): Promise<SpooledBatch | undefined> {
     for (;;) {
       const found = await this.#exclusive(() => this.#nextRecord());
@@ -115,7 +115,7 @@ export class Spool {
     }
   }
 
-  /** Removes the batch that `peek` gave. */
+  /** Removes the batch returned by `peek`. */
   async remove(): Promise<void> {
     await this.#exclusive(async () => {
       const reading = this.#reading;
@@ -126,7 +126,7 @@ export class Spool {
     });
   }
 
-  /** Completes the file begun, and leaves what is there to the next process. */
+  /** Completes the current file and leaves the rest to the next process. */
   async close(): Promise<void> {
     await this.#exclusive(async () => {
       await this.#seal();
@@ -161,7 +161,7 @@ export class Spool {
     }
   }
 
-  /** Removes the file that is being read when no record is left in it. */
+  /** Removes the file being read once it has no records left. */
   async #finishIfRead(reading: Reading): Promise<void> {
     const found = findRecord(reading.content, reading.at);
     if (typeof found !== 'number') return;
@@ -186,13 +186,13 @@ export class Spool {
       const path = join(this.#folder.path, name);
       this.#sealed.push({ path, bytes: (await stat(path)).size });
     }
-    // Names begin with the time, so that what others left comes in its order too.
+    // Names start with the time, so that adopted files are in order too.
     this.#sealed.sort((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1));
   }
 
   /**
-   * Drops the oldest segments that are too old, or too much together with what is to be added.
-   * @throws Error when nothing may be dropped and there is no room.
+   * Drops the oldest segments that exceed the age limit, or the size limit with the addition.
+   * @throws Error when there is no room and nothing may be dropped.
    */
   async #makeRoom(added: number): Promise<void> {
     if (this.#options.whenFull === 'refuse') {
@@ -220,7 +220,7 @@ export class Spool {
     this.#sealed.splice(this.#sealed.indexOf(segment), 1);
   }
 
-  /** Sorts by time; the rest keeps names apart when another process takes the file over. */
+  /** Sorts by time; the suffix keeps names unique when another process takes over the file. */
   #newPath(): string {
     this.#count += 1;
     const parts = [Date.now(), String(this.#count).padStart(8, '0'), randomBytes(4).toString('hex')];

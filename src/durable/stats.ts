@@ -1,26 +1,26 @@
-/** Spans handled by a `DurableSpanProcessor` since it was made. */
+/** Spans handled by a `DurableSpanProcessor` since its creation. */
 export interface DurableStats {
   /** Sampled spans that ended. */
   readonly received: number;
-  /** Taken by the exporter. */
+  /** Exported. */
   readonly exported: number;
-  /** Never to be taken by the back end for what they are; with a spool, kept in its `refused.jsonl`. */
+  /** Refused by the back end for good; with a spool, kept in its `refused.jsonl`. */
   readonly refused: number;
-  /** Lost: no room in memory, given up at shutdown, ended after it, or dropped from the spool by its bounds. */
+  /** Lost: memory full, dropped at shutdown, ended after it, or dropped by the limits of the spool. */
   readonly dropped: number;
-  /** Put on disk so far; spans of earlier processes not counted. */
+  /** Spooled so far, without spans of earlier processes. */
   readonly spooled: number;
-  /** Taken by the exporter from the disk, spans of earlier processes included. */
+  /** Exported from disk, including spans of earlier processes. */
   readonly drained: number;
-  /** In memory now, waiting or being exported. */
+  /** In memory, waiting or being exported. */
   readonly waiting: number;
   /** Size of the spool on disk, in bytes. */
   readonly spoolBytes: number;
-  /** Bytes found on disk that were no spans: torn by a crash, or damaged. */
+  /** Unreadable bytes found on disk: torn by a crash or damaged. */
   readonly damagedBytes: number;
-  /** Exports that failed. */
+  /** Failed exports. */
   readonly failedExports: number;
-  /** Whether the last export failed because the back end was out of order. */
+  /** Whether the last export failed because the back end was unavailable. */
   readonly isBackEndDown: boolean;
 }
 

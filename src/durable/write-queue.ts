@@ -1,35 +1,35 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
-/** Spans of one gift that go into one batch. */
+/** Spans of one write that go into one batch. */
 export interface Portion {
   readonly spans: readonly ReadableSpan[];
-  /** @param error why they are not safe, `undefined` when they are. */
+  /** @param error why they are not safe; `undefined` if they are. */
   settle(error: Error | undefined): void;
 }
 
 interface Gift {
   readonly spans: readonly ReadableSpan[];
-  /** Spans that went into batches. */
+  /** Spans moved into batches. */
   taken: number;
-  /** Spans whose batch has not come to its end. */
+  /** Spans whose batch is not finished. */
   open: number;
   error: Error | undefined;
   readonly done: (error: Error | undefined) => void;
 }
 
-/** Gifts of spans that wait, first in, first out; small ones are put together and large ones are divided. */
+/** Pending writes, FIFO. Small ones are merged into batches, large ones split. */
 export class WriteQueue {
   #gifts: Gift[] = [];
   #head = 0;
 
-  /** Resolves when all of the spans have come to their end, with the first error. */
+  /** Resolves when all of the spans are finished, with the first error. */
   push(spans: readonly ReadableSpan[]): Promise<Error | undefined> {
     return new Promise((done) => {
       this.#gifts.push({ spans, taken: 0, open: spans.length, error: undefined, done });
     });
   }
 
-  /** The next spans, at most so many; empty when nothing waits. */
+  /** The next spans, up to the limit; empty when nothing waits. */
   take(max: number): Portion[] {
     const portions: Portion[] = [];
     let room = max;

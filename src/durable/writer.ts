@@ -12,21 +12,21 @@ import { type Counters, type DurableStats, newCounters } from './stats.ts';
 import { ThrottledLog } from './throttled-log.ts';
 import { type Portion, WriteQueue } from './write-queue.ts';
 
-/** What became of spans that were given to a writer. */
+/** Result of a write. */
 export type WriteOutcome =
-  /** All are stored or on disk, but for those the back end will never take. */
+  /** All are stored or on disk, except those refused for good. */
   | { readonly kind: 'safe'; readonly refused: number; readonly error: Error | undefined }
-  /** There is no room for them now; nothing was begun. */
+  /** There is no room for them now; nothing was written. */
   | { readonly kind: 'full' }
-  /** Not known to be safe; the same spans may be given again. */
+  /** Not known to be safe; the write may be repeated. */
   | { readonly kind: 'failed'; readonly error: Error };
 
 /**
- * Writes spans and says when they are safe: taken by the exporter, or, where it is out of order, on the disk of the
- * spool. Nobody is told that spans are safe before they are, and spans wait in memory only while their giver waits.
+ * Writes spans and reports when they are safe: exported, or, if the back end is unavailable, in the spool. Callers are
+ * acknowledged only once their spans are durable; spans stay in memory only while the caller waits.
  *
- * Spans given at the same time go out in one batch, so that many small gifts cost little more than few large ones.
- * What is on disk is sent when the back end recovers, in this process or the next one.
+ * Concurrent writes are merged into batches, so that many small writes cost little more than few large ones. Spooled
+ * spans are sent when the back end recovers, by this process or the next.
  */
 export class DurableSpanWriter implements AsyncDisposable {
   readonly #options: ResolvedDurableOptions;
@@ -44,8 +44,8 @@ export class DurableSpanWriter implements AsyncDisposable {
   #shutdown: Promise<void> | undefined;
 
   /**
-   * @param options those of a `DurableSpanProcessor`; `maxQueueSize` bounds the spans that wait, and
-   *   `scheduledDelayMs` has no meaning here.
+   * @param options those of a `DurableSpanProcessor`; `maxQueueSize` bounds the waiting spans; `scheduledDelayMs` is
+   * ignored.
    * @throws ObservatoryError `INVALID_OPTION` for options that cannot be used.
    */
   constructor(options: DurableSpanProcessorOptions) {
@@ -60,7 +60,7 @@ export class DurableSpanWriter implements AsyncDisposable {
       },
     );
     this.#opened = this.#openSpool();
-    // Told by ready() and by every write.
+    // Reported by ready() and by every write.
     this.#opened.catch(() => {});
     this.#endMetrics = observe(this.#options.meterProvider, () => this.stats);
   }
@@ -77,20 +77,20 @@ export class DurableSpanWriter implements AsyncDisposable {
     };
   }
 
-  /** How long the back end is left alone after it failed, in milliseconds; 0 when it may be asked. */
+  /** Time until the back end may be tried again after a failure, in milliseconds; 0 when due. */
   get waitMs(): number {
     return this.#delivery.pace.waitMs;
   }
 
   /**
-   * Waits until the spool can be written to, where there is one.
+   * Waits until the spool, if any, is writable.
    * @throws the file system's error when it cannot.
    */
   async ready(): Promise<void> {
     await this.#opened;
   }
 
-  /** Tells the writer what was learned of the back end by other means, so that it need not find out with spans. */
+  /** Reports the state of the back end found by other means, to avoid probing it with spans. */
   backEndSeen(isUp: boolean): void {
     if (isUp) this.#delivery.pace.answered();
     else this.#delivery.pace.failed();
@@ -101,7 +101,7 @@ export class DurableSpanWriter implements AsyncDisposable {
     if (spans.length === 0) return { kind: 'safe', refused: 0, error: undefined };
     if (this.#shutdown !== undefined) return failed('the writer was shut down');
     const isTooMany = this.#counters.waiting + spans.length > this.#options.maxQueueSize;
-    // A gift that is larger than the bound by itself goes when nothing else waits.
+    // A write larger than the limit is accepted when nothing else waits.
     if (isTooMany && this.#counters.waiting > 0) return { kind: 'full' };
     this.#counters.received += spans.length;
     this.#counters.waiting += spans.length;
@@ -116,7 +116,7 @@ export class DurableSpanWriter implements AsyncDisposable {
     }
   }
 
-  /** Waits for what has been given, and closes the exporter and the spool. Calling it again does nothing more. */
+  /** Waits for pending writes and closes exporter and spool. Idempotent. */
   shutdown(): Promise<void> {
     this.#shutdown ??= this.#close();
     return this.#shutdown;
@@ -152,11 +152,11 @@ export class DurableSpanWriter implements AsyncDisposable {
     for (const portion of portions) portion.settle(error);
   }
 
-  /** @returns why the spans are not safe, `undefined` when they are. */
+  /** @returns why the spans are not safe; `undefined` if they are. */
   async #makeSafe(batch: readonly ReadableSpan[]): Promise<Error | undefined> {
     await this.#opened;
     const { pace } = this.#delivery;
-    // With a spool, its drain finds out whether a back end that was out of order is back.
+    // With a spool, its drain detects when the back end has recovered.
     const isSpared = this.#spool === undefined ? pace.waitMs > 0 : pace.isDown;
     const unsent = isSpared ? batch : await this.#delivery.deliver(batch);
     if (unsent.length === 0) return undefined;

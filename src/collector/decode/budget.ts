@@ -1,15 +1,18 @@
 import { DecodeError } from './decode-error.ts';
 
-/** Attributes, list items, events and links of one request: a few bytes on the wire can ask for an object each. */
+/**
+ * Attributes, list items, events and links of one request: each may take only a few bytes on the wire but an object in
+ * memory.
+ */
 const MAX_ITEMS = 1_000_000;
 
 /**
- * Levels of nested values that are read. Rows keep 100 and mark what is deeper, so what is cut off here is cut off, and
- * marked, there too.
+ * Maximum nesting of values. Rows keep 100 levels and mark deeper values as truncated, so values cut here are marked
+ * there too.
  */
 export const MAX_VALUE_DEPTH = 120;
 
-/** What one request may still ask for; small messages that stand for many objects end here. */
+/** The remaining budget of one request, against small messages that expand to many objects. */
 export class DecodeBudget {
   readonly #maxSpans: number;
   #spans = 0;

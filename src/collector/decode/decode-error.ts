@@ -1,4 +1,4 @@
-/** Why a request cannot be read: `malformed` will never be readable, `too_large` is more than one request may hold. */
+/** Why a request cannot be read: `malformed` or `too_large`. */
 export class DecodeError extends Error {
   readonly reason: 'malformed' | 'too_large';
 

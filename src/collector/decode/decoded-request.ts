@@ -1,8 +1,8 @@
 import type { ReceivedSpan } from './received-span.ts';
 
-/** What a request for `/v1/traces` holds. */
+/** A decoded `/v1/traces` request. */
 export interface DecodedRequest {
   readonly spans: readonly ReceivedSpan[];
-  /** Attributes, list items, events and links: a measure of the memory that the spans take. */
+  /** Attributes, list items, events and links: a measure of the spans' memory. */
   readonly items: number;
 }

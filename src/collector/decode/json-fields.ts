@@ -7,7 +7,7 @@ const DIGITS = /^[0-9]{1,20}$/;
 const INTEGER = /^-?[0-9]{1,20}$/;
 const MAX_UINT64 = 18_446_744_073_709_551_615n;
 
-// Absent and null are the default in all of them, as in the JSON mapping of protobuf; a wrong type is an error.
+// Absent and null mean the default, as in protobuf's JSON mapping; a wrong type is an error.
 
 export function expectObject(value: unknown, name: string): JsonObject {
   if (value === undefined || value === null) return {};
@@ -27,7 +27,7 @@ export function expectString(value: unknown, name: string): string {
   throw wrong(name, 'a string', value);
 }
 
-/** A small whole number: an enum, a count, flags. A string of digits is one too. */
+/** A 32-bit integer: an enum, a count, flags. A string of digits is accepted. */
 export function expectUint32(value: unknown, name: string): number {
   if (value === undefined || value === null) return 0;
   const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value;
@@ -36,7 +36,7 @@ export function expectUint32(value: unknown, name: string): number {
   throw wrong(name, 'a whole number of 32 bits', value);
 }
 
-/** An id: hex digits in any case. OTLP/JSON does not use base64 for ids; other forms are judged as ids later. */
+/** An id: hex digits in any case. OTLP/JSON does not use base64 for ids; other formats are checked later. */
 export function expectId(value: unknown, name: string): string {
   return expectString(value, name).toLowerCase();
 }
@@ -51,7 +51,7 @@ export function expectTime(value: unknown, name: string): HrTime {
   throw wrong(name, 'nanoseconds since 1970', value);
 }
 
-/** An integer of 64 bits as string or number: a number where a double holds it exactly, else a bigint. */
+/** A 64-bit integer from a string or number: a number if exact as a double, else a bigint. */
 export function expectInt64(value: unknown, name: string): number | bigint {
   if (typeof value === 'number' && Number.isInteger(value)) return value;
   if (typeof value === 'string' && INTEGER.test(value)) {
@@ -62,7 +62,7 @@ export function expectInt64(value: unknown, name: string): number | bigint {
   throw wrong(name, 'an integer of 64 bits', value);
 }
 
-/** A number, or one of the words that JSON has no number for. */
+/** A number, or the string for NaN or an infinity. */
 export function expectDouble(value: unknown, name: string): number {
   if (typeof value === 'number') return value;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
@@ -70,8 +70,8 @@ export function expectDouble(value: unknown, name: string): number {
   throw wrong(name, 'a number', value);
 }
 
-/** Names the type of what came, never the value: it may be a prompt. */
+/** Names the type of the value, never the value itself, which may be a prompt. */
 export function wrong(name: string, expected: string, value: unknown): Error {
   const got = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
-  return malformed(`Expected '${name}' to be ${expected}, got ${got} that is none`);
+  return malformed(`Expected '${name}' to be ${expected}, got ${got}`);
 }

@@ -26,7 +26,7 @@ import {
   statusOf,
 } from './received-span.ts';
 
-/** Levels of JSON; the deepest value that is kept takes some 600. */
+/** Maximum nesting of JSON; the deepest value kept needs about 600 levels. */
 const MAX_JSON_DEPTH = 1000;
 
 const QUOTE = 0x22;
@@ -37,8 +37,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Refuses JSON that is nested without end, before it is parsed: a few megabytes of `[` would become some hundreds in
- * memory.
+ * Refuses deeply nested JSON before parsing: a few megabytes of `[` would take hundreds of megabytes.
  * @throws DecodeError
  */
 function checkJsonDepth(body: Buffer): void {
@@ -53,7 +52,7 @@ function checkJsonDepth(body: Buffer): void {
   }
 }
 
-/** Where the quote stands that ends a string, or the end of the body. */
+/** Index of the quote that ends a string, or the end of the body. */
 function endOfString(body: Buffer, start: number): number {
   for (let from = start; ; ) {
     const quote = body.indexOf(QUOTE, from);
@@ -67,9 +66,9 @@ function endOfString(body: Buffer, start: number): number {
 
 /**
  * Reads an `ExportTraceServiceRequest` in OTLP/JSON: ids as hex digits, enums as numbers, 64-bit integers as strings or
- * numbers, names in lowerCamelCase. Unknown fields are passed over.
+ * numbers, names in lowerCamelCase. Unknown fields are skipped.
  *
- * @throws DecodeError for what is not OTLP/JSON, or holds more than a request may.
+ * @throws DecodeError for invalid or oversized requests.
  */
 export function decodeJson(body: Buffer, maxSpans: number): DecodedRequest {
   const budget = new DecodeBudget(maxSpans);
@@ -169,7 +168,7 @@ function readLink(json: JsonObject, span: ReceivedSpan, budget: DecodeBudget): v
   });
 }
 
-/** Reads a list of `KeyValue` into a record; of a key that comes twice the last value holds. */
+/** Reads a list of `KeyValue` into a record; the last value of a duplicate key wins. */
 function readAttributes<T extends object>(list: unknown, into: T, budget: DecodeBudget, depth = 0): T {
   for (const item of expectList(list, 'attributes')) {
     budget.takeItem();
@@ -183,7 +182,7 @@ function readAttributes<T extends object>(list: unknown, into: T, budget: Decode
 function readAnyValue(json: unknown, budget: DecodeBudget, depth: number): unknown {
   if (depth >= MAX_VALUE_DEPTH) return null;
   const any = expectObject(json, 'value');
-  // Asked for one by one: an AnyValue has one of them, and unknown ones are passed over.
+  // An AnyValue has one of these fields; unknown ones are skipped.
   if (isThere(any.stringValue)) return expectString(any.stringValue, 'stringValue');
   if (isThere(any.intValue)) return expectInt64(any.intValue, 'intValue');
   if (isThere(any.boolValue)) return boolOf(any.boolValue);

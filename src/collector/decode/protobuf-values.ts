@@ -15,7 +15,7 @@ const BYTES = bytesTag(7);
 /** `values` of `ArrayValue` and of `KeyValueList`. */
 const VALUES = bytesTag(1);
 
-/** Reads one `KeyValue` into a record; of a key that comes twice the last value holds. */
+/** Reads one `KeyValue` into a record; the last value of a duplicate key wins. */
 export function readAttribute(
   reader: WireReader,
   end: number,

@@ -15,10 +15,10 @@ import { hrTimeOfHalves } from './time.ts';
 import { bytesTag, fixed32Tag, fixed64Tag, varintTag, WireReader } from './wire-reader.ts';
 
 /**
- * Reads an `ExportTraceServiceRequest` of OTLP 1.x in protobuf: by hand, straight into spans, because a general decoder
- * would build a tree of messages first. Unknown fields are passed over; of a field that comes twice the last holds.
+ * Reads an `ExportTraceServiceRequest` of OTLP 1.x in protobuf: by hand, directly into spans, because a general decoder
+ * would first build a tree of messages. Unknown fields are skipped; the last of a duplicate field wins.
  *
- * @throws DecodeError for what is not protobuf, or holds more than a request may.
+ * @throws DecodeError for invalid or oversized requests.
  */
 export function decodeProtobuf(body: Buffer, maxSpans: number): DecodedRequest {
   const budget = new DecodeBudget(maxSpans);
@@ -38,15 +38,15 @@ const SHARED = bytesTag(1);
 const CHILDREN = bytesTag(2);
 const SCHEMA_URL = bytesTag(3);
 
-/** What stands beside the children of a `ResourceSpans` or `ScopeSpans`, which may come before or after them. */
+/** The fields next to the children of a `ResourceSpans` or `ScopeSpans`, in any order. */
 interface Parts {
   readonly attributes: ReceivedAttributes;
-  /** Of a scope alone, as are name and version. */
+  /** Scopes only, like name and version. */
   droppedAttributesCount: number;
   name: string;
   version: string;
   schemaUrl: string;
-  /** Where each child begins. */
+  /** Start of each child. */
   readonly children: number[];
 }
 

@@ -2,21 +2,21 @@ import { createTraceState, type HrTime, type Link, type SpanContext, TraceFlags 
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { hrDuration } from './time.ts';
 
-/** Names and values as they came; values are of any kind that OTLP knows. */
+/** Attributes as received; values of any OTLP type. */
 export type ReceivedAttributes = Record<string, unknown>;
 type TimedEvent = ReadableSpan['events'][number];
 
-/** "The parent is known to be remote, or not" and "it is", in the flags of a span or link. */
+/** Flag bits of a span or link: "remoteness is known" and "is remote". */
 const HAS_IS_REMOTE = 0x100;
 const IS_REMOTE = 0x200;
 
-/** What is shared by the spans of one scope in a request. */
+/** Data shared by the spans of one scope in a request. */
 export interface SpanOrigin {
   readonly resource: ReadableSpan['resource'];
   readonly scope: ReadableSpan['instrumentationScope'];
 }
 
-/** A span that came over the wire, in the form that processors and exporters of the SDK read. */
+/** A received span, readable by the SDK's processors and exporters. */
 export class ReceivedSpan implements ReadableSpan {
   name = '';
   kind: ReadableSpan['kind'] = 0;
@@ -48,7 +48,7 @@ export class ReceivedSpan implements ReadableSpan {
     return hrDuration(this.startTime, this.endTime);
   }
 
-  /** Sets the parent; to be called last, because it is in the same trace. */
+  /** Sets the parent. Call it after the trace id is set. */
   setParent(spanId: string): void {
     if (spanId === '') return;
     const parent = { traceId: this.traceId, spanId, traceFlags: TraceFlags.SAMPLED };
@@ -62,16 +62,13 @@ export class ReceivedSpan implements ReadableSpan {
   }
 }
 
-/**
- * A context of a span or link. It counts as sampled whatever the flags say: it was sent, and many SDKs leave the flag
- * out.
- */
+/** A context of a span or link. It always counts as sampled: it was sent, and many SDKs omit the flag. */
 export function contextOf(traceId: string, spanId: string, traceState: string, flags: number): SpanContext {
   const context = { traceId, spanId, traceFlags: (flags & 0xff) | TraceFlags.SAMPLED };
   return traceState === '' ? context : { ...context, traceState: createTraceState(traceState) };
 }
 
-/** A resource as the SDK has it, complete from the beginning. */
+/** A resource as in the SDK, without pending attributes. */
 export function receivedResource(attributes: ReceivedAttributes, schemaUrl: string): SpanOrigin['resource'] {
   const resource = {
     attributes,
@@ -83,7 +80,7 @@ export function receivedResource(attributes: ReceivedAttributes, schemaUrl: stri
   return resource as unknown as SpanOrigin['resource'];
 }
 
-/** What the wire tells of a scope: absent texts are empty, absent numbers zero. */
+/** A scope on the wire: absent texts are empty, absent numbers zero. */
 export interface ScopeParts {
   readonly name: string;
   readonly version: string;
@@ -92,7 +89,7 @@ export interface ScopeParts {
   readonly droppedAttributesCount: number;
 }
 
-/** A scope as the SDK has it. Absent parts stay absent, so that rows are those of a scope that never had them. */
+/** A scope as in the SDK. Absent parts stay absent, so that rows equal those written in process. */
 export function receivedScope(parts: ScopeParts): SpanOrigin['scope'] {
   const { name, version, schemaUrl, attributes, droppedAttributesCount } = parts;
   return {
@@ -104,18 +101,18 @@ export function receivedScope(parts: ScopeParts): SpanOrigin['scope'] {
   } as SpanOrigin['scope'];
 }
 
-/** The kind of a span from OTLP's number, which is one higher; what is not specified is internal. */
+/** The kind of a span from OTLP's number, which is one higher; unspecified means internal. */
 export function spanKindOf(kind: number): ReadableSpan['kind'] {
   return kind >= 1 && kind <= 5 ? kind - 1 : 0;
 }
 
-/** A status; an empty message is none, because the wire does not tell them apart. */
+/** A status; an empty message counts as none, because they are the same on the wire. */
 export function statusOf(code: number, message: string): ReadableSpan['status'] {
   const known = code === 1 || code === 2 ? code : 0;
   return message === '' ? { code: known } : { code: known, message };
 }
 
-/** Sets one attribute under any name, `__proto__` too. */
+/** Sets one attribute; any name is safe, including `__proto__`. */
 export function putAttribute(attributes: object, key: string, value: unknown): void {
   if (key !== '__proto__') (attributes as Record<string, unknown>)[key] = value;
   else

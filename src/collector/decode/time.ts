@@ -3,8 +3,8 @@ import type { HrTime } from '@opentelemetry/api';
 const NANOS = 1_000_000_000;
 
 /**
- * Nanoseconds since 1970, given as two unsigned halves of 64 bits, as seconds and nanoseconds. Long division by parts of
- * 16 bits: every step fits a double exactly, and a BigInt for each time would cost more than the rest of the span.
+ * Nanoseconds since 1970, given as two unsigned halves of 64 bits, as seconds and nanoseconds. Long division by parts
+ * of 16 bits: every step is exact in a double, and BigInts would cost more than the rest of the span.
  */
 export function hrTimeOfHalves(low: number, high: number): HrTime {
   let seconds = 0;

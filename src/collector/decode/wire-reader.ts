@@ -8,7 +8,7 @@ const GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** Groups are long out of use, but a reader must be able to skip them. */
+/** Groups are deprecated, but a reader must be able to skip them. */
 const MAX_GROUP_DEPTH = 100;
 
 const TWO_32 = 4_294_967_296;
@@ -25,7 +25,7 @@ export const fixed32Tag = (field: number): number => (field << 3) | FIXED32;
  */
 export class WireReader {
   readonly bytes: Buffer;
-  /** Where the next read begins. */
+  /** Offset of the next read. */
   at = 0;
 
   constructor(bytes: Buffer) {
@@ -86,12 +86,12 @@ export class WireReader {
     return value;
   }
 
-  /** A varint of which, as protobuf demands, the lower 32 bits count. */
+  /** A varint truncated to its lower 32 bits, as protobuf requires. */
   uint32(end: number): number {
     return this.#varint(end) % TWO_32;
   }
 
-  /** A signed varint of 64 bits: a number where a double holds it exactly, else a bigint. */
+  /** A signed 64-bit varint: a number if exact as a double, else a bigint. */
   int64(end: number): number | bigint {
     const start = this.at;
     const value = this.#varint(end);
@@ -101,7 +101,7 @@ export class WireReader {
     return BigInt(number) === exact ? number : exact;
   }
 
-  /** Passes over a field this reader does not know. */
+  /** Skips an unknown field. */
   skip(tag: number, end: number): void {
     let depth = 0;
     for (let next = tag; ; next = this.tag(end)) {
@@ -132,7 +132,7 @@ export class WireReader {
     if (this.at + count > end) throw malformed(`The message ends within a value at byte ${this.at}`);
   }
 
-  /** Exact up to 2^53; of a larger one only that it is larger. */
+  /** Exact up to 2^53; larger values are only known to be larger. */
   #varint(end: number): number {
     const { bytes } = this;
     let value = 0;

@@ -1,15 +1,15 @@
 import { Rejection } from './rejection.ts';
 
-/** Seconds that a sender is asked to wait when there is no room. */
+/** `Retry-After` in seconds when there is no room. */
 const RETRY_AFTER = 1;
 
-/** What requests under way may take together. */
+/** Limits on all requests in progress. */
 export interface AdmissionLimits {
   readonly maxRequests: number;
   readonly maxBytes: number;
 }
 
-/** Keeps the memory of requests under way within bounds: one that does not fit is told to come again. */
+/** Bounds the memory of requests in progress: senders of requests that do not fit are asked to retry. */
 export class RequestAdmission {
   readonly #limits: AdmissionLimits;
   #requests = 0;
@@ -19,17 +19,17 @@ export class RequestAdmission {
     this.#limits = limits;
   }
 
-  /** Requests under way. */
+  /** Requests in progress. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Bytes that they hold: bodies as they come, then unpacked until they are answered. */
+  /** Bytes they hold: bodies as received, then decompressed until answered. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** @throws Rejection `overloaded` when too many requests are under way. */
+  /** @throws Rejection `overloaded` when too many requests are in progress. */
   enter(): Ticket {
     if (this.#requests >= this.#limits.maxRequests) {
       throw new Rejection('overloaded', 'Too many requests are under way', RETRY_AFTER);
@@ -45,7 +45,7 @@ export class RequestAdmission {
 
   #hold(held: number, wanted: number): void {
     const others = this.#bytes - held;
-    // What is too much by itself goes when it is alone, or it would be told to come again for ever.
+    // A request above the limit is accepted when alone, or it would be retried forever.
     if (wanted > held && others > 0 && others + wanted > this.#limits.maxBytes) {
       throw new Rejection('overloaded', 'Requests under way take too much memory', RETRY_AFTER);
     }
@@ -53,7 +53,7 @@ export class RequestAdmission {
   }
 }
 
-/** The place that one request takes; it must be given back. */
+/** The slot of one request; dispose it to release the slot. */
 export class Ticket implements Disposable {
   readonly #hold: (held: number, wanted: number) => void;
   readonly #leave: () => void;
@@ -64,7 +64,7 @@ export class Ticket implements Disposable {
     this.#leave = leave;
   }
 
-  /** Says how much the request holds now. @throws Rejection `overloaded` when that is too much. */
+  /** Sets how many bytes the request holds now. @throws Rejection `overloaded` when that is too much. */
   holds(bytes: number): void {
     this.#hold(this.#bytes, bytes);
     this.#bytes = bytes;

@@ -3,11 +3,11 @@ import { Rejection } from './rejection.ts';
 
 const BEARER = /^Bearer +([^ ]+) *$/i;
 
-/** Knows the bearer tokens that senders may use; without any, everybody is let in. */
+/** Checks bearer tokens; without any configured, all requests pass. */
 export class BearerCheck {
   readonly #digests: readonly Buffer[];
 
-  /** @param tokens any of which will do, so that one can be replaced by another without a gap. */
+  /** @param tokens all accepted, so that tokens can be rotated without a gap. */
   constructor(tokens: readonly string[]) {
     this.#digests = tokens.map(digest);
   }
@@ -19,7 +19,7 @@ export class BearerCheck {
   check(header: string | undefined): void {
     if (this.#digests.length === 0) return;
     const given = digest(BEARER.exec(header ?? '')?.[1] ?? '');
-    // Digests are of one length, and every one is compared, so that the time tells nothing of the tokens.
+    // Digests have equal length and all are compared, so that timing reveals nothing about the tokens.
     let isKnown = false;
     for (const known of this.#digests) isKnown = timingSafeEqual(known, given) || isKnown;
     if (!isKnown)

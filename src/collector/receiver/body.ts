@@ -4,8 +4,8 @@ import type { Ticket } from './admission.ts';
 import { Rejection } from './rejection.ts';
 
 /**
- * Reads a body, whatever the length it was announced with.
- * @throws Rejection `too_large`, `overloaded`, or `malformed` when the sender goes away.
+ * Reads a body, ignoring its announced length.
+ * @throws Rejection `too_large`, `overloaded`, or `malformed` when the sender disconnects.
  */
 export async function readBody(stream: Readable, maxBytes: number, ticket: Ticket): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -25,8 +25,8 @@ export async function readBody(stream: Readable, maxBytes: number, ticket: Ticke
 }
 
 /**
- * Unpacks gzip up to a size. At once and not beside other work, so that only one body at a time is being unpacked, and
- * what many small ones would become together is not in memory.
+ * Decompresses gzip up to a size. Synchronous, so that only one body is decompressed at a time and many small ones
+ * cannot fill the memory together.
  * @throws Rejection `too_large` or `malformed`.
  */
 export function unpack(body: Buffer, maxBytes: number): Buffer {

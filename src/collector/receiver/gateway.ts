@@ -3,7 +3,7 @@ import type { BearerCheck } from './bearer.ts';
 import type { Intake } from './intake.ts';
 import { Rejection } from './rejection.ts';
 
-/** How a request was answered, for the metrics. */
+/** The answer to a request, for the metrics. */
 export interface Answered {
   readonly transport: 'http' | 'grpc';
   /** `ok`, or the reason of the rejection. */
@@ -11,19 +11,19 @@ export interface Answered {
   readonly seconds: number;
 }
 
-/** What both transports share. */
+/** State shared by both transports. */
 export interface Gateway {
   readonly intake: Intake;
   readonly admission: RequestAdmission;
   readonly bearer: BearerCheck;
-  /** Bytes of a body, packed and unpacked. */
+  /** Maximum bytes of a body, compressed and decompressed. */
   readonly maxBodyBytes: number;
-  /** Whether the collector is on its way out and takes no new requests. */
+  /** Whether the collector is draining and refuses new requests. */
   readonly isDraining: () => boolean;
   readonly onAnswered: (answered: Answered) => void;
 }
 
-/** @throws Rejection `unavailable` while draining: the sender finds another replica, or this one when it is back. */
+/** @throws Rejection `unavailable` while draining, so that the sender tries another replica. */
 export function refuseWhileDraining(gateway: Gateway): void {
   if (gateway.isDraining()) throw new Rejection('unavailable', 'The collector is shutting down', 1);
 }

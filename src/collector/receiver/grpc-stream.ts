@@ -3,16 +3,16 @@ import { constants } from 'node:http2';
 import { encodeStatus } from './messages.ts';
 import { ANSWERS, type Rejection } from './rejection.ts';
 
-/** One byte that says whether the message is packed, then four of its length. */
+/** One byte for compression, four for the length. */
 export const PREFIX_BYTES = 5;
 
-/** A message of gRPC, as it stands in a stream. */
+/** A length-prefixed gRPC message. */
 export interface GrpcMessage {
   readonly isPacked: boolean;
   readonly bytes: Buffer;
 }
 
-/** The one message that the body of a unary call holds; `undefined` when it does not. */
+/** The single message in the body of a unary call; `undefined` if malformed. */
 export function messageIn(body: Buffer): GrpcMessage | undefined {
   if (body.length < PREFIX_BYTES || body.readUInt32BE(1) !== body.length - PREFIX_BYTES) return undefined;
   const flag = body[0];
@@ -36,7 +36,7 @@ export function sendMessage(stream: ServerHttp2Stream, bytes: Buffer): void {
   stream.end(Buffer.concat([prefix, bytes]));
 }
 
-/** Answers a call with a status other than fine; what is left of the request is not wanted. */
+/** Answers a call with an error status and discards the rest of the request. */
 export function sendRejection(stream: ServerHttp2Stream, { reason, message, retryAfter }: Rejection): void {
   if (stream.destroyed || stream.closed) return;
   const { grpc } = ANSWERS[reason];
@@ -53,7 +53,7 @@ export function sendRejection(stream: ServerHttp2Stream, { reason, message, retr
   if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
-/** Answers what is not gRPC at all, as the specification of gRPC over HTTP/2 asks. */
+/** Answers a request that is not gRPC, as the gRPC over HTTP/2 specification requires. */
 export function sendNotGrpc(stream: ServerHttp2Stream): void {
   if (stream.destroyed || stream.closed) return;
   stream.respond({ ':status': 415 }, { endStream: true });

@@ -17,19 +17,18 @@ import type { TlsFiles } from './tls.ts';
 
 const EXPORT_PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
 
-/** `application/grpc`, also with `+proto`: gRPC with another codec is not for us. */
+/** `application/grpc`, also with `+proto`; other codecs are not supported. */
 const GRPC_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/;
 
-/** A call on which nothing moves for so long, in milliseconds, is let go, so that it does not hold a place for ever. */
+/** Idle timeout of a call in milliseconds, so that it does not hold a slot forever. */
 const SILENCE_MS = 60_000;
 
-/** Calls that one connection may have under way, and bytes it may send ahead of being read. */
+/** Maximum concurrent calls per connection, and its flow-control window in bytes. */
 const SETTINGS = { maxConcurrentStreams: 128, initialWindowSize: 1024 * 1024 };
 
 /**
  * Starts OTLP over gRPC. A unary call is one HTTP/2 stream with a length before the message and the status behind it,
- * for which the HTTP/2 of Node is enough; the usual library would read a whole message before any limit of ours is
- * asked.
+ * for which Node's HTTP/2 suffices; the usual library would read a whole message before our limits apply.
  */
 export async function startGrpc(
   address: Address,
@@ -45,7 +44,7 @@ export async function startGrpc(
   server.on('session', (session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
-    // What is wrong with a connection is its own affair; without a listener it would end the process.
+    // Ignore connection errors; without a listener they would end the process.
     session.on('error', () => {});
   });
   server.on('sessionError', () => {});
@@ -65,7 +64,7 @@ export async function startGrpc(
           clearTimeout(late);
           resolve();
         });
-        // Says GOAWAY, and ends when the calls under way have been answered.
+        // Sends GOAWAY and closes when the calls in progress have been answered.
         for (const session of sessions) session.close();
       }),
   };

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 
-/** What the collector says of itself to load balancers and people. */
+/** Health information for load balancers and people. */
 export interface Health {
-  /** Whether it can take spans and make them safe. */
+  /** Whether it can accept spans and make them safe. */
   readonly isReady: boolean;
   /** The document of `/readyz`. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Answers `/healthz`, which says that the process runs and answers, and `/readyz`, which says whether it should get
- * requests: 200 or 503. Neither needs a token, and neither tells more than numbers.
+ * Answers `/healthz`, for liveness, and `/readyz` for readiness: 200 or 503. Neither needs a token, and both expose
+ * only numbers.
  *
  * @returns whether it was one of them.
  */

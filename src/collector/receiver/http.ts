@@ -21,24 +21,21 @@ const TYPES: Readonly<Record<OtlpEncoding, string>> = {
   json: 'application/json',
 };
 
-/** A sender that is slower than this, in milliseconds, is let go, so that it does not hold a place for ever. */
+/** Timeout of slow senders in milliseconds, so that they do not hold a slot forever. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 15_000;
 
-/** Longer than load balancers keep connections, so that it is they who close one, and not we under a request. */
+/** Longer than load balancers keep connections, so that they close idle ones, not the server during a request. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** A server that has been started. */
+/** A started server. */
 export interface RunningReceiver {
   readonly address: Address;
-  /**
-   * Takes no new connections, and ends when those that are open have got their answers; after this many milliseconds
-   * they are cut off.
-   */
+  /** Refuses new connections and closes when open ones have been answered, or after this many milliseconds. */
   close(withinMs: number): Promise<void>;
 }
 
-/** Starts OTLP over HTTP, with the health endpoints beside it. */
+/** Starts OTLP over HTTP and the health endpoints. */
 export async function startHttp(
   address: Address,
   gateway: Gateway,
@@ -52,7 +49,7 @@ export async function startHttp(
   });
 }
 
-/** Starts the health endpoints alone, for probes that have neither a certificate nor a way to the other port. */
+/** Starts the health endpoints alone, for probes without a certificate or access to the other port. */
 export async function startHealth(address: Address, health: () => Health): Promise<RunningReceiver> {
   return run(address, undefined, (request, response) => {
     if (isRead(request) && answerHealth(pathOf(request), health, response)) return;
@@ -147,7 +144,7 @@ function reject(
   send(response, http, type, body, isLast);
 }
 
-/** @param isLast whether the connection ends with it. What is left of the request, Node reads and drops. */
+/** @param isLast whether to close the connection. Node drains the rest of the request. */
 function send(response: ServerResponse, status: number, type: string, body: Buffer, isLast: boolean): void {
   if (isLast) response.setHeader('connection', 'close');
   response.writeHead(status, { 'content-type': type, 'content-length': body.length });

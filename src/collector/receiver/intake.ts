@@ -8,25 +8,25 @@ import type { Ticket } from './admission.ts';
 import type { Acceptance, OtlpEncoding } from './messages.ts';
 import { Rejection } from './rejection.ts';
 
-/** How long spans are enriched before other requests get their turn, in milliseconds. */
+/** Maximum time of enriching before yielding to other requests, in milliseconds. */
 const MAX_TURN_MS = 2;
 
-/** Memory of an attribute, list item, event or link beside its bytes; an estimate on the low side. */
+/** Estimated memory of an attribute, list item, event or link in addition to its bytes; rather low. */
 const BYTES_PER_ITEM = 64;
 
-/** Seconds to wait when neither the database nor the disk take spans. */
+/** `Retry-After` in seconds when neither database nor disk accept spans. */
 const RETRY_AFTER_OUTAGE = 5;
 
 /** Where spans go. */
 export interface IntakeParts {
   readonly processor: ObservatorySpanProcessor;
   readonly writer: DurableSpanWriter;
-  /** Told of spans that are safe. */
+  /** Called with safe spans. */
   readonly onSafe: (spans: readonly ReadableSpan[]) => void;
   readonly maxSpans: number;
 }
 
-/** The way of a request after its body has been read: decode, enrich, write, and wait until it is safe. */
+/** Processes a request body: decode, enrich, write, and wait until the spans are safe. */
 export class Intake {
   readonly #parts: IntakeParts;
 
@@ -35,7 +35,7 @@ export class Intake {
   }
 
   /**
-   * Takes the spans of a body. When this resolves, they stand in the database or on the disk.
+   * Stores the spans of a body. When this resolves, they are in the database or on disk.
    * @throws Rejection
    */
   async take(body: Buffer, encoding: OtlpEncoding, ticket: Ticket): Promise<Acceptance> {
@@ -73,7 +73,7 @@ export class Intake {
   }
 }
 
-/** Whether a row could have a key; ids are judged once more where rows are made. */
+/** Whether a row could have a key; ids are checked again when rows are written. */
 function hasValidIds(span: { readonly traceId: string; readonly spanId: string }): boolean {
   return traceIdToUuid(span.traceId) !== undefined && spanIdToUuid(span.spanId) !== undefined;
 }

@@ -1,16 +1,16 @@
 import type { Server as NetServer } from 'node:net';
 import { ObservatoryError } from '../../base/index.ts';
 
-/** Connections of one port; more are not accepted. */
+/** Maximum connections per port. */
 export const MAX_CONNECTIONS = 4096;
 
-/** Where to listen: a host, without brackets where it is an IPv6 address, and a port; 0 is any free one. */
+/** Listening address: a host (IPv6 without brackets) and a port; 0 is any free one. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` when the address cannot be listened at. */
+/** @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound. */
 export async function listen(server: NetServer, { host, port }: Address): Promise<Address> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

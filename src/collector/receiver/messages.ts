@@ -1,15 +1,15 @@
-/** How a request and its answer are written. */
+/** Encoding of a request and its answer. */
 export type OtlpEncoding = 'protobuf' | 'json';
 
-/** What became of a request that was taken. */
+/** Result of an accepted request. */
 export interface Acceptance {
-  /** Spans that were not taken, and never will be. */
+  /** Spans rejected for good. */
   readonly rejected: number;
-  /** Why; empty when all were taken. */
+  /** The reason; empty when all were accepted. */
   readonly message: string;
 }
 
-/** An `ExportTraceServiceResponse`. When all spans were taken, nothing may stand in `partial_success`. */
+/** An `ExportTraceServiceResponse`. `partial_success` must be empty when all spans were accepted. */
 export function encodeResponse({ rejected, message: text }: Acceptance, encoding: OtlpEncoding): Buffer {
   if (encoding === 'json') {
     const partial = { rejectedSpans: String(rejected), errorMessage: text };
@@ -31,13 +31,13 @@ export function encodeStatus(
   return message(...status, ...(retryAfter === undefined ? [] : [bytesField(3, retryInfo(retryAfter))]));
 }
 
-/** A `google.rpc.RetryInfo` in a `google.protobuf.Any`: without it, gRPC senders guess. */
+/** A `google.rpc.RetryInfo` in a `google.protobuf.Any`: without it, gRPC senders do not retry as asked. */
 function retryInfo(seconds: number): Buffer {
   const info = bytesField(1, message(varintField(1, seconds)));
   return message(bytesField(1, 'type.googleapis.com/google.rpc.RetryInfo'), bytesField(2, info));
 }
 
-/** Messages of protobuf, small ones, as answers are. */
+/** Encodes a small protobuf message. */
 function message(...fields: readonly Uint8Array[]): Buffer {
   return Buffer.concat(fields);
 }

@@ -1,11 +1,11 @@
 import { diag } from '@opentelemetry/api';
 
-/** Why a request is not taken. What each means in HTTP and gRPC, {@link ANSWERS} says. */
+/** Reasons for rejecting a request; {@link ANSWERS} maps them to HTTP and gRPC. */
 export type RejectionReason = keyof typeof ANSWERS;
 
 /**
- * The answers of the OTLP specification. Senders try again after HTTP 429 and 503 and after gRPC 14, and give the data
- * up after all others; 429 and 503 name a time to wait.
+ * The answers of the OTLP specification. Senders retry after HTTP 429 and 503 and gRPC 14, and drop the data after all
+ * others; 429 and 503 carry a delay.
  */
 export const ANSWERS = {
   malformed: { http: 400, grpc: 3 },
@@ -20,10 +20,10 @@ export const ANSWERS = {
   fault: { http: 500, grpc: 13 },
 } as const;
 
-/** A request that is not taken; its message goes to the sender, so it says nothing of the data or the database. */
+/** A rejected request. Its message goes to the sender, so it must not reveal data or the database. */
 export class Rejection extends Error {
   readonly reason: RejectionReason;
-  /** Seconds after which the sender may try again; `undefined` when that is of no use. */
+  /** Seconds until a retry; `undefined` when retrying is useless. */
   readonly retryAfter: number | undefined;
 
   constructor(reason: RejectionReason, message: string, retryAfter?: number) {
@@ -34,7 +34,7 @@ export class Rejection extends Error {
   }
 }
 
-/** The rejection that an error stands for; one that nobody foresaw is a fault of ours, and told without its data. */
+/** Maps an error to a rejection. Unexpected errors become internal errors without details. */
 export function rejectionOf(error: unknown): Rejection {
   if (error instanceof Rejection) return error;
   const frames =

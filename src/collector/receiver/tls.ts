@@ -6,11 +6,11 @@ import { ObservatoryError } from '../../base/index.ts';
 export interface TlsOptions {
   readonly cert: string;
   readonly key: string;
-  /** Authority of client certificates; with it, who has none from there gets no connection. */
+  /** Certificate authority of clients; with it, clients need a certificate from it. */
   readonly clientCa?: string | undefined;
 }
 
-/** TLS as the servers of Node take it. */
+/** TLS options of Node's servers. */
 export interface TlsFiles {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -20,7 +20,7 @@ export interface TlsFiles {
   readonly minVersion: 'TLSv1.2';
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` when a file cannot be read, or holds no usable certificate or key. */
+/** @throws ObservatoryError `INVALID_OPTION` when a file cannot be read or has no usable certificate or key. */
 export async function readTls({ cert, key, clientCa }: TlsOptions): Promise<TlsFiles> {
   const files = {
     cert: await readPem(cert, 'tls-cert'),
