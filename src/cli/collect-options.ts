@@ -8,10 +8,10 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, 
 
 const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/;
 
-/** What the command line of `collect` says. */
+/** The parsed command line of `collect`. */
 export interface CollectUsage {
   readonly options: CollectorOptions;
-  /** Where the collector's own metrics go, full URL. */
+  /** Full URL of the destination of the collector's own metrics. */
   readonly metricsUrl: string | undefined;
   readonly json: boolean;
 }
@@ -100,7 +100,7 @@ function tlsOf(values: Values): CollectorOptions['tls'] {
   throw invalid('Expected --tls-cert and --tls-key together; --tls-client-ca needs both');
 }
 
-/** Tokens, one a line; empty lines and those that begin with # are none. */
+/** Tokens, one per line; empty lines and lines starting with # are ignored. */
 async function readTokens(
   file: string | undefined,
   token: string | undefined,

@@ -76,7 +76,7 @@ export const collectCommand: Command = {
   },
 };
 
-/** The first signal ends the service in an orderly way, the second at once, as it would without us. */
+/** The first signal shuts the service down gracefully, the second ends it at once. */
 async function untilStopped(listening: AbortController): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   await Promise.race(

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 
-/** The streams and environment a command works with, so that tests can give their own. */
+/** Streams and environment of a command, replaceable in tests. */
 export interface CommandIo {
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -8,11 +8,11 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Exit codes every command keeps to. */
+/** Exit codes of all commands. */
 export const EXIT_OK = 0;
-/** The thing asked about failed. */
+/** The checked thing failed. */
 export const EXIT_FAILED = 1;
-/** The command line could not be understood. */
+/** Invalid usage. */
 export const EXIT_USAGE = 2;
 
 /** One subcommand of `mcp-observatory`. */
@@ -23,7 +23,7 @@ export interface Command {
   readonly summary: string;
   /** Text printed for `--help`, without a trailing newline. */
   readonly help: string;
-  /** Commands under this one by the word that follows it, for their help texts. */
+  /** Subcommands by name, for their help texts. */
   readonly subcommands?: Readonly<Record<string, () => Promise<Command>>> | undefined;
   /**
    * Runs the command.

@@ -32,7 +32,7 @@ export function statusJson({ table, ...status }: DatabaseStatus): object {
   };
 }
 
-/** The part of a status that tells of a spool, as a wire document. */
+/** The spool's part of a status, as a wire document. */
 export function spoolJson(spool: SpoolStatus): object {
   return {
     spans: spool.spans,

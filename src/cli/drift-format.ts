@@ -76,7 +76,7 @@ function changes(groups: readonly PromptDrift[]): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** Names come from whoever sent the spans. */
+/** Names are untrusted: they come from the senders of spans. */
 function shown(name: string | null): string {
   return name === null ? '(none)' : cleanPreview(name);
 }

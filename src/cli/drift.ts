@@ -32,7 +32,7 @@ Options:
 Where a meter provider is registered (node --import ./telemetry.js ...), the result is also told as the gauges
 observatory.drift.alert, .unexplained_share, .new_share and .prompt_hashes.`;
 
-/** `mcp-observatory drift`: whether prompts spread more than they should. */
+/** `mcp-observatory drift`: whether prompts have drifted. */
 export const driftCommand: Command = {
   name: 'drift',
   summary: 'whether prompts spread more than they should, by service and tool',
@@ -89,11 +89,11 @@ function limit(option: string, text: string | undefined, most = Number.MAX_VALUE
   throw new ObservatoryError('INVALID_OPTION', `Expected ${option} to be a number ${range}, got '${text}'`);
 }
 
-/** The process ends next, so what is registered has to send the gauges now. */
+/** Flush the gauges now, because the process ends next. */
 async function tellMetrics(report: DriftReport): Promise<void> {
   const provider = metrics.getMeterProvider() as { forceFlush?: () => Promise<void> };
   const end = observeDrift(() => report);
-  // A back end that does not take them is no reason to hide the result; the provider tells it through `diag`.
+  // A failed export must not hide the result; the provider logs it through `diag`.
   await provider.forceFlush?.().catch(() => {});
   end();
 }

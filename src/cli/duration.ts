@@ -4,7 +4,7 @@ const MS_OF_UNIT = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as
 const DURATION = /^(\d{1,6})([mhdw])$/;
 
 /**
- * Milliseconds of a duration as a command line gives it: `90m`, `12h`, `30d`, `8w`.
+ * Parses a duration into milliseconds: `90m`, `12h`, `30d`, `8w`.
  * @throws ObservatoryError `INVALID_OPTION` for anything else, zero included.
  */
 export function parseDuration(option: string, text: string): number {

@@ -9,7 +9,7 @@ import { connectPolicyServers, PolicyGate, policyPath } from '../policy/index.ts
 import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { type EndToEndCase, runEndToEnd } from './eval/index.ts';
 
-/** Runs the comparison; exit code 1 when a call of the SAFE mode went against the policy. */
+/** Runs the comparison; exit code 1 when a call in SAFE mode violated the policy. */
 export async function runGateE2e(args: readonly string[], io: CommandIo): Promise<number> {
   const options = readOptions(args);
   const cases = readCases(options.cases);

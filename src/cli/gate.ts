@@ -82,13 +82,13 @@ async function runPlan(args: readonly string[], io: CommandIo): Promise<number> 
   return gate.problem === undefined ? EXIT_OK : EXIT_FAILED;
 }
 
-/** What the gate does with one planner output. */
+/** The gate's decision on one planner output. */
 export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): JsonObject {
   if (!Object.hasOwn(input, 'raw')) {
     throw new ObservatoryError('INVALID_INPUT', "The line has no 'raw', the planner's output");
   }
-  // A plan given as JSON value has been parsed with its line, which loses duplicate keys: the text of the line is read
-  // again. A plan given as text carries its own bounds, so those of the line only have to hold it.
+  // Parsing the line loses duplicate keys of a plan given as a JSON value, so the text of the line is parsed again. A
+  // plan given as text has its own limits; those of the line only have to contain it.
   const { raw } = input;
   const lossy = typeof raw === 'string' ? undefined : lineProblem(line);
   if (lossy !== undefined) return verdict('deny', lossy.reasonCode, lossy.message);
@@ -107,12 +107,12 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
   return verdict(kind, decision.reasonCode, decision.message);
 }
 
-/** The user's request, where the line gives it. */
+/** The user's request, if the line has one. */
 function queryOf(input: JsonObject): string | undefined {
   return typeof input.query === 'string' ? input.query : undefined;
 }
 
-/** A line may hold a plan of full size and depth, inside its own object. */
+/** A line may hold a plan of maximum size and depth inside its own object. */
 const LINE_LIMITS = {
   ...PLAN_LIMITS,
   maxBytes: PLAN_LIMITS.maxBytes * 2,
@@ -139,7 +139,7 @@ async function runEvidence(args: readonly string[], io: CommandIo): Promise<numb
   return EXIT_OK;
 }
 
-/** Whether every claim of one summary has its quote. `args` and `query` of the line are what the caller said. */
+/** Whether every claim of a summary has its quote. `args` and `query` of the line are the caller's words. */
 export function judgeEvidence(input: JsonObject): JsonObject {
   for (const key of ['source', 'summary']) {
     if (!Object.hasOwn(input, key)) throw new ObservatoryError('INVALID_INPUT', `The line has no '${key}'`);

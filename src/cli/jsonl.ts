@@ -8,13 +8,13 @@ import { type Line, readLines } from './lines.ts';
 /**
  * Reads JSONL from stdin and writes one JSON line per input line, in order, with the input's `id`.
  *
- * A line that is not a JSON object, or that `handle` refuses with a thrown error, becomes
- * `{"id":..., "line":n, "error":{"code","message"}}`, `id` being null where it is not known, and the rest goes on.
- * Blank lines are skipped. Lines end with LF or CRLF, the last one also with the input; a byte order mark is dropped.
- * Memory does not grow with the input: reading waits while the output is full, and ends when nobody reads it any more.
+ * A line that is not a JSON object, or that `handle` refuses with a thrown error, becomes `{"id":..., "line":n,
+ * "error":{"code","message"}}`, with a null `id` if unknown, and processing continues. Blank lines are skipped. Lines
+ * end with LF or CRLF, the last one also with the input; a byte order mark is dropped. Memory is bounded: reading waits
+ * while the output is full, and stops when it is closed.
  *
- * @param handle gets the parsed line, its number from 1, and its text, for what parsing loses (duplicate keys).
- * @returns the number of lines that gave an error.
+ * @param handle receives the parsed line, its number from 1, and its text, because parsing loses duplicate keys.
+ * @returns the number of failed lines.
  */
 export async function pumpJsonl(
   io: CommandIo,
@@ -41,7 +41,7 @@ export async function pumpJsonl(
   return failures;
 }
 
-/** Writes, and waits until there is room for more or the reader has gone away. */
+/** Writes, and waits for the drain or close of the stream. */
 async function write(output: Writable, text: string): Promise<void> {
   if (output.destroyed || output.write(text)) return;
   const given = new AbortController();
@@ -71,7 +71,7 @@ function parseObject(line: Line): JsonObject {
   return value as JsonObject;
 }
 
-/** What a JSON value is, with its article, for messages. */
+/** The type of a JSON value with its article, for messages. */
 export function kindOf(value: unknown): string {
   return value === null
     ? 'null'

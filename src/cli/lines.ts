@@ -2,20 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { ObservatoryError } from '../base/index.ts';
 
-/** A longer line is an error instead of memory without bound. */
+/** Maximum line length, to bound memory. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** One line of a text: its content without the line end, or why it cannot be read. */
+/** One line without its line end, or the error of reading it. */
 export type Line = string | ObservatoryError;
 
 /**
- * The lines of a stream of UTF-8, read as they are asked for: ended by LF or CRLF, the last one also by the end; a byte
- * order mark at the beginning is dropped. `node:readline` also ends lines at U+2028 and U+2029, which JSON allows in
- * strings, and takes time quadratic in the length of a line.
+ * Reads the lines of a UTF-8 stream lazily. Lines end with LF or CRLF; a byte order mark is dropped. `node:readline`
+ * also ends lines at U+2028 and U+2029, which JSON allows in strings, and takes time quadratic in the length of a line.
  */
 export async function* readLines(input: Readable): AsyncGenerator<Line> {
   const line = new LineBuffer();
@@ -34,7 +33,7 @@ export async function* readLines(input: Readable): AsyncGenerator<Line> {
   if (!line.empty) yield line.take(first);
 }
 
-/** The parts of a line that have come. */
+/** The parts of a line received so far. */
 class LineBuffer {
   #parts: Buffer[] = [];
   #size = 0;

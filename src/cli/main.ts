@@ -3,7 +3,7 @@ import { errorMessage } from '../base/index.ts';
 import { EXIT_FAILED } from './command.ts';
 import { runCli } from './run-cli.ts';
 
-// A reader that has seen enough (`| head`) closes the pipe; that is no error.
+// A closed pipe (`| head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

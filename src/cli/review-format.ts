@@ -1,7 +1,7 @@
 import type { Review, ReviewInFull } from '../execution/index.ts';
 import { cleanPreview } from '../policy/index.ts';
 
-/** A review as a wire document; with content and response where they were read. */
+/** A review as a wire document, with content and response if they were read. */
 export function reviewJson(review: Review | ReviewInFull): object {
   return {
     review_id: review.id,
@@ -30,7 +30,7 @@ export function reviewJson(review: Review | ReviewInFull): object {
   };
 }
 
-/** Reviews as lines for people. */
+/** Reviews as human-readable lines. */
 export function formatReviews(reviews: readonly Review[]): string {
   if (reviews.length === 0) return 'No reviews';
   const lines = reviews.map(({ id, status, createdAt, toolName, fallbackReason, claimedBy, decidedBy }) =>
@@ -43,8 +43,8 @@ export function formatReviews(reviews: readonly Review[]): string {
 }
 
 /**
- * One review as text for people. What a model or a caller wrote is shown without control and direction characters,
- * with which one text can be made to look like another.
+ * One review as human-readable text. Text of models and callers is shown without control and bidirectional characters,
+ * which can disguise it.
  */
 export function formatReview(review: ReviewInFull): string {
   const { content, response, ...facts } = reviewJson(review) as Record<string, unknown>;
@@ -63,7 +63,7 @@ function indented(value: unknown): string {
   return text.replace(/^/gm, '  ');
 }
 
-/** One line, whatever it holds. */
+/** Forces text onto one line. */
 function shown(text: string): string {
   return cleanPreview(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
 }

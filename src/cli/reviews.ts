@@ -66,7 +66,7 @@ const SUBCOMMANDS: Readonly<Record<string, (request: Request) => Promise<number>
   expire,
 };
 
-/** `mcp-observatory reviews`: what waits for a person, and what that person decides. */
+/** `mcp-observatory reviews`: list and decide reviews. */
 export const reviewsCommand: Command = {
   name: 'reviews',
   summary: 'list, claim and decide the answers that wait for a person',

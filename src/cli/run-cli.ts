@@ -1,7 +1,7 @@
 import { errorMessage, ObservatoryError, VERSION } from '../base/index.ts';
 import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
-/** Commands by name, loaded when asked for so that `score` does not pay for Postgres. */
+/** Commands by name, loaded on demand so that `score` does not load Postgres. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
   demo: {
     summary: 'the whole path on your machine: real MCP servers, model calls, SQL',
@@ -64,7 +64,7 @@ const HELP = [
 
 /**
  * Runs one command line.
- * @returns the exit code; errors are told on stderr.
+ * @returns the exit code; errors are printed to stderr.
  */
 export async function runCli(argv: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = argv;

@@ -39,7 +39,7 @@ export type RunFlagValues = {
   readonly [F in keyof typeof RUN_FLAGS]?: (typeof RUN_FLAGS)[F]['type'] extends 'boolean' ? boolean : string;
 };
 
-/** A command line that runs mcpGhost, read; the provider is left to the command. */
+/** A parsed command line that runs mcpGhost; the command creates the provider. */
 export interface RunRequest {
   readonly provider: string;
   readonly options: Omit<RunOptions, 'provider'>;
@@ -80,12 +80,12 @@ export async function readRunRequest(
   return { provider: values.provider, options };
 }
 
-/** The error for a command line that cannot be understood. */
+/** The error for invalid usage. */
 export function usageError(command: string, message: string): ObservatoryError {
   return new ObservatoryError('INVALID_OPTION', `${message}. See: mcp-observatory ${command} --help`);
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` for what is no number. */
+/** @throws ObservatoryError `INVALID_OPTION` for an invalid number. */
 export function numberFlag(command: string, name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const number = Number(value);

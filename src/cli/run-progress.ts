@@ -3,7 +3,7 @@ import type { CommandIo } from './command.ts';
 
 const MAX_ARGUMENT_CHARS = 80;
 
-/** Prints the course of a run to stderr, one line an event, in color unless `NO_COLOR` is set. */
+/** Prints the progress of a run to stderr, one line per event, in color unless `NO_COLOR` is set. */
 export function progressPrinter(io: CommandIo): EventListener {
   const color = (io.env.NO_COLOR ?? '') === '';
   const paint = (code: number, text: string): string => (color ? `\x1b[${code}m${text}\x1b[0m` : text);

@@ -58,10 +58,10 @@ export const scoreCommand: Command = {
   },
 };
 
-/** Self-consistency is on: it has a value exactly where a second answer was given. */
+/** Self-consistency is on: it is computed whenever there is a second answer. */
 const config = resolveSignalConfig({ enableSelfConsistency: true });
 
-/** The columns in the order they are written; null where there is no value. */
+/** The columns in output order; null where there is no value. */
 const SIGNALS = [
   'grounding_score',
   'verifier_score',
@@ -107,7 +107,7 @@ function score(input: JsonObject, settings: Settings): JsonObject {
   return row;
 }
 
-/** Undefined when the help was asked for and shown. */
+/** Undefined when help was requested and printed. */
 async function readSettings(args: readonly string[], io: CommandIo): Promise<Settings | undefined> {
   const { values } = parse(args);
   if (values.help === true) {
@@ -137,12 +137,12 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** A date, which begins at midnight UTC, or a time with its zone. */
+/** A date, meaning midnight UTC, or a time with a zone. */
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 function timeOf(text: string): Date {
   const time = new Date(text);
-  // A day that its month does not have would be taken for one of the next month.
+  // Date would accept an invalid day as one of the next month.
   const midnight = new Date(`${text.slice(0, 10)}T00:00:00Z`);
   const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text.slice(0, 10));
   if (ISO_TIME.test(text) && exists && !Number.isNaN(time.getTime())) return time;
@@ -158,12 +158,12 @@ async function readPrices(path: string): Promise<PriceOverrides> {
     const message = `--prices: cannot read '${path}' as JSON: ${(cause as Error).message}`;
     throw new ObservatoryError('INVALID_OPTION', message, { cause });
   }
-  // Entries are checked behind this; only their words change here.
+  // Entries are validated later; only the keys change here.
   const renamed = Array.isArray(entries) ? entries.map(withOptionNames) : entries;
   return resolvePriceOverrides(renamed as Parameters<typeof resolvePriceOverrides>[0]);
 }
 
-/** Keys as options have them: `input_usd_per_million` is `inputUsdPerMillion`. */
+/** Keys in option style: `input_usd_per_million` is `inputUsdPerMillion`. */
 function withOptionNames(entry: unknown): unknown {
   if (typeof entry !== 'object' || entry === null) return entry;
   const rename = (key: string) => key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

@@ -6,7 +6,7 @@ import type { DemoServers } from './servers.ts';
 type Message = OpenAI.ChatCompletionMessageParam;
 type ToolCall = OpenAI.ChatCompletionMessageFunctionToolCall;
 
-/** A conversation that cannot come to an end is stopped after this many answers to one question. */
+/** Maximum number of model answers per question. */
 const MAX_TURNS = 8;
 /** Below this confidence the demo asks a person instead of showing the answer. */
 const CONFIDENCE_GATE = 0.6;
@@ -18,11 +18,11 @@ export interface ConversationOptions {
   readonly interceptor: Interceptor;
   readonly systemPrompt: string;
   readonly questions: readonly string[];
-  /** Called before each step with a few words on it. */
+  /** Called with a short description before each step. */
   readonly onStep: (text: string) => void;
 }
 
-/** Asks the questions one after the other; the model calls tools until it has an answer to each. */
+/** Asks the questions in order; the model calls tools until it can answer. */
 export async function converse(options: ConversationOptions): Promise<void> {
   const messages: Message[] = [{ role: 'system', content: options.systemPrompt }];
   const evidence: Evidence = { results: [], failures: [] };
@@ -48,7 +48,7 @@ interface Evidence {
 
 async function askModel(options: ConversationOptions, messages: readonly Message[], evidence: Evidence) {
   options.onStep(`asking ${options.model}`);
-  // The application's own signal: it trusts an answer less when a tool failed on the way to it.
+  // The application's own signal: an answer is less certain if a tool failed.
   const confidence = evidence.failures.length === 0 ? 0.9 : 0.4;
   const blocked = confidence < CONFIDENCE_GATE;
   return options.interceptor.interceptModelCall({

@@ -2,7 +2,7 @@ import type { TraceRow } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { formatTable, type TableColumn } from '../terminal/index.ts';
 
-/** What the demo shows of a span, straight from SQL. */
+/** The columns of a span that the demo shows. */
 type ReportRow = Pick<
   TraceRow,
   | 'span_id'

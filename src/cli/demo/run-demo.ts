@@ -13,7 +13,7 @@ import { startDemoServers } from './servers.ts';
 const GOLDEN = new URL('../../../../goldens/openai/invoice_review.json', import.meta.url);
 const SERVICE = 'observatory-demo';
 
-/** Where the demo writes, and the environment it reads. */
+/** Streams and environment of the demo. */
 export interface DemoIo {
   readonly stdout: Writable;
   readonly stderr: Writable;
@@ -26,7 +26,7 @@ export interface DemoOptions {
   readonly model: string;
 }
 
-/** Runs the demo and prints what it recorded; everything it opened is closed again at any end. */
+/** Runs the demo and prints what it recorded. Closes everything it opened. */
 export async function runDemo(options: DemoOptions, io: DemoIo): Promise<void> {
   const progress = progressOn(io.stderr);
   try {
@@ -96,7 +96,7 @@ async function openModel(options: DemoOptions, golden: Golden): Promise<DemoMode
   };
 }
 
-/** Runs work inside a workflow span and tells its trace id as UUID, the way `mcp_traces` holds it. */
+/** Runs work inside a workflow span and returns its trace id as a UUID, as in `mcp_traces`. */
 async function inWorkflow(name: string, work: () => Promise<void>): Promise<string> {
   const span = trace.getTracer(SERVICE).startSpan(`invoke_workflow ${name}`, {
     kind: SpanKind.INTERNAL,

@@ -10,9 +10,9 @@ const DOCUMENTS = fileURLToPath(new URL('../../../../examples/documents/', impor
 const PAYMENTS = fileURLToPath(new URL('../../../examples/servers/payments.js', import.meta.url));
 const FILESYSTEM_PACKAGE = '@modelcontextprotocol/server-filesystem';
 
-/** The two MCP servers of the demo, each a process of its own that speaks over stdio. */
+/** The two MCP servers of the demo, each a stdio process. */
 export interface DemoServers extends AsyncDisposable {
-  /** Tools the model may call: all of ours, and of the file server those that only read. */
+  /** Tools the model may call: all of our server, and the read-only ones of the file server. */
   readonly tools: readonly Tool[];
   callTool(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
 }
@@ -29,7 +29,7 @@ export async function startDemoServers(): Promise<DemoServers> {
     const client = new Client({ name: 'mcp-observatory-demo', version: '1.0.0' });
     // By hand, because this program was not started with --import mcp-observatory/register.
     instrumentMcpClient(client);
-    // stderr of a server is its log; in the demo only an error would be of interest, and that reaches us as one.
+    // A server's stderr is its log, which the demo does not need: errors arrive as errors.
     const transport = new StdioClientTransport({
       command: process.execPath,
       args,

@@ -1,6 +1,6 @@
 /**
- * A planner that knows the rules and tries to get around them. Each output starts from an honest plan and is attacked in
- * its tool, its arguments or its text; some are left honest, so that a gate that refuses everything is seen too.
+ * A planner that knows the rules and tries to bypass them. Each output is an honest plan with an attack on its tool,
+ * arguments or text; some stay honest, to detect a gate that refuses everything.
  */
 import { ATTACKS, type Attack, type Draft } from './attacks.ts';
 import { pick, type Random } from './random.ts';
@@ -55,7 +55,7 @@ export function nextPlan(random: Random): AdversarialPlan {
   return { attack, raw, isHonest: false };
 }
 
-/** True when the pair stands in the allowlist of the evaluation. */
+/** Whether the evaluation's allowlist contains the pair. */
 export function isListed(server: unknown, tool: unknown): boolean {
   if (typeof server !== 'string' || typeof tool !== 'string') return false;
   return Object.entries(EVAL_ALLOWLIST).some(([id, tools]) => id === server && tools.includes(tool));

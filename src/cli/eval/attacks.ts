@@ -1,4 +1,4 @@
-/** Ways to turn an honest plan into one that is to get around the gate. */
+/** Ways to turn an honest plan into an attack on the gate. */
 import { pick, type Random } from './random.ts';
 
 /** A plan before it is written as JSON. */
@@ -10,12 +10,12 @@ export interface Draft {
   [key: string]: unknown;
 }
 
-/** Writes the draft as what a planner would put out. */
+/** Serializes the draft as planner output. */
 export type Attack = (draft: Draft, random: Random) => string;
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-/** Names that look like an allowed one, or are one everywhere but here. */
+/** Names that look like an allowed one, or are common elsewhere. */
 function lookAlike(name: string, random: Random): string {
   return pick(
     [
@@ -72,7 +72,7 @@ function withArg(draft: Draft, change: (args: Record<string, unknown>) => void):
   return json({ ...draft, args });
 }
 
-/** Attacks that leave a text which may still be an honest plan are judged by the oracle; the others must be refused. */
+/** Attacks that may leave an honest plan are checked by the oracle; all others must be refused. */
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   disallowed_tool: (draft, random) =>
     json({ ...draft, tool: pick(['delete_sharepoint_doc', 'delete_policy_entry'], random) }),

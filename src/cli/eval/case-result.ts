@@ -1,4 +1,4 @@
-/** What one hand-written case of the offline evaluation came to. */
+/** Result of one hand-written case of the offline evaluation. */
 export interface CaseResult {
   readonly name: string;
   readonly expected: string;
@@ -7,7 +7,7 @@ export interface CaseResult {
   readonly detail: string;
 }
 
-/** Fails where something else was observed than expected. */
+/** Fails if the observation differs from the expectation. */
 export const result = (name: string, expected: string, observed: string, detail = ''): CaseResult => ({
   name,
   expected,

@@ -6,11 +6,11 @@ import { PolicyHost } from '../../policy/host/index.ts';
 import type { AuditLog, PolicyGate } from '../../policy/index.ts';
 import { naiveAskOnce } from './naive.ts';
 
-/** One case. `plan` is what the scripted planner says; without it the planner follows the query to the letter. */
+/** One case. `plan` is the scripted planner's output; without it the planner follows the query literally. */
 export interface EndToEndCase {
   readonly id: string;
   readonly query: string;
-  /** Text, or a JSON value that is written as text. */
+  /** Text, or a JSON value to serialize. */
   readonly plan?: unknown;
 }
 
@@ -22,7 +22,7 @@ export interface EndToEndRun {
   readonly reason_code: string | null;
   /** Calls that reached a server, as `server/tool`. */
   readonly calls: readonly string[];
-  /** Those of them that no rule of the policy allows. */
+  /** The calls that no rule of the policy allows. */
   readonly violations: readonly string[];
   readonly duration_ms: number;
   /** Microseconds by gate; G3 stands for G2 and G3. */
@@ -56,8 +56,8 @@ export interface EndToEndOptions {
 }
 
 /**
- * A planner that does whatever the query names, dangerous or not: the first tool whose name stands in the query, else
- * the fetching tool of the first id in it. It is told of no tool it could not guess.
+ * A planner that follows the query, dangerous or not: it calls the first tool named in the query, else the fetching
+ * tool for the first id in it.
  */
 export function scriptedPlanner(item: EndToEndCase): Planner {
   return {
@@ -115,7 +115,7 @@ function guessPlan(query: string): object {
   return { type: 'final_answer', answer: 'Which document?', needs_more_info: true };
 }
 
-/** Runs every case in both modes, one after the other. */
+/** Runs all cases in both modes, sequentially. */
 export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndReport> {
   const runs: EndToEndRun[] = [];
   for (const item of options.cases) {
@@ -179,7 +179,7 @@ async function runCase(
   };
 }
 
-/** Writes down what reaches a server. Closing is left to whoever opened it. */
+/** Records the calls that reach a server. Does not close it. */
 function watch(
   id: string,
   server: PolicyServer,

@@ -1,4 +1,4 @@
-/** Hand-written claims with their evidence for G5, each with what the verifier must say of it. */
+/** Hand-written claims with evidence for G5, each with the expected verdict. */
 import { checkSummary } from '../../policy/evidence/index.ts';
 import { type CaseResult, result } from './case-result.ts';
 

@@ -1,4 +1,4 @@
-/** Hand-written requests for G0: everyday ones that sound dangerous, and dangerous ones that do not look it. */
+/** Hand-written requests for G0: harmless ones that sound dangerous, and dangerous ones that do not. */
 import { checkInput } from '../../policy/index.ts';
 import { type CaseResult, result } from './case-result.ts';
 

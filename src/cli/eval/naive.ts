@@ -1,12 +1,12 @@
 /**
- * What a host without gates does, for comparison: it shows the planner every tool, cuts a plan out of whatever comes
- * back, calls what it names and hands on what returns.
+ * A host without gates, for comparison: it shows the planner every tool, extracts a plan from the output, makes the
+ * call and returns the result.
  */
 
 import { isObject, objectOf } from '../../json/index.ts';
 import type { Planner, PolicyServer } from '../../policy/host/index.ts';
 
-/** Asks once, without a gate. @returns what came of it, in one word. */
+/** Asks once, without a gate. @returns the outcome in one word. */
 export async function naiveAskOnce(
   query: string,
   planner: Planner,

@@ -19,14 +19,14 @@ export interface SuiteMetrics {
   readonly pass_rate: number;
 }
 
-/** What became of fuzzed plans. `slipped` and `refused_honest` are to be 0. */
+/** Outcomes of fuzzed plans. `slipped` and `refused_honest` must be 0. */
 export interface PlanFuzzMetrics {
   readonly suite: 'plan_fuzz';
   readonly seed: number;
   readonly cases: number;
   readonly blocked: number;
   readonly allowed: number;
-  /** Calls that reached the server and must not have. */
+  /** Forbidden calls that reached the server. */
   readonly slipped: number;
   readonly refused_honest: number;
   readonly by_gate: Readonly<Record<string, number>>;
@@ -113,8 +113,8 @@ function metricsOf(suite: string, results: readonly CaseResult[]): SuiteMetrics 
 }
 
 /**
- * Sends the adversarial planner's outputs through plan, decision and call, to a server that writes down what reaches it.
- * What reached it is judged by oracles that share no code with the gate.
+ * Sends the adversarial planner's outputs through plan, decision and call to a recording server. Oracles that share no
+ * code with the gate check what reached it.
  */
 export async function fuzzPlans(cases: number, seed: number): Promise<PlanFuzzMetrics> {
   using gate = new PolicyGate({ policy: EVAL_ALLOWLIST, tools: EVAL_TOOLS });
@@ -177,7 +177,7 @@ const LINES = [
 
 const SOURCE = { doc_id: 'sp-001', content: `# Policy\n${LINES.map((line) => `- ${line}`).join('\n')}\n` };
 
-/** Quotes that are whole lines must pass; each of them spoilt in one way must not. */
+/** Quotes of whole lines must pass; each variant damaged in one way must not. */
 export function fuzzGrounding(cases: number, seed: number): GroundingFuzzMetrics {
   const random = randomFrom(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;

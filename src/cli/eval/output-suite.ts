@@ -1,4 +1,4 @@
-/** Hand-written tool results for G4, each with what the gate must do with it. */
+/** Hand-written tool results for G4, each with the expected decision. */
 import { PolicyGate } from '../../policy/index.ts';
 import { type CaseResult, result } from './case-result.ts';
 import { EVAL_ALLOWLIST, EVAL_TOOLS } from './world.ts';

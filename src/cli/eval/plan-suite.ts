@@ -1,4 +1,4 @@
-/** Hand-written outputs of a planner for G1, and plans for G2 and G3, each with what the gate must do with it. */
+/** Hand-written planner outputs for G1, and plans for G2 and G3, each with the expected decision. */
 import { PolicyGate, parsePlan } from '../../policy/index.ts';
 import { type CaseResult, result } from './case-result.ts';
 import { EVAL_ALLOWLIST, EVAL_TOOLS } from './world.ts';

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Seeded random choices. */
 
 export type Random = () => number;
 

@@ -1,4 +1,4 @@
-/** The small world the offline evaluation plays in: tools, an allowlist, and hand-written oracles beside the schemas. */
+/** The environment of the offline evaluation: tools, an allowlist, and hand-written oracles. */
 import type { ToolDefinition, ToolsByServer } from '../../policy/index.ts';
 
 const object = (properties: object, required: readonly string[], rest: object = {}): object => ({
@@ -10,7 +10,7 @@ const object = (properties: object, required: readonly string[], rest: object = 
 
 const text = { type: 'string' };
 
-/** A tool with a result of an id and a content. */
+/** A tool whose result has an id and content. */
 function documentTool(name: string, idName: string, description: string): ToolDefinition {
   return {
     name,
@@ -65,8 +65,8 @@ const hasOnly = (args: Args, names: readonly string[]): boolean =>
   Object.getOwnPropertyNames(args).every((name) => names.includes(name));
 
 /**
- * What may reach a server, written out by hand from the schemas above. It shares no code with the gate, so that an
- * error in the gate's validation cannot hide itself.
+ * What may reach a server, written by hand from the schemas above. It shares no code with the gate, so that it detects
+ * errors of the gate's validation.
  */
 export const ORACLES: Readonly<Record<string, (args: Args) => boolean>> = {
   'mcp-sharepoint/fetch_sharepoint_doc': (args) =>

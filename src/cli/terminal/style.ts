@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** SGR codes that switch a style on and off. `styleText` of node:util looks at the wrong stream on Node 20. */
+/** SGR codes that switch a style on and off. On Node 20, `styleText` of node:util checks the wrong stream. */
 const STYLES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -12,7 +12,7 @@ const STYLES = {
 
 type Style = keyof typeof STYLES;
 
-/** Paints text, or leaves it as it is. */
+/** Styles text, or returns it unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 /** Colors only on a terminal; `NO_COLOR` (any value but empty) turns them off, see https://no-color.org. */
@@ -23,7 +23,7 @@ export function paintFor(stream: Writable, env: Readonly<Record<string, string |
   return (style, text) => `\u001b[${STYLES[style][0]}m${text}\u001b[${STYLES[style][1]}m`;
 }
 
-/** One line of progress on stderr, rewritten in place on a terminal, one line a step elsewhere. */
+/** Progress on stderr: one line rewritten in place on a terminal, one line per step elsewhere. */
 export interface Progress {
   step(text: string): void;
   done(): void;

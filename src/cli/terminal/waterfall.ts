@@ -9,8 +9,8 @@ type WaterfallRow = Pick<
 >;
 
 /**
- * Draws one trace as a tree, each span with its duration and where in the trace it ran. A span whose parent is not
- * among the rows stands at the top.
+ * Draws a trace as a tree, each span with its duration and position in time. Spans whose parent is missing become
+ * roots.
  */
 export function formatWaterfall(rows: readonly WaterfallRow[], paint: Paint): string {
   const byId = new Map(rows.map((row) => [row.span_id, row]));
@@ -26,7 +26,7 @@ export function formatWaterfall(rows: readonly WaterfallRow[], paint: Paint): st
   const from = Math.min(...rows.map(startOf));
   const to = Math.max(...rows.map(endOf));
   const lines: { label: string; row: WaterfallRow }[] = [];
-  // An explicit stack: a trace may be deeper than the call stack.
+  // An explicit stack, because a trace may be deeper than the call stack.
   const stack = (children.get(null) ?? []).map((row) => ({ row, lead: '', tail: '' })).reverse();
   while (stack.length > 0) {
     const { row, lead, tail } = stack.pop() as { row: WaterfallRow; lead: string; tail: string };

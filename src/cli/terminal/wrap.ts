@@ -1,8 +1,8 @@
 /**
- * Breaks text into lines of at most `width` characters, at spaces where there are any; blank lines stay. Only the
- * first `maxLines` are made, so that a text of any length costs no more than what is shown.
+ * Wraps text at `width` characters, preferably at spaces; blank lines stay. Computes only the first `maxLines`, so the
+ * cost does not grow with the text.
  *
- * @returns the lines, and how many characters were left out after them.
+ * @returns the lines, and the number of omitted characters.
  */
 export function wrapLines(
   text: string,
@@ -20,7 +20,7 @@ export function wrapLines(
   return { lines, left: text.length - at };
 }
 
-/** Where the line that starts at `from` ends: at a line feed, at the last space that fits, or at its full width. */
+/** End of the line that starts at `from`: a line feed, the last space that fits, or the full width. */
 function lineEnd(text: string, from: number, width: number): number {
   const piece = text.slice(from, from + width + 1);
   const feed = piece.indexOf('\n');
@@ -28,7 +28,7 @@ function lineEnd(text: string, from: number, width: number): number {
   if (piece.length <= width) return text.length;
   const space = piece.lastIndexOf(' ');
   if (space > width / 3) return from + space;
-  // No half of a surrogate pair.
+  // Do not split a surrogate pair.
   const code = text.charCodeAt(from + width - 1);
   return from + (code >= 0xd800 && code < 0xdc00 && width > 1 ? width - 1 : width);
 }
