@@ -32,9 +32,9 @@ Options:
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --older-than AGE     for prune: 90m, 12h, 30d or 8w
-  --dry-run            for prune: only say which partitions would be dropped, and how many reviews deleted
-  --spool DIR          for status: what waits on disk in the spool of a DurableSpanProcessor
-  --json               one JSON object instead of text`;
+  --dry-run            for prune: only show which partitions and how many reviews would be deleted
+  --spool DIR          for status: include the spool of a DurableSpanProcessor
+  --json               print one JSON object instead of text`;
 
 interface DbOptions {
   readonly url: string | undefined;

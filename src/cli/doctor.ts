@@ -18,7 +18,7 @@ Exit code 1 when a problem was found.`;
 /** `mcp-observatory doctor`. */
 export const doctorCommand: Command = {
   name: 'doctor',
-  summary: 'Say what would be hooked, in which versions, and what is misconfigured',
+  summary: 'Show what would be hooked, in which versions, and what is misconfigured',
   help: HELP,
   async run(args, io) {
     const { values, positionals } = parse(args);

@@ -14,28 +14,28 @@ Compares the prompts of the last days with those before, by service and tool: ho
 (normalized_prompt_hash, without ids, times and numbers), and what share is new. New prompts that came with a new
 prompt_template_id are explained by it; new prompts without one are drift. Shadow runs are left out.
 
-Exit code 1 when a limit is passed by any service and tool, 0 otherwise and without a limit.
+Exit code 1 when any service and tool exceeds a limit, 0 otherwise and without a limit.
 
 Options:
   --since AGE               the window, up to now: 90m, 12h, 7d or 8w (default 7d)
-  --baseline AGE            the time before it that it is compared with (default: as long as the window)
+  --baseline AGE            the period before it to compare with (default: as long as the window)
   --service NAME            only this service
   --tool NAME               only this tool
   --fail-over SHARE         fail when more than this share of the prompts (0 to 1) is unexplained
-  --fail-over-growth TIMES  fail when there are more than this many times the distinct prompts of the baseline
-  --min-prompts N           do not judge by fewer prompts (default 20)
-  --count-template-changes  for --fail-over, prompts that a new template explains count too
+  --fail-over-growth TIMES  fail when distinct prompts exceed this multiple of the baseline
+  --min-prompts N           do not rate fewer prompts (default 20)
+  --count-template-changes  for --fail-over, also count prompts explained by a new template
   --database-url URL        Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR            embedded database used without one (default ${DEFAULT_DATA_DIR})
-  --json                    one JSON object instead of text
+  --json                    print one JSON object instead of text
 
-Where a meter provider is registered (node --import ./telemetry.js ...), the result is also told as the gauges
+Where a meter provider is registered (node --import ./telemetry.js ...), the result is also published as the gauges
 observatory.drift.alert, .unexplained_share, .new_share and .prompt_hashes.`;
 
 /** `mcp-observatory drift`: whether prompts have drifted. */
 export const driftCommand: Command = {
   name: 'drift',
-  summary: 'whether prompts spread more than they should, by service and tool',
+  summary: 'prompt drift by service and tool',
   help: HELP,
   run: async (args, io) => {
     const { values } = parseArgs({

@@ -10,7 +10,7 @@ import { formatReview, formatReviews, reviewJson } from './review-format.ts';
 
 const HELP = `Usage: mcp-observatory reviews <list|show|claim|approve|reject|expire> [ID] [options]
 
-Answers and calls that wait for a person: the table mcp_reviews.
+Answers and calls waiting for human review: the table mcp_reviews.
 
   list          the newest reviews; --status, --tool and --limit choose
   show ID       one review with its content
@@ -20,18 +20,18 @@ Answers and calls that wait for a person: the table mcp_reviews.
   expire        mark the reviews whose time is over
 
 Options:
-  --as NAME             who claims and decides (default: the variable USER)
-  --token N             for approve and reject: the token your claim printed
-  --lease AGE           for claim: how long it is yours, such as 15m (default 10m)
-  --note TEXT           for approve and reject: why
+  --as NAME             the worker who claims and decides (default: $USER)
+  --token N             for approve and reject: the token printed by your claim
+  --lease AGE           for claim: duration of the claim, such as 15m (default 10m)
+  --note TEXT           for approve and reject: the reason
   --response JSON       for approve: the answer, a JSON value
   --response-file FILE  for approve: the same from a file
   --status STATUS       for list: pending, claimed, approved, rejected or expired
   --tool NAME           for list and claim: only reviews of this tool
-  --limit N             for list: at most so many (default 100, largest 1000)
+  --limit N             for list: maximum number (default 100, at most 1000)
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
-  --json                one JSON object instead of text`;
+  --json                print one JSON object instead of text`;
 
 const OPTIONS = {
   as: { type: 'string' },
@@ -69,7 +69,7 @@ const SUBCOMMANDS: Readonly<Record<string, (request: Request) => Promise<number>
 /** `mcp-observatory reviews`: list and decide reviews. */
 export const reviewsCommand: Command = {
   name: 'reviews',
-  summary: 'list, claim and decide the answers that wait for a person',
+  summary: 'list, claim and decide answers waiting for human review',
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = parse(args);

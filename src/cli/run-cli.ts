@@ -24,15 +24,15 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     load: async () => (await import('./gate.ts')).gateCommand,
   },
   golden: {
-    summary: 'runs kept as files: record, replay',
+    summary: 'record runs as files, replay and compare them',
     load: async () => (await import('./golden/index.ts')).goldenCommand,
   },
   reviews: {
-    summary: 'list, claim and decide the answers that wait for a person',
+    summary: 'list, claim and decide answers waiting for human review',
     load: async () => (await import('./reviews.ts')).reviewsCommand,
   },
   drift: {
-    summary: 'whether prompts spread more than they should, by service and tool',
+    summary: 'prompt drift by service and tool',
     load: async () => (await import('./drift.ts')).driftCommand,
   },
   collect: {

@@ -24,12 +24,12 @@ export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gem
   --config FILE          servers, in the Claude Desktop form (default: server_config.json)
   --model NAME           default: the provider's default model
   --system TEXT          system prompt
-  --max-iterations N     most model turns that may call tools (default: 10)
-  --timeout SECONDS      longest silence of a tool (default: 30)
-  --max-tokens N         stop when the run has used so many tokens
-  --max-cost USD         stop when the run has cost so much
+  --max-iterations N     maximum model turns with tool calls (default: 10)
+  --timeout SECONDS      timeout of a tool without progress (default: 30)
+  --max-tokens N         stop when the run has used this many tokens
+  --max-cost USD         stop when the run has cost this much
   --plan                 make a plan before the first call
-  --no-backtracking      do not recover from failed calls
+  --no-backtracking      do not recover from failed tool calls
   --namespace NAME       name of the run in telemetry (default: mcp_ghost)
   --base-url URL         another address of the provider's API
   --api NAME             chat or responses for openai (default: the one that serves the model)`;

@@ -11,13 +11,13 @@ Lets a model work on a task with the tools of MCP servers, and prints its answer
 
 ${RUN_FLAGS_HELP}
   --json                 print the whole result as JSON instead of the answer
-  --quiet                no progress, even on a terminal
+  --quiet                no progress output, even on a terminal
   --help
 
 The prompt is read from stdin when it is "-". The API key comes from OPENAI_API_KEY, ANTHROPIC_API_KEY or
 GOOGLE_API_KEY, or from the same names in a .env file.
 
-Exit codes: 0 the model finished with an answer, 1 it did not, 2 bad usage.`;
+Exit codes: 0 the model gave an answer, 1 it did not, 2 bad usage.`;
 
 /** `mcp-observatory run`: one orchestrated task from the shell. */
 export const runCommand: Command = {

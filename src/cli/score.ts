@@ -29,13 +29,13 @@ Tokens that are not given are estimated (tokens_estimated is true then). A secon
 answer turns self-consistency on. Fields that have no value are null.
 
 Options:
-  --with-normalized  adds normalized_prompt, the text that normalized_prompt_hash hashes
-  --at TIME          prices of this time, e.g. 2026-02-10T12:00:00Z (default: now)
-  --prices FILE      prices of your own, a JSON array of {"model", "provider"?,
+  --with-normalized  add normalized_prompt, the text hashed as normalized_prompt_hash
+  --at TIME          use the prices of this time, e.g. 2026-02-10T12:00:00Z (default: now)
+  --prices FILE      your own prices, a JSON array of {"model", "provider"?,
                      "input_usd_per_million", "output_usd_per_million",
                      "cache_read_usd_per_million"?, "cache_write_usd_per_million"?}
-  --json             accepted; the output is JSON anyway
-  --help             shows this text
+  --json             accepted; the output is always JSON
+  --help             show this text
 
 Exit code: 0 when every line was scored, 1 when some were not, 2 for bad usage.`;
 

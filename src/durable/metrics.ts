@@ -31,8 +31,7 @@ export function observe(meterProvider: MeterProvider, stats: () => DurableStats)
   });
   const up = meter.createObservableGauge('observatory.exporter.up', {
     unit: '1',
-    description:
-      '1 while the back end takes spans, 0 since the last export failed because it is out of order',
+    description: '1 while the back end accepts spans, 0 after an export failed because it was unavailable',
   });
   const damaged = meter.createObservableCounter('observatory.spool.damaged', {
     unit: 'By',
