@@ -110,6 +110,6 @@ const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_OPTION', 'INVALID_SER
 
 function isUsageError(error: unknown): boolean {
   if (ObservatoryError.isInstance(error)) return USAGE_CODES.has(error.code);
-  // What parseArgs of node:util throws.
+  // An error of parseArgs from node:util.
   return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
