@@ -9,13 +9,14 @@ export {
   toMatchGolden,
   withoutVolatile,
 } from './compare/index.ts';
-export { type ExchangeFailure, type ExchangeStory, readExchange } from './exchange/index.ts';
 export {
   type AnswerCheck,
   type ComparisonRules,
   type Difference,
   describeDifference,
   differencesBetween,
+  type ExchangeFailure,
+  type ExchangeStory,
   type ExchangeUsage,
   editedPlaces,
   type Finding,
@@ -46,6 +47,7 @@ export {
   type ProviderExchange,
   parseGolden,
   type ReadGoldenOptions,
+  readExchange,
   readGolden,
   Scrubber,
   type StreamEvent,

@@ -1,6 +1,5 @@
 import { canonicalJson } from '../../json/index.ts';
-import { type ExchangeStory, readExchange } from '../exchange/index.ts';
-import type { Golden, ProviderExchange } from '../file/index.ts';
+import { type ExchangeStory, type Golden, type ProviderExchange, readExchange } from '../file/index.ts';
 import type { DriftFinding, DriftLevel } from './finding.ts';
 
 /** Tokens may vary by this factor from run to run before it is worth a warning. */

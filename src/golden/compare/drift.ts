@@ -3,8 +3,7 @@ import { canonicalHash } from '../../json/index.ts';
 import type { Golden, WireResponse } from '../file/index.ts';
 import { behaviourDrift } from './behaviour.ts';
 import { type DriftFinding, type DriftLevel, gatherFindings } from './finding.ts';
-import { shapeOf } from './shape.ts';
-import { type ShapeDifference, shapeDrift } from './shape-drift.ts';
+import { type ShapeDifference, shapeDrift, shapeOf } from './shape.ts';
 
 export interface Drift {
   /** The gravest level found; `none` when nothing differs. */

@@ -1,3 +1,4 @@
+import { ObservatoryError } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 
 /** Where two JSON values differ, and how. */
@@ -93,4 +94,26 @@ function show(value: unknown): string {
   if (value === ABSENT) return 'nothing';
   const text = JSON.stringify(value) ?? String(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+const MAX_LISTED = 8;
+
+/**
+ * A replay that left its golden, or a result that is not the golden's. `differences` has every place that was found;
+ * the message lists the first ones.
+ */
+export class GoldenMismatchError extends ObservatoryError {
+  readonly differences: readonly (Difference | Finding)[];
+
+  constructor(what: string, differences: readonly (Difference | Finding)[] = []) {
+    const listed = differences.slice(0, MAX_LISTED).map((one) => `\n  ${messageOf(one)}`);
+    const more = differences.length - listed.length;
+    super('GOLDEN_MISMATCH', what + listed.join('') + (more > 0 ? `\n  and ${more} more` : ''));
+    this.name = 'GoldenMismatchError';
+    this.differences = differences;
+  }
+}
+
+function messageOf(one: Difference | Finding): string {
+  return 'message' in one ? one.message : describeDifference(one);
 }

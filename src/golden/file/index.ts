@@ -1,4 +1,3 @@
-export { keptPath, keptRequestHeaders, keptResponseHeaders } from './allow-list.ts';
 export { editedPlaces, sealGolden } from './checksum.ts';
 export {
   ABSENT,
@@ -6,6 +5,7 @@ export {
   describeDifference,
   differencesBetween,
   type Finding,
+  GoldenMismatchError,
   type Tolerance,
 } from './difference.ts';
 export {
@@ -36,7 +36,6 @@ export {
   type WireResponse,
 } from './format.ts';
 export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
-export { GoldenMismatchError } from './mismatch.ts';
 export {
   type GoldenProblem,
   inspectGolden,
@@ -45,6 +44,7 @@ export {
   type ReadGoldenOptions,
   readGolden,
 } from './read.ts';
-export { Scrubber } from './scrubber.ts';
+export { type ExchangeFailure, type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
+export { keptPath, keptRequestHeaders, keptResponseHeaders, Scrubber } from './scrubber.ts';
 export { fromWireResponse, noResponse, toNetworkFault, toWireResponse } from './wire-response.ts';
 export { formatGolden, writeGolden } from './write.ts';

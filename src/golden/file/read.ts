@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ObservatoryError, type ObservatoryErrorCode } from '../../base/index.ts';
+import { compileSchema } from '../../json/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
-import { schemaProblem } from './schema.ts';
 
 export interface ReadGoldenOptions {
   /** Take a golden that is past its date. @defaultValue false */
@@ -110,4 +111,13 @@ function unreadable(message: string, cause?: unknown): ObservatoryError {
 
 function problem(code: ObservatoryErrorCode, message: string, cause?: unknown): ObservatoryError {
   return new ObservatoryError(code, message, cause === undefined ? undefined : { cause });
+}
+
+const SCHEMA = new URL('../../../../schema/golden.schema.json', import.meta.url);
+
+/** What keeps a value from being a golden, or nothing. */
+function schemaProblem(value: unknown): string | undefined {
+  // Compiled once: the compiler keeps what it has compiled.
+  const verdict = compileSchema(JSON.parse(readFileSync(SCHEMA, 'utf8'))).check(value);
+  return verdict.valid ? undefined : verdict.message;
 }

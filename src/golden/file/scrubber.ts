@@ -1,6 +1,40 @@
 import { redactValue } from '../../json/index.ts';
-import type { ProviderExchange } from './format.ts';
-import { scrubStream } from './scrub-stream.ts';
+import type { ProviderExchange, StreamEvent } from './format.ts';
+
+/**
+ * What of HTTP a golden keeps. Everything that is not named here is dropped: keys, cookies, ids of organisations and
+ * projects, quotas, addresses, and whatever a provider will think of next.
+ */
+
+const REQUEST_HEADERS: ReadonlySet<string> = new Set(['anthropic-version', 'anthropic-beta', 'openai-beta']);
+
+/** The content type, and what the retry policy reads. */
+const RESPONSE_HEADERS: ReadonlySet<string> = new Set([
+  'content-type',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+]);
+
+const QUERY: ReadonlySet<string> = new Set(['alt', 'api-version']);
+
+export function keptRequestHeaders(headers: Headers): Record<string, string> {
+  return kept(headers, REQUEST_HEADERS);
+}
+
+export function keptResponseHeaders(headers: Headers): Record<string, string> {
+  return kept(headers, RESPONSE_HEADERS);
+}
+
+/** Path and kept query of a URL. */
+export function keptPath(url: URL): string {
+  const query = [...url.searchParams].filter(([name]) => QUERY.has(name));
+  return query.length === 0 ? url.pathname : `${url.pathname}?${new URLSearchParams(query).toString()}`;
+}
+
+function kept(headers: Headers, names: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => names.has(name)));
+}
 
 /** Headers whose values are secret or name the account. They are never kept; their values are looked for elsewhere too. */
 const SECRET_HEADERS = [
@@ -81,4 +115,72 @@ function walk(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [change(key), walk(member, change)]),
   );
+}
+
+interface Leaf {
+  readonly holder: Record<string, unknown> | unknown[];
+  readonly key: string | number;
+  readonly text: string;
+}
+
+/**
+ * The events with secrets taken out that a stream has cut in pieces: what stands at one place of several events is read
+ * as one text. The replacement stands where the secret began.
+ *
+ * @param clean takes secrets out of a text.
+ */
+function scrubStream(events: readonly StreamEvent[], clean: (text: string) => string): StreamEvent[] {
+  const copies = structuredClone(events) as StreamEvent[];
+  const byPlace = new Map<string, Leaf[]>();
+  for (const event of copies) if ('data' in event) collect(event as { data: unknown }, 'data', '', byPlace);
+  for (const leaves of byPlace.values()) scrubTogether(leaves, clean);
+  return copies;
+}
+
+function collect(
+  holder: Leaf['holder'],
+  key: string | number,
+  place: string,
+  byPlace: Map<string, Leaf[]>,
+): void {
+  const value = (holder as Record<string | number, unknown>)[key];
+  if (typeof value === 'string') {
+    const leaves = byPlace.get(place) ?? [];
+    byPlace.set(place, leaves);
+    leaves.push({ holder, key, text: value });
+  } else if (Array.isArray(value)) {
+    for (const index of value.keys()) collect(value, index, `${place}[${index}]`, byPlace);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const name of Object.keys(value)) {
+      collect(value as Record<string, unknown>, name, `${place}.${name}`, byPlace);
+    }
+  }
+}
+
+function scrubTogether(leaves: readonly Leaf[], clean: (text: string) => string): void {
+  const whole = leaves.map((leaf) => leaf.text).join('');
+  const cleaned = clean(whole);
+  if (cleaned === whole) return;
+  // What the two texts share at both ends stays in its pieces; what is between goes to where it begins.
+  let start = 0;
+  while (start < cleaned.length && whole[start] === cleaned[start]) start += 1;
+  let tail = 0;
+  const most = Math.min(whole.length, cleaned.length) - start;
+  while (tail < most && whole.at(-1 - tail) === cleaned.at(-1 - tail)) tail += 1;
+  const end = whole.length - tail;
+  const replacement = cleaned.slice(start, cleaned.length - tail);
+  let from = 0;
+  let isPlaced = false;
+  for (const { holder, key, text } of leaves) {
+    const to = from + text.length;
+    const before = text.slice(0, Math.max(0, Math.min(text.length, start - from)));
+    const after = text.slice(Math.max(0, Math.min(text.length, end - from)));
+    const isHere = !isPlaced && to >= start && (to > start || to >= whole.length);
+    if (isHere || (to > start && from < end)) {
+      (holder as Record<string | number, unknown>)[key] =
+        before + (isHere ? replacement : '') + (from < end ? after : text);
+    }
+    if (isHere) isPlaced = true;
+    from = to;
+  }
 }

@@ -1,6 +1,5 @@
-import { keptResponseHeaders } from './allow-list.ts';
-import type { NetworkFault, WireResponse } from './format.ts';
-import { readEvents, writeEvents } from './stream-events.ts';
+import type { NetworkFault, StreamEvent, WireResponse } from './format.ts';
+import { keptResponseHeaders } from './scrubber.ts';
 
 /** The kept form of an answer whose body has been read. */
 export function toWireResponse(
@@ -54,7 +53,7 @@ export function fromWireResponse(wire: WireResponse): Response {
 }
 
 /** The body as it goes over the wire, in pieces. */
-export function textsOf(wire: WireResponse): string[] {
+function textsOf(wire: WireResponse): string[] {
   if (wire.events !== undefined)
     return writeEvents(wire.events, wire.line_end ?? '\n', wire.cut !== undefined);
   return [wire.text ?? JSON.stringify(wire.body)];
@@ -72,4 +71,59 @@ function compactJson(text: string): { readonly value: unknown } | undefined {
   } catch {
     return undefined;
   }
+}
+
+interface StreamText {
+  readonly events: readonly StreamEvent[];
+  readonly lineEnd: string;
+}
+
+/**
+ * Reads a stream of server-sent events so that {@link writeEvents} gives the same text again. An event of the usual
+ * form, a name and one line of compact JSON, becomes its parts; any other is kept as it came.
+ *
+ * @param cut whether the connection broke: what stands after the last whole event is then kept as an event of its own.
+ */
+function readEvents(text: string, cut: boolean): StreamText {
+  const lineEnd = text.includes('\r\n')
+    ? '\r\n'
+    : text.includes('\n')
+      ? '\n'
+      : text.includes('\r')
+        ? '\r'
+        : '\n';
+  const blocks = text.split(lineEnd + lineEnd);
+  const rest = blocks.pop() ?? '';
+  const events = blocks.map((block) => readEvent(block, lineEnd));
+  if (cut || rest !== '') events.push({ raw: rest });
+  return { events, lineEnd };
+}
+
+/** The text of each event, its end included. */
+function writeEvents(events: readonly StreamEvent[], lineEnd: string, cut: boolean): string[] {
+  return events.map((event, index) => {
+    const isBroken = cut && index === events.length - 1;
+    return writeEvent(event, lineEnd) + (isBroken ? '' : lineEnd + lineEnd);
+  });
+}
+
+function readEvent(block: string, lineEnd: string): StreamEvent {
+  const lines = block.split(lineEnd);
+  const name =
+    lines.length === 2 && lines[0]?.startsWith('event: ') ? lines[0].slice('event: '.length) : undefined;
+  const last = lines.at(-1) ?? '';
+  if (!last.startsWith('data: ')) return { raw: block };
+  try {
+    const data: unknown = JSON.parse(last.slice('data: '.length));
+    const event: StreamEvent = name === undefined ? { data } : { event: name, data };
+    return writeEvent(event, lineEnd) === block ? event : { raw: block };
+  } catch {
+    return { raw: block };
+  }
+}
+
+function writeEvent(event: StreamEvent, lineEnd: string): string {
+  if ('raw' in event) return event.raw;
+  const data = `data: ${JSON.stringify(event.data)}`;
+  return event.event === undefined ? data : `event: ${event.event}${lineEnd}${data}`;
 }

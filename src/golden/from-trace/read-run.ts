@@ -8,10 +8,8 @@ import {
 } from '../../base/index.ts';
 import type { Message } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { attributeAt, contentOf, notCaptured, unusable } from './content.ts';
-import type { SpanRow } from './rows.ts';
-import type { StoredCall, StoredRun, StoredTurn } from './stored-run.ts';
-import { toolsOffered } from './tools-offered.ts';
+import { attributeAt, contentOf, notCaptured, type SpanRow, unusable } from './spans.ts';
+import type { StoredCall, StoredRun, StoredTool, StoredTurn } from './stored-run.ts';
 
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';
 const ATTR_SERVER = 'observatory.mcp_server';
@@ -201,4 +199,40 @@ function serversByModelName(
 function textAt({ attributes }: SpanRow, name: string): string | undefined {
   const value = attributes[name];
   return value === undefined || value === null ? undefined : String(value);
+}
+
+/** Between server and tool in the names models are given. */
+const SEPARATOR = '__';
+/** The orchestrator's own tool, which no server has. */
+const OWN_TOOL = 'read_tool_result';
+
+/**
+ * The tools of the servers, from the definitions the model was given. A tool that was called is known by its call;
+ * the others by their name, `server__tool`.
+ */
+function toolsOffered(
+  definitions: readonly unknown[],
+  known: ReadonlyMap<string, { readonly server: string; readonly tool: string }>,
+): StoredTool[] {
+  const servers = [...new Set([...known.values()].map(({ server }) => server))];
+  const found = new Map<string, StoredTool>();
+  for (const definition of definitions as readonly Readonly<Record<string, unknown>>[]) {
+    const modelName = String(definition.name);
+    if (modelName === OWN_TOOL || found.has(modelName)) continue;
+    const { server, tool } = known.get(modelName) ?? byPrefix(modelName, servers);
+    found.set(modelName, {
+      server,
+      name: tool,
+      description: typeof definition.description === 'string' ? definition.description : undefined,
+      inputSchema: (definition.parameters ?? { type: 'object' }) as StoredTool['inputSchema'],
+    });
+  }
+  return [...found.values()];
+}
+
+function byPrefix(modelName: string, servers: readonly string[]): { server: string; tool: string } {
+  const server = servers.find((one) => modelName.startsWith(one + SEPARATOR));
+  const cut = server === undefined ? modelName.indexOf(SEPARATOR) : server.length;
+  if (cut <= 0) return { server: servers[0] ?? 'server', tool: modelName };
+  return { server: modelName.slice(0, cut), tool: modelName.slice(cut + SEPARATOR.length) };
 }

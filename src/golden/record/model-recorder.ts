@@ -1,5 +1,4 @@
 import type { TokenUsage } from '../../signals/index.ts';
-import { readAnswer } from '../exchange/index.ts';
 import {
   type ExchangeUsage,
   type GoldenVersions,
@@ -8,6 +7,7 @@ import {
   type NetworkFault,
   noResponse,
   type ProviderExchange,
+  readAnswer,
   type Scrubber,
   toNetworkFault,
   toWireResponse,

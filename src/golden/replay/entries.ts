@@ -9,7 +9,7 @@ interface Entry<T> {
 }
 
 /** What a miss came closest to. */
-export interface Nearest {
+interface Nearest {
   readonly place: string;
   readonly used: boolean;
   readonly differences: readonly Difference[];

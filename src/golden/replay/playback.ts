@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ObservatoryError } from '../../base/index.ts';
 import type { Golden } from '../file/index.ts';
-import { type LoopbackRequest, openLoopback } from './loopback.ts';
 import { GoldenPlayer, type PlayerOptions } from './player.ts';
 
 /** A local HTTP server that answers as the provider did in a golden, for clients that take no `fetch`. */
@@ -42,4 +43,77 @@ function refuse(response: ServerResponse, error: unknown): void {
   const body = { error: { message, type: 'invalid_request_error', code: 'golden_mismatch', param: null } };
   response.writeHead(409, { 'content-type': 'application/json', 'x-should-retry': 'false' });
   response.end(JSON.stringify(body));
+}
+
+/** Requests larger than this are refused; a conversation is far smaller. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** An HTTP server of this process that only this machine can reach. */
+export interface Loopback extends AsyncDisposable {
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** Ends open connections too. Calling it again does nothing. */
+  close(): Promise<void>;
+}
+
+/** What a handler is given. */
+interface LoopbackRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Answers a request. */
+type LoopbackHandler = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
+
+/**
+ * Starts a server on a free port of the loopback address.
+ * @param refuse answers in place of a handler that threw, or when the request is too large. Once an answer has begun,
+ *   its connection is cut instead. @defaultValue status 500 with the error's text
+ */
+export async function openLoopback(
+  handle: LoopbackHandler,
+  refuse: (response: ServerResponse, error: unknown) => void = refuseAsFault,
+): Promise<Loopback> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url: path = '/' } = request;
+    await handle({ method, path, body: await readBody(request) }, response);
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else refuse(response, error);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closed;
+  };
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+}
+
+function refuseAsFault(response: ServerResponse, error: unknown): void {
+  response.writeHead(500).end(String(error));
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) {
+      throw new ObservatoryError('INVALID_INPUT', `The request is larger than ${MAX_BODY_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -12,9 +12,8 @@ import {
   type UnsealedGolden,
   writeGolden,
 } from '../file/index.ts';
-import { CassetteRecorder } from './cassette-recorder.ts';
+import { CassetteRecorder, recordingLink } from './cassette-recorder.ts';
 import { ModelRecorder } from './model-recorder.ts';
-import { recordingLink } from './recording-link.ts';
 
 /** Days after which a recording no longer shows how a provider behaves. */
 const DEFAULT_EXPIRY_DAYS = 180;

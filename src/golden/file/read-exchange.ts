@@ -2,7 +2,7 @@ import { type Message, outputMessages, parseRequest, type ToolCall } from '../..
 import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import { type Answer, apiOfPath, errorWord, openAiChat, type WireApi } from '../../wire/index.ts';
-import type { ProviderExchange, WireResponse } from '../file/index.ts';
+import type { ProviderExchange, WireResponse } from './format.ts';
 
 /** What one exchange with a provider said, whatever the provider. */
 export interface ExchangeStory {

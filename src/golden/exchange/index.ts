@@ -1,1 +1,0 @@
-export { type ExchangeFailure, type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
