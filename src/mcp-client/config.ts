@@ -3,16 +3,16 @@ import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../json
 import { FieldReader, invalid, show } from './config-fields.ts';
 import { reasonOf } from './unavailable.ts';
 
-/** Which MCP client speaks to a server: SDK v1 (to spec 2025-11-25), client v2 (2026-07-28 too), or v1 first, then v2. */
+/** The MCP client for a server: `v1` (protocols to 2025-11-25), `v2` (2026-07-28 too), or `auto`: v1 first, then v2. */
 export type ProtocolChoice = 'auto' | 'v1' | 'v2';
 
-/** A server that is started as a child process and spoken to over its stdin and stdout. */
+/** A server that runs as a child process and communicates over its stdin and stdout. */
 export interface StdioServerConfig {
   readonly kind: 'stdio';
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to the small environment a server inherits; see {@link serverEnvironment}. */
+  /** Added to the environment that a server inherits; see {@link serverEnvironment}. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
   readonly protocol: ProtocolChoice;
@@ -23,7 +23,7 @@ export interface RemoteServerConfig {
   readonly kind: 'remote';
   readonly name: string;
   readonly url: URL;
-  /** `auto` tries streamable HTTP first and falls back to SSE where the server refuses it with a 4xx status. */
+  /** `auto` tries streamable HTTP and falls back to SSE when the server refuses with a 4xx status. */
   readonly transport: 'auto' | 'http' | 'sse';
   readonly headers: Readonly<Record<string, string>>;
   readonly protocol: ProtocolChoice;
@@ -34,7 +34,7 @@ export type ServerConfig = StdioServerConfig | RemoteServerConfig;
 export interface ParseConfigOptions {
   /** Replace `${NAME}`, `${env:NAME}` and `${NAME:-default}` in strings. @defaultValue true */
   readonly expandVariables?: boolean | undefined;
-  /** Where the variables are looked up. @defaultValue process.env */
+  /** The variables. @defaultValue process.env */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 

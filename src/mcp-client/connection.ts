@@ -24,7 +24,7 @@ import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unava
  */
 export type ServerState = 'connecting' | 'ready' | 'failed' | 'dead' | 'closed';
 
-/** One server: its connection, its tools, and how it is faring. */
+/** One server: its connection, its tools and its state. */
 export class ServerConnection {
   readonly name: string;
   readonly #config: ServerConfig;
@@ -78,7 +78,7 @@ export class ServerConnection {
     return this.#tools.rejected;
   }
 
-  /** Process id of a stdio server; of its wrapper where there is one. */
+  /** Process id of a stdio server, or of its wrapper (`npx`, `sh -c`). */
   get pid(): number | undefined {
     return this.#link?.pid;
   }
@@ -96,7 +96,7 @@ export class ServerConnection {
     return this.#link?.session.serverInfo;
   }
 
-  /** What the server says about its use; meant for the system prompt. */
+  /** The server's instructions for its use, meant for the system prompt. */
   get instructions(): string | undefined {
     return this.#link?.session.instructions;
   }

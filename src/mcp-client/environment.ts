@@ -1,6 +1,6 @@
 import { context, isSpanContextValid, trace } from '@opentelemetry/api';
 
-/** What a program needs to run at all; the MCP SDKs pass the first six, the rest are locale, time zone and temp folder. */
+/** What a program needs to run. The MCP SDKs pass the first six; the rest are locale, time zone and temp folder. */
 const INHERITED =
   process.platform === 'win32'
     ? [
@@ -22,16 +22,16 @@ const INHERITED =
       ]
     : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
 
-/** `OTEL_EXPORTER_OTLP_HEADERS` and its kin carry API keys of a telemetry back end. */
+/** Variables such as `OTEL_EXPORTER_OTLP_HEADERS` carry API keys of a telemetry back end. */
 const OTEL_CREDENTIAL = /_HEADERS$|_CLIENT_KEY$|_PASSWORD$|_TOKEN$|_SECRET$|_API_KEY$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment of a spawned server: a short allow-list of the host's variables, the host's `OTEL_*` settings
- * (without those that carry credentials; name them in the server's `env` where the server exports by itself),
- * `TRACEPARENT` and `TRACESTATE` of the active span, then what the config gives for this server. No other variable
- * of the host is passed on, so its secrets stay with it.
+ * The environment of a spawned server: a short allow-list of the host's variables, the host's `OTEL_*` settings except
+ * those that carry credentials, `TRACEPARENT` and `TRACESTATE` of the active span, then the `env` of the server's config.
+ * No other variable is passed on, so the host's secrets stay private. A server that exports telemetry itself needs its
+ * credentials in `env`.
  *
  * Variables of trace context: https://opentelemetry.io/docs/specs/otel/context/env-carriers/
  */

@@ -1,6 +1,6 @@
 const NEWLINE = 0x0a;
 
-/** Cuts a byte stream into lines. Keeps the pieces of an unfinished line apart, so a long line costs linear time. */
+/** Splits a byte stream into lines. Joins the pieces of a line only when it is complete, so a long line takes linear time. */
 export class LineBuffer {
   readonly #maxBytes: number;
   #pieces: Buffer[] = [];

@@ -57,7 +57,8 @@ export async function openLink(
   signal: AbortSignal,
   hooks: LinkHooks,
 ): Promise<ServerLink> {
-  const carriers = config.kind === 'stdio' ? [stdioCarrier(config, options)] : remoteCarriers(config);
+  const carriers =
+    config.kind === 'stdio' ? [stdioCarrier(config, options)] : remoteCarriers(config, options);
   let refusal: unknown;
   for (const openCarrier of carriers) {
     try {
@@ -199,7 +200,10 @@ function stdioCarrier(config: StdioServerConfig, options: ConnectionOptions): Op
   };
 }
 
-function remoteCarriers(config: RemoteServerConfig): readonly OpenCarrier[] {
+function remoteCarriers(
+  config: RemoteServerConfig,
+  { maxMessageBytes }: ConnectionOptions,
+): readonly OpenCarrier[] {
   const open =
     (kind: 'http' | 'sse'): OpenCarrier =>
     async (sdk, lose) => {
@@ -207,6 +211,7 @@ function remoteCarriers(config: RemoteServerConfig): readonly OpenCarrier[] {
       const remote = await openRemoteTransport(config, {
         sdk,
         kind,
+        maxMessageBytes,
         onLost: (error) => {
           causeOfEnd ??= reasonOf(error);
           lose(causeOfEnd);

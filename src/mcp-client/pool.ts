@@ -8,11 +8,11 @@ import { type OpenLink, openLink } from './link.ts';
 import type { CallableTool, ConnectionOptions, ToolCallOptions, ToolCallOutcome } from './types.ts';
 
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
-  /** Gives up: servers that are being started are ended, and `connectServers` rejects with the signal's reason. */
+  /** Aborts connecting: servers that are starting are ended, and `connectServers` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Opens each server in place of the real way. */
+  /** Replaces {@link openLink}, to record servers or to play them back. */
   readonly openLink?: OpenLink | undefined;
-  /** Called after a server has announced that its tools changed and they have been read again. */
+  /** Called when a server announced changed tools and they have been read. */
   readonly onToolsChanged?: ((server: ServerConnection) => void) | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface ServerTool {
 }
 
 /**
- * Starts or reaches all servers of a Claude-Desktop style config at once (see {@link loadServerConfig} for its form).
+ * Starts or reaches all servers of a Claude Desktop style config at once (see {@link loadServerConfig} for its form).
  * One that fails does not stop the others: it stays in the pool with its `error`.
  *
  * @throws ObservatoryError `INVALID_SERVER_CONFIG` before anything is started; the signal's reason when it fires.
@@ -53,7 +53,7 @@ export async function connectServers(
   return pool;
 }
 
-/** The servers of one run. Whoever opens a pool closes it: `await using pool = await connectServers(config)`. */
+/** The servers of one run. Close the pool that you open: `await using pool = await connectServers(config)`. */
 export class ServerPool {
   readonly #connections: ReadonlyMap<string, ServerConnection>;
 
@@ -73,10 +73,7 @@ export class ServerPool {
     );
   }
 
-  /**
-   * Resolves when the tools of every server that announced a change have been read again, at the latest after
-   * `limitMs`: a slow list must not hold up what goes on without it.
-   */
+  /** Resolves when all announced changes of tools have been read, at the latest after `limitMs`. */
   async toolsSettled(limitMs: number): Promise<void> {
     const unsettled = this.servers.filter((each) => each.toolsUnsettled);
     if (unsettled.length === 0) return;

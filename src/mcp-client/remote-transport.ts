@@ -2,12 +2,13 @@ import { loadPeer } from '../base/index.ts';
 import type { RemoteServerConfig } from './config.ts';
 import { within } from './deadline.ts';
 import { RequestWatch } from './request-watch.ts';
-import type { Transport } from './session.ts';
+import { boundMessages } from './response-body.ts';
+import { DEFAULT_MAX_MESSAGE_BYTES, type Transport } from './session.ts';
 
-/** Bound on telling a server that its session is over. */
+/** Bound on the request that ends a session at the server. */
 const TERMINATE_TIMEOUT_MS = 1_000;
 
-/** A dropped answer stream is asked for again twice, then given up: after about 1.3 s in all. */
+/** A dropped answer stream is resumed twice, then given up, after about 1.3 s in all. */
 const RECONNECTION = {
   initialReconnectionDelay: 500,
   maxReconnectionDelay: 2_000,
@@ -17,7 +18,7 @@ const RECONNECTION = {
 
 export interface RemoteTransport {
   readonly transport: Transport;
-  /** The HTTP status of the latest refusal, if there was one; decides on the fallback to SSE. */
+  /** The HTTP status of the latest refusal, if any; decides on the fallback to SSE. */
   readonly refusedWith: () => number | undefined;
   /** Ends the session at the server, then closes every socket. Never rejects. */
   close(): Promise<void>;
@@ -33,6 +34,7 @@ export async function openRemoteTransport(
   options: {
     readonly sdk: 'v1' | 'v2';
     readonly kind: 'http' | 'sse';
+    readonly maxMessageBytes?: number | undefined;
     readonly onLost: (error: unknown) => void;
   },
 ): Promise<RemoteTransport> {
@@ -49,11 +51,11 @@ export async function openRemoteTransport(
       throw error;
     }
     if (!response.ok && init?.method === 'POST') refusal = response.status;
-    // The specification's sign that the session is over; a new one has to be initialized.
+    // By the specification the session is over, and a new one has to be initialized.
     if (response.status === 404 && new Headers(init?.headers).has('mcp-session-id')) {
       options.onLost(new Error('the server has ended the session (HTTP 404)'));
     }
-    return response;
+    return boundMessages(response, options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES, options.onLost);
   });
   const reconnections = new Reconnections();
   const common = { fetch: watch.fetch, requestInit: { headers: { ...config.headers } } };
@@ -69,7 +71,7 @@ export async function openRemoteTransport(
       await start();
       established = true;
     };
-    // All answers of an SSE server come over one stream. When it breaks they are lost, though the SDK opens another.
+    // All answers of an SSE server come over one stream. When it breaks they are lost, even if the SDK opens another.
     const { onerror } = transport;
     transport.onerror = (error) => {
       onerror?.(error);
@@ -89,7 +91,7 @@ export async function openRemoteTransport(
   };
 }
 
-/** A broken connection may be bad luck with a kept-alive socket; these mean that nobody is there. */
+/** Whether the server is not there; other errors may come from a kept-alive socket that has just been closed. */
 function isUnreachable(error: unknown): boolean {
   const code = (error as { cause?: { code?: unknown } }).cause?.code;
   return ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'].includes(String(code));
@@ -129,10 +131,10 @@ interface OwnedFetch {
 }
 
 /**
- * A `fetch` with a connection pool of its own, for two reasons. The pool of the global `fetch` keeps idle sockets open
- * after a server has been left, and it ends any response that is silent for five minutes, which is shorter than a
- * tool call may take. Node does not export its HTTP client (undici), but the global dispatcher is an instance of the
- * class; where that is not to be had, or a proxy has been installed in its place, the global `fetch` serves.
+ * A `fetch` with its own connection pool, for two reasons. The pool of the global `fetch` keeps idle sockets open after
+ * `close()`, and it ends any response that is silent for five minutes, although a tool call may take longer. Node does
+ * not export its HTTP client (undici), but the global dispatcher is an instance of its class. Without that class, or
+ * with a proxy installed in its place, this is the global `fetch`.
  */
 async function createOwnedFetch(): Promise<OwnedFetch> {
   // The first use of fetch loads undici, which then sets the global dispatcher.
@@ -140,7 +142,7 @@ async function createOwnedFetch(): Promise<OwnedFetch> {
   const global = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
   const Agent = global?.constructor as DispatcherClass | undefined;
   if (Agent?.name !== 'Agent') return { fetch, close: async () => undefined };
-  // Silence is bounded by the timeouts of each call.
+  // The timeouts of each call bound silence.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   return {
     fetch: (input, init) => fetch(input, { ...init, dispatcher } as RequestInit),

@@ -1,36 +1,37 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { observeEnd } from './response-body.ts';
 import type { JsonRpcId, JsonRpcMessage, Transport } from './session.ts';
 
-/** Put into `error.data` of the answers made here, so that they are not taken for the server's. */
+/** `error.data` of the answers made here, which tells them from the server's. */
 export const CONNECTION_LOST: object = Object.freeze({ connectionLost: true });
 
-/** How long the parser behind a stream may lag its end. */
+/** How long the SDK's parser may take for the last chunk after the stream has ended. */
 const PARSE_LAG_MS = 50;
 
 /**
- * The request under whose `send` the code runs. One storage for all connections: Node keeps every storage that was
- * ever used and visits each at every promise, so one for each connection would be a leak that slows the process down.
+ * The request whose `send` is running. All connections share one storage: Node keeps every storage that was ever used
+ * and visits each one at every promise, so a storage per connection would leak and slow the process down.
  */
 const sending: AsyncLocalStorage<{ readonly connection: object; readonly id: JsonRpcId }> =
   new AsyncLocalStorage();
 
 interface OpenRequest {
-  /** The stream named an event id, so the SDK asks for the rest of it on a new connection. */
+  /** The stream named an event id, so the SDK fetches the rest of it on a new connection. */
   resumable: boolean;
   streamEnded: boolean;
 }
 
 /**
- * Watches the requests on an HTTP transport and ends those whose answer can no longer come. The SDKs' transports leave
- * such a request waiting for its timeout: when the connection breaks in the middle of an answer stream they report it
- * at most through `onerror`, which names no request.
+ * Watches the requests on an HTTP transport and ends those whose answer can no longer come. The transports of the SDKs
+ * leave such a request waiting for its timeout: when the connection breaks in the middle of an answer stream, they
+ * report it at most through `onerror`, which names no request.
  *
- * `fetch` is to be given to the transport, `attach` called before a client connects.
+ * Give `fetch` to the transport, and call `attach` before a client connects.
  */
 export class RequestWatch {
   readonly fetch: typeof fetch;
   readonly #open: Map<JsonRpcId, OpenRequest> = new Map();
-  /** Tells this connection's requests from others'. It holds nothing, since sockets keep what they were opened under. */
+  /** Identifies the requests of this connection. Holds nothing, because sockets keep the context they were opened in. */
   readonly #connection: object = Object.freeze({});
   readonly #timers: Set<NodeJS.Timeout> = new Set();
   #transport: Transport | undefined;
@@ -76,7 +77,7 @@ export class RequestWatch {
     };
     transport.onerror = (error) => {
       onerror?.(error);
-      // The one sign that the SDK has given up a stream it meant to resume.
+      // The only sign that the SDK has given up resuming a stream.
       if (error.message.startsWith('Maximum reconnection attempts')) {
         for (const [id, request] of this.#open) if (request.streamEnded) this.#lose(id);
       }
@@ -110,28 +111,4 @@ export class RequestWatch {
     };
     this.#transport?.onmessage?.(answer);
   }
-}
-
-/** The same response, with a call when its body has ended in any way. */
-function observeEnd(response: Response, onEnd: () => void): Response {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return response;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-      }
-      onEnd();
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return new Response(body, {
-    status: response.status,
-    statusText: response.statusText,
-    headers: response.headers,
-  });
 }

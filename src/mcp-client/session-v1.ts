@@ -13,7 +13,7 @@ import {
 } from './session.ts';
 import type { CallableTool } from './types.ts';
 
-/** Bound on waiting for the answer to a cancelled task, which nobody reads. */
+/** Bound on the request that cancels a task; its answer is ignored. */
 const CANCEL_TIMEOUT_MS = 5_000;
 
 type SdkTransport = Parameters<Client['connect']>[0];
@@ -46,7 +46,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
     client.setRequestHandler(
       types.CreateMessageRequestSchema,
       async (request, extra) =>
-        // The SDK checks the answer's form before it is sent.
+        // The SDK checks the form of the answer before it sends it.
         ({ ...(await onSampling(request.params, { server, signal: extra.signal })) }) as never,
     );
   }
@@ -59,7 +59,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
   const onmessage = transport.onmessage;
   transport.onmessage = (message, extra) => {
     onmessage?.(message, extra);
-    // The client keeps the negotiated version to itself; the first answer that names one is that of `initialize`.
+    // The client does not expose the negotiated version. The first answer that names one is that of `initialize`.
     protocolVersion ??= (message.result as { protocolVersion?: string } | undefined)?.protocolVersion;
   };
   await client.connect(transport as SdkTransport, { signal: options.signal, timeout: NO_SDK_TIMEOUT_MS });
@@ -89,12 +89,12 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
 
 type SendRequest = (method: string, params: JsonObject, controls: RequestControls) => Promise<JsonObject>;
 
-/** Some tools run as a task only (2025-11-25, experimental) and refuse a plain call. */
+/** Some tools run only as a task (2025-11-25, experimental) and refuse a plain call. */
 function needsTask(tool: CallableTool): boolean {
   return (tool.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required';
 }
 
-/** Starts the task and waits for its result, which the server holds back until the task has ended. */
+/** Starts the task and waits for its result, which the server sends when the task has ended. */
 async function callAsTask(
   request: SendRequest,
   params: JsonObject,

@@ -13,10 +13,10 @@ import {
 
 type SdkTransport = Parameters<Client['connect']>[0];
 
-/** An older stdio server may stay silent on the first question of the new protocol; then `initialize` follows. */
+/** An older stdio server may not answer the probe of the new protocol; `initialize` follows after this time. */
 const PROBE_TIMEOUT_MS = 10_000;
 
-/** Connects with `@modelcontextprotocol/client`: the 2026-07-28 protocol where the server speaks it, else the older one. */
+/** Connects with `@modelcontextprotocol/client`, by the 2026-07-28 protocol if the server speaks it, else by the older one. */
 export async function openV2(transport: Transport, options: SessionOptions): Promise<McpSession> {
   const { Client, ProtocolError, SdkError } = await loadPeer(
     '@modelcontextprotocol/client',
@@ -44,13 +44,13 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     client.setRequestHandler(
       'sampling/createMessage',
       async (request, context) =>
-        // The SDK checks the answer's form before it is sent.
+        // The SDK checks the form of the answer before it sends it.
         ({ ...(await onSampling(request.params, { server, signal: context.mcpReq.signal })) }) as never,
     );
   }
   if (roots) client.setRequestHandler('roots/list', () => ({ roots: [...roots] }));
-  // `callTool` mirrors arguments into headers (SEP-2243), then has the form of the result checked: one content block of
-  // an unknown type would lose the whole answer.
+  // `callTool` is needed because it mirrors arguments into headers (SEP-2243). Its check of the result is bypassed: one
+  // content block of an unknown type would lose the whole answer.
   const { request } = client as unknown as { request: (...args: unknown[]) => Promise<JsonObject> };
   Object.assign(client, {
     request: (message: { method: string }, ...rest: unknown[]) =>
@@ -72,8 +72,8 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     callTool: async (tool, args, meta, controls) =>
       (await client.callTool(
         { name: tool.name, arguments: { ...args }, ...(meta && { _meta: meta as never }) },
-        // From the definition the client mirrors arguments into headers where the schema asks for it (SEP-2243). The
-        // output schema is left out: it is checked here, where a mismatch is an outcome.
+        // The input schema says which arguments to mirror. The output schema is left out: it is checked in call.ts, where
+        // a mismatch is an outcome.
         {
           signal: controls.signal,
           timeout: NO_SDK_TIMEOUT_MS,

@@ -31,6 +31,9 @@ export interface Transport {
   onerror?: ((error: Error) => void) | undefined;
 }
 
+/** Default of `maxMessageBytes`. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+
 /** Our own timers bound each call. This disables those of the SDK: it is the longest a Node timer can be. */
 export const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
 

@@ -8,10 +8,9 @@ import { within } from './deadline.ts';
 import { serverEnvironment } from './environment.ts';
 import { LineBuffer, TailBuffer } from './line-buffer.ts';
 import { endTree, MARKER_VARIABLE, tieToParent } from './process-tree.ts';
-import type { JsonRpcMessage, Transport } from './session.ts';
+import { DEFAULT_MAX_MESSAGE_BYTES, type JsonRpcMessage, type Transport } from './session.ts';
 import type { ConnectionOptions } from './types.ts';
 
-const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const STDERR_TAIL_BYTES = 16 * 1024;
 /** Time to read what a server wrote before it ended. */
 const DRAIN_MS = 200;
@@ -19,10 +18,10 @@ const DRAIN_MS = 200;
 const EXIT_LAG_MS = 25;
 
 /**
- * Speaks newline-delimited JSON-RPC to a server it starts. Unlike the transport of the SDKs it owns the whole process
- * tree: the server runs in a process group of its own, and after `close()`, a crash, or the death of this process no
- * process of that tree is left, wrappers (`npx`, `uvx`, `sh -c`) and their children included. The pipes are destroyed,
- * so a process that outlived them could not keep the host alive.
+ * Starts a server and exchanges newline-delimited JSON-RPC with it. Unlike the transports of the SDKs it owns the whole
+ * process tree: the server runs in its own process group, and no process of the tree survives `close()`, a crash, or the
+ * death of this process, wrappers (`npx`, `uvx`, `sh -c`) and their children included. The pipes are destroyed, so a
+ * survivor could not keep the host alive either.
  *
  * Fits the `Transport` interface of both SDKs.
  */
@@ -61,7 +60,7 @@ export class StdioTransport implements Transport {
     return this.#stderrTail.toString();
   }
 
-  /** Why the server is gone, when it went by itself: its exit code or signal, or what it did wrong. */
+  /** Why the server is gone without `close()`: its exit code or signal, or what it did wrong. */
   get causeOfEnd(): string | undefined {
     return this.#causeOfEnd;
   }

@@ -1,0 +1,123 @@
+/** Bounds on what a server may send over HTTP. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { connectServers } from '../src/mcp-client/index.ts';
+import { boundMessages } from '../src/mcp-client/response-body.ts';
+
+const MAX_BYTES = 64 * 1024;
+const JSON_BODY = { 'content-type': 'application/json' };
+const EVENTS = { 'content-type': 'text/event-stream' };
+const TOOLS = ['endless_json', 'endless_event', 'endless_lines', 'many_events'].map((name) => ({
+  name,
+  inputSchema: { type: 'object' },
+}));
+
+/** Writes until the client has gone. */
+async function flood(response: ServerResponse, start: string, chunk: string): Promise<void> {
+  response.write(start);
+  while (!response.destroyed) {
+    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+}
+
+async function hostileServer() {
+  const http = createServer(async (request, response) => {
+    if (request.method !== 'POST') return response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(await text(request));
+    const result = (value: object) => JSON.stringify({ jsonrpc: '2.0', id, result: value });
+    const json = (value: object) => response.writeHead(200, JSON_BODY).end(result(value));
+    if (id === undefined) return response.writeHead(202).end();
+    if (method === 'initialize') {
+      return json({
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'hostile', version: '1' },
+      });
+    }
+    if (method === 'tools/list') return json({ tools: TOOLS });
+    switch (params.name) {
+      case 'endless_json':
+        return flood(response.writeHead(200, JSON_BODY), '{"a":"', 'x'.repeat(4_096));
+      case 'endless_event':
+        return flood(response.writeHead(200, EVENTS), 'data: ', 'x'.repeat(4_096));
+      case 'endless_lines':
+        return flood(response.writeHead(200, EVENTS), 'data: x\r\n', `data: ${'x'.repeat(1_000)}\r\n`);
+      default: {
+        response.writeHead(200, EVENTS);
+        const note = JSON.stringify({
+          jsonrpc: '2.0',
+          method: 'notifications/message',
+          params: { level: 'info', data: 'x'.repeat(1_000) },
+        });
+        for (let n = 0; n < 200; n += 1) response.write(`event: message\r\ndata: ${note}\r\n\r\n`);
+        return response.end(`data: ${result({ content: [{ type: 'text', text: 'done' }] })}\n\n`);
+      }
+    }
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    [Symbol.asyncDispose]: async () => {
+      http.closeAllConnections();
+      http.close();
+      await once(http, 'close');
+    },
+  };
+}
+
+for (const protocol of ['v1', 'v2'] as const) {
+  test(`a message over HTTP beyond maxMessageBytes ends the connection and says so, client ${protocol}`, async () => {
+    await using server = await hostileServer();
+    for (const tool of ['endless_json', 'endless_event', 'endless_lines']) {
+      await using pool = await connectServers(
+        { mcpServers: { hostile: { url: server.url, protocol } } },
+        { maxMessageBytes: MAX_BYTES },
+      );
+      const outcome = await pool.callTool('hostile', tool, {});
+      assert.equal(outcome.kind, 'transport_error', tool);
+      assert.match(
+        outcome.kind === 'transport_error' ? outcome.message : '',
+        /the server sent a message of more than 65536 bytes/,
+        tool,
+      );
+      assert.equal(pool.server('hostile').state, 'dead', tool);
+    }
+  });
+
+  test(`a stream may be longer than maxMessageBytes where its messages are not, client ${protocol}`, async () => {
+    await using server = await hostileServer();
+    await using pool = await connectServers(
+      { mcpServers: { hostile: { url: server.url, protocol } } },
+      { maxMessageBytes: MAX_BYTES },
+    );
+    const outcome = await pool.callTool('hostile', 'many_events', {});
+    assert.equal(outcome.kind, 'ok', 'message' in outcome ? outcome.message : '');
+  });
+}
+
+test('events are measured one by one, with any line end and however they are cut', async () => {
+  const event = `data: ${'x'.repeat(50)}`;
+  for (const end of ['\n', '\r\n', '\r']) {
+    const whole = `${event}${end}${event}${end}${end}`.repeat(20);
+    const size = Buffer.byteLength(`${event}${end}${event}${end}${end}`);
+    for (const step of [1, 7, 1_000]) {
+      const read = async (limit: number) => {
+        const body = new ReadableStream({
+          start(controller) {
+            for (let at = 0; at < whole.length; at += step)
+              controller.enqueue(Buffer.from(whole.slice(at, at + step)));
+            controller.close();
+          },
+        });
+        return await boundMessages(new Response(body, { headers: EVENTS }), limit, () => undefined).text();
+      };
+      assert.equal(await read(size), whole);
+      await assert.rejects(read(size - 10), /more than \d+ bytes/);
+    }
+  }
+});
