@@ -67,9 +67,10 @@ export function liveCatalogue(session: Session, changes: () => number): () => Pr
     await pool.toolsSettled(CHANGED_TOOLS_WAIT_MS);
     const at = changes();
     if (built?.at === at) return built.catalogue;
+    const allowed = await gated?.allowed();
     const catalogue = buildCatalogue(
       pool.tools,
-      gated?.allowed(pool.tools) ?? pool.tools,
+      allowed ?? pool.tools,
       provider.toolDialect ?? 'openai',
       resolved.userPrompt,
     );

@@ -5,7 +5,6 @@ import { connectServers, type ServerPool } from '../mcp-client/index.ts';
 import { type AuditRun, auditRun, openAudit } from '../policy/index.ts';
 import { setGovernance } from '../processor/index.ts';
 import { safeListener } from './events.ts';
-import { GatedCalls } from './gated-calls.ts';
 import { type ResolvedOptions, type RunOptions, resolveOptions } from './options.ts';
 import { assertPriced } from './price.ts';
 import { createProvider, type Provider } from './providers/index.ts';
@@ -13,6 +12,7 @@ import type { GhostResult } from './result.ts';
 import { runSession } from './run-session.ts';
 import type { Tape } from './tape.ts';
 import { RunTelemetry } from './telemetry.ts';
+import { GatedCalls } from './tool-attempt.ts';
 
 /** How often a call to a tool may restart its dead server. */
 const DEFAULT_RECONNECTS = 2;
@@ -79,14 +79,14 @@ async function audited(
 }
 
 function gatedCalls(
-  { gate, caller, userPrompt }: ResolvedOptions,
+  { gate, caller, userPrompt, signal }: ResolvedOptions,
   pool: ServerPool,
   audit: AuditRun | undefined,
 ): GatedCalls | undefined {
   if (gate === undefined) return undefined;
   // A run that is not recorded has an id all the same: budgets count by it.
   const context = { caller, runId: audit?.id ?? randomUUID(), userRequest: userPrompt };
-  return new GatedCalls({ gate, pool, audit, context });
+  return new GatedCalls({ gate, pool, audit, context, signal });
 }
 
 async function providerOf(options: ResolvedOptions, { fetch, wait }: Tape): Promise<Provider> {

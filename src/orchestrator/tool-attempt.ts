@@ -1,26 +1,30 @@
-import { canonicalJson, type JsonObject } from '../json/index.ts';
-import type { ServerPool, ToolCallOutcome, ToolResult } from '../mcp-client/index.ts';
-import type { FailureKind } from './backtrack.ts';
+/** One try of a tool call: cache, breaker and gate, then the server. */
+import type { JsonObject } from '../json/index.ts';
+import {
+  readToolResult,
+  type ServerPool,
+  type ServerTool,
+  type ToolCallOutcome,
+  type ToolDefinition,
+  type ToolResult,
+} from '../mcp-client/index.ts';
+import {
+  type AuditRun,
+  discoverTools,
+  type GateCall,
+  guardedCall,
+  PolicyDeniedError,
+  type PolicyGate,
+  rawResultOf,
+  ToolCallError,
+} from '../policy/index.ts';
 import type { CircuitBreakers } from './breaker.ts';
 import type { CatalogueTool } from './catalogue.ts';
 import type { EventListener } from './events.ts';
-import type { GatedCalls, GatedOutcome } from './gated-calls.ts';
-import type { ImagePart, ToolCallPart } from './providers/index.ts';
+import type { ToolCallPart } from './providers/index.ts';
 import type { RunTelemetry } from './telemetry.ts';
 import type { ToolCache } from './tool-cache.ts';
-import { showResult, valueOfResult } from './tool-text.ts';
-
-/** How one try of a call ended: what the model sees of it and what the caller gets. */
-export interface Ending {
-  readonly success: boolean;
-  readonly value: unknown;
-  readonly text: string;
-  readonly images: readonly ImagePart[];
-  readonly seconds: number;
-  readonly cached: boolean;
-  readonly kind?: FailureKind | undefined;
-  readonly errorCode?: number | undefined;
-}
+import { type Ending, endingOf, finished, type GatedOutcome, refused, textOfArguments } from './tool-text.ts';
 
 export interface ToolAttemptParts {
   readonly pool: ServerPool;
@@ -83,7 +87,7 @@ export class ToolAttempts {
       throw error;
     }
     const { kind } = outcome;
-    if (!isMade || kind === 'cancelled') breakers.abandoned(server, name);
+    if (kind === 'cancelled' || (kind === 'denied' && !isMade)) breakers.abandoned(server, name);
     else if (kind === 'transport_error' || kind === 'timeout') breakers.failed(server, name);
     else breakers.succeeded(server, name);
     if (kind === 'cancelled') signal?.throwIfAborted();
@@ -102,7 +106,7 @@ export class ToolAttempts {
       { server, tool: tool.name, callId: call.id, retry: attempt, args },
       async (meta) => {
         try {
-          return await pool.callTool(server, tool.name, args, {
+          return await pool.server(server).callTool(tool.name, args, {
             timeoutMs,
             signal,
             meta,
@@ -110,12 +114,8 @@ export class ToolAttempts {
           });
         } catch (error) {
           // The tool went away between the listing and the call.
-          return {
-            kind: 'protocol_error',
-            message: (error as Error).message,
-            errorCode: -32601,
-            durationMs: 0,
-          };
+          const { message } = error as Error;
+          return { kind: 'protocol_error', message, errorCode: -32601, durationMs: 0 };
         }
       },
       gated === undefined,
@@ -124,42 +124,103 @@ export class ToolAttempts {
   }
 }
 
-/** An ending without a result: the call was not made, or gave nothing usable. */
-export function refused(kind: FailureKind, text: string, durationMs = 0): Ending {
-  return { success: false, value: null, text, images: [], seconds: durationMs / 1000, cached: false, kind };
-}
-
-function finished(result: ToolResult, durationMs: number, cached: boolean): Ending {
-  return {
-    success: true,
-    value: valueOfResult(result),
-    ...showResult(result),
-    seconds: durationMs / 1000,
-    cached,
-  };
-}
-
-function endingOf(outcome: GatedOutcome): Ending {
-  if (outcome.kind === 'ok') return finished(outcome.result, outcome.durationMs, false);
-  if (outcome.kind === 'cancelled') return refused('transport_error', outcome.message, outcome.durationMs);
-  const failed = refused(outcome.kind, outcome.message, outcome.durationMs);
-  if (outcome.kind === 'protocol_error') return { ...failed, errorCode: outcome.errorCode };
-  if (!('result' in outcome) || outcome.result === undefined) return failed;
-  const { text, images } = showResult(outcome.result);
-  const shown = text === '' ? outcome.message : text;
-  return { ...failed, value: valueOfResult(outcome.result), text: shown, images };
-}
-
 export function isReadOnly(tool: CatalogueTool): boolean {
   return tool.tool.annotations?.readOnlyHint === true;
 }
 
-/** The arguments as one text, the same for the same call. */
-export function textOfArguments(args: JsonObject): string {
-  try {
-    return canonicalJson(args);
-  } catch {
-    // Deeper than any tool takes; the plain form still tells two calls apart.
-    return JSON.stringify(args);
+export interface GatedCallsParts {
+  readonly gate: PolicyGate;
+  readonly pool: ServerPool;
+  readonly audit: AuditRun | undefined;
+  /** What every call of the run has in common. */
+  readonly context: Required<Pick<GateCall, 'runId' | 'userRequest'>> & Pick<GateCall, 'caller'>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Makes the calls of a run through the policy gate's guarded call. */
+export class GatedCalls {
+  readonly #parts: GatedCallsParts;
+
+  constructor(parts: GatedCallsParts) {
+    this.#parts = parts;
   }
+
+  /** Asks every server for its tools. @returns those the model may be shown. */
+  async allowed(): Promise<readonly ServerTool[]> {
+    const { gate, pool, signal } = this.#parts;
+    const servers = pool.servers
+      .filter(({ state }) => state === 'ready')
+      .map((server) => [server.name, { listTools: () => listTools(server, signal) }] as const);
+    const allowed = new Set(
+      (await discoverTools(gate, servers)).map(({ server, name }) => key(server, name)),
+    );
+    return pool.tools.filter(({ server, tool }) => allowed.has(key(server, tool.name)));
+  }
+
+  /**
+   * Makes a call if the gate allows it.
+   * @param invoke calls the server.
+   * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call cannot be recorded.
+   */
+  async make(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    invoke: () => Promise<ToolCallOutcome>,
+  ): Promise<GatedOutcome> {
+    const { gate, audit, context } = this.#parts;
+    const call: GateCall = { ...context, server, tool, args };
+    const refresh = () => this.#refresh(server);
+    const made: { outcome?: ToolCallOutcome } = {};
+    const rawResult = async (): Promise<unknown> => {
+      made.outcome = await invoke();
+      return rawResultOf(made.outcome);
+    };
+    try {
+      const { result } = await guardedCall(call, rawResult, { gate, audit, refresh });
+      return withResult(made.outcome, result);
+    } catch (error) {
+      if (error instanceof ToolCallError) return error.outcome;
+      if (!(error instanceof PolicyDeniedError)) throw error;
+      const why = `(${error.reasonCode}): ${error.reason}`;
+      if (made.outcome === undefined) return { kind: 'denied', message: `Not allowed ${why}`, durationMs: 0 };
+      const message = `The call was made, but its result is withheld ${why}`;
+      return { kind: 'denied', message, durationMs: made.outcome.durationMs };
+    }
+  }
+
+  /** Lists the server's tools again: one that changes a definition need not announce it. */
+  async #refresh(name: string): Promise<void> {
+    const { gate, pool, signal } = this.#parts;
+    const server = pool.servers.find((one) => one.name === name);
+    if (server === undefined) return;
+    try {
+      gate.setTools(name, await listTools(server, signal));
+    } catch (cause) {
+      signal?.throwIfAborted();
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new ToolCallError({ kind: 'transport_error', message, cause, durationMs: 0 });
+    }
+  }
+}
+
+/** What a server lists, unchecked: the gate checks it. */
+async function listTools(
+  server: ServerPool['servers'][number],
+  signal: AbortSignal | undefined,
+): Promise<readonly ToolDefinition[]> {
+  return (await server.listTools(signal)) as readonly ToolDefinition[];
+}
+
+function key(server: string, tool: string): string {
+  return JSON.stringify([server, tool]);
+}
+
+/** The outcome with what the gate made of its result. */
+function withResult(outcome: ToolCallOutcome | undefined, raw: unknown): GatedOutcome {
+  const result = readToolResult(raw);
+  if (outcome === undefined || !('result' in outcome) || typeof result === 'string') {
+    return { kind: 'denied', message: 'The result cannot be read', durationMs: outcome?.durationMs ?? 0 };
+  }
+  return { ...outcome, result, raw: raw as JsonObject };
 }

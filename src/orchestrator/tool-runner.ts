@@ -3,19 +3,12 @@ import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
 import type { Catalogue, CatalogueTool } from './catalogue.ts';
 import type { PerformanceLog } from './performance.ts';
-import type { ImagePart, ToolCallPart, ToolResultPart } from './providers/index.ts';
+import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
 import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 import { READ_RESULT_TOOL, type ResultCap } from './result-cap.ts';
-import {
-  type Ending,
-  isReadOnly,
-  refused,
-  type ToolAttemptParts,
-  ToolAttempts,
-  textOfArguments,
-} from './tool-attempt.ts';
-import { textPart } from './tool-text.ts';
+import { isReadOnly, type ToolAttemptParts, ToolAttempts } from './tool-attempt.ts';
+import { type Ending, refused, shownResult, textOfArguments } from './tool-text.ts';
 
 const RETRY_DELAY_MS = 200;
 
@@ -231,21 +224,4 @@ function inOrder<T>(
     if (alone) barrier.set(server, settled);
     return report;
   });
-}
-
-/** What the model sees of a call. */
-function shownResult(
-  call: ToolCallPart,
-  text: string,
-  images: readonly ImagePart[],
-  isError: boolean,
-): ToolResultPart {
-  return {
-    type: 'tool_result',
-    id: call.id,
-    name: call.name,
-    content: [textPart(text === '' && images.length === 0 ? '(no output)' : text), ...images],
-    isError,
-    ...(call.idAssigned === true ? { idAssigned: true } : {}),
-  };
 }

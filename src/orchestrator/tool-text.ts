@@ -1,6 +1,8 @@
+import { canonicalJson, type JsonObject } from '../json/index.ts';
 import type { ToolCallOutcome, ToolContent, ToolResult } from '../mcp-client/index.ts';
 import { isUntrusted } from '../policy/index.ts';
-import type { ImagePart, TextPart } from './providers/index.ts';
+import type { FailureKind } from './backtrack.ts';
+import type { ImagePart, TextPart, ToolCallPart, ToolResultPart } from './providers/index.ts';
 
 /** A tool's result as a model sees it, and as one text for loop detection, signals and caps. */
 export interface ShownResult {
@@ -55,15 +57,11 @@ export function callToolResult(outcome: ToolCallOutcome): object {
   if (!('result' in outcome) || outcome.result === undefined) {
     return { content: [{ type: 'text', text: 'message' in outcome ? outcome.message : '' }], isError: true };
   }
-  return resultToWire(outcome.result, outcome.kind !== 'ok');
-}
-
-/** A result as MCP writes it. */
-export function resultToWire({ content, structuredContent }: ToolResult, isError: boolean): object {
+  const { content, structuredContent } = outcome.result;
   return {
     content: content.map(wireBlock),
     ...(structuredContent === undefined ? {} : { structuredContent }),
-    ...(isError ? { isError: true } : {}),
+    ...(outcome.kind === 'ok' ? {} : { isError: true }),
   };
 }
 
@@ -96,6 +94,78 @@ function parsedOrText(text: string): unknown {
   }
 }
 
-export function textPart(text: string): TextPart {
+/** How a call through the gate ended: as one without it, or refused, before it was made or after. */
+export type GatedOutcome =
+  | ToolCallOutcome
+  | { readonly kind: 'denied'; readonly message: string; readonly durationMs: number };
+
+/** How one try of a call ended: what the model sees of it and what the caller gets. */
+export interface Ending {
+  readonly success: boolean;
+  readonly value: unknown;
+  readonly text: string;
+  readonly images: readonly ImagePart[];
+  readonly seconds: number;
+  readonly cached: boolean;
+  readonly kind?: FailureKind | undefined;
+  readonly errorCode?: number | undefined;
+}
+
+/** An ending without a result: the call was not made, or gave nothing usable. */
+export function refused(kind: FailureKind, text: string, durationMs = 0): Ending {
+  return { success: false, value: null, text, images: [], seconds: durationMs / 1000, cached: false, kind };
+}
+
+/** An ending with a result. */
+export function finished(result: ToolResult, durationMs: number, cached: boolean): Ending {
+  return {
+    success: true,
+    value: valueOfResult(result),
+    ...showResult(result),
+    seconds: durationMs / 1000,
+    cached,
+  };
+}
+
+/** The ending of a call that was made, or that the gate refused. */
+export function endingOf(outcome: GatedOutcome): Ending {
+  if (outcome.kind === 'ok') return finished(outcome.result, outcome.durationMs, false);
+  if (outcome.kind === 'cancelled') return refused('transport_error', outcome.message, outcome.durationMs);
+  const failed = refused(outcome.kind, outcome.message, outcome.durationMs);
+  if (outcome.kind === 'protocol_error') return { ...failed, errorCode: outcome.errorCode };
+  if (!('result' in outcome) || outcome.result === undefined) return failed;
+  const { text, images } = showResult(outcome.result);
+  const shown = text === '' ? outcome.message : text;
+  return { ...failed, value: valueOfResult(outcome.result), text: shown, images };
+}
+
+/** What the model sees of a call. */
+export function shownResult(
+  call: ToolCallPart,
+  text: string,
+  images: readonly ImagePart[],
+  isError: boolean,
+): ToolResultPart {
+  return {
+    type: 'tool_result',
+    id: call.id,
+    name: call.name,
+    content: [textPart(text === '' && images.length === 0 ? '(no output)' : text), ...images],
+    isError,
+    ...(call.idAssigned === true ? { idAssigned: true } : {}),
+  };
+}
+
+function textPart(text: string): TextPart {
   return { type: 'text', text };
+}
+
+/** The arguments as one text, the same for the same call. */
+export function textOfArguments(args: JsonObject): string {
+  try {
+    return canonicalJson(args);
+  } catch {
+    // Deeper than any tool takes; the plain form still tells two calls apart.
+    return JSON.stringify(args);
+  }
 }

@@ -44,7 +44,9 @@ export {
   type PolicyServer,
   parseSummary,
   planMessages,
+  rawResultOf,
   summaryMessages,
+  ToolCallError,
 } from './host/index.ts';
 export { checkInput, type InputVerdict } from './input-policy.ts';
 export type { OutputVerdict } from './output.ts';

@@ -12,5 +12,7 @@ export {
   connectPolicyServers,
   discoverTools,
   type PolicyServer,
+  rawResultOf,
+  ToolCallError,
 } from './servers.ts';
 export { askResultToWire } from './wire.ts';

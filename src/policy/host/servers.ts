@@ -1,11 +1,12 @@
 /** The servers of a `PolicyHost`: how they are connected, and how their tools reach the gate. */
 import { ObservatoryError } from '../../base/index.ts';
-import type { JsonObject } from '../../json/index.ts';
+import { type JsonObject, redactText } from '../../json/index.ts';
 import {
   type ConnectServersOptions,
   connectServers,
   type ServerConnection,
   type ServerEntry,
+  type ToolCallOutcome,
   type ToolDefinition,
 } from '../../mcp-client/index.ts';
 import type { CatalogueTool } from '../catalogue.ts';
@@ -63,14 +64,35 @@ function policyServer(connection: ServerConnection): PolicyServer {
     // The gate checks each definition itself and refuses those that are none.
     listTools: async () => (await connection.listTools()) as readonly ToolDefinition[],
     callTool: async (tool, args) => {
-      const outcome = await connection.callTool(tool, args);
-      if (outcome.kind === 'ok' || outcome.kind === 'tool_error') return outcome.raw;
-      if (outcome.kind === 'invalid_output' && outcome.raw !== undefined) return outcome.raw;
-      const cause = outcome.kind === 'transport_error' ? outcome.cause : undefined;
-      throw new ObservatoryError('TOOL_CALL_FAILED', outcome.message, { cause });
+      return rawResultOf(await connection.callTool(tool, args));
     },
     close: () => connection.close(),
   };
+}
+
+/** Longest error text of a server that is passed on. */
+const MAX_ERROR_CHARS = 8_192;
+
+type FailedCall = Exclude<ToolCallOutcome, { readonly kind: 'ok' | 'tool_error' }>;
+
+/** A call that gave no result. `name` is the kind of its outcome, for the span and the audit. */
+export class ToolCallError extends ObservatoryError {
+  readonly outcome: ToolCallOutcome;
+
+  constructor(outcome: FailedCall) {
+    // What a server says about a failure reaches people and models, as its results do.
+    const message = redactText(outcome.message.slice(0, MAX_ERROR_CHARS));
+    super('TOOL_CALL_FAILED', message, { cause: 'cause' in outcome ? outcome.cause : undefined });
+    this.name = outcome.kind;
+    this.outcome = { ...outcome, message };
+  }
+}
+
+/** The result of a call as the server sent it. @throws ToolCallError when there is none. */
+export function rawResultOf(outcome: ToolCallOutcome): JsonObject {
+  if (outcome.kind === 'ok' || outcome.kind === 'tool_error') return outcome.raw;
+  if (outcome.kind === 'invalid_output' && outcome.raw !== undefined) return outcome.raw;
+  throw new ToolCallError(outcome);
 }
 
 /**
@@ -83,7 +105,7 @@ function policyServer(connection: ServerConnection): PolicyServer {
  */
 export async function discoverTools(
   gate: PolicyGate,
-  servers: Iterable<readonly [id: string, server: PolicyServer]>,
+  servers: Iterable<readonly [id: string, server: Pick<PolicyServer, 'listTools'>]>,
   onFailed: (id: string, error: unknown) => void = () => {},
 ): Promise<readonly CatalogueTool[]> {
   const ids = [...servers].map(([id, server]) => ({ id, listing: server.listTools() }));
