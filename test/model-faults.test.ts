@@ -7,7 +7,7 @@ import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
-import { modelGuard } from '../src/instrumentation/shared/model-guard.ts';
+import { modelGuard } from '../src/instrumentation/shared/guard.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';

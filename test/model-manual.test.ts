@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
-import { hookedModules } from '../src/instrumentation/shared/hook-report.ts';
+import { hookedModules } from '../src/instrumentation/shared/index.ts';
 import { duringTests } from './support/during-tests.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
 import type { ProviderServer } from './support/provider-server.ts';

@@ -1,2 +1,5 @@
-export { ANTHROPIC_VERSIONS, AnthropicInstrumentation } from './instrumentation.ts';
-export type { AnthropicInstrumentationConfig } from './types.ts';
+export {
+  ANTHROPIC_VERSIONS,
+  AnthropicInstrumentation,
+  type AnthropicInstrumentationConfig,
+} from './instrumentation.ts';

@@ -1,26 +1,26 @@
-import type { Attributes } from '@opentelemetry/api';
-import { context } from '@opentelemetry/api';
+import { type Attributes, context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { outerCallOf, parseRequest } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import { type Answer, anthropicMessages } from '../../wire/index.ts';
-import type { CallDescription } from '../shared/index.ts';
 import {
   AnswerReader,
   beforeMethod,
+  type CallDescription,
   guard,
   type ModelCall,
   ModelInstrumentation,
+  type ModelInstrumentationConfig,
   moduleFiles,
   noteRetry,
   observeApiPromise,
+  own,
   type PatchPoint,
   providerOfHost,
   serverAddress,
 } from '../shared/index.ts';
-import * as own from '../shared/semconv.ts';
-import type { ApiResource } from './internal-types.ts';
 import {
+  type ApiClient,
   hideTracer,
   restoreTracer,
   suppressNativeSpans,
@@ -28,7 +28,21 @@ import {
   tracesItself,
   watchNativeSpans,
 } from './native-span.ts';
-import type { AnthropicInstrumentationConfig } from './types.ts';
+
+/** Options of `AnthropicInstrumentation`. */
+export interface AnthropicInstrumentationConfig extends ModelInstrumentationConfig {
+  /**
+   * What to do where the SDK traces its calls itself, which it does since 0.134 unless its option `openTelemetry` or
+   * `ANTHROPIC_OPEN_TELEMETRY=false` says otherwise:
+   * - `prefer`: its span stays the only one; it is given what it lacks, and the metrics are recorded.
+   * - `suppress`: its spans are switched off for each client that makes a call, and ours is the only one.
+   * - `both`: two spans a call, ours outside. Usage and cost then count twice.
+   *
+   * Its spans go to the global tracer provider. With a provider set on this instrumentation alone, use `suppress`.
+   * @default 'prefer'
+   */
+  native?: 'prefer' | 'suppress' | 'both' | undefined;
+}
 
 /** Versions of `@anthropic-ai/sdk` that are hooked. */
 export const ANTHROPIC_VERSIONS = '>=0.20.0 <2';
@@ -182,4 +196,9 @@ function requestAttributes(body: JsonObject): Attributes {
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   if (stringAt(format, 'type') === 'json_schema') set(own.ATTR_GEN_AI_OUTPUT_TYPE, 'json');
   return attributes;
+}
+
+/** The fields of an API resource of the SDK (`client.messages`, `client.beta.messages`) that are read. */
+interface ApiResource {
+  readonly _client?: ApiClient;
 }

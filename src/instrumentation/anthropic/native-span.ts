@@ -1,6 +1,16 @@
 import type { Span } from '@opentelemetry/api';
 import { beforeMethod } from '../shared/index.ts';
-import type { ApiClient, RequestOptions } from './internal-types.ts';
+
+export interface ApiClient {
+  readonly baseURL?: unknown;
+  /** The SDK's own tracer, since 0.134; absent where its tracing is off. */
+  _tracer?: unknown;
+}
+
+/** What the SDK passes down from `messages.create` to the request when it has started a span of its own. */
+interface RequestOptions {
+  readonly __span?: { readonly span?: Span };
+}
 
 /** Set while `messages.create` runs, which reaches `post` before it returns; read right after it. */
 let passed: Span | undefined;

@@ -1,2 +1,5 @@
-export { GOOGLE_GENAI_VERSIONS, GoogleGenAIInstrumentation } from './instrumentation.ts';
-export type { GoogleGenAIInstrumentationConfig } from './types.ts';
+export {
+  GOOGLE_GENAI_VERSIONS,
+  GoogleGenAIInstrumentation,
+  type GoogleGenAIInstrumentationConfig,
+} from './instrumentation.ts';

@@ -1,20 +1,33 @@
+import type { Attributes } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { parseRequest } from '../../interaction/index.ts';
-import { isObject, objectAt } from '../../json/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectAt,
+  stringAt,
+  stringsAt,
+  sumOf,
+} from '../../json/index.ts';
 import { geminiContent } from '../../wire/index.ts';
-import type { CallDescription, ModelCall } from '../shared/index.ts';
 import {
   AnswerReader,
+  type CallDescription,
+  type ModelCall,
   ModelInstrumentation,
+  type ModelInstrumentationConfig,
+  type ModelResponse,
   observeApiPromise,
+  own,
   type PatchPoint,
+  type ResponseReader,
   serverAddress,
 } from '../shared/index.ts';
-import * as own from '../shared/semconv.ts';
-import { EmbeddingsReader } from './embeddings-reader.ts';
-import type { ModelsModule } from './internal-types.ts';
-import { modelName, requestAttributes } from './request.ts';
-import type { GoogleGenAIInstrumentationConfig } from './types.ts';
+
+/** Options of `GoogleGenAIInstrumentation`. */
+export interface GoogleGenAIInstrumentationConfig extends ModelInstrumentationConfig {}
 
 /** Versions of `@google/genai` that are hooked. */
 export const GOOGLE_GENAI_VERSIONS = '>=1.0.0 <4';
@@ -97,4 +110,78 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
 function errorCode(error: unknown): string | undefined {
   const report = geminiContent.readError(error);
   return report?.code ?? report?.status?.toString();
+}
+
+/** Attributes of a `generateContent` request. */
+function requestAttributes(params: JsonObject, stream: boolean): Attributes {
+  const config = objectAt(params, 'config');
+  const attributes: Attributes = {};
+  const set = (name: string, value: Attributes[string] | undefined): void => {
+    if (value !== undefined) attributes[name] = value;
+  };
+  set(own.ATTR_GEN_AI_REQUEST_TEMPERATURE, numberAt(config, 'temperature'));
+  set(own.ATTR_GEN_AI_REQUEST_TOP_P, numberAt(config, 'topP'));
+  set(own.ATTR_GEN_AI_REQUEST_TOP_K, numberAt(config, 'topK'));
+  set(own.ATTR_GEN_AI_REQUEST_MAX_TOKENS, numberAt(config, 'maxOutputTokens'));
+  set(own.ATTR_GEN_AI_REQUEST_SEED, numberAt(config, 'seed'));
+  set(own.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY, numberAt(config, 'frequencyPenalty'));
+  set(own.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY, numberAt(config, 'presencePenalty'));
+  set(own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES, stringsAt(config, 'stopSequences'));
+  set(own.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT, numberAt(config, 'outputDimensionality'));
+  const choices = numberAt(config, 'candidateCount');
+  if (choices !== 1) set(own.ATTR_GEN_AI_REQUEST_CHOICE_COUNT, choices);
+  if (stream) set(own.ATTR_GEN_AI_REQUEST_STREAM, true);
+  set(own.ATTR_GEN_AI_OUTPUT_TYPE, outputType(config));
+  return attributes;
+}
+
+function outputType(config: JsonObject | undefined): string | undefined {
+  const mimeType = stringAt(config, 'responseMimeType');
+  if (mimeType === 'application/json') return 'json';
+  const modality = stringsAt(config, 'responseModalities')?.[0]?.toLowerCase();
+  if (modality === 'audio') return 'speech';
+  if (modality === 'image' || modality === 'text') return modality;
+  return mimeType?.startsWith('text/') === true ? 'text' : undefined;
+}
+
+/** `gemini-2.5-flash` of `models/gemini-2.5-flash` and of `projects/p/locations/l/publishers/google/models/...`. */
+function modelName(params: JsonObject): string | undefined {
+  const model = stringAt(params, 'model');
+  if (model === undefined) return undefined;
+  if (model.startsWith('models/')) return model.slice('models/'.length);
+  const at = model.lastIndexOf('/models/');
+  return at === -1 ? model : model.slice(at + '/models/'.length);
+}
+
+/** Reads an `EmbedContentResponse`; Vertex counts the tokens of each text apart, Gemini may not count at all. */
+class EmbeddingsReader implements ResponseReader {
+  #response: unknown;
+
+  whole(value: unknown): void {
+    this.#response = value;
+  }
+
+  chunk(): void {}
+
+  result(): ModelResponse {
+    const counts = listAt(this.#response, 'embeddings').map((embedding) =>
+      numberAt(objectAt(embedding, 'statistics'), 'tokenCount'),
+    );
+    const inputTokens = sumOf(...counts);
+    const usage = geminiContent.readUsage(objectAt(this.#response, 'usageMetadata'));
+    return {
+      finishReasons: [],
+      usage: usage ?? (inputTokens === undefined ? undefined : { inputTokens }),
+      messages: () => [],
+      toolCallCount: 0,
+    };
+  }
+}
+
+/** The part of the SDK's `Models` that is read. */
+interface ModelsModule {
+  readonly apiClient?: {
+    isVertexAI?(): boolean;
+    getBaseUrl?(): string;
+  };
 }

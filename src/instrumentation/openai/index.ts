@@ -1,2 +1,5 @@
-export { OPENAI_VERSIONS, OpenAIInstrumentation } from './instrumentation.ts';
-export type { OpenAIInstrumentationConfig } from './types.ts';
+export {
+  OPENAI_VERSIONS,
+  OpenAIInstrumentation,
+  type OpenAIInstrumentationConfig,
+} from './instrumentation.ts';

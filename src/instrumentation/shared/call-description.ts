@@ -1,9 +1,9 @@
-import type { Attributes, Tracer } from '@opentelemetry/api';
+import type { Attributes, Span, Tracer } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import type { Message } from '../../interaction/index.ts';
+import { answerText, attachConversation, type Message } from '../../interaction/index.ts';
 import type { ModelMetrics } from './metrics.ts';
 import type { ModelResponse, ResponseReader } from './response-reader.ts';
-import type { ServerAddress } from './server-address.ts';
+import type { ServerAddress } from './server.ts';
 
 /** What is known of a call before it is made. */
 export interface CallDescription {
@@ -47,4 +47,21 @@ export function identityOf({ operation, provider, model, server }: CallDescripti
     if (server.port !== undefined) identity[names.ATTR_SERVER_PORT] = server.port;
   }
   return identity;
+}
+
+/** Hands over what a call said; see `attachConversation`. */
+export function attachCall(span: Span, call: CallDescription, response: () => ModelResponse): void {
+  attachConversation(span, {
+    provider: call.provider,
+    messages: call.messages,
+    answer: () => answerText(response().messages()),
+    model: () => response().model ?? call.model,
+    usage: () => response().usage,
+    costUsd: () => response().costUsd,
+  });
+}
+
+/** What stands on a span already, where its SDK lets it be read: the API has no way to. */
+export function attributesOf(span: Span | undefined): Readonly<Attributes> | undefined {
+  return (span as { readonly attributes?: Attributes } | undefined)?.attributes;
 }

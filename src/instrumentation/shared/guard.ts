@@ -1,3 +1,5 @@
+import { type Context, context, type DiagLogger, diag } from '@opentelemetry/api';
+
 /**
  * What stands between a fault of ours and the user's call.
  *
@@ -5,7 +7,6 @@
  * how it ends (`observe`). A throw in our code is counted, told to `diag`, and goes no further; a throw in the user's
  * code passes through untouched.
  */
-import { type Context, context, type DiagLogger, diag } from '@opentelemetry/api';
 
 /** After its first line, a faulty point speaks again only once per this many faults: a hot path must not flood a log. */
 const FAULTS_PER_LINE = 1000;
@@ -104,4 +105,12 @@ export class Guard {
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && typeof (value as PromiseLike<T>).then === 'function';
+}
+
+/** The guard of everything that observes calls to models; its faults are those of this package, never the SDK's. */
+export const modelGuard: Guard = new Guard('mcp-observatory.models');
+
+/** Runs one step of our own; `undefined` means that it failed and the call goes on without it. */
+export function guard<T>(point: string, work: () => T): T | undefined {
+  return modelGuard.run(point, work);
 }

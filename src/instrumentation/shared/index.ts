@@ -1,19 +1,20 @@
+import * as own from './semconv.ts';
+
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
-export { beforeMethod } from './before-method.ts';
 export { boundedJson } from './bounded-json.ts';
-export type { CallDescription } from './call-description.ts';
-export type { ModelInstrumentationConfig } from './config.ts';
+export { attributesOf, type CallDescription } from './call-description.ts';
 export { errorFacts } from './error-type.ts';
-export { Guard } from './guard.ts';
-export { type HookedModule, hookedModules, reportHooked } from './hook-report.ts';
+export { Guard, guard } from './guard.ts';
+export { beforeMethod, type HookedModule, hookedModules, moduleFiles, reportHooked } from './hooks.ts';
 export { lateTracerProvider } from './late-tracer.ts';
 export { type ModelCall, noteRetry } from './model-call.ts';
-export { guard } from './model-guard.ts';
-export { ModelInstrumentation, type PatchPoint } from './model-instrumentation.ts';
-export { moduleFiles } from './module-files.ts';
+export {
+  ModelInstrumentation,
+  type ModelInstrumentationConfig,
+  type PatchPoint,
+} from './model-instrumentation.ts';
 export { openCalls } from './open-calls.ts';
-export { providerOfHost } from './provider.ts';
 export { AnswerReader, type ModelResponse, type ResponseReader } from './response-reader.ts';
-export { serverAddress } from './server-address.ts';
-export { attributesOf } from './span-attributes.ts';
+export { providerOfHost, serverAddress } from './server.ts';
+export { own };

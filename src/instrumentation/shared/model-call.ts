@@ -13,22 +13,20 @@ import { semconv as names } from '../../base/index.ts';
 import { type OuterCall, outerCallOf } from '../../interaction/index.ts';
 import { isObject, numberAt } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
-import { type CallDescription, type CallHost, identityOf } from './call-description.ts';
-import { type ErrorFacts, errorFacts } from './error-type.ts';
-import { attachCall } from './interaction.ts';
-import { recordCall } from './metrics.ts';
-import { guard } from './model-guard.ts';
-import { observeStream } from './observe-stream.ts';
-import { type OpenCall, openCalls } from './open-calls.ts';
 import {
-  nativeAdditions,
-  requestContent,
-  responseAttributes,
-  responseContent,
-} from './response-attributes.ts';
+  attachCall,
+  attributesOf,
+  type CallDescription,
+  type CallHost,
+  identityOf,
+} from './call-description.ts';
+import { type ErrorFacts, errorFacts } from './error-type.ts';
+import { guard } from './guard.ts';
+import { recordCall } from './metrics.ts';
+import { observeStream, type StreamObserver } from './observe-stream.ts';
+import { type OpenCall, openCalls } from './open-calls.ts';
+import { answerAttributes, nativeAdditions, requestContent, responseContent } from './response-attributes.ts';
 import * as own from './semconv.ts';
-import { attributesOf } from './span-attributes.ts';
-import type { StreamObserver } from './stream-observer.ts';
 
 const CALL = createContextKey('mcp-observatory.model-call');
 
@@ -59,7 +57,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   /** What the span starts with, so that samplers see it, and every metric carries. */
   readonly #identity: Attributes;
   #span: Span | undefined;
-  /** Of those that are not our own, a `native` one is the SDK's, `outer` one around the call: we add, others end them. */
+  /** `own`: we start and end it. `native`: the SDK's span; `outer`: one already open around the call. We only add to these. */
   #whose: 'own' | 'native' | 'outer' = 'own';
   #outer: OuterCall | undefined;
   #ended = false;
@@ -209,7 +207,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     if (span?.isRecording() !== true) return;
     const status = how.facts?.status ?? this.#status;
     const isNative = this.#whose === 'native';
-    const attributes: Attributes = isNative ? nativeAdditions(response) : responseAttributes(response);
+    const attributes: Attributes = isNative ? nativeAdditions(response) : answerAttributes(response);
     const isCut = how.isRead === true && this.#call.isWhole?.(response) === false;
     const streamEnd = isCut ? 'cut' : how.streamEnd;
     if (streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = streamEnd;

@@ -1,15 +1,31 @@
 import { context } from '@opentelemetry/api';
-import { InstrumentationBase } from '@opentelemetry/instrumentation';
+import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { isTracingSuppressed, VERSION } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import type { CallDescription, CallHost } from './call-description.ts';
-import type { ModelInstrumentationConfig } from './config.ts';
-import { type HookedModule, reportHooked } from './hook-report.ts';
+import { guard } from './guard.ts';
+import { type HookedModule, reportHooked } from './hooks.ts';
 import { lateTracerProvider } from './late-tracer.ts';
 import { createModelMetrics, type ModelMetrics } from './metrics.ts';
 import { ModelCall } from './model-call.ts';
-import { guard } from './model-guard.ts';
+
+/** Options every model instrumentation has. */
+export interface ModelInstrumentationConfig extends InstrumentationConfig {
+  /**
+   * Whether prompts, answers, tool arguments and error messages may stand on spans, as `gen_ai.input.messages`,
+   * `gen_ai.output.messages`, `gen_ai.tool.definitions` and the status description. Hashes and scores do not need it.
+   * The variable `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` wins over it.
+   * @default false
+   */
+  captureContent?: boolean | undefined;
+  /**
+   * How long a stream may go without being read, in milliseconds, before its span ends as `abandoned`. A stream the
+   * garbage collector takes ends its span at once; this is the bound for one that is kept and never read.
+   * @default 600000
+   */
+  streamIdleTimeoutMs?: number | undefined;
+}
 
 const DEFAULT_IDLE_TIMEOUT_MS = 600_000;
 /** Marks a wrapper, so that a method is wrapped once however often a module is hooked; holds who answers for it. */

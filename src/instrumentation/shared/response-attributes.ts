@@ -9,7 +9,7 @@ import * as own from './semconv.ts';
 const MAX_CONTENT_CHARS = 262_144;
 
 /** Attributes of a response that hold no content. */
-export function responseAttributes(response: ModelResponse): Attributes {
+export function answerAttributes(response: ModelResponse): Attributes {
   const attributes: Attributes = { ...response.attributes };
   const { id, model, usage, finishReasons, toolCallCount } = response;
   if (id !== undefined) attributes[names.ATTR_GEN_AI_RESPONSE_ID] = id;

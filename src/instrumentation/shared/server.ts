@@ -1,4 +1,24 @@
-import { remembered } from './remembered.ts';
+export interface ServerAddress {
+  readonly address: string;
+  readonly port: number | undefined;
+}
+
+/** Host and port of a base URL, with the scheme's default port; nothing for a text that is no URL. */
+export function serverAddress(baseUrl: unknown): ServerAddress | undefined {
+  return typeof baseUrl === 'string' ? addressOf(baseUrl) : undefined;
+}
+
+const addressOf = remembered(parse);
+
+function parse(baseUrl: string): ServerAddress | undefined {
+  try {
+    const url = new URL(baseUrl);
+    const port = url.port === '' ? { 'https:': 443, 'http:': 80 }[url.protocol] : Number(url.port);
+    return { address: url.hostname, port };
+  } catch {
+    return undefined;
+  }
+}
 
 /** Hosts that answer the API of OpenAI or Anthropic under another name, in semconv's words. */
 const PROVIDER_OF_HOST: readonly (readonly [RegExp, string])[] = [
@@ -24,4 +44,22 @@ const findProvider = remembered((host) => PROVIDER_OF_HOST.find(([pattern]) => p
 /** Who answers at this host, where that is known: the SDKs are also the clients of Azure, Groq, Bedrock and others. */
 export function providerOfHost(host: string | undefined): string | undefined {
   return host === undefined ? undefined : findProvider(host);
+}
+
+const MAX_KEPT = 64;
+
+/**
+ * A function of a text that keeps what it made. An application has a handful of base URLs and hosts; one that makes
+ * them up must not grow this for ever.
+ */
+function remembered<T>(make: (text: string) => T): (text: string) => T {
+  const kept = new Map<string, T>();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined || kept.has(text)) return known as T;
+    const made = make(text);
+    if (kept.size >= MAX_KEPT) kept.clear();
+    kept.set(text, made);
+    return made;
+  };
 }

@@ -1,4 +1,0 @@
-import type { ModelInstrumentationConfig } from '../shared/index.ts';
-
-/** Options of `OpenAIInstrumentation`. */
-export interface OpenAIInstrumentationConfig extends ModelInstrumentationConfig {}

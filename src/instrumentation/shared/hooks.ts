@@ -1,0 +1,80 @@
+import { InstrumentationNodeModuleFile } from '@opentelemetry/instrumentation';
+import { isObject } from '../../json/index.ts';
+import { guard } from './guard.ts';
+
+/** One SDK copy that was patched, or that could not be. */
+export interface HookedModule {
+  readonly name: string;
+  readonly version: string | undefined;
+  /** Methods now observed, e.g. `Chat.Completions.create`. */
+  readonly patched: readonly string[];
+  /** Methods this version does not have, or has in another shape. */
+  readonly missing: readonly string[];
+}
+
+const hooked: HookedModule[] = [];
+
+/** A module that is met again, with nothing left to patch, is no news. */
+export function reportHooked(module: HookedModule): void {
+  if (module.patched.length === 0 && module.missing.length === 0) return;
+  hooked.push(module);
+}
+
+/** The modules hooked in this process so far, in order. */
+export function hookedModules(): readonly HookedModule[] {
+  return [...hooked];
+}
+
+type Patch = (exports: unknown, version?: string) => unknown;
+
+/**
+ * One file of a package, in both module systems, for those who load it past the main module: the clients of other
+ * packages (Bedrock's and Vertex AI's for Anthropic), and subpaths such as `openai/azure`, which load it in turn.
+ */
+export function moduleFiles(
+  path: string,
+  versions: readonly string[],
+  patch: Patch,
+): InstrumentationNodeModuleFile[] {
+  return ['js', 'mjs'].map(
+    (ending) => new InstrumentationNodeModuleFile(`${path}.${ending}`, [...versions], patch, keep),
+  );
+}
+
+/** Patches stay where they are: a disabled instrumentation is passed by, and can be enabled again. */
+function keep(exports: unknown): unknown {
+  return exports;
+}
+
+const WATCHED: unique symbol = Symbol('mcp-observatory.watched');
+
+/**
+ * Runs a step before a method of one of a module's classes, wherever in the class's prototype chain the method is;
+ * once per class, however often it is asked for. A class or method that is not there is passed by.
+ */
+export function beforeMethod(
+  exports: unknown,
+  className: string,
+  method: string,
+  step: (args: readonly unknown[]) => void,
+): void {
+  // CommonJS exports may be a function with fields.
+  const holds = isObject(exports) || typeof exports === 'function';
+  const found: unknown = holds ? Reflect.get(exports, className) : undefined;
+  const holder = holderOf(typeof found === 'function' ? found.prototype : undefined, method);
+  const original: unknown = holder === undefined ? undefined : Reflect.get(holder, method);
+  if (holder === undefined || typeof original !== 'function' || Object.hasOwn(original, WATCHED)) return;
+  const watched = function (this: unknown, ...args: unknown[]): unknown {
+    guard(`before ${className}.${method}`, () => step(args));
+    return Reflect.apply(original, this, args);
+  };
+  Object.defineProperty(watched, WATCHED, { value: true });
+  Object.defineProperty(holder, method, { value: watched, configurable: true, writable: true });
+}
+
+function holderOf(start: unknown, key: string): object | undefined {
+  for (let at: unknown = start; isObject(at); at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, key)) return at;
+  }
+  return undefined;
+}
