@@ -8,19 +8,13 @@ import {
 } from '../../base/index.ts';
 import type { Message } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
+import { PROVIDERS } from '../../wire/index.ts';
 import { attributeAt, contentOf, notCaptured, type SpanRow, unusable } from './spans.ts';
 import type { StoredCall, StoredRun, StoredTool, StoredTurn } from './stored-run.ts';
 
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';
 const ATTR_SERVER = 'observatory.mcp_server';
 const ATTR_STOP_REASON = 'observatory.stop_reason';
-
-/** Names of providers in the semantic conventions, and for `createProvider`. */
-const PROVIDERS: ReadonlyMap<string, string> = new Map([
-  ['openai', 'openai'],
-  ['anthropic', 'anthropic'],
-  ['gcp.gemini', 'gemini'],
-]);
 
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '[::1]']);
 
@@ -37,7 +31,7 @@ export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: 
   const turns = chats.map(turnOf);
   const toolSpans = inside.filter(({ operation }) => operation === 'execute_tool');
   const calls = toolSpans.map((span) => callOf(span, turns));
-  const provider = PROVIDERS.get(agent.provider ?? '');
+  const provider = PROVIDERS.find(({ name }) => name === agent.provider)?.key;
   if (provider === undefined) {
     throw unusable(`The run asked the provider '${agent.provider}', which cannot be played back`);
   }

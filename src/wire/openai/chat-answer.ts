@@ -11,7 +11,7 @@ import {
 } from '../../json/index.ts';
 import type { Answer, AssistantPart, Choice, FinishReason, ToolCallPart } from '../contract/index.ts';
 import { checkArguments } from '../contract/index.ts';
-import { readAnswerError } from './errors.ts';
+import { readAnswerError } from './error.ts';
 import { isOpenAiModel } from './models.ts';
 import { readOpenAiUsage, readReportedCost } from './usage.ts';
 

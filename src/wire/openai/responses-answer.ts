@@ -18,7 +18,7 @@ import type {
   ToolCallPart,
 } from '../contract/index.ts';
 import { checkArguments } from '../contract/index.ts';
-import { readAnswerError } from './errors.ts';
+import { readAnswerError } from './error.ts';
 import { isOpenAiModel } from './models.ts';
 import { readOpenAiUsage, readReportedCost } from './usage.ts';
 

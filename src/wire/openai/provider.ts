@@ -1,15 +1,70 @@
 import { loadPeer, ObservatoryError } from '../../base/index.ts';
-import type { ConnectOptions, WireApi, WireConnection } from '../contract/index.ts';
-import { findApiKey, hostOf, resolveApiKey } from '../contract/index.ts';
-import { openAiChat, openAiResponses } from './apis.ts';
-import type { ChatRequest } from './chat-request.ts';
+import {
+  type ConnectOptions,
+  defineApi,
+  findApiKey,
+  hostOf,
+  resolveApiKey,
+  type WireApi,
+  type WireConnection,
+  type WireProvider,
+} from '../contract/index.ts';
+import { readChatAnswer } from './chat-answer.ts';
+import { type ChatRequest, writeChatRequest } from './chat-request.ts';
+import { ChatStream } from './chat-stream.ts';
+import { OPENAI_ERROR_WORDS, readOpenAiError } from './error.ts';
 import { needsResponses } from './models.ts';
-import type { ResponsesRequest } from './responses-request.ts';
+import { readResponsesAnswer } from './responses-answer.ts';
+import { type ResponsesRequest, writeResponsesRequest } from './responses-request.ts';
+import { ResponsesStream } from './responses-stream.ts';
+import { readOpenAiUsage } from './usage.ts';
+import { writeChatStream, writeResponsesStream } from './write-stream.ts';
+
+const SHARED = {
+  readUsage: readOpenAiUsage,
+  readError: readOpenAiError,
+  errorWords: OPENAI_ERROR_WORDS,
+};
+
+/**
+ * Chat Completions, and what is read the same way: legacy completions and embeddings. Many servers imitate it; what
+ * they change is read here too.
+ */
+export const openAiChat: WireApi = defineApi({
+  ...SHARED,
+  name: 'openai.chat',
+  path: /\/(?:(?:chat\/)?completions|embeddings)$/,
+  recognizes: (value) => Array.isArray(value.choices) || value.object === 'list',
+  readAnswer: readChatAnswer,
+  newStream: () => new ChatStream(),
+  writeRequest: writeChatRequest,
+  writeStream: writeChatStream,
+});
+
+export const openAiResponses: WireApi = defineApi({
+  ...SHARED,
+  name: 'openai.responses',
+  path: /\/responses$/,
+  recognizes: (value) => value.object === 'response' && Array.isArray(value.output),
+  readAnswer: readResponsesAnswer,
+  newStream: () => new ResponsesStream(),
+  writeRequest: writeResponsesRequest,
+  writeStream: writeResponsesStream,
+});
+
+export const openAi: WireProvider = {
+  key: 'openai',
+  name: 'openai',
+  defaultModel: 'gpt-5.4-mini',
+  toolDialect: 'openai',
+  apis: [openAiResponses, openAiChat],
+  connect: connectOpenAi,
+};
 
 const VARIABLES = ['OPENAI_API_KEY'] as const;
 
 /** OpenAI, and any server that speaks one of its APIs (`baseUrl` with its `/v1`). */
-export async function connectOpenAi(options: ConnectOptions): Promise<WireConnection> {
+async function connectOpenAi(options: ConnectOptions): Promise<WireConnection> {
   const chosen = chosenApi(options.api);
   const apiKey = isOwnEndpoint(options)
     ? (findApiKey(VARIABLES, options) ?? 'no-key')
