@@ -2,10 +2,10 @@ import { canonicalJson } from '../../json/index.ts';
 import { type ExchangeStory, type Golden, type ProviderExchange, readExchange } from '../file/index.ts';
 import type { DriftFinding, DriftLevel } from './finding.ts';
 
-/** Tokens may vary by this factor from run to run before it is worth a warning. */
+/** Factor by which token counts may vary between runs without a warning. */
 const TOKEN_FACTOR = 1.5;
 
-/** What a model did otherwise than before, exchange by exchange. */
+/** Changes in what the model did, exchange by exchange. */
 export function behaviourDrift(before: Golden, after: Golden): DriftFinding[] {
   const found: DriftFinding[] = [];
   const [old, now] = [before.provider_responses, after.provider_responses];

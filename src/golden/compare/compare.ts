@@ -20,13 +20,13 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface CompareOptions {
   /**
-   * The model's answers came from the golden, so that tokens and cost must be the same to the last one. Otherwise only
-   * the golden's bounds hold. @defaultValue false
+   * Whether the model's answers came from the golden, so that tokens and cost must be equal. Otherwise only the golden's
+   * bounds apply. @defaultValue false
    */
   readonly replayed?: boolean | undefined;
 }
 
-/** Facts about a run that its course follows from. */
+/** Metadata that must be equal. */
 const OUTCOME = [
   'stop_reason',
   'total_iterations',
@@ -39,10 +39,10 @@ const OUTCOME = [
 ] as const;
 
 /**
- * Holds what a run came to against its golden: which tools it called, in which order, with which arguments and results;
- * what failed and how it recovered; its answer; what it took. Wording, ids and times of calls do not count.
+ * Compares a run with its golden: tools called, their order, arguments and results; failures and recoveries; the answer;
+ * time and tokens. Wording, ids and times of calls do not count.
  *
- * @param output the wire form of the result (`toWire`).
+ * @param output the result in its wire form (`toWire`).
  */
 export function compareWithGolden(
   golden: Golden,
@@ -67,7 +67,7 @@ export function compareWithGolden(
   ];
 }
 
-/** Fields that are never the same twice: times, and what is ordered by them. */
+/** Removes the fields that vary in every run: times, and lists in the order of times. */
 export function withoutVolatile(output: GoldenOutput): GoldenOutput {
   const { total_execution_time: _, tool_performance: __, ...metadata } = metadataOf(output);
   const { latency_us: ____, ...decision } = (output.decision ?? {}) as Json;
@@ -98,7 +98,7 @@ function compareChains(expected: readonly Json[], actual: readonly Json[], toler
   return found;
 }
 
-/** An entry in short, for one that is missing or should not be there. */
+/** Short form of a missing or unexpected entry. */
 function callOf(entry: Json | undefined): unknown {
   return entry === undefined ? ABSENT : `${String(entry.tool_name)} ${JSON.stringify(entry.arguments)}`;
 }
@@ -134,7 +134,7 @@ function compareFields(
   );
 }
 
-/** Texts of errors are the same when they differ in ids, dates and numbers only. */
+/** Compares error texts, ignoring ids, dates and numbers. */
 function compareTexts(expected: unknown, actual: unknown, place: string, tolerance: Tolerance): Finding[] {
   const isSame =
     typeof expected === 'string' &&
@@ -149,7 +149,7 @@ function outcomeOf(output: GoldenOutput): Json {
   return { success: output.success, execution_metadata: facts };
 }
 
-/** Who spoke, and which tools were asked for. */
+/** Roles and requested tools of a conversation. */
 function rolesOf(output: GoldenOutput): unknown[] {
   return listOf(output.conversation_history).map(({ role, tool_calls }) => ({
     role,
@@ -206,19 +206,18 @@ function findings(differences: readonly Difference[]): Finding[] {
 }
 
 export interface MatchOptions extends CompareOptions {
-  /** Make the result the golden's new one instead of comparing. @defaultValue the environment has UPDATE_GOLDENS=1 */
+  /** Write the result into the golden instead of comparing. @defaultValue whether `UPDATE_GOLDENS` is `1` */
   readonly update?: boolean | undefined;
-  /** Take a golden that is past its date. @defaultValue false */
+  /** Accept an expired golden. @defaultValue false */
   readonly allowExpired?: boolean | undefined;
 }
 
 /**
- * Holds a result against a golden, by meaning: the tools it called and with what, what failed and how it recovered, its
- * answer by the golden's own rule, and the golden's bounds on time and tokens. Works in any test runner, since all it
- * does is to throw.
+ * Asserts that a result matches a golden, see {@link compareWithGolden}. Throws on a mismatch, so it works in any test
+ * runner.
  *
  * @param result of `mcpGhost`, or its wire form; for goldens of other runners their output.
- * @throws GoldenMismatchError that names each place that differs; what `readGolden` throws.
+ * @throws GoldenMismatchError with the places that differ; the errors of `readGolden`.
  */
 export async function toMatchGolden(
   result: GhostResult | WireGhostResult | GoldenOutput,
@@ -240,7 +239,7 @@ export async function toMatchGolden(
   );
 }
 
-/** A result in the form goldens keep it in: wire names, no secrets. */
+/** A result as goldens hold it: in its wire form, without secrets. */
 export function outputOf(result: GhostResult | WireGhostResult | GoldenOutput): GoldenOutput {
   const wire = 'toolChain' in result ? toWire(result as GhostResult) : result;
   return new Scrubber().clean({ ...wire });

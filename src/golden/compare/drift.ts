@@ -6,19 +6,19 @@ import { type DriftFinding, type DriftLevel, gatherFindings } from './finding.ts
 import { type ShapeDifference, shapeDrift, shapeOf } from './shape.ts';
 
 export interface Drift {
-  /** The gravest level found; `none` when nothing differs. */
+  /** The highest level found; `none` without findings. */
   readonly verdict: DriftLevel | 'none';
   readonly findings: readonly DriftFinding[];
 }
 
 /**
- * Holds a new recording of a run against the old one: did the provider's answers change their form, or the model what
- * it does? Wording is not looked at; `toMatchGolden` is there for that.
+ * Compares two recordings of a run: did the shape of the provider's responses change, or the model's behavior? Wording
+ * is ignored; see `toMatchGolden` for that.
  *
- * A new field is `info`, a removed one a `warning`; another type, status, finish reason, call or argument a `failure`.
- * Where the requests already differ, what follows may be their doing, and that is said as a `warning`.
+ * A new field is `info`, a removed one a `warning`; a changed type, status, finish reason, call or argument a `failure`.
+ * If the requests already differ, which may cause the rest, that is a `warning`.
  *
- * @throws ObservatoryError `INVALID_OPTION` when the goldens are of different providers; `golden compare` is for those.
+ * @throws ObservatoryError `INVALID_OPTION` for goldens of different providers; `golden compare` is for those.
  */
 export function detectDrift(before: Golden, after: Golden): Drift {
   if (before.input.provider !== after.input.provider) {
@@ -36,7 +36,7 @@ export function detectDrift(before: Golden, after: Golden): Drift {
   return { verdict: findings[0]?.level ?? 'none', findings };
 }
 
-/** Differences that are the caller's, so that none of them is laid at the provider's door. */
+/** Differences caused by the request; not reported as provider drift. */
 function inputDrift(before: Golden, after: Golden): DriftFinding[] {
   const found: DriftFinding[] = [];
   for (const field of ['model', 'system_prompt', 'user_prompt', 'options'] as const) {
@@ -50,7 +50,7 @@ function inputDrift(before: Golden, after: Golden): DriftFinding[] {
     });
   }
   if (found.length > 0) return found;
-  // The first request depends on nothing the model said.
+  // The first request does not depend on the model.
   const [was, is] = [before, after].map(({ provider_responses: [first] }) =>
     canonicalHash(first?.request.body ?? null),
   );
@@ -84,7 +84,7 @@ function versionDrift(before: Golden, after: Golden): DriftFinding[] {
   return found;
 }
 
-/** Form of the answers, exchange by exchange where they pair up, so that a change in one of them is not hidden by the rest. */
+/** Changes in the shape of responses; per exchange if their numbers are equal, so that no change is hidden by the rest. */
 function formDrift(before: Golden, after: Golden): DriftFinding[] {
   const [old, now] = [before.provider_responses, after.provider_responses];
   if (old.length !== now.length) {
@@ -93,7 +93,7 @@ function formDrift(before: Golden, after: Golden): DriftFinding[] {
   }
   return old.flatMap(({ response }, index) => {
     const counterpart = now[index]?.response;
-    // Another status is told already; an error has another form than an answer.
+    // A changed status was reported above; error bodies have a different shape, so skip the comparison.
     if (counterpart === undefined || counterpart.status !== response.status) return [];
     return responseDrift([response], [counterpart]).map((difference) => ({
       ...difference,

@@ -1,24 +1,24 @@
 /**
- * How much a difference matters to a program that was written against the old recording:
+ * Impact of a difference on a program written against the old recording:
  * - `info`: nothing breaks (a new field).
- * - `warning`: it may (a field that is gone, far more tokens).
- * - `failure`: it does, or the model no longer does what it did (another type, another call).
+ * - `warning`: something may break (a removed field, many more tokens).
+ * - `failure`: something breaks, or the model behaves differently (a changed type, a different call).
  */
 export type DriftLevel = 'info' | 'warning' | 'failure';
 
 /** One difference between an old recording and a new one. */
 export interface DriftFinding {
   readonly level: DriftLevel;
-  /** Where, e.g. `response.choices[].message.refusal` or `exchange 2`. */
+  /** Such as `response.choices[].message.refusal` or `exchange 2`. */
   readonly place: string;
   readonly message: string;
-  /** Exchanges it was seen in, from 1; empty for what concerns the whole recording. */
+  /** Exchanges it was seen in, from 1; empty if it concerns the whole recording. */
   readonly exchanges: readonly number[];
 }
 
 const WEIGHT: Readonly<Record<DriftLevel, number>> = { failure: 0, warning: 1, info: 2 };
 
-/** Joins what is the same in several exchanges, the gravest first, otherwise in the order found. */
+/** Merges equal findings of several exchanges. Sorted by level, highest first. */
 export function gatherFindings(findings: readonly DriftFinding[]): DriftFinding[] {
   const known = new Map<string, DriftFinding>();
   for (const finding of findings) {

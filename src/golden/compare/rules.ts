@@ -9,7 +9,7 @@ import {
 
 const PLACE = 'final_result';
 
-/** Holds a final answer against the golden's, as the golden's rules say. Nothing when it passes. */
+/** Checks a final answer by the golden's rule; undefined if it passes. */
 export function answerFinding(check: AnswerCheck, expected: unknown, actual: unknown): Finding | undefined {
   const difference = { place: PLACE, expected, actual };
   if (check.check === 'any') return undefined;
@@ -49,7 +49,7 @@ function textOf(value: unknown): string {
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** The tolerance that matchers by path stand for; `[*]` in a path is any index. */
+/** The tolerance that matchers define. `[*]` in a path matches any index. */
 export function toleranceOf(matchers: Readonly<Record<string, Matcher>>): Tolerance {
   const byPath = new Map(Object.entries(matchers));
   if (byPath.size === 0) return () => undefined;
@@ -82,7 +82,7 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** Whether a text fits a pattern in which `*` stands for any characters. Linear in the text. */
+/** Whether a text matches a pattern in which `*` matches any characters. Linear in the text. */
 function isLike(text: string, pattern: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();

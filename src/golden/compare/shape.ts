@@ -1,19 +1,19 @@
 import type { DriftLevel } from './finding.ts';
 
 /**
- * The shape of JSON values: which fields are there and of which types, whatever the values are.
+ * The shape of JSON values: their fields and types.
  *
- * Two things that providers do are taken into account: elements of a list that carry a `type` (content blocks, stream
- * events) have a shape per type, and the words a reader switches on (`object`, `type`, `role`) are part of the shape.
+ * List elements with a `type` (content blocks, stream events) have one shape per type, and the values of fields that
+ * readers switch on (`object`, `type`, `role`) are part of the shape.
  */
 type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'object' | 'array';
 
 interface Shape {
   readonly types: ReadonlySet<JsonType>;
   readonly fields: ReadonlyMap<string, Shape>;
-  /** Shapes of the elements of a list, by their `type`; under the empty name where they have none. */
+  /** Shapes of list elements by their `type`; under the empty name without one. */
   readonly items: ReadonlyMap<string, Shape>;
-  /** The words seen, for fields whose value tells a reader what it has before it. */
+  /** The values seen, for fields that readers switch on. */
   readonly words: ReadonlySet<string>;
 }
 
@@ -24,13 +24,13 @@ interface Draft {
   readonly words: Set<string>;
 }
 
-/** What lies deeper than any provider nests is not looked at. */
+/** Deeper than any provider nests; the rest is ignored. */
 const MAX_DEPTH = 64;
 const TELLING_FIELDS: ReadonlySet<string> = new Set(['object', 'type', 'role']);
-/** Fields that hold a tool's arguments, whose form is the tool's and no provider's: `tool_use.input`, `functionCall.args`. */
+/** Tool arguments, which the tool shapes and not the provider: `tool_use.input`, `functionCall.args`. */
 const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input', 'args']);
 
-/** The shape that all the values have together. */
+/** The combined shape of all values. */
 export function shapeOf(...values: readonly unknown[]): Shape {
   const draft = newDraft();
   for (const value of values) add(draft, value, 0);
@@ -78,7 +78,7 @@ function typeName(item: unknown): string {
   return typeof type === 'string' ? type : '';
 }
 
-/** The JSON type of a value that was parsed from JSON. */
+/** The JSON type of a parsed value. */
 function typeOf(value: unknown): JsonType {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -86,7 +86,7 @@ function typeOf(value: unknown): JsonType {
   return type === 'boolean' || type === 'number' || type === 'string' ? type : 'object';
 }
 
-/** A difference of shape at one place. */
+/** A change of shape at one place. */
 export interface ShapeDifference {
   readonly level: DriftLevel;
   readonly place: string;
@@ -94,9 +94,8 @@ export interface ShapeDifference {
 }
 
 /**
- * What changed from one shape to another: a new field is `info`, a field that is gone a `warning`, another type or
- * another telling word a `failure`. A value that becomes null, or stops being so, is `info`: providers write null for
- * "nothing to say this time".
+ * Compares two shapes: a new field is `info`, a removed one a `warning`, a changed type or switch value a `failure`.
+ * A value that becomes null, or no longer is null, is `info`: providers use null for absent values.
  */
 export function shapeDrift(before: Shape, after: Shape, place: string): ShapeDifference[] {
   const found: ShapeDifference[] = [];
@@ -140,7 +139,7 @@ function compareNamed(
   for (const [name, shape] of before) {
     const now = after.get(name);
     if (now !== undefined) compare(shape, now, placeOf(name), found);
-    // A list that is empty this time has lost no kind of element.
+    // A list that happens to be empty has not lost a kind of element.
     else if (kind === 'field' || after.size > 0) {
       found.push({ level: 'warning', place: placeOf(name), message: `the ${kind} is gone` });
     }

@@ -3,24 +3,24 @@ import type { Golden, GoldenChecksum, UnsealedGolden } from './format.ts';
 
 const PART_DIGITS = 8;
 
-/** The golden with its checksum. Goldens are changed by recording again, not by hand; this is for programs that make them. */
+/** Adds the checksum. For programs that build goldens; to change a golden, record it again. */
 export function sealGolden(golden: UnsealedGolden): Golden {
   const { checksum: _, ...content } = golden as Golden;
   return { ...content, checksum: checksumOf(content) };
 }
 
-/** The places at which a golden differs from what was sealed; none when it is as it was written. */
+/** Where a golden was changed after it was sealed; empty when it was not. */
 export function editedPlaces(golden: Golden): string[] {
   const { checksum, ...content } = golden;
   const now = checksumOf(content);
   if (now.sha256 === checksum.sha256) return [];
   const places = [...new Set([...Object.keys(checksum.parts), ...Object.keys(now.parts)])];
-  // Parts of files of version 1 have more digits.
+  // Version 1 kept more digits of each part.
   const changed = places.filter((place) => checksum.parts[place]?.slice(0, PART_DIGITS) !== now.parts[place]);
   return changed.length === 0 ? ['checksum'] : changed;
 }
 
-/** Packing changes nothing in it: it is over the expanded content, in the form of version 1. */
+/** Independent of the file format: it covers the expanded content, in the form of version 1. */
 function checksumOf(golden: UnsealedGolden): GoldenChecksum {
   const content = { ...golden, format_version: 1 as const };
   const parts: Record<string, string> = {};
@@ -28,7 +28,7 @@ function checksumOf(golden: UnsealedGolden): GoldenChecksum {
   return { sha256: canonicalHash(content), parts };
 }
 
-/** Fine enough to find a change by, coarse enough to keep the list short: long lists go by entry. */
+/** The parts that are hashed one by one, to locate a change: fields, and the entries of long lists. */
 function* partsOf(content: UnsealedGolden): Generator<readonly [place: string, value: unknown]> {
   for (const [field, value] of Object.entries(content)) {
     if (field === 'provider_responses' || field === 'golden_output' || field === 'mcp_cassette') continue;

@@ -1,6 +1,6 @@
 /**
  * Differences between JSON values, for {@link packExchanges}. `changes` maps places (`messages[3]`, `choices[0].delta`)
- * to new values, `removed` lists members that are gone.
+ * to new values, `removed` lists deleted members.
  */
 import { ObservatoryError } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
@@ -85,7 +85,7 @@ export function applied(
   return root;
 }
 
-/** The object or list that has, or will have, the member at a place; and the member's name or index. */
+/** The object or array that holds a place, and the last step of the place: a name or an index. */
 function ownerOf(root: unknown, place: string): readonly [Record<string, unknown>, string] {
   const matches = [...place.matchAll(STEP)];
   const steps = matches.map(([, name, index]) => name ?? index ?? '');
@@ -106,7 +106,7 @@ function hasPlainNames(value: object): boolean {
   return Object.keys(value).every((name) => NAME.test(name));
 }
 
-/** Characters of a value as JSON. */
+/** Length of a value as JSON. */
 export function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }

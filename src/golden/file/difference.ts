@@ -9,23 +9,23 @@ export interface Difference {
   readonly actual: unknown;
 }
 
-/** One way in which a run is not its golden. */
+/** One way in which a run differs from its golden. */
 export interface Finding extends Difference {
-  /** One line that names the place. */
+  /** One line, including the place. */
   readonly message: string;
 }
 
-/** Stands for a member that is not there. */
+/** Represents a missing member. */
 export const ABSENT: unique symbol = Symbol('absent');
 
-/** More are not listed: the first ones tell. */
+/** The first differences are enough to see what happened. */
 const MAX_DIFFERENCES = 50;
 const MAX_SHOWN = 160;
 
-/** Says of a place whether what is there may differ: `undefined` where it must be equal. */
+/** Decides whether values at a place may differ; `undefined` where they must be equal. */
 export type Tolerance = (place: string) => ((expected: unknown, actual: unknown) => boolean) | undefined;
 
-/** The differences between two JSON values, in the order of the expected one; at most 50. */
+/** Differences between two JSON values, at most 50, in the order of the expected value. */
 export function differencesBetween(
   expected: unknown,
   actual: unknown,
@@ -37,7 +37,7 @@ export function differencesBetween(
   return found;
 }
 
-/** One line on a difference; of long texts the part where they part. */
+/** Describes a difference in one line. Long texts are cut to where they start to differ. */
 export function describeDifference({ place, expected, actual }: Difference): string {
   if (typeof expected === 'string' && typeof actual === 'string') {
     const from = Math.max(0, firstDifference(expected, actual) - 40);
@@ -99,8 +99,8 @@ function show(value: unknown): string {
 const MAX_LISTED = 8;
 
 /**
- * A replay that left its golden, or a result that is not the golden's. `differences` has every place that was found;
- * the message lists the first ones.
+ * A replay departed from its golden, or a result does not match it. The message lists the first differences,
+ * `differences` has all that were found.
  */
 export class GoldenMismatchError extends ObservatoryError {
   readonly differences: readonly (Difference | Finding)[];

@@ -5,7 +5,7 @@ import type { GoldenInput } from './format.ts';
 
 type Json = Record<string, unknown>;
 
-/** Options kept in a golden as they are. */
+/** Options that a golden holds unchanged. */
 const PLAIN = [
   'namespace',
   'timeout',
@@ -25,7 +25,7 @@ const PLAIN = [
   'toolRetries',
 ] as const satisfies readonly (keyof RunOptions)[];
 
-/** Options that are objects with fields of their own names. */
+/** Options that are objects; their own fields are renamed too. */
 const GROUPS = [
   'retry',
   'breaker',
@@ -34,12 +34,12 @@ const GROUPS = [
   'connection',
 ] as const satisfies readonly (keyof RunOptions)[];
 
-/** Options that hold code and change what a run does. */
+/** Options that contain code and affect the run. */
 const NOT_KEPT = ['gate', 'priceOf', 'handlers'] as const satisfies readonly (keyof RunOptions)[];
 
 /**
- * What a golden keeps of a run's options: all that steer it, none that are secret or hold code.
- * @param clean takes secrets out of a value.
+ * The options of a run as a golden holds them: everything that affects the run, without secrets and code.
+ * @param clean removes secrets from a value.
  */
 export async function toGoldenInput(
   options: RunOptions,
@@ -60,14 +60,14 @@ export async function toGoldenInput(
     model,
     system_prompt: clean(options.systemPrompt),
     user_prompt: clean(options.userPrompt),
-    // References are put in once more: they are no secrets, though they stand where secrets stand.
+    // Cleaning also redacts the references to variables, which are not secret: put them back.
     server_config: withReferences(clean(withReferences(await documentOf(options.serverConfig)))),
     ...(Object.keys(kept).length === 0 ? {} : { options: clean(kept) }),
     ...(notKept.length === 0 ? {} : { options_not_kept: notKept }),
   };
 }
 
-/** The options of {@link toGoldenInput}'s input. What a file cannot keep is left to the caller. */
+/** The inverse of {@link toGoldenInput}. Options that a file cannot hold are missing. */
 export function fromGoldenInput(input: GoldenInput): RunOptions {
   const options: Json = {};
   for (const [name, value] of Object.entries(input.options ?? {})) {
@@ -87,7 +87,7 @@ export function fromGoldenInput(input: GoldenInput): RunOptions {
   };
 }
 
-/** What may be secret in a config: values of environments, headers and queries, user names and passwords, variables. */
+/** Potential secrets in a server config: values of environments, headers, URLs and the variables they refer to. */
 export async function secretsOf(config: unknown): Promise<string[]> {
   const values = serversOf(await documentOf(config)).flatMap(([, { env, headers, url }]) => [
     ...[env, headers]
@@ -108,7 +108,7 @@ function urlSecrets(url: unknown): string[] {
   return [...userInfo, username, password, ...searchParams.values()];
 }
 
-/** The config with each value of `env` and `headers` replaced by a reference to a variable of its name. */
+/** Replaces each value of `env` and `headers` by a reference to a variable of the same name. */
 function withReferences(config: Json): Json {
   const servers = serversOf(config).map(([name, server]) => {
     const kept: Json = { ...server };

@@ -1,12 +1,12 @@
 /**
- * The packed form of exchanges, as files have it from format version 2 on. Each request of a run repeats the
- * conversation so far, and each event of a stream the fields of the one before; the packed form keeps what changed:
+ * Packing of exchanges, in files since format version 2. Each request repeats the conversation so far, and each event of
+ * a stream most fields of an earlier one. The packed form holds the differences:
  *
- * - A request may be `{ from, changes, removed }`: the request of exchange `from` with another body.
- * - An event may be `{ event, changes, removed }`: the last event of that name in its stream with other data. The first
- *   event of a name in a stream starts from the first one of that name in the stream before.
+ * - A request may be `{ from, changes, removed }`: the request of exchange `from` with a changed body.
+ * - An event may be `{ event, changes, removed }`: the previous event of that name in its stream with changed data. The
+ *   first event of a name is based on the first one of that name in the previous stream.
  *
- * `changes` maps places (`messages[3]`, `choices[0].delta`) to new values; `removed` lists members that are gone.
+ * `changes` maps places (`messages[3]`, `choices[0].delta`) to new values; `removed` lists deleted members.
  */
 import { canonicalHash } from '../../json/index.ts';
 import {
@@ -20,7 +20,7 @@ import {
 } from './delta.ts';
 import type { Golden, ProviderExchange, StreamEvent, WireRequest, WireResponse } from './format.ts';
 
-/** How many earlier requests one is compared with: retries, plans and summaries come between turns. */
+/** How many earlier requests are tried as a base; retries, plans and summaries come between turns. */
 const MAX_BASES = 4;
 type PackedRequest = WireRequest | (Delta & { readonly from: number });
 type PackedEvent = StreamEvent | (Delta & { readonly event?: string });
@@ -30,14 +30,14 @@ interface PackedExchange extends Omit<ProviderExchange, 'request' | 'response'> 
   readonly response: Omit<WireResponse, 'events'> & { readonly events?: readonly PackedEvent[] };
 }
 
-/** A golden as it stands in its file. */
+/** A golden as its file holds it. */
 export type PackedGolden = Omit<Golden, 'provider_responses'> & {
   readonly provider_responses: readonly PackedExchange[];
 };
 
 type DataEvent = Extract<StreamEvent, { readonly data: unknown }>;
 
-/** Packs exchanges. What has nothing in common with anything before it stays as it is. */
+/** Packs exchanges. Requests and events without a similar predecessor stay whole. */
 export function packExchanges(exchanges: readonly ProviderExchange[]): PackedExchange[] {
   const streams = new Streams();
   return exchanges.map((exchange, index) => {
@@ -51,8 +51,8 @@ export function packExchanges(exchanges: readonly ProviderExchange[]): PackedExc
 }
 
 /**
- * Expands exchanges. What is not packed, such as all of a file of version 1, stays as it is.
- * @throws ObservatoryError `GOLDEN_UNREADABLE` for a change of something that is not there, or when the exchanges expand
+ * Expands packed exchanges; whole ones, as in files of version 1, are returned unchanged.
+ * @throws ObservatoryError `GOLDEN_UNREADABLE` for a change at a place that does not exist, or when the exchanges expand
  * to more than 64 Mi characters.
  */
 export function expandExchanges(packed: readonly PackedExchange[]): ProviderExchange[] {
@@ -72,7 +72,7 @@ export function expandExchanges(packed: readonly PackedExchange[]): ProviderExch
   return expanded;
 }
 
-/** The events that later ones may start from: of each name the last in this stream, and the first in the one before. */
+/** The bases of packed events: for each name, the latest in this stream and the first in the previous one. */
 class Streams {
   #before = new Map<string | undefined, DataEvent>();
   #first = new Map<string | undefined, DataEvent>();
@@ -103,7 +103,7 @@ function packRequest(exchanges: readonly ProviderExchange[], index: number): Pac
     const base = exchanges[from]?.request;
     if (base === undefined || headOf(base) !== headOf(request)) continue;
     const delta = deltaBetween(base.body, request.body);
-    // Members of a request have no order that matters.
+    // Requests are matched regardless of the order of members.
     if (delta === undefined || canonicalHash(applied(base.body, delta)) !== canonicalHash(request.body))
       continue;
     if (sizeOf({ from, ...delta }) < sizeOf(best)) best = { from, ...delta };
@@ -116,7 +116,7 @@ function packEvent(event: StreamEvent, streams: Streams): PackedEvent {
   const base = streams.baseOf(event.event);
   streams.add(event);
   const delta = base === undefined ? undefined : deltaBetween(base.data, event.data);
-  // A replay must give the same text again, so the order of members counts.
+  // A replay must reproduce the exact text, so the order of members matters.
   if (delta === undefined || JSON.stringify(applied(base?.data, delta)) !== JSON.stringify(event.data))
     return event;
   const packed = event.event === undefined ? delta : { event: event.event, ...delta };

@@ -4,34 +4,34 @@ import type { TokenUsage } from '../../signals/index.ts';
 import { type Answer, apiOfPath, errorWord, openAiChat, type WireApi } from '../../wire/index.ts';
 import type { ProviderExchange, WireResponse } from './format.ts';
 
-/** What one exchange with a provider said, whatever the provider. */
+/** The content of one exchange, independent of the provider. */
 export interface ExchangeStory {
-  /** Messages of the request, its system text first. */
+  /** Messages of the request, system messages first. */
   readonly request: readonly Message[];
   /** Visible text of the answer. */
   readonly text: string;
   /** Reasoning the model showed. */
   readonly reasoning: string;
-  /** Calls the model asks for. */
+  /** Tool calls the model requests. */
   readonly calls: readonly ToolCall[];
-  /** In the provider's own words. */
+  /** The provider's own value. */
   readonly finishReason: string | undefined;
-  /** Whether the answer is a refusal, where the provider says so beside the finish reason (OpenAI's `refusal`). */
+  /** Whether the answer is marked as a refusal apart from the finish reason (OpenAI's `refusal`). */
   readonly refused: boolean;
-  /** The answering model, else the one that was asked. */
+  /** The model that answered, else the requested one. */
   readonly model: string | undefined;
   readonly usage: TokenUsage | undefined;
-  /** Why there is no answer, or only part of one. */
+  /** Why the answer is missing or incomplete. */
   readonly failure: ExchangeFailure | undefined;
 }
 
 export interface ExchangeFailure {
-  /** `http_429`, `no_answer`, `cut`, or the provider's own code of an error inside an answer. */
+  /** `http_429`, `no_answer`, `cut`, or the provider's code for an error inside an answer. */
   readonly kind: string;
   readonly message: string;
 }
 
-/** Reads an exchange. Nothing throws: what is not understood is left out. */
+/** Reads an exchange. Never throws; unknown content is left out. */
 export function readExchange({ request, response }: ProviderExchange): ExchangeStory {
   const said = readAnswer(request.path, response);
   const [message] = said === undefined ? [] : outputMessages(said);
@@ -51,12 +51,12 @@ export function readExchange({ request, response }: ProviderExchange): ExchangeS
   };
 }
 
-/** The API a request went to; of a path that is not known, Chat Completions, which most servers imitate. */
+/** The API of a path. Unknown paths count as Chat Completions, which most servers imitate. */
 function apiAt(path: string): WireApi {
   return apiOfPath(path) ?? openAiChat;
 }
 
-/** Reads the answer to a request, whole or as the events of a stream; undefined for an error response. */
+/** Reads the answer to a request, whole or streamed; undefined for an error response. */
 export function readAnswer(path: string, { body, events, status }: WireResponse): Answer | undefined {
   if (status >= 400) return undefined;
   const api = apiAt(path);

@@ -7,15 +7,15 @@ import { FORMAT_VERSION, type Golden } from './format.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
 
 export interface ReadGoldenOptions {
-  /** Take a golden that is past its date. @defaultValue false */
+  /** Accept an expired golden. @defaultValue false */
   readonly allowExpired?: boolean | undefined;
-  /** Take a golden that was changed since it was written. @defaultValue false */
+  /** Accept a golden that was edited by hand. @defaultValue false */
   readonly allowEdited?: boolean | undefined;
   /** @defaultValue the current time */
   readonly now?: Date | undefined;
 }
 
-/** Something that is wrong with a golden that can be read all the same. */
+/** A problem of a golden that is readable nevertheless. */
 export interface GoldenProblem {
   readonly code: 'GOLDEN_EDITED' | 'GOLDEN_EXPIRED';
   readonly message: string;
@@ -24,9 +24,9 @@ export interface GoldenProblem {
 /**
  * Reads a golden.
  *
- * @throws ObservatoryError `GOLDEN_UNREADABLE` when the file is missing, truncated, no JSON or no golden;
- * `GOLDEN_TOO_NEW` when a later version of this package wrote it; `GOLDEN_EDITED` when its checksum does not fit, with
- * the places that were changed; `GOLDEN_EXPIRED` when it is past its date.
+ * @throws ObservatoryError `GOLDEN_UNREADABLE` when the file is missing, truncated, not JSON or not a golden;
+ * `GOLDEN_TOO_NEW` when a later version of this package wrote it; `GOLDEN_EDITED` when its checksum does not match, with
+ * the changed places; `GOLDEN_EXPIRED` after its expiry date.
  */
 export async function readGolden(file: string | URL, options: ReadGoldenOptions = {}): Promise<Golden> {
   const { golden, problems } = await inspectGolden(file, options.now);
@@ -38,7 +38,7 @@ export async function readGolden(file: string | URL, options: ReadGoldenOptions 
 }
 
 /**
- * Reads a golden for showing it: one that was edited or is past its date comes with its problems instead of an error.
+ * Reads a golden to display it: being edited or expired is reported as a problem instead of an error.
  * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW`.
  */
 export async function inspectGolden(
@@ -64,14 +64,14 @@ export async function inspectGolden(
   return { golden, problems };
 }
 
-/** Whether a golden is past its date. */
+/** Whether a golden has expired. */
 export function isExpired(golden: Pick<Golden, 'expires_at'>, now: Date = new Date()): boolean {
   return golden.expires_at !== null && Date.parse(golden.expires_at) <= now.getTime();
 }
 
 /**
- * Reads a golden's text; the checksum and the date are not looked at.
- * @param name how errors call it.
+ * Parses a golden. Does not check its checksum and expiry date.
+ * @param name used in errors.
  * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW`.
  */
 export function parseGolden(text: string, name: string): Golden {
@@ -115,9 +115,9 @@ function problem(code: ObservatoryErrorCode, message: string, cause?: unknown): 
 
 const SCHEMA = new URL('../../../../schema/golden.schema.json', import.meta.url);
 
-/** What keeps a value from being a golden, or nothing. */
+/** Why a value is not a golden; undefined if it is one. */
 function schemaProblem(value: unknown): string | undefined {
-  // Compiled once: the compiler keeps what it has compiled.
+  // compileSchema caches.
   const verdict = compileSchema(JSON.parse(readFileSync(SCHEMA, 'utf8'))).check(value);
   return verdict.valid ? undefined : verdict.message;
 }

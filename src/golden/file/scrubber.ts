@@ -2,13 +2,13 @@ import { redactValue } from '../../json/index.ts';
 import type { ProviderExchange, StreamEvent } from './format.ts';
 
 /**
- * What of HTTP a golden keeps. Everything that is not named here is dropped: keys, cookies, ids of organisations and
- * projects, quotas, addresses, and whatever a provider will think of next.
+ * The HTTP headers and query parameters that goldens keep. All others are dropped: keys, cookies, ids of organizations
+ * and projects, quotas, addresses, and whatever providers add later.
  */
 
 const REQUEST_HEADERS: ReadonlySet<string> = new Set(['anthropic-version', 'anthropic-beta', 'openai-beta']);
 
-/** The content type, and what the retry policy reads. */
+/** The content type, and the headers that the retry policy reads. */
 const RESPONSE_HEADERS: ReadonlySet<string> = new Set([
   'content-type',
   'retry-after',
@@ -26,7 +26,7 @@ export function keptResponseHeaders(headers: Headers): Record<string, string> {
   return kept(headers, RESPONSE_HEADERS);
 }
 
-/** Path and kept query of a URL. */
+/** URL path with the allowed query parameters. */
 export function keptPath(url: URL): string {
   const query = [...url.searchParams].filter(([name]) => QUERY.has(name));
   return query.length === 0 ? url.pathname : `${url.pathname}?${new URLSearchParams(query).toString()}`;
@@ -36,7 +36,7 @@ function kept(headers: Headers, names: ReadonlySet<string>): Record<string, stri
   return Object.fromEntries([...headers].filter(([name]) => names.has(name)));
 }
 
-/** Headers whose values are secret or name the account. They are never kept; their values are looked for elsewhere too. */
+/** Headers with secrets or account ids. They are never kept, and their values are also removed elsewhere. */
 const SECRET_HEADERS = [
   'authorization',
   'x-api-key',
@@ -51,7 +51,7 @@ const SECRET_HEADERS = [
   'x-goog-user-project',
 ];
 
-/** Ids of accounts as providers write them into error messages. */
+/** Account ids in error messages of providers. */
 const ACCOUNT_IDS: readonly (readonly [RegExp, string])[] = [
   [/\borg-[A-Za-z0-9]{16,64}/g, '[redacted: organisation]'],
   [/\bproj_[A-Za-z0-9]{16,64}/g, '[redacted: project]'],
@@ -69,19 +69,19 @@ const SHORTEST_SECRET = 6;
 export class Scrubber {
   readonly #secrets = new Set<string>();
 
-  /** A value that must not be kept anywhere. */
+  /** Registers a value to remove everywhere. */
   add(secret: string | undefined): void {
     const value = secret?.trim() ?? '';
     if (value.length >= SHORTEST_SECRET) this.#secrets.add(value);
   }
 
-  /** The secrets among HTTP headers. */
+  /** Registers the secrets among HTTP headers. */
   addHeaders(headers: Headers): void {
     for (const name of SECRET_HEADERS) {
       const value = headers.get(name);
       if (value === null) continue;
       this.add(value.replace(/^(?:Bearer|Basic) /i, ''));
-      // Of a cookie the value alone occurs elsewhere.
+      // Elsewhere the value of a cookie occurs without its name.
       if (name.endsWith('cookie'))
         for (const pair of value.split(/[;,] ?/)) this.add(pair.slice(pair.indexOf('=') + 1));
     }
@@ -92,7 +92,7 @@ export class Scrubber {
     return walk(redactValue(value), (text) => this.#cleanText(text)) as T;
   }
 
-  /** A copy of an exchange without secrets, those that its stream cut in pieces included. */
+  /** A copy of an exchange without secrets, including those split across stream events. */
   cleanExchange(exchange: ProviderExchange): ProviderExchange {
     const { response } = exchange;
     if (response.events === undefined) return this.clean(exchange);
@@ -124,10 +124,10 @@ interface Leaf {
 }
 
 /**
- * The events with secrets taken out that a stream has cut in pieces: what stands at one place of several events is read
- * as one text. The replacement stands where the secret began.
+ * Removes secrets that are split across events: the strings at one place of successive events are cleaned as one text.
+ * The replacement goes where the secret began.
  *
- * @param clean takes secrets out of a text.
+ * @param clean removes secrets from a text.
  */
 function scrubStream(events: readonly StreamEvent[], clean: (text: string) => string): StreamEvent[] {
   const copies = structuredClone(events) as StreamEvent[];
@@ -161,7 +161,7 @@ function scrubTogether(leaves: readonly Leaf[], clean: (text: string) => string)
   const whole = leaves.map((leaf) => leaf.text).join('');
   const cleaned = clean(whole);
   if (cleaned === whole) return;
-  // What the two texts share at both ends stays in its pieces; what is between goes to where it begins.
+  // The common prefix and suffix stay in their pieces; the part between goes where it begins.
   let start = 0;
   while (start < cleaned.length && whole[start] === cleaned[start]) start += 1;
   let tail = 0;

@@ -1,7 +1,7 @@
 import type { NetworkFault, StreamEvent, WireResponse } from './format.ts';
 import { keptResponseHeaders } from './scrubber.ts';
 
-/** The kept form of an answer whose body has been read. */
+/** The recorded form of a response whose body has been read. */
 export function toWireResponse(
   response: { readonly status: number; readonly headers: Headers },
   text: string,
@@ -17,12 +17,12 @@ export function toWireResponse(
   return body === undefined ? { ...head, text, ...end } : { ...head, body: body.value };
 }
 
-/** The kept form of a request that got no answer. */
+/** The recorded form of a missing response. */
 export function noResponse(error: unknown): WireResponse {
   return { status: 0, headers: {}, error: toNetworkFault(error) };
 }
 
-/** What a failed connection is kept as: Node puts the code on a cause. */
+/** The recorded form of a failed connection. Node puts the code on a cause. */
 export function toNetworkFault(error: unknown): NetworkFault {
   let code: string | null = null;
   for (let current = error, depth = 0; current instanceof Error && depth < 5; depth += 1) {
@@ -34,8 +34,8 @@ export function toNetworkFault(error: unknown): NetworkFault {
 }
 
 /**
- * The answer as `fetch` gives it: a stream comes event by event.
- * @throws TypeError, as `fetch` does, where the recorded request got no answer.
+ * The response as `fetch` returns it; a stream arrives event by event.
+ * @throws TypeError, as `fetch` does, if the recorded request got no response.
  */
 export function fromWireResponse(wire: WireResponse): Response {
   if (wire.error !== undefined) throw networkError(wire.error);
@@ -52,7 +52,7 @@ export function fromWireResponse(wire: WireResponse): Response {
   return new Response(body, { status: wire.status, headers: { ...wire.headers } });
 }
 
-/** The body as it goes over the wire, in pieces. */
+/** The body as sent over the wire, in pieces. */
 function textsOf(wire: WireResponse): string[] {
   if (wire.events !== undefined)
     return writeEvents(wire.events, wire.line_end ?? '\n', wire.cut !== undefined);
@@ -64,7 +64,7 @@ function networkError({ code, message }: NetworkFault): TypeError {
   return new TypeError(message, cause === undefined ? undefined : { cause });
 }
 
-/** The value of a JSON text; a text that is none is kept as it is. */
+/** Parses JSON; undefined for other text. */
 function compactJson(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
@@ -79,10 +79,10 @@ interface StreamText {
 }
 
 /**
- * Reads a stream of server-sent events so that {@link writeEvents} gives the same text again. An event of the usual
- * form, a name and one line of compact JSON, becomes its parts; any other is kept as it came.
+ * Reads a stream of server-sent events such that {@link writeEvents} reproduces its text. An event of the usual form,
+ * a name and one line of compact JSON, is parsed; any other stays raw.
  *
- * @param cut whether the connection broke: what stands after the last whole event is then kept as an event of its own.
+ * @param cut whether the connection broke; the rest after the last complete event then becomes an event of its own.
  */
 function readEvents(text: string, cut: boolean): StreamText {
   const lineEnd = text.includes('\r\n')
@@ -99,7 +99,7 @@ function readEvents(text: string, cut: boolean): StreamText {
   return { events, lineEnd };
 }
 
-/** The text of each event, its end included. */
+/** The text of each event, with its line endings. */
 function writeEvents(events: readonly StreamEvent[], lineEnd: string, cut: boolean): string[] {
   return events.map((event, index) => {
     const isBroken = cut && index === events.length - 1;

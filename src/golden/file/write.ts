@@ -5,10 +5,10 @@ import { sealGolden } from './checksum.ts';
 import { FORMAT_VERSION, type Golden, type UnsealedGolden } from './format.ts';
 import { packExchanges } from './pack.ts';
 
-/** What fits into this many characters is written on one line. */
+/** Values up to this many characters are written on one line. */
 const MAX_LINE = 100;
 
-/** Members whose items, or whose own members, stand on one line each, however long. */
+/** Members with one item per line, however long. */
 const ONE_A_LINE: ReadonlySet<string> = new Set([
   'changes',
   'contents',
@@ -21,7 +21,7 @@ const ONE_A_LINE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Seals a golden and writes it in one step, so that a reader sees the old file or the new one, never half of one.
+ * Seals a golden and writes it atomically: readers see the old file or the new one.
  * @returns the golden as written.
  */
 export async function writeGolden(file: string, golden: UnsealedGolden): Promise<Golden> {
@@ -37,13 +37,13 @@ export async function writeGolden(file: string, golden: UnsealedGolden): Promise
   return sealed;
 }
 
-/** The text of a golden's file: packed JSON, with a line for each event, message and tool. */
+/** The text of a golden's file: packed, with one line per event, message and tool. */
 export function formatGolden(golden: Golden): string {
   const provider_responses = packExchanges(golden.provider_responses);
   return formatLines({ ...golden, format_version: FORMAT_VERSION, provider_responses });
 }
 
-/** JSON with two spaces of indent, in which short values and the items of long lists stand on one line each. */
+/** JSON with an indent of two, with short values and the items of long lists on one line each. */
 export function formatLines(value: unknown): string {
   return `${print(value, '', '')}\n`;
 }

@@ -5,8 +5,7 @@ import { unusable } from './spans.ts';
 import type { StoredCall, StoredRun } from './stored-run.ts';
 
 /**
- * Makes sure that the run took the same course when it was played back as in the trace: every request to the model
- * said the same.
+ * Asserts that the played run took the same course as the trace: every request to the model had the same content.
  * @throws ObservatoryError `TRACE_UNUSABLE` with the first difference.
  */
 export function assertSameCourse(run: StoredRun, golden: Golden): void {
@@ -35,7 +34,7 @@ function otherCourse(how: string): Error {
   );
 }
 
-/** What a request says, part by part, whatever form a provider gives it. */
+/** The content of a request, part by part, independent of the provider. */
 function linesOf(messages: readonly Message[]): string[] {
   return messages.flatMap(({ parts }) =>
     parts.flatMap((part) => {
@@ -58,7 +57,7 @@ function short(line: string | undefined): string {
   return JSON.stringify(line.length > 160 ? `${line.slice(0, 160)}…` : line);
 }
 
-/** The golden with the times of the trace in place of those the playback took. */
+/** Replaces the times of the played run by those of the trace. */
 export function withStoredTimes(golden: Golden, run: StoredRun): Golden {
   const left = [...run.calls];
   const take = (server: string, tool: string, args: unknown): StoredCall | undefined => {

@@ -4,12 +4,12 @@ import { apiOfPath, type WrittenAnswer } from '../../wire/index.ts';
 import { type Loopback, openLoopback } from '../replay/index.ts';
 import type { StoredCall, StoredRun, StoredTurn } from './stored-run.ts';
 
-/** Base URL for a provider's SDK, by provider: OpenAI's holds the version, the others' do not. */
+/** Base URL for a provider's SDK. Only OpenAI's includes the version. */
 export function baseUrlOf(provider: string, { url }: Loopback): string {
   return provider === 'openai' ? `${url}/v1` : url;
 }
 
-/** Answers each request with the next turn of a run, whatever it asks, in the form of the API it was sent to. */
+/** Answers each request with the next turn of a run, in the form of the requested API. */
 export async function playModel(run: StoredRun): Promise<Loopback> {
   let next = 0;
   return await openLoopback((request, response) => {
@@ -31,7 +31,7 @@ export async function playModel(run: StoredRun): Promise<Loopback> {
   });
 }
 
-/** What a turn said. Reasoning and its signatures are not in the trace. */
+/** The content of a turn, without reasoning: its signatures are not in the trace. */
 function writtenAnswer(
   { output, responseId, model, finishReason, usage }: StoredTurn,
   index: number,
@@ -63,13 +63,12 @@ interface StoredServers extends AsyncDisposable {
   urlOf(server: string): string;
 }
 
-/** A message of a client. */
 type RpcMessage = Readonly<Record<string, unknown>>;
 
-/** Notes of servers on their own use, by server. */
+/** Instructions of servers, by server. */
 type ServerNotes = ReadonlyMap<string, string>;
 
-/** Plays the servers of a run: their tools, and each call of the run once, to whoever makes the same one. */
+/** Plays the servers of a run: their tools, and each recorded call once. */
 export async function playServers(run: StoredRun, notes: ServerNotes): Promise<StoredServers> {
   const names = [...new Set([...run.tools, ...run.calls].map(({ server }) => server))];
   const left = [...run.calls];
@@ -137,7 +136,7 @@ function callAnswer(call: StoredCall | undefined): object {
   return { error: { code: call.errorCode, message: bareMessage(textOf(call.result), call.errorCode) } };
 }
 
-/** SDKs put the code in front of the message, and would do so again. */
+/** Removes the code that SDKs prefix, since they will prefix it again. */
 function bareMessage(text: string, code: number): string {
   const prefix = `MCP error ${code}: `;
   return text.startsWith(prefix) ? text.slice(prefix.length) : text;

@@ -19,9 +19,9 @@ const ATTR_STOP_REASON = 'observatory.stop_reason';
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '[::1]']);
 
 /**
- * Reads the run of `mcpGhost` that a trace holds.
- * @param agentSpan which one, by its span id, where there are several.
- * @throws ObservatoryError `TRACE_UNUSABLE` when there is none or not one, or its content was not captured.
+ * Reads a run of `mcpGhost` from a trace.
+ * @param agentSpan the span id of the run, if the trace has several.
+ * @throws ObservatoryError `TRACE_UNUSABLE` if there is not exactly one run, or its content was not captured.
  */
 export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: string): StoredRun {
   const agent = agentOf(traceId, spans, agentSpan);
@@ -70,12 +70,12 @@ function agentOf(traceId: string, spans: readonly SpanRow[], wanted: string | un
   throw unusable(`The trace ${traceId} holds ${agents.length} runs; choose one with --span: ${ids}`);
 }
 
-/** Whether a span id is the one a person wrote: 16 hex digits, or the UUID of the table. */
+/** Whether a span id matches user input: 16 hex digits, or the UUID of the table. */
 function isSpan(spanId: string, wanted: string): boolean {
   return wanted.replaceAll('-', '').toLowerCase().slice(-spanId.length) === spanId;
 }
 
-/** The spans below a run, but for those of runs inside it. */
+/** The spans of a run, without those of nested runs. */
 function spansUnder(agent: SpanRow, spans: readonly SpanRow[]): SpanRow[] {
   const children = new Map<string, SpanRow[]>();
   for (const span of spans) {
@@ -149,7 +149,7 @@ function callOf(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
   };
 }
 
-/** Behind a gate the tool's span has no result: what the model was shown is what the gate let pass. */
+/** With a gate the tool's span has no result; take the one that the model saw. */
 function shownResult(span: SpanRow, turns: readonly StoredTurn[]): object | undefined {
   const id = textAt(span, ATTR_GEN_AI_TOOL_CALL_ID);
   for (const { input } of turns) {
@@ -169,7 +169,7 @@ function definitionsOf(span: SpanRow): readonly unknown[] {
   return Array.isArray(tools) ? (tools as unknown[]) : [];
 }
 
-/** Which server and tool stand behind the names the model used: the call's id is on both. */
+/** Server and tool by the name the model used. The call id links the two. */
 function serversByModelName(
   toolSpans: readonly SpanRow[],
   turns: readonly StoredTurn[],
@@ -195,14 +195,14 @@ function textAt({ attributes }: SpanRow, name: string): string | undefined {
   return value === undefined || value === null ? undefined : String(value);
 }
 
-/** Between server and tool in the names models are given. */
+/** Between server and tool in names for models. */
 const SEPARATOR = '__';
-/** The orchestrator's own tool, which no server has. */
+/** The orchestrator's own tool. */
 const OWN_TOOL = 'read_tool_result';
 
 /**
- * The tools of the servers, from the definitions the model was given. A tool that was called is known by its call;
- * the others by their name, `server__tool`.
+ * The tools of the servers, from the definitions sent to the model. Server and tool come from a call if there was one,
+ * else from the name, `server__tool`.
  */
 function toolsOffered(
   definitions: readonly unknown[],

@@ -18,31 +18,30 @@ import { readSpans } from './spans.ts';
 import type { StoredRun } from './stored-run.ts';
 
 export interface GoldenFromTraceOptions {
-  /** 32 hex digits, or the UUID that stands in the table. */
+  /** 32 hex digits, or the UUID in the table. */
   readonly traceId: string;
   /** File to write. */
   readonly path: string;
-  /** Which run, by the id of its `invoke_agent` span, where the trace holds several. */
+  /** Id of the run's `invoke_agent` span, if the trace has several runs. */
   readonly spanId?: string | undefined;
   /** @defaultValue `trace_` and the first eight digits of the trace id */
   readonly testName?: string | undefined;
   /** @defaultValue 'happy_path', or 'error_recovery' for a run with a failed call */
   readonly category?: GoldenCategory | undefined;
-  /** @defaultValue 'scripted' when every model call went to this machine, else 'recorded' */
+  /** @defaultValue 'scripted' if every model call went to this machine, else 'recorded' */
   readonly source?: GoldenSource | undefined;
 }
 
 /**
- * Makes a golden of a run of `mcpGhost` that was stored in `mcp_traces` with its content captured.
+ * Makes a golden from a run of `mcpGhost` that was stored in `mcp_traces` with captured content.
  *
- * The spans hold what was said, not the bytes: the run is made once more against servers on this machine that say what
- * the trace says, and is recorded as any other. So the golden can be replayed; it is written only when the run took
- * the same course, request by request. What spans do not hold is not in it: reasoning with its signatures, tries that
- * failed before an answer came, how servers are started, tool annotations.
+ * Spans hold the content, not the bytes. So the run is repeated against local servers that replay the trace, and recorded
+ * like any other run. The golden is written only if the run took the same course, request by request. It lacks what spans
+ * do not hold: reasoning with its signatures, failed attempts, how servers are started, and tool annotations.
  *
  * @returns the golden as written.
- * @throws ObservatoryError `TRACE_UNUSABLE` when the trace is not there, holds no run, or not its content; the message
- * says what to do.
+ * @throws ObservatoryError `TRACE_UNUSABLE` if the trace is missing, has no run, or lacks its content; the message says
+ * what to do.
  */
 export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOptions): Promise<Golden> {
   const run = readRun(options.traceId, await readSpans(db, options.traceId), options.spanId);
@@ -86,7 +85,7 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
       plan: run.hasPlan,
       enableBacktracking: run.hasBacktracking,
       ...(run.stopReason === 'max_iterations' ? { maxIterations: run.turns.length - 1 } : {}),
-      // The trace holds one end of each call: its tries were counted, not kept.
+      // The trace holds only the final outcome of each call.
       retry: { maxAttempts: 1 },
     },
     {
@@ -101,7 +100,7 @@ async function recordAgain(run: StoredRun, file: string, options: GoldenFromTrac
   );
 }
 
-/** What only stood in for the real thing is taken out again. */
+/** Removes what belongs to the local servers. */
 function finished(recorded: Golden, run: StoredRun): Golden {
   const golden = withStoredTimes(recorded, run);
   const servers = Object.keys(golden.mcp_cassette?.servers ?? {});
@@ -110,7 +109,7 @@ function finished(recorded: Golden, run: StoredRun): Golden {
     versions: { ...golden.versions, sdk: null, tools: {} },
     input: {
       ...golden.input,
-      // How the servers are started is not in a trace; a replay does not start them.
+      // A trace does not tell how servers are started, and a replay does not start them.
       server_config: {
         mcpServers: Object.fromEntries(
           servers.map((name) => [name, { url: `https://${encodeURIComponent(name)}.invalid/mcp` }]),
@@ -124,21 +123,21 @@ function textOf(message: StoredRun['turns'][number]['input'][number] | undefined
   return (message?.parts ?? []).map((part) => (part.type === 'text' ? part.content : '')).join('');
 }
 
-/** Where a run's system prompt goes from the caller's words to the orchestrator's; see `buildSystemPrompt`. */
+/** Where the orchestrator's part of a system prompt begins; see `buildSystemPrompt`. */
 const GUIDANCE = /(?:^|\n\n)(?:## Working with tools\n|<working_with_tools>\n)/;
 const HEADED_NOTE = /\n\n## Notes of the server ([^\n]{1,200})\n/;
 const TAGGED_NOTE = /\n\n<notes_of_the_server_([a-z0-9_]{1,200})>\n/;
 
 interface SystemPromptParts {
-  /** What the caller wrote. */
+  /** The caller's part. */
   readonly systemPrompt: string;
-  /** Notes of servers on their own use, by name; a tag holds the name in lower case with underscores. */
+  /** Instructions of servers, by name. A tag has the name in lower case with underscores. */
   readonly notes: ReadonlyMap<string, string>;
 }
 
 /**
- * Takes a run's system prompt apart again.
- * @param servers names of the run's servers, to find the one a tag was made of.
+ * Splits the system prompt of a run into its parts.
+ * @param servers names of the run's servers, to resolve tags.
  */
 function splitSystemPrompt(text: string, servers: readonly string[]): SystemPromptParts {
   const cut = text.search(GUIDANCE);

@@ -7,9 +7,9 @@ import {
 import { type Message, parseInstructions, parseMessages } from '../../interaction/index.ts';
 import { canonicalUuid, type Queryable, uuidToSpanId } from '../../postgres/index.ts';
 
-/** What a run is read from: the columns of a span that matter here. */
+/** The columns of a span that a run is read from. */
 export interface SpanRow {
-  /** 16 hex digits, as OpenTelemetry writes it. */
+  /** 16 hex digits. */
   readonly spanId: string;
   readonly parentId: string | null;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface SpanRow {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A trace of more spans is none of one run. */
+/** More than any run has. */
 const MAX_SPANS = 20_000;
 
 const SELECT = `SELECT span_id::text AS span_id, parent_span_id::text AS parent_span_id, span_name, operation, method,
@@ -47,8 +47,8 @@ const SELECT = `SELECT span_id::text AS span_id, parent_span_id::text AS parent_
 
 /**
  * The spans of a trace, in the order of their start.
- * @param traceId 32 hex digits, or the UUID that stands in the table.
- * @throws ObservatoryError `INVALID_OPTION` for an id that is none, `TRACE_UNUSABLE` when the table has no such trace.
+ * @param traceId 32 hex digits, or the UUID in the table.
+ * @throws ObservatoryError `INVALID_OPTION` for an invalid id, `TRACE_UNUSABLE` if the table has no such trace.
  */
 export async function readSpans(db: Queryable, traceId: string): Promise<SpanRow[]> {
   const uuid = canonicalUuid(traceId);
@@ -94,22 +94,22 @@ function spanOf(row: Readonly<Record<string, unknown>>): SpanRow {
   };
 }
 
-/** Rows of other writers may hold ids that are no span ids of OpenTelemetry. */
+/** Rows of other writers may have ids that are not OpenTelemetry span ids. */
 function hexId(uuid: string): string {
   return uuidToSpanId(uuid) ?? uuid;
 }
 
-/** What a run must be traced with for its spans to hold what was said. */
+/** How to trace a run such that its spans hold its content. */
 const HOW_TO_CAPTURE =
   'trace the run with captureContent: true (or OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true) and without redactContent, then use the trace of that run';
 
-/** What a model call was given and gave, read from its content attributes. */
+/** Input and output of a model call, from its content attributes. */
 interface CallContent {
   readonly input: readonly Message[];
   readonly output: Message | undefined;
 }
 
-/** @throws ObservatoryError `TRACE_UNUSABLE` when the content was not captured, or is not whole. */
+/** @throws ObservatoryError `TRACE_UNUSABLE` if the content was not captured or is incomplete. */
 export function contentOf(span: SpanRow): CallContent {
   const given = attributeAt(span, ATTR_GEN_AI_INPUT_MESSAGES);
   if (given === undefined) throw notCaptured(span);
@@ -128,7 +128,7 @@ export function contentOf(span: SpanRow): CallContent {
   return { input, output };
 }
 
-/** A content attribute, parsed; undefined when it is not there. */
+/** A parsed content attribute; undefined if absent. */
 export function attributeAt(span: SpanRow, name: string): unknown {
   const value = span.attributes[name];
   if (typeof value !== 'string') return value ?? undefined;
@@ -141,12 +141,12 @@ export function attributeAt(span: SpanRow, name: string): unknown {
   }
 }
 
-/** The error for a span without content, with what to do. */
+/** The error for a span without content. */
 export function notCaptured(span: SpanRow): ObservatoryError {
   return unusable(`The span ${span.name} (${span.spanId}) holds no content: ${HOW_TO_CAPTURE}`);
 }
 
-/** The error for a trace that no golden can be made of. */
+/** The error for a trace that cannot become a golden. */
 export function unusable(message: string): ObservatoryError {
   return new ObservatoryError('TRACE_UNUSABLE', message);
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 
-/** A run of `mcpGhost` as its spans tell it. Times are in milliseconds. */
+/** A run of `mcpGhost`, read from its spans. Times are in milliseconds. */
 export interface StoredRun {
   readonly traceId: string;
   /** Name for `createProvider`: `openai`, `anthropic`, `gemini`. */
@@ -11,28 +11,28 @@ export interface StoredRun {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly stopReason: string | undefined;
-  /** Whether a plan was asked for before the first turn. */
+  /** Whether the run began with a plan. */
   readonly hasPlan: boolean;
-  /** Whether failed calls were answered with a way to recover. */
+  /** Whether recovery prompts followed failed calls. */
   readonly hasBacktracking: boolean;
-  /** Whether every model call went to a host on this machine: a script or a local model, most likely. */
+  /** Whether every model call went to this machine: probably a script or a local model. */
   readonly isLocalModel: boolean;
   /** Every model call, in order. */
   readonly turns: readonly StoredTurn[];
   /** Every tool call that reached a server, in order. */
   readonly calls: readonly StoredCall[];
-  /** Tools as the model was offered them. */
+  /** The tools offered to the model. */
   readonly tools: readonly StoredTool[];
 }
 
 export interface StoredTurn {
-  /** What the model was given, system messages first. */
+  /** Input messages, system messages first. */
   readonly input: readonly Message[];
-  /** What it said; undefined when the call failed. */
+  /** Output message; undefined if the call failed. */
   readonly output: Message | undefined;
   /** HTTP status or kind of the failure. */
   readonly errorType: string | undefined;
-  /** In the provider's own words. */
+  /** The provider's own value. */
   readonly finishReason: string | undefined;
   readonly usage: TokenUsage | undefined;
   readonly model: string;

@@ -28,20 +28,20 @@ interface OpenCall {
   died: McpCall['server_died'];
 }
 
-/** One opened server, while it is being recorded. */
+/** Recording of one connection to a server. */
 export interface ConnectionRecording {
-  /** The tools as the server lists them now. */
+  /** A page of the server's tool list. */
   listed(tools: readonly unknown[], isFirstPage: boolean): void;
-  /** The server was there and did not give its tools: it counts as not opened. */
+  /** The server connected but did not list its tools, which counts as a failed connection. */
   failed(error: string): void;
 }
 
-/** Records what MCP servers say: each opening with its tool lists, each call with its end. */
+/** Records MCP servers: each connection with its tool lists, each call with its outcome. */
 export class CassetteRecorder {
   readonly #connections = new Map<string, McpConnection[]>();
   readonly #calls: OpenCall[] = [];
 
-  /** A server that was opened. */
+  /** A server connected. */
   opened(server: string, head: Omit<Ready, 'outcome' | 'tool_lists'>): ConnectionRecording {
     const lists: unknown[][] = [];
     const connections = this.#of(server);
@@ -57,12 +57,12 @@ export class CassetteRecorder {
     };
   }
 
-  /** A server that could not be opened. */
+  /** A server could not be reached. */
   failed(server: string, error: string): void {
     this.#of(server).push({ outcome: 'failed', error });
   }
 
-  /** A call that has started. @returns takes its end. */
+  /** A call started. @returns a function to call with its outcome. */
   called(server: string, tool: string, args: JsonObject): (end: CallEnd) => void {
     const call: OpenCall = {
       server,
@@ -81,19 +81,19 @@ export class CassetteRecorder {
     };
   }
 
-  /** The server announced other tools. It is put down to the last call of that server. */
+  /** The server announced a changed tool list. Attributed to the latest call to that server. */
   toolsChanged(server: string): void {
     const call = this.#lastCallOf(server);
     if (call !== undefined) call.toolsChanged = true;
   }
 
-  /** The server went away. It is put down to the last call of that server. */
+  /** The server went away. Attributed to the latest call to that server. */
   died(server: string, cause: string, stderr: string): void {
     const call = this.#lastCallOf(server);
     if (call !== undefined) call.died = { cause, stderr };
   }
 
-  /** What was said so far; null when no server took part. */
+  /** Everything recorded so far; null without servers. */
   cassette(): McpCassette | null {
     if (this.#connections.size === 0) return null;
     const servers = [...this.#connections].map(([name, connections]) => [name, { connections }] as const);
@@ -135,10 +135,10 @@ export class CassetteRecorder {
   }
 }
 
-/** What the limits of a call abort it with when it was its caller who wanted that (see call.ts). */
+/** The abort reason of a call that its caller canceled (see mcp-client/call.ts). */
 const CANCELLED_BY_CALLER = 'cancelled by the caller';
 
-/** Opens servers for real, and tells a recorder what they say. */
+/** Opens real servers and records them. */
 export function recordingLink(recorder: CassetteRecorder): OpenLink {
   return async (config, options, signal, hooks) => {
     const server = config.name;

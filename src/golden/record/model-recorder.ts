@@ -15,7 +15,7 @@ import {
   type WireResponse,
 } from '../file/index.ts';
 
-/** Hosts of the providers themselves. Only what they answered is recorded; all else may be a script. */
+/** The providers' own hosts. A response of any other host may come from a script. */
 const PROVIDER_HOSTS: ReadonlySet<string> = new Set([
   'api.openai.com',
   'api.anthropic.com',
@@ -29,8 +29,8 @@ interface Taken {
 }
 
 /**
- * Records what goes between an SDK and a model provider, at the wire: its `fetch` is given to the SDK in place of the
- * global one, and changes nothing of what passes.
+ * Records the traffic between an SDK and a model provider. Its `fetch` replaces the global one in the SDK and passes
+ * everything through unchanged.
  */
 export class ModelRecorder {
   readonly #scrubber: Scrubber;
@@ -47,7 +47,7 @@ export class ModelRecorder {
     return this.#onlyProviders && this.#taken.length > 0;
   }
 
-  /** The SDK, as it named itself in its requests. */
+  /** The SDK, as its requests named it. */
   get sdk(): GoldenVersions['sdk'] {
     return this.#sdk;
   }
@@ -72,13 +72,13 @@ export class ModelRecorder {
     return new Response(body, response);
   };
 
-  /** The exchanges so far, in the order of the requests; those under way are left out. */
+  /** The completed exchanges, in request order. */
   exchanges(): ProviderExchange[] {
     let iteration = 0;
     let before: string | undefined;
     return this.#taken.flatMap(({ request, response, durationMs }) => {
       if (response === undefined) return [];
-      // A request that is made again as it was is another try of the same turn.
+      // An identical request is a retry of the same turn.
       const text = JSON.stringify(request);
       if (text !== before) iteration += 1;
       before = text;
@@ -124,7 +124,7 @@ export class ModelRecorder {
   }
 }
 
-/** Passes a body on piece by piece, and tells its text when it has ended, broken off or been left by its reader. */
+/** Passes a body through, and reports its text once it ended, broke off or was canceled by its reader. */
 function tapped(
   body: ReadableStream<Uint8Array> | null,
   onEnd: (text: string, cut: NetworkFault | undefined) => void,

@@ -19,10 +19,10 @@ import {
 import { CassetteRecorder } from './cassette-recorder.ts';
 import { ModelRecorder } from './model-recorder.ts';
 
-/** One policy-gated step, as far as a golden keeps it. */
+/** One policy-gated step, as a golden holds it. */
 export interface PolicyStep {
   readonly query: string;
-  /** The policy or allowlist, as its file has it. */
+  /** The parsed policy or allowlist file. */
   readonly policy: PolicyDocument | Readonly<Record<string, readonly string[]>>;
   /** `openai`, `anthropic` or `gemini`. */
   readonly provider: string;
@@ -42,7 +42,7 @@ export interface RecordPolicyStepOptions {
   readonly baseUrl?: string | undefined;
 }
 
-/** Answers one question with `PolicyHost`, and keeps everything that led to the answer. */
+/** Answers one question with `PolicyHost` and writes its golden. */
 export async function recordPolicyStep(
   step: PolicyStep,
   options: RecordPolicyStepOptions,
@@ -94,7 +94,7 @@ export async function recordPolicyStep(
   return output;
 }
 
-/** Answers the question of a step through the servers, and closes them. */
+/** Answers the question of a step, and closes the servers. */
 export async function askStep(
   step: PolicyStep,
   providerOptions: ProviderOptions,
@@ -117,7 +117,7 @@ export async function askStep(
   }
 }
 
-/** Passes everything on to a server, and tells a recorder what it says. */
+/** Wraps a server to record it. */
 function recordingServer(id: string, server: PolicyServer, recorder: CassetteRecorder): PolicyServer {
   const recording = recorder.opened(id, {
     sdk: 'v1',

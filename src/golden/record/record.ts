@@ -15,35 +15,35 @@ import {
 import { CassetteRecorder, recordingLink } from './cassette-recorder.ts';
 import { ModelRecorder } from './model-recorder.ts';
 
-/** Days after which a recording no longer shows how a provider behaves. */
+/** Days after which a recording may no longer reflect the provider's behavior. */
 const DEFAULT_EXPIRY_DAYS = 180;
 const DAY_MS = 86_400_000;
 
-/** Keeps the run in a file. Written when the run is over, whatever it came to; not when it is aborted. */
+/** Records the run to a file. It is written at the end of the run, successful or not, but not after an abort. */
 export interface RecordGoldenOptions {
   readonly mode: 'record';
   /** File to write. */
   readonly path: string;
   /** @defaultValue the name of the file, without `.json` */
   readonly testName?: string | undefined;
-  /** What the golden shows, in a sentence. */
+  /** What the golden demonstrates, in a sentence. */
   readonly description?: string | undefined;
   /** @defaultValue 'happy_path' */
   readonly category?: GoldenCategory | undefined;
   /**
-   * Asserts where the answers came from, for gateways. Without it a golden is `recorded` when every request went to
-   * the provider's own API, and `scripted` when one did not.
+   * Where the answers come from; set it when using a gateway. By default `recorded` if every request went to the
+   * provider's own API, else `scripted`.
    */
   readonly source?: GoldenSource | undefined;
-  /** Days until the golden expires; `null` for never. @defaultValue 180 for recorded goldens, never for scripted ones */
+  /** Days until the golden expires, or `null`. @defaultValue 180 for recorded goldens, `null` for scripted ones */
   readonly expiresInDays?: number | null | undefined;
-  /** How later runs are held against this one. @defaultValue the exact answer, no matchers, no bounds */
+  /** How later runs are compared with this one. @defaultValue the exact answer, no matchers, no bounds */
   readonly comparison?: Partial<ComparisonRules> | undefined;
-  /** Date written into the file; `null` for none. @defaultValue the current time */
+  /** Date of the recording; `null` to omit it. @defaultValue the current time */
   readonly recordedAt?: Date | null | undefined;
 }
 
-/** Runs the task and writes its golden. @throws ObservatoryError `INVALID_OPTION` for a provider not given by name. */
+/** Runs the task and writes its golden. @throws ObservatoryError `INVALID_OPTION` if the provider is not given by name. */
 export async function recordRun(options: RunOptions, golden: RecordGoldenOptions): Promise<GhostResult> {
   const scrubber = new Scrubber();
   scrubber.add(options.apiKey);

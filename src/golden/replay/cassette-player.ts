@@ -10,7 +10,7 @@ import {
 } from '../file/index.ts';
 import { Entries } from './entries.ts';
 
-/** Plays what MCP servers said in a golden: each opening of a server in order, each call once. */
+/** Plays the MCP servers of a golden: their connections in order, each call once. */
 export class CassettePlayer {
   readonly #testName: string;
   readonly #onMiss: (error: GoldenMismatchError) => GoldenMismatchError;
@@ -31,14 +31,14 @@ export class CassettePlayer {
     }
   }
 
-  /** Names of the servers of the run. */
+  /** The server names. */
   get servers(): string[] {
     return [...this.#connections.keys()];
   }
 
   /**
-   * How the next opening of a server went.
-   * @throws GoldenMismatchError when it was not opened so often.
+   * The next recorded connection to a server.
+   * @throws GoldenMismatchError if there are no more.
    */
   open(server: string): McpConnection {
     const connection = this.#connections.get(server)?.shift();
@@ -52,8 +52,8 @@ export class CassettePlayer {
   }
 
   /**
-   * How a call ended.
-   * @throws GoldenMismatchError when the golden does not hold it, or not so often.
+   * The recorded outcome of a call.
+   * @throws GoldenMismatchError if the golden has no such call, or no more of them.
    */
   call(server: string, tool: string, args: JsonObject): McpCall {
     const canonical = canonicalCall(server, tool, this.#scrubber.clean(args));
@@ -74,7 +74,7 @@ export class CassettePlayer {
     );
   }
 
-  /** Places of what nobody asked for. */
+  /** Places of the entries that were not used. */
   unused(): string[] {
     const servers = [...this.#connections].flatMap(([name, left]) =>
       left.length === 0 ? [] : [`mcp_cassette.servers.${name}.connections (${left.length} of them)`],
@@ -87,7 +87,7 @@ function canonicalCall(server: string, tool: string, args: JsonObject): JsonObje
   return { server, tool, arguments: args };
 }
 
-/** Opens no server: plays what servers said in a golden. */
+/** Opens no server, but plays those of a golden. */
 export function playedLink(cassette: CassettePlayer): OpenLink {
   return async (config, _options, _signal, hooks) => {
     const server = config.name;
@@ -119,7 +119,7 @@ export function playedLink(cassette: CassettePlayer): OpenLink {
           if (died !== undefined) {
             lost = died.cause;
             stderr = died.stderr;
-            // A server that answers and then goes away has its answer read first.
+            // The result of a server that answered before it went away is delivered first.
             if (call.outcome === 'result') setImmediate(() => hooks.onLost(link, died.cause));
             else hooks.onLost(link, died.cause);
           }
@@ -134,7 +134,7 @@ export function playedLink(cassette: CassettePlayer): OpenLink {
   };
 }
 
-/** A JSON-RPC error that a server answered with in a golden. */
+/** A recorded JSON-RPC error. */
 class PlayedError extends Error {
   readonly answer: NonNullable<McpCall['error']>;
 

@@ -8,21 +8,21 @@ interface Entry<T> {
   used: boolean;
 }
 
-/** What a miss came closest to. */
+/** The recorded entry that is closest to a miss. */
 interface Nearest {
   readonly place: string;
   readonly used: boolean;
   readonly differences: readonly Difference[];
 }
 
-/** Recorded entries by the hash of what asks for them. Each is given once; equal ones in the order of the recording. */
+/** Recorded entries by the hash of their request. Each is used once; entries with equal requests in recorded order. */
 export class Entries<T> {
   readonly #entries: Entry<T>[] = [];
   readonly #waiting = new Map<string, Entry<T>[]>();
 
   /**
-   * @param place where it stands in the file, for messages.
-   * @param canonical what its key is the hash of.
+   * @param place its place in the file, for messages.
+   * @param canonical the value that `key` is the hash of.
    */
   add(place: string, key: string, canonical: unknown, value: T): void {
     const entry: Entry<T> = { place, key, canonical, value, used: false };
@@ -32,7 +32,7 @@ export class Entries<T> {
     else waiting.push(entry);
   }
 
-  /** The next entry of a key that has not been used. */
+  /** The next unused entry of a key. */
   take(key: string): T | undefined {
     const entry = this.#waiting.get(key)?.shift();
     if (entry === undefined) return undefined;
@@ -40,12 +40,12 @@ export class Entries<T> {
     return entry.value;
   }
 
-  /** Places of the entries nobody asked for. */
+  /** Places of the unused entries. */
   unused(): string[] {
     return this.#entries.filter((entry) => !entry.used).map((entry) => entry.place);
   }
 
-  /** The entry with the fewest differences; an unused one where there is any. */
+  /** The entry with the fewest differences, among the unused ones if there are any. */
   nearest(canonical: unknown): Nearest | undefined {
     const unused = this.#entries.filter((entry) => !entry.used);
     let best: Nearest | undefined;

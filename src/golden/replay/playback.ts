@@ -4,19 +4,19 @@ import { ObservatoryError } from '../../base/index.ts';
 import type { Golden } from '../file/index.ts';
 import { GoldenPlayer, type PlayerOptions } from './player.ts';
 
-/** A local HTTP server that answers as the provider did in a golden, for clients that take no `fetch`. */
+/** A local HTTP server that plays a golden's provider, for clients without a `fetch` option. */
 export interface Playback extends AsyncDisposable {
-  /** Address for the Anthropic and Gemini clients. */
+  /** Base URL for the Anthropic and Gemini clients. */
   readonly url: string;
-  /** Address for the `openai` client. */
+  /** Base URL for the `openai` client. */
   readonly baseUrl: string;
   readonly player: GoldenPlayer;
   close(): Promise<void>;
 }
 
 /**
- * Plays a golden's provider responses, each once, on a port of the loopback address. A request the golden does not hold
- * is answered with status 409 and the difference, which no SDK takes for anything but an error.
+ * Serves a golden's provider responses, each once, on a loopback port. An unknown request gets status 409 with the
+ * difference, which every SDK reports as an error.
  */
 export async function playGolden(golden: Golden, options: PlayerOptions = {}): Promise<Playback> {
   const player = new GoldenPlayer(golden, options);
@@ -45,31 +45,29 @@ function refuse(response: ServerResponse, error: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-/** Requests larger than this are refused; a conversation is far smaller. */
+/** Larger requests are refused. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** An HTTP server of this process that only this machine can reach. */
+/** An HTTP server that only this machine can reach. */
 export interface Loopback extends AsyncDisposable {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** Ends open connections too. Calling it again does nothing. */
+  /** Also closes open connections. Idempotent. */
   close(): Promise<void>;
 }
 
-/** What a handler is given. */
 interface LoopbackRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
 }
 
-/** Answers a request. */
 type LoopbackHandler = (request: LoopbackRequest, response: ServerResponse) => void | Promise<void>;
 
 /**
  * Starts a server on a free port of the loopback address.
- * @param refuse answers in place of a handler that threw, or when the request is too large. Once an answer has begun,
- *   its connection is cut instead. @defaultValue status 500 with the error's text
+ * @param refuse responds when the handler throws or the request is too large. If a response has begun, its connection
+ *   is cut instead. @defaultValue status 500 with the error's text
  */
 export async function openLoopback(
   handle: LoopbackHandler,

@@ -13,20 +13,19 @@ import { CassettePlayer } from './cassette-player.ts';
 import { Entries } from './entries.ts';
 
 export interface PlayerOptions {
-  /** Whether tools are run for real: their results are then no part of what a request is known by. @defaultValue false */
+  /** Whether tools run for real. Requests then match whatever the tools returned. @defaultValue false */
   readonly liveTools?: boolean | undefined;
   /**
-   * Whether each request just gets the next answer, if it asks the same model with as many messages: for programs whose
-   * requests change in their wording. @defaultValue false
+   * Answer requests in recorded order, if model and number of messages are the same. For programs whose prompts vary in
+   * wording. @defaultValue false
    */
   readonly inOrder?: boolean | undefined;
 }
 
 /**
- * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}, from the file
- * alone. Each entry is used once. What the file does not hold fails at once with the field-level difference to the
- * nearest entry, is kept as {@link failure}, and aborts {@link signal}, since SDKs and retry policies take a failed
- * `fetch` for a network fault.
+ * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}. Each entry is
+ * used once. A miss fails at once with the differences to the nearest entry. It is kept as {@link failure} and aborts
+ * {@link signal}, since SDKs and retry policies would take a failed `fetch` for a network fault.
  */
 export class GoldenPlayer {
   readonly #golden: Golden;
@@ -50,12 +49,12 @@ export class GoldenPlayer {
     }
   }
 
-  /** What the MCP servers said. */
+  /** The MCP side. */
   get cassette(): CassettePlayer {
     return this.#cassette;
   }
 
-  /** The first request or call the golden does not hold. */
+  /** The first miss. */
   get failure(): GoldenMismatchError | undefined {
     return this.#failure;
   }
@@ -65,7 +64,7 @@ export class GoldenPlayer {
     return this.#aborter.signal;
   }
 
-  /** Stands in for the global `fetch` in an SDK's options. Opens no connection. */
+  /** Replaces the global `fetch` in an SDK's options. Opens no connection. */
   readonly fetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     const text = await request.text();
@@ -74,8 +73,8 @@ export class GoldenPlayer {
   };
 
   /**
-   * Call when the run is over.
-   * @throws GoldenMismatchError for a miss, and for entries nobody asked for.
+   * Call at the end of the run.
+   * @throws GoldenMismatchError for a miss, and for unused entries.
    */
   assertFinished(): void {
     if (this.#failure !== undefined) throw this.#failure;
@@ -108,7 +107,7 @@ export class GoldenPlayer {
     );
   }
 
-  /** What a request is known by. @param index its position among all requests. */
+  /** What requests are matched by. @param index position among all requests. */
   #canonical(request: WireRequest, index: number): Record<string, unknown> {
     return this.#inOrder ? outlineOf(request, index) : canonicalRequest(request, this.#liveTools);
   }
@@ -120,13 +119,13 @@ export class GoldenPlayer {
   }
 }
 
-/** A request in the form it was recorded in: what was scrubbed then is scrubbed now. */
+/** The request as the recorder keeps it, scrubbed in the same way. */
 function toWireRequest(request: Request, text: string, scrubber: Scrubber): WireRequest {
   let body: unknown = text;
   try {
     body = JSON.parse(text);
   } catch {
-    // Kept as text, as the recorder does.
+    // Stays text, as in a recording.
   }
   return {
     method: request.method,
@@ -136,16 +135,16 @@ function toWireRequest(request: Request, text: string, scrubber: Scrubber): Wire
   };
 }
 
-/** The end of a path that names an API, whatever host, version or gateway stands before it. */
+/** The part of a path that names the API, after any host, version or gateway prefix. */
 const API_ENDS = ['/chat/completions', '/responses', '/messages', '/models/'] as const;
 
 const RESULT_LEFT_OUT = '[tool result]';
 
 /**
- * What two requests must have in common to be the same: method, API and body. Host, version prefix and headers are no
- * part of it, so that a recording made through a gateway plays for the API itself.
+ * What requests are matched by: method, API and body. Host, version prefix and headers do not count, so that a recording
+ * made through a gateway works for the API itself.
  *
- * @param liveTools leaves out what tools returned, which differs from run to run when they are run for real.
+ * @param liveTools leave out tool results, which vary when tools run for real.
  */
 export function canonicalRequest(request: WireRequest, liveTools: boolean): Record<string, unknown> {
   const { body } = request;
@@ -156,7 +155,7 @@ export function canonicalRequest(request: WireRequest, liveTools: boolean): Reco
   };
 }
 
-/** What requests have in common that take the same place in a conversation, whatever their wording. */
+/** What requests at the same position of a conversation have in common, whatever their wording. */
 function outlineOf(request: WireRequest, index: number): Record<string, unknown> {
   const body = (request.body ?? {}) as Record<string, unknown>;
   const messages = body.messages ?? body.contents ?? body.input;
@@ -173,7 +172,7 @@ function apiOf(path: string): string {
   return start === -1 ? path : path.slice(start + 1);
 }
 
-/** The body with the content of each tool result replaced; ids and names stay, and so do errors. */
+/** Replaces the content of each tool result. Ids, names and errors stay. */
 function withoutResults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutResults);
   if (typeof value !== 'object' || value === null) return value;

@@ -6,7 +6,7 @@ import { GoldenPlayer } from './player.ts';
 
 /**
  * Runs the step of a golden again.
- * @throws GoldenMismatchError when it asks for what the golden does not hold, or not for all of it.
+ * @throws GoldenMismatchError for a request or call that the golden does not hold, and for unused entries.
  */
 export async function replayPolicyStep(
   golden: Golden,
@@ -33,12 +33,12 @@ export async function replayPolicyStep(
     player.assertFinished();
     return output;
   } catch (error) {
-    // The host says that its planner or tool failed; what they failed of is the miss.
+    // The host reports a failed planner or tool; the miss is the cause.
     throw player.failure ?? error;
   }
 }
 
-/** Plays what a server said in a golden. */
+/** Plays a server of a golden. */
 function playedServer(id: string, cassette: CassettePlayer): PolicyServer {
   const connection = cassette.open(id);
   const lists = connection.outcome === 'ready' ? connection.tool_lists : [];

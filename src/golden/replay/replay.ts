@@ -13,23 +13,23 @@ import { playedLink } from './cassette-player.ts';
 import { GoldenPlayer } from './player.ts';
 import { replayPolicyStep } from './policy-step.ts';
 
-/** Plays a run from a file. No model is asked and no key is needed. */
+/** Replays a run from a file, without a model and without a key. */
 export interface ReplayGoldenOptions {
   readonly mode: 'replay';
-  /** File to play. */
+  /** File to replay. */
   readonly path: string;
   /**
-   * `recorded` starts no server and takes what tools returned from the file; `live` runs them for real, so that a
-   * change of a server shows in the result. @defaultValue 'recorded'
+   * `recorded` takes tool results from the file and starts no server; `live` runs the tools, so that changes of a server
+   * show in the result. @defaultValue 'recorded'
    */
   readonly tools?: 'recorded' | 'live' | undefined;
-  /** Play a golden that is past its date. @defaultValue false */
+  /** Accept an expired golden. @defaultValue false */
   readonly allowExpired?: boolean | undefined;
 }
 
 /**
- * Runs the task with the model's answers, and unless told otherwise the servers', taken from a golden.
- * @throws ObservatoryError `INVALID_OPTION` for a provider not given by name; what `readGolden` throws;
+ * Runs the task with the model's answers, and by default the tool results, from a golden.
+ * @throws ObservatoryError `INVALID_OPTION` if the provider is not given by name; the errors of `readGolden`;
  * `GOLDEN_MISMATCH` when the run departs from the golden.
  */
 export async function replayRun(options: RunOptions, golden: ReplayGoldenOptions): Promise<GhostResult> {
@@ -40,7 +40,7 @@ export async function replayRun(options: RunOptions, golden: ReplayGoldenOptions
   // Calls that reach no server do not belong in the audit trail unless it is asked for.
   const audit = options.audit ?? (liveTools ? undefined : false);
   return await runGhost(
-    // No key is needed, so none is looked for.
+    // No key is needed, so do not look for one.
     { ...options, audit, apiKey: 'not-needed', signal: AbortSignal.any(signals) },
     {
       fetch: player.fetch,
@@ -52,26 +52,26 @@ export async function replayRun(options: RunOptions, golden: ReplayGoldenOptions
 }
 
 export interface ReplayOptions {
-  /** Take tool results from the file, or run the tools for real. @defaultValue 'recorded' */
+  /** Whether tool results come from the file or the tools run for real. @defaultValue 'recorded' */
   readonly tools?: 'recorded' | 'live' | undefined;
   /** @defaultValue false */
   readonly allowExpired?: boolean | undefined;
-  /** Options that a file cannot keep (`gate`, `handlers`, `priceOf`), and any others to run with. */
+  /** Options that a file cannot hold (`gate`, `handlers`, `priceOf`), and overrides of others. */
   readonly options?: Partial<RunOptions> | undefined;
 }
 
 export interface ReplayReport {
   readonly golden: Golden;
-  /** What the replay came to; null when it left the golden before its end. */
+  /** Output of the replay; null if it departed from the golden before its end. */
   readonly output: GoldenOutput | null;
-  /** In which ways it is not the golden; none when it is. */
+  /** Differences from the golden; empty if there are none. */
   readonly findings: readonly Finding[];
 }
 
 /**
- * Runs a golden again from what the file itself holds, and compares.
+ * Reruns a golden from its file and compares the outcome.
  *
- * @throws ObservatoryError `INVALID_OPTION` for a golden that cannot be run from its file; what `readGolden` throws.
+ * @throws ObservatoryError `INVALID_OPTION` for a golden that cannot be rerun from its file; the errors of `readGolden`.
  */
 export async function replayGolden(path: string, options: ReplayOptions = {}): Promise<ReplayReport> {
   const golden = await readGolden(path, { allowExpired: options.allowExpired });
