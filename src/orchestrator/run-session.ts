@@ -1,3 +1,4 @@
+import { usageAttributes } from '../interaction/index.ts';
 import type { ServerPool, ToolResult } from '../mcp-client/index.ts';
 import { CircuitBreakers } from './breaker.ts';
 import { Budget } from './budget.ts';
@@ -16,11 +17,11 @@ import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
 import { RunLog } from './run-log.ts';
 import type { Session } from './session.ts';
-import { resultOf } from './session-result.ts';
+import { reasoningTrail, successRate, summarise } from './synthesis.ts';
 import { ToolCache } from './tool-cache.ts';
 import { ToolRunner } from './tool-runner.ts';
 
-/** Runs the task, and says what came of it. @param changes how often servers have announced other tools. */
+/** Runs the task. @param changes how often servers have announced a changed tool list. */
 export async function runSession(session: Session, changes: () => number): Promise<GhostResult> {
   const { resolved, provider, model, telemetry, emit, span, pool } = session;
   const failures = reportServers(pool, emit);
@@ -94,6 +95,67 @@ export async function runSession(session: Session, changes: () => number): Promi
     performanceLog,
     catalogue,
   });
+}
+
+/** A finished run, to make its result of. */
+interface FinishedRun {
+  readonly end: RunEnd;
+  readonly plan: string | null;
+  readonly serversConnected: number;
+  readonly log: RunLog;
+  readonly conversation: Conversation;
+  readonly budget: Budget;
+  readonly caller: ModelCaller;
+  readonly performanceLog: PerformanceLog;
+  readonly catalogue: () => Promise<Catalogue>;
+}
+
+/** Reports the end of a run on its span and as an event, and makes its result. */
+async function resultOf(
+  { span, emit, pool, provider, model, startedAt }: Session,
+  { end, plan, serversConnected, log, conversation, budget, caller, performanceLog, catalogue }: FinishedRun,
+): Promise<GhostResult> {
+  const totals = budget.totals;
+  span.setAttributes(
+    usageAttributes({ inputTokens: totals.promptTokens, outputTokens: totals.completionTokens }),
+  );
+  span.setAttribute('observatory.stop_reason', end.stopReason);
+  const success = end.stopReason === 'completed';
+  emit({ type: 'run_finished', success, stopReason: end.stopReason });
+  return {
+    success,
+    finalResult: end.answer,
+    summary: summarise({
+      stopReason: end.stopReason,
+      chain: log.chain,
+      errors: log.errors,
+      iterations: log.iterations,
+      serversConnected,
+      serversConfigured: pool.servers.length,
+    }),
+    toolChain: log.chain,
+    conversationHistory: conversation.toEntries(),
+    errors: log.errors,
+    reasoningTrail: reasoningTrail(log.chain, end.stopReason),
+    plan,
+    executionMetadata: {
+      totalExecutionTime: (performance.now() - startedAt) / 1000,
+      totalIterations: log.iterations,
+      toolsDiscovered: pool.tools.length,
+      serversConnected,
+      backtrackCount: log.backtracks,
+      successRate: successRate(log.chain),
+      tokenUsage: totals,
+      costUsd: budget.costUsd ?? null,
+      provider: provider.name,
+      model,
+      stopReason: end.stopReason,
+      compactions: caller.compactions,
+      modelRetries: caller.retries,
+      toolPerformance: performanceLog.toList(),
+      quarantinedTools: (await catalogue()).quarantined,
+    },
+  };
 }
 
 function reportServers(pool: ServerPool, emit: EventListener): RunError[] {
