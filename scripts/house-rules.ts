@@ -48,19 +48,12 @@ export const KNOWN_BREACHES: readonly string[] = [
   'name ToolCall',
   'name Finding',
   'name CallContent',
-  'name textOf',
-  'name ModelMetrics',
-  'name TextPart',
-  'name ReasoningPart',
-  'name ToolCallPart',
-  'name Message',
   'name CatalogueTool',
   'name Catalogue',
   'name refused',
   'name GateCall',
   'name QuarantinedTool',
   'name ToolGateCall',
-  'name ModelMessage',
 ];
 
 interface SourceFile {

@@ -5,12 +5,12 @@ import {
   type Completion,
   type CompletionOptions,
   createProvider,
-  type Message,
+  type ModelMessage,
   ProviderError,
   type ProviderOptions,
-  textOf,
   toolCallsOf,
   userText,
+  visibleText,
 } from '../src/orchestrator/providers/index.ts';
 import { openAiResponses } from '../src/wire/index.ts';
 
@@ -35,7 +35,7 @@ function answering(...answers: (Json | { status: number; body: Json })[]) {
 
 async function ask(
   play: typeof fetch,
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   options: CompletionOptions = {},
   settings: ProviderOptions = {},
 ): Promise<Completion> {
@@ -194,7 +194,7 @@ test('reasoning goes back with the call it led to, and the result with the id of
 test('reasoning that OpenAI could not find again, or that led to nothing, is left out', async () => {
   const { encrypted_content: _, ...unkept } = REASONING;
   const { play, sent } = answering(response([message('ok')]));
-  const turns: Message[] = [];
+  const turns: ModelMessage[] = [];
   for (const output of [
     [unkept, CALL],
     [message('Hm.'), REASONING],
@@ -236,7 +236,7 @@ test('a whole answer and its stream read the same: text, reasoning, calls, usage
     plain,
     streamed,
   ]) {
-    assert.equal(textOf(message.parts), 'Adding.');
+    assert.equal(visibleText(message.parts), 'Adding.');
     assert.deepEqual(
       message.parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])),
       ['First.', 'Then.'],
@@ -336,7 +336,7 @@ test('of a stream that was cut the reader has what came', () => {
   const answer = openAiResponses.readAnswer(stream.whole());
   assert.deepEqual([answer.id, answer.finishReasons, answer.toolCallCount], ['resp_1', [], 1]);
   const parts = answer.choices()[0]?.parts ?? [];
-  assert.equal(textOf(parts), 'One.Two');
+  assert.equal(visibleText(parts), 'One.Two');
   assert.deepEqual(
     parts.map((part) => (part.type === 'tool_call' ? part.invalidArguments?.text : part.type)),
     ['reasoning', 'text', '{"a":', 'text'],

@@ -12,7 +12,7 @@ import { selectTools } from '../src/orchestrator/catalogue.ts';
 import { compacted, criticalLines, digest, planCompaction } from '../src/orchestrator/compaction.ts';
 import { LoopDetector } from '../src/orchestrator/loop-detector.ts';
 import { PerformanceLog } from '../src/orchestrator/performance.ts';
-import { type Message, pairCallsWithResults, userText } from '../src/orchestrator/providers/index.ts';
+import { type ModelMessage, pairCallsWithResults, userText } from '../src/orchestrator/providers/index.ts';
 import { quotedResults } from '../src/orchestrator/quoted-results.ts';
 import { ResultCap } from '../src/orchestrator/result-cap.ts';
 import { ToolCache } from '../src/orchestrator/tool-cache.ts';
@@ -96,8 +96,8 @@ test('two calls taking turns are a loop too, and what left the window is forgott
 test('a conversation is cut so that no call ever loses its result, whatever its shape', () => {
   const next = numbers(11);
   for (let round = 0; round < 400; round += 1) {
-    const head: Message[] = [{ role: 'system', text: 's' }, userText('task')];
-    const body: Message[] = [];
+    const head: ModelMessage[] = [{ role: 'system', text: 's' }, userText('task')];
+    const body: ModelMessage[] = [];
     for (let turn = 0; turn < 1 + next(12); turn += 1) {
       const ids = Array.from({ length: next(4) }, (_, at) => `${turn}_${at}`);
       body.push({
@@ -135,7 +135,7 @@ test('a conversation is cut so that no call ever loses its result, whatever its 
 });
 
 test('critical lines survive any number of summaries, each once', () => {
-  const said = (text: string): Message => ({ role: 'assistant', parts: [{ type: 'text', text }] });
+  const said = (text: string): ModelMessage => ({ role: 'assistant', parts: [{ type: 'text', text }] });
   const old = [
     said('so\n  [CRITICAL] key is 1\nmore'),
     said('[critical] path is /a'),

@@ -6,15 +6,15 @@ import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import {
   createProvider,
-  type Message,
+  type ModelMessage,
   type ModelTool,
   type Provider,
   ProviderError,
   pairCallsWithResults,
   registerProvider,
-  textOf,
   toolCallsOf,
   userText,
+  visibleText,
 } from '../src/orchestrator/providers/index.ts';
 import { resolveApiKey } from '../src/wire/index.ts';
 import { ScriptedProvider, type Turn } from './support/scripted-provider.ts';
@@ -74,13 +74,13 @@ for (const { name, model } of PROVIDERS) {
         ['add', {}],
       ],
     );
-    assert.equal(textOf(streamed.message.parts), 'I shall add.');
+    assert.equal(visibleText(streamed.message.parts), 'I shall add.');
     assert.equal(streamed.finishReason, 'tool_calls');
     assert.equal(streamed.usage?.inputTokens, 120);
     assert.equal(streamed.usage?.outputTokens, 30);
     assert.equal(streamed.usage?.cacheReadTokens, 100);
     assert.ok((streamed.timeToFirstChunkMs ?? -1) >= 0);
-    assert.equal(textOf(plain.message.parts), textOf(streamed.message.parts));
+    assert.equal(visibleText(plain.message.parts), visibleText(streamed.message.parts));
     assert.deepEqual(plain.usage, streamed.usage);
     assert.equal(plain.finishReason, streamed.finishReason);
     const ids = (completion: typeof plain) => toolCallsOf(completion.message).map((call) => call.name);
@@ -94,7 +94,7 @@ for (const { name, model } of PROVIDERS) {
         : { text: 'done' },
     );
     const provider = await connect(server, name, model);
-    const messages: Message[] = [{ role: 'system', text: 'be brief' }, userText('go')];
+    const messages: ModelMessage[] = [{ role: 'system', text: 'be brief' }, userText('go')];
     const first = await provider.createCompletion(messages, TOOLS);
     const [one, two] = toolCallsOf(first.message);
     assert.ok(one && two);
@@ -113,7 +113,7 @@ for (const { name, model } of PROVIDERS) {
     );
     const second = await provider.createCompletion(messages, TOOLS);
     assert.deepEqual(server.refused, []);
-    assert.equal(textOf(second.message.parts), 'done');
+    assert.equal(visibleText(second.message.parts), 'done');
     const results = server.requests[1]?.lastResults ?? [];
     assert.deepEqual(
       results.map((result) => result.text),
@@ -213,7 +213,7 @@ for (const { name, model } of PROVIDERS) {
     const completion = await provider.createCompletion([userText('go')], [], {
       onRetry: (attempt) => seen.push(attempt.status ?? 0),
     });
-    assert.equal(textOf(completion.message.parts), 'at last');
+    assert.equal(visibleText(completion.message.parts), 'at last');
     assert.deepEqual(
       completion.failedAttempts.map((attempt) => attempt.status),
       [429, 503, undefined],
@@ -323,7 +323,7 @@ test('whatever is cut from a conversation, every call has one result right after
     return seed % below;
   };
   for (let round = 0; round < 500; round += 1) {
-    const messages: Message[] = [];
+    const messages: ModelMessage[] = [];
     for (let turn = 0; turn < 6; turn += 1) {
       const calls = Array.from({ length: random(4) }, (_, at) => `c${turn}_${at}`);
       messages.push({

@@ -19,9 +19,6 @@ export {
   type Message,
   type MessagePart,
   type MessageRole,
-  type ReasoningPart,
-  type TextPart,
-  type ToolCallPart,
   type ToolCallResponsePart,
 } from './messages.ts';
 export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';

@@ -15,17 +15,17 @@ import { type ToolOutcome, toolOutcome } from './tool-outcome.ts';
 
 export type MessageRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
-export interface TextPart {
+interface TextPart {
   readonly type: 'text';
   readonly content: string;
 }
 
-export interface ReasoningPart {
+interface ReasoningPart {
   readonly type: 'reasoning';
   readonly content: string;
 }
 
-export interface ToolCallPart {
+interface ToolCallPart {
   readonly type: 'tool_call';
   readonly id?: string | undefined;
   readonly name?: string | undefined;

@@ -1,4 +1,4 @@
-import { type Message, textOf, userText } from './providers/index.ts';
+import { type ModelMessage, userText, visibleText } from './providers/index.ts';
 
 /** A line that begins so is kept word for word through every summary. */
 export const CRITICAL_MARK = '[critical]';
@@ -9,9 +9,9 @@ const MAX_CRITICAL_LINES = 100;
 
 /** A conversation cut in three: what always stays, what is to be summarised, what stays whole. */
 export interface CompactionPlan {
-  readonly head: readonly Message[];
-  readonly old: readonly Message[];
-  readonly recent: readonly Message[];
+  readonly head: readonly ModelMessage[];
+  readonly old: readonly ModelMessage[];
+  readonly recent: readonly ModelMessage[];
 }
 
 /**
@@ -23,7 +23,7 @@ export interface CompactionPlan {
  * @returns nothing when there is nothing old enough to summarise.
  */
 export function planCompaction(
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   headLength: number,
   keepTurns: number,
   maxTokens: number,
@@ -44,18 +44,18 @@ export function planCompaction(
 }
 
 /** The conversation with its old part replaced by a summary and the lines the model marked critical. */
-export function compacted(plan: CompactionPlan, summary: string): Message[] {
+export function compacted(plan: CompactionPlan, summary: string): ModelMessage[] {
   const critical = criticalLines(plan.old);
   const marked = critical.length === 0 ? '' : `\n\nFacts to keep:\n${critical.join('\n')}`;
   return [...plan.head, userText(`Summary of the work so far:\n${summary}${marked}`), ...plan.recent];
 }
 
 /** Lines the model marked critical, in order, each once; those carried by an earlier summary included. */
-export function criticalLines(messages: readonly Message[]): string[] {
+export function criticalLines(messages: readonly ModelMessage[]): string[] {
   const lines = new Set<string>();
   for (const message of messages) {
     if (message.role !== 'assistant' && message.role !== 'user') continue;
-    for (const line of textOf(message.parts).split('\n')) {
+    for (const line of visibleText(message.parts).split('\n')) {
       const trimmed = line.trim();
       if (trimmed.slice(0, CRITICAL_MARK.length).toLowerCase() === CRITICAL_MARK) lines.add(trimmed);
     }
@@ -64,23 +64,23 @@ export function criticalLines(messages: readonly Message[]): string[] {
 }
 
 /** The old part as a transcript: what was said, called and returned, results cut short. */
-export function digest(messages: readonly Message[], maxChars: number): string {
+export function digest(messages: readonly ModelMessage[], maxChars: number): string {
   const lines: string[] = [];
   for (const message of messages) {
     if (message.role === 'tool') {
       for (const result of message.parts) {
-        const text = textOf(result.content);
+        const text = visibleText(result.content);
         const shown =
           text.length > MAX_DIGEST_RESULT_CHARS ? `${text.slice(0, MAX_DIGEST_RESULT_CHARS)} [...]` : text;
         lines.push(`${result.name} ${result.isError ? 'failed' : 'returned'}: ${shown}`);
       }
     } else if (message.role === 'assistant') {
-      const text = textOf(message.parts).trim();
+      const text = visibleText(message.parts).trim();
       if (text !== '') lines.push(`assistant: ${text}`);
       for (const part of message.parts) {
         if (part.type === 'tool_call') lines.push(`called ${part.name} ${JSON.stringify(part.arguments)}`);
       }
-    } else if (message.role === 'user') lines.push(`user: ${textOf(message.parts)}`);
+    } else if (message.role === 'user') lines.push(`user: ${visibleText(message.parts)}`);
   }
   const text = lines.join('\n');
   if (text.length <= maxChars) return text;
@@ -89,7 +89,7 @@ export function digest(messages: readonly Message[], maxChars: number): string {
 }
 
 /** Tokens of messages by rule of thumb, for deciding when to summarise; never reported as usage. */
-export function estimateMessageTokens(messages: readonly Message[]): number {
+export function estimateMessageTokens(messages: readonly ModelMessage[]): number {
   let chars = 0;
   for (const message of messages) chars += messageChars(message);
   return Math.ceil(chars / CHARS_PER_TOKEN);
@@ -97,7 +97,7 @@ export function estimateMessageTokens(messages: readonly Message[]): number {
 
 const IMAGE_CHARS = 6_000;
 
-function messageChars(message: Message): number {
+function messageChars(message: ModelMessage): number {
   if (message.role === 'system') return message.text.length;
   let chars = 0;
   for (const part of message.parts) {

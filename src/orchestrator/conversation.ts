@@ -1,29 +1,29 @@
 import { type CompactionPlan, compacted, estimateMessageTokens, planCompaction } from './compaction.ts';
-import { type AssistantMessage, type Message, textOf, toolCallsOf } from './providers/index.ts';
+import { type AssistantMessage, type ModelMessage, toolCallsOf, visibleText } from './providers/index.ts';
 import type { ConversationEntry } from './result.ts';
 
 /** The conversation of a run: all of it for the result, and the part of it the model is shown. */
 export class Conversation {
-  readonly #all: Message[] = [];
-  #shown: Message[] = [];
+  readonly #all: ModelMessage[] = [];
+  #shown: ModelMessage[] = [];
   #headLength = 0;
   /** What the provider counted for the messages before this position. */
   #counted: { readonly tokens: number; readonly messages: number } = { tokens: 0, messages: 0 };
 
   /** @param head system prompt and task, which every request holds. */
-  constructor(head: readonly Message[]) {
+  constructor(head: readonly ModelMessage[]) {
     this.#all.push(...head);
     this.#shown = [...head];
     this.#headLength = head.length;
   }
 
-  push(message: Message): void {
+  push(message: ModelMessage): void {
     this.#all.push(message);
     this.#shown.push(message);
   }
 
   /** Replaces the task, for instance to add a plan to it. */
-  replaceTask(message: Message): void {
+  replaceTask(message: ModelMessage): void {
     this.#all[this.#headLength - 1] = message;
     this.#shown[this.#headLength - 1] = message;
   }
@@ -32,7 +32,7 @@ export class Conversation {
    * What the next request holds.
    * @param withMemory without it only the head and the last turn with its results.
    */
-  forModel(withMemory: boolean): readonly Message[] {
+  forModel(withMemory: boolean): readonly ModelMessage[] {
     if (withMemory) return this.#shown;
     const last = this.#shown.findLastIndex((message) => message.role === 'assistant');
     return last < 0 ? this.#shown : [...this.#shown.slice(0, this.#headLength), ...this.#shown.slice(last)];
@@ -67,20 +67,25 @@ export class Conversation {
   }
 }
 
-function toEntries(message: Message): ConversationEntry[] {
+function toEntries(message: ModelMessage): ConversationEntry[] {
   switch (message.role) {
     case 'system':
       return [{ role: 'system', content: message.text, toolCalls: null, toolCallId: null }];
     case 'user':
-      return [{ role: 'user', content: textOf(message.parts), toolCalls: null, toolCallId: null }];
+      return [{ role: 'user', content: visibleText(message.parts), toolCalls: null, toolCallId: null }];
     case 'assistant':
       return [
-        { role: 'assistant', content: textOf(message.parts), toolCalls: callsOf(message), toolCallId: null },
+        {
+          role: 'assistant',
+          content: visibleText(message.parts),
+          toolCalls: callsOf(message),
+          toolCallId: null,
+        },
       ];
     case 'tool':
       return message.parts.map((result) => ({
         role: 'tool',
-        content: textOf(result.content),
+        content: visibleText(result.content),
         toolCalls: null,
         toolCallId: result.id,
       }));

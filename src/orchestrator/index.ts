@@ -28,7 +28,7 @@ export type {
   CompletionOptions,
   FinishReason,
   ImagePart,
-  Message as ModelMessage,
+  ModelMessage,
   ModelTool,
   Provider,
   ProviderFactory,

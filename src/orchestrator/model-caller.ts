@@ -7,12 +7,12 @@ import { PLAN_REQUEST, SUMMARY_REQUEST } from './prompts.ts';
 import {
   type Completion,
   type CompletionOptions,
-  type Message,
+  type ModelMessage,
   type ModelTool,
   type Provider,
   ProviderError,
-  textOf,
   userText,
+  visibleText,
 } from './providers/index.ts';
 import type { RunTelemetry } from './telemetry.ts';
 
@@ -94,7 +94,7 @@ export class ModelCaller {
       async () => {
         const messages = [...conversation.forModel(true), userText(PLAN_REQUEST)];
         const { message } = await this.#call(messages, tools, { toolChoice: 'none' });
-        const text = textOf(message.parts).trim();
+        const text = visibleText(message.parts).trim();
         emit({ type: 'plan', text });
         return text;
       },
@@ -120,7 +120,7 @@ export class ModelCaller {
     return true;
   }
 
-  async #summarise(old: readonly Message[]): Promise<string> {
+  async #summarise(old: readonly ModelMessage[]): Promise<string> {
     const { options, budget } = this.#parts;
     const fallback = (): string => digest(old, FALLBACK_SUMMARY_CHARS);
     if (budget.exceeded !== undefined) return fallback();
@@ -131,7 +131,7 @@ export class ModelCaller {
         [],
         { maxOutputTokens: SUMMARY_MAX_TOKENS },
       );
-      return textOf(message.parts).trim() || fallback();
+      return visibleText(message.parts).trim() || fallback();
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       return fallback();
@@ -139,7 +139,7 @@ export class ModelCaller {
   }
 
   async #call(
-    messages: readonly Message[],
+    messages: readonly ModelMessage[],
     tools: readonly ModelTool[],
     extra: Pick<CompletionOptions, 'toolChoice' | 'maxOutputTokens'>,
     iteration?: number,

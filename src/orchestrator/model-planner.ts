@@ -3,11 +3,11 @@ import type { JsonObject } from '../json/index.ts';
 import type { Planner } from '../policy/index.ts';
 import {
   createProvider,
-  type Message,
+  type ModelMessage,
   type Provider,
   ProviderError,
-  textOf,
   userText,
+  visibleText,
 } from './providers/index.ts';
 import { RunTelemetry } from './telemetry.ts';
 
@@ -53,7 +53,8 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
   return {
     async plan(messages) {
       const conversation = messages.map(
-        ({ role, content }): Message => (role === 'system' ? { role, text: content } : userText(content)),
+        ({ role, content }): ModelMessage =>
+          role === 'system' ? { role, text: content } : userText(content),
       );
       // Not streamed: the answer is one short object, and not every compatible endpoint can stream.
       const request = { model, temperature, maxOutputTokens, extraBody, stream: false };
@@ -62,7 +63,7 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
         const { message } = await telemetry.chat(conversation, [], false, () =>
           provider.createCompletion(conversation, [], { ...request, signal: AbortSignal.timeout(timeoutMs) }),
         );
-        text = textOf(message.parts);
+        text = visibleText(message.parts);
       } catch (cause) {
         throw new ObservatoryError(
           'PLANNER_FAILED',

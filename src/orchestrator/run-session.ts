@@ -11,7 +11,7 @@ import type { ResolvedOptions } from './options.ts';
 import { PerformanceLog } from './performance.ts';
 import { listPrice } from './price.ts';
 import { buildSystemPrompt, type ServerNote } from './prompts.ts';
-import { type Message, type Provider, ProviderError, userText } from './providers/index.ts';
+import { type ModelMessage, type Provider, ProviderError, userText } from './providers/index.ts';
 import type { GhostResult, RunError } from './result.ts';
 import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
@@ -177,7 +177,7 @@ function headOf(
   provider: Provider,
   pool: ServerPool,
   hasTools: boolean,
-): Message[] {
+): ModelMessage[] {
   const notes = pool.servers.flatMap((server): ServerNote[] =>
     server.state === 'ready' && server.instructions !== undefined
       ? [{ server: server.name, instructions: server.instructions }]

@@ -18,9 +18,9 @@ import {
   ProviderError,
   reasoningText,
   type ToolCallPart,
-  textOf,
   toolCallsOf,
   userText,
+  visibleText,
 } from './providers/index.ts';
 import { readResultTool } from './read-result-tool.ts';
 import type { StopReason } from './result.ts';
@@ -95,7 +95,7 @@ export class GhostRun {
     const catalogue = await this.#parts.catalogue();
     const completion = await caller.nextTurn(offered(catalogue, cap), log.iterations);
     conversation.push(completion.message);
-    log.says(textOf(completion.message.parts).trim());
+    log.says(visibleText(completion.message.parts).trim());
     const calls = toolCallsOf(completion.message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
@@ -115,7 +115,7 @@ export class GhostRun {
   /** An answer, or something that is none yet. */
   async #withoutCalls(completion: Completion): Promise<RunEnd | undefined> {
     const { conversation, caller, log, providerName } = this.#parts;
-    const text = textOf(completion.message.parts);
+    const text = visibleText(completion.message.parts);
     switch (completion.finishReason) {
       case 'pause':
         return undefined;
@@ -175,7 +175,7 @@ export class GhostRun {
     try {
       const completion = await caller.nextTurn(tools, log.iterations, 'none');
       conversation.push(completion.message);
-      return this.#limit(reason, why, textOf(completion.message.parts).trim() || log.known());
+      return this.#limit(reason, why, visibleText(completion.message.parts).trim() || log.known());
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
@@ -200,5 +200,5 @@ function offered(catalogue: Catalogue, cap: ResultCap): ModelTool[] {
 
 /** Why the model made its calls: what it said, else what it thought. */
 function reasoningBehind(completion: Completion): string {
-  return textOf(completion.message.parts).trim() || reasoningText(completion.message.parts).trim();
+  return visibleText(completion.message.parts).trim() || reasoningText(completion.message.parts).trim();
 }

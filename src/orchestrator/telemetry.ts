@@ -23,17 +23,14 @@ import {
 } from '../base/index.ts';
 import { attachInteraction } from '../interaction/index.ts';
 import type { ToolCallOutcome } from '../mcp-client/index.ts';
-import { ATTR_RETRIES, completionAttributes } from './completion-attributes.ts';
-import { inSpan, markFailed } from './in-span.ts';
-import { ModelMetrics } from './model-metrics.ts';
+import { ATTR_RETRIES, attachCompletion, CompletionMetrics, completionAttributes } from './model-span.ts';
 import {
   type Completion,
-  type Message,
+  type ModelMessage,
   type ModelTool,
   type Provider,
   ProviderError,
 } from './providers/index.ts';
-import { attachCompletion } from './said.ts';
 import { callToolResult } from './tool-text.ts';
 
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';
@@ -51,7 +48,7 @@ const SUPPRESSED = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRAC
 /** The spans of a run. Texts go to the processor beside the spans, never onto them. */
 export class RunTelemetry {
   readonly #tracer: Tracer = trace.getTracer('mcp-observatory', VERSION);
-  readonly #metrics = new ModelMetrics();
+  readonly #metrics = new CompletionMetrics();
   readonly #provider: Provider;
   readonly #model: string;
 
@@ -75,7 +72,7 @@ export class RunTelemetry {
 
   /** Runs a model call in its `chat` span. */
   async chat(
-    messages: readonly Message[],
+    messages: readonly ModelMessage[],
     tools: readonly ModelTool[],
     stream: boolean,
     call: () => Promise<Completion>,
@@ -112,7 +109,12 @@ export class RunTelemetry {
     }
   }
 
-  #tell(span: Span, request: readonly Message[], tools: readonly ModelTool[], completion?: Completion): void {
+  #tell(
+    span: Span,
+    request: readonly ModelMessage[],
+    tools: readonly ModelTool[],
+    completion?: Completion,
+  ): void {
     attachCompletion(span, this.#provider.name, this.#model, request, tools, completion);
   }
 
@@ -171,4 +173,29 @@ export class RunTelemetry {
 
 function outcomeErrorType(outcome: Exclude<ToolCallOutcome, { kind: 'ok' }>): string {
   return outcome.kind === 'protocol_error' ? String(outcome.errorCode) : outcome.kind;
+}
+
+/** Runs with the span active in `parent`, and ends it. */
+async function inSpan<T>(span: Span, parent: Context, run: () => Promise<T>): Promise<T> {
+  try {
+    return await context.with(trace.setSpan(parent, span), run);
+  } catch (error) {
+    markFailed(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** The message of an error may hold content, so the span gets the type alone. @returns the type. */
+function markFailed(span: Span, error: unknown): string {
+  const type =
+    error instanceof ProviderError
+      ? String(error.status ?? error.kind)
+      : error instanceof Error
+        ? error.name
+        : 'Error';
+  span.setAttribute(ATTR_ERROR_TYPE, type);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+  return type;
 }

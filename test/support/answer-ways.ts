@@ -11,9 +11,9 @@ import { parseOrKeep } from '../../src/json/index.ts';
 import {
   createProvider,
   ProviderError,
-  textOf,
   toolCallsOf,
   userText,
+  visibleText,
 } from '../../src/orchestrator/providers/index.ts';
 import { ObservatorySpanProcessor } from '../../src/processor/index.ts';
 import { priceUsage, type TokenUsage } from '../../src/signals/index.ts';
@@ -85,7 +85,7 @@ export async function throughAdapter(exchange: Exchange): Promise<Said> {
           serviceTier: completion.serviceTier,
           at: new Date(),
         }).costUsd,
-      text: textOf(message.parts),
+      text: visibleText(message.parts),
       reasoning: message.parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join(''),
       calls: calls.map((call) => ({
         id: call.idAssigned === true ? undefined : call.id,

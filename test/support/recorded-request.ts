@@ -1,7 +1,7 @@
 /** Reads a recorded request as the neutral conversation it came from, and brings requests to a canonical form. */
 import type {
   CompletionOptions,
-  Message,
+  ModelMessage,
   ModelTool,
   ToolChoice,
 } from '../../src/orchestrator/providers/index.ts';
@@ -10,7 +10,7 @@ import type { Api } from './scripted-request.ts';
 type Json = Record<string, unknown>;
 
 export interface NeutralRequest {
-  readonly messages: Message[];
+  readonly messages: ModelMessage[];
   readonly tools: ModelTool[];
   readonly options: CompletionOptions;
 }
@@ -38,7 +38,7 @@ function textParts(content: unknown) {
 
 function fromOpenAI(body: Json): NeutralRequest {
   const names = new Map<string, string>();
-  const messages: Message[] = [];
+  const messages: ModelMessage[] = [];
   for (const message of body.messages as Json[]) {
     if (message.role === 'system' || message.role === 'developer') {
       messages.push({
@@ -95,7 +95,7 @@ function fromOpenAI(body: Json): NeutralRequest {
 
 function fromAnthropic(body: Json): NeutralRequest {
   const names = new Map<string, string>();
-  const messages: Message[] = [];
+  const messages: ModelMessage[] = [];
   if (body.system !== undefined) {
     for (const { text } of textParts(body.system)) messages.push({ role: 'system', text });
   }
@@ -164,7 +164,7 @@ function fromAnthropic(body: Json): NeutralRequest {
 }
 
 function fromGemini(body: Json): NeutralRequest {
-  const messages: Message[] = [];
+  const messages: ModelMessage[] = [];
   for (const part of ((body.systemInstruction as Json | undefined)?.parts ?? []) as Json[]) {
     messages.push({ role: 'system', text: String(part.text) });
   }

@@ -2,7 +2,7 @@ export {
   type AssistantMessage,
   type FinishReason,
   type ImagePart,
-  type ModelMessage as Message,
+  type ModelMessage,
   type ModelTool,
   type ProviderFailure,
   pairCallsWithResults,
@@ -14,7 +14,7 @@ export {
   type ToolResultPart,
   toolCallsOf,
   userText,
-  visibleText as textOf,
+  visibleText,
 } from '../../wire/index.ts';
 export type {
   Completion,
