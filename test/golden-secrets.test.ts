@@ -48,16 +48,16 @@ for (const { provider, model } of PROVIDERS) {
       },
       { text: `The key is ${PLANTED.apiKey}; ${FORMED[0]}`, headers },
     ]);
-    await mcpGhost({
-      serverConfig: {
-        mcpServers: {
-          scenario: { ...scenarioServer(), env: { DB_PASSWORD: PLANTED.environment } },
-          remote: {
-            url: 'http://user:pass@127.0.0.1:9/mcp?token=query-token-value',
-            headers: { 'X-Tenant': PLANTED.header },
-          },
-        },
+    const mcpServers = {
+      scenario: { ...scenarioServer(), env: { DB_PASSWORD: PLANTED.environment } },
+      remote: {
+        url: 'http://user:pass@127.0.0.1:9/mcp?token=query-token-value',
+        headers: { 'X-Tenant': PLANTED.header },
       },
+    };
+    await mcpGhost({
+      // Both forms of a server config.
+      serverConfig: provider === 'gemini' ? mcpServers : { mcpServers },
       systemPrompt: 'You are a test.',
       userPrompt: `Do not keep ${FORMED[2]}.`,
       provider,

@@ -75,7 +75,23 @@ export async function loadServerConfig(
   config: unknown,
   options: ParseConfigOptions = {},
 ): Promise<readonly ServerConfig[]> {
-  if (typeof config !== 'string') return parseServerConfig(config, options);
+  return parseEntries(await readServerEntries(config), options);
+}
+
+/** As {@link loadServerConfig}, for an object that is already in memory. */
+export function parseServerConfig(
+  document: unknown,
+  options: ParseConfigOptions = {},
+): readonly ServerConfig[] {
+  return parseEntries(entriesOf(document), options);
+}
+
+/**
+ * The entries of a server config by name, as they are written: neither checked nor expanded.
+ * @throws ObservatoryError `INVALID_SERVER_CONFIG` when the file cannot be read or holds no entries.
+ */
+export async function readServerEntries(config: unknown): Promise<JsonObject> {
+  if (typeof config !== 'string') return entriesOf(config);
   const file = `The server config file ${JSON.stringify(config)}`;
   let text: string;
   try {
@@ -89,21 +105,19 @@ export async function loadServerConfig(
   } catch (cause) {
     throw invalid(`${file} is not valid JSON (${reasonOf(cause)}).`, cause);
   }
-  return parseServerConfig(document, options);
+  return entriesOf(document);
 }
 
-/** As {@link loadServerConfig}, for an object that is already in memory. */
-export function parseServerConfig(
-  document: unknown,
-  options: ParseConfigOptions = {},
-): readonly ServerConfig[] {
+function entriesOf(document: unknown): JsonObject {
   if (!isObject(document)) throw invalid(`Expected a server config object, got ${show(document)}.`);
   const servers = document.mcpServers ?? (isBareList(document) ? document : undefined);
-  if (!isObject(servers)) {
-    throw invalid(
-      `Expected "mcpServers" to be an object of servers by name, got ${show(servers)}; write { "mcpServers": { "name": { "command": "..." } } }.`,
-    );
-  }
+  if (isObject(servers)) return servers;
+  throw invalid(
+    `Expected "mcpServers" to be an object of servers by name, got ${show(servers)}; write { "mcpServers": { "name": { "command": "..." } } }.`,
+  );
+}
+
+function parseEntries(servers: JsonObject, options: ParseConfigOptions): readonly ServerConfig[] {
   const variables = options.expandVariables === false ? undefined : (options.env ?? process.env);
   const parsed: ServerConfig[] = [];
   for (const [name, entry] of Object.entries(servers)) {

@@ -5,6 +5,7 @@ export {
   type ProtocolChoice,
   parseServerConfig,
   type RemoteServerConfig,
+  readServerEntries,
   type ServerConfig,
   type ServerEntry,
   type StdioServerConfig,

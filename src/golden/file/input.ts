@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { ObservatoryError } from '../../base/index.ts';
+import { isObject, type JsonObject } from '../../json/index.ts';
+import { readServerEntries } from '../../mcp-client/index.ts';
 import type { RunOptions } from '../../orchestrator/index.ts';
 import type { GoldenInput } from './format.ts';
 
@@ -61,7 +61,9 @@ export async function toGoldenInput(
     system_prompt: clean(options.systemPrompt),
     user_prompt: clean(options.userPrompt),
     // Cleaning also redacts the references to variables, which are not secret: put them back.
-    server_config: withReferences(clean(withReferences(await documentOf(options.serverConfig)))),
+    server_config: {
+      mcpServers: withReferences(clean(withReferences(await readServerEntries(options.serverConfig)))),
+    },
     ...(Object.keys(kept).length === 0 ? {} : { options: clean(kept) }),
     ...(notKept.length === 0 ? {} : { options_not_kept: notKept }),
   };
@@ -89,7 +91,8 @@ export function fromGoldenInput(input: GoldenInput): RunOptions {
 
 /** Potential secrets in a server config: values of environments, headers, URLs and the variables they refer to. */
 export async function secretsOf(config: unknown): Promise<string[]> {
-  const values = serversOf(await documentOf(config)).flatMap(([, { env, headers, url }]) => [
+  const entries = Object.values(await readServerEntries(config)).filter(isObject);
+  const values = entries.flatMap(({ env, headers, url }) => [
     ...[env, headers]
       .flatMap((group) => Object.values((group ?? {}) as Json))
       .filter((value) => typeof value === 'string'),
@@ -109,9 +112,9 @@ function urlSecrets(url: unknown): string[] {
 }
 
 /** Replaces each value of `env` and `headers` by a reference to a variable of the same name. */
-function withReferences(config: Json): Json {
-  const servers = serversOf(config).map(([name, server]) => {
-    const kept: Json = { ...server };
+function withReferences(entries: JsonObject): JsonObject {
+  const servers = Object.entries(entries).map(([name, server]) => {
+    const kept: Json = { ...(server as Json) };
     for (const group of ['env', 'headers']) {
       if (typeof kept[group] !== 'object' || kept[group] === null) continue;
       const names = Object.keys(kept[group]);
@@ -125,25 +128,7 @@ function withReferences(config: Json): Json {
     }
     return [name, kept] as const;
   });
-  return { mcpServers: Object.fromEntries(servers) };
-}
-
-function serversOf(config: unknown): [string, Json][] {
-  const servers = (config as Json | null)?.mcpServers;
-  return typeof servers === 'object' && servers !== null ? (Object.entries(servers) as [string, Json][]) : [];
-}
-
-async function documentOf(config: unknown): Promise<Json> {
-  if (typeof config !== 'string') return (config ?? {}) as Json;
-  try {
-    return JSON.parse((await readFile(config, 'utf8')).replace(/^\uFEFF/, '')) as Json;
-  } catch (cause) {
-    throw new ObservatoryError(
-      'INVALID_SERVER_CONFIG',
-      `The server config file ${JSON.stringify(config)} cannot be read: ${(cause as Error).message}`,
-      { cause },
-    );
-  }
+  return Object.fromEntries(servers);
 }
 
 function renamed(fields: object, rename: (name: string) => string): Json {
