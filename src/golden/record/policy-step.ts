@@ -3,7 +3,7 @@ import type { ServerEntry } from '../../mcp-client/index.ts';
 import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
 import {
   askResultToWire,
-  connectPolicyServer,
+  connectPolicyServers,
   type PolicyDocument,
   PolicyGate,
   PolicyHost,
@@ -50,10 +50,10 @@ export async function recordPolicyStep(
   const scrubber = new Scrubber();
   const model = new ModelRecorder(scrubber);
   const cassette = new CassetteRecorder();
-  const servers: Record<string, PolicyServer> = {};
-  for (const [id, config] of Object.entries(step.servers)) {
-    servers[id] = recordingServer(id, await connectPolicyServer(config), cassette);
-  }
+  const connected = await connectPolicyServers({ mcpServers: step.servers });
+  const servers = Object.fromEntries(
+    Object.entries(connected).map(([id, server]) => [id, recordingServer(id, server, cassette)]),
+  );
   const { apiKey, baseUrl } = options;
   const output = await askStep(step, { apiKey, baseUrl, fetch: model.fetch }, servers);
   const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;

@@ -1,4 +1,4 @@
-import { connectPolicyServer, type PolicyServer, type ToolDefinition } from '../../policy/index.ts';
+import { connectPolicyServers, type PolicyServer, type ToolDefinition } from '../../policy/index.ts';
 import type { Golden, GoldenOutput } from '../file/index.ts';
 import { askStep, type PolicyStep } from '../record/index.ts';
 import type { CassettePlayer } from './cassette-player.ts';
@@ -24,10 +24,10 @@ export async function replayPolicyStep(
     summarize,
   };
   const player = new GoldenPlayer(golden, { liveTools: tools === 'live' });
-  const servers: Record<string, PolicyServer> = {};
-  for (const [id, config] of Object.entries(configs)) {
-    servers[id] = tools === 'live' ? await connectPolicyServer(config) : playedServer(id, player.cassette);
-  }
+  const servers: Readonly<Record<string, PolicyServer>> =
+    tools === 'live'
+      ? await connectPolicyServers({ mcpServers: configs })
+      : Object.fromEntries(Object.keys(configs).map((id) => [id, playedServer(id, player.cassette)]));
   try {
     const output = await askStep(step, { apiKey: 'not-needed', fetch: player.fetch }, servers);
     player.assertFinished();
