@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { AuditLog, gateClient, PolicyGate, PolicyHost } from '../src/policy/index.ts';
+import { z } from 'zod';
+import { AuditLog, gateClient, PolicyDeniedError, PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { type AuditRecord, auditRecords } from './support/audit-records.ts';
 import { call, script, stdio } from './support/example-servers.ts';
 import { tryGhost } from './support/ghost.ts';
+import { serveMcp } from './support/http-mcp-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -23,63 +28,93 @@ before(() => {
 });
 after(() => telemetry.shutdown());
 
+/** Calls of one server, and the policy they meet. */
+interface Scene {
+  readonly server: string;
+  readonly entry: { readonly command: string; readonly args: string[] } | { readonly url: string };
+  readonly policy: object;
+  readonly calls: readonly { readonly tool: string; readonly args: Readonly<Record<string, unknown>> }[];
+}
+
+const EXAMPLE: Scene = {
+  server: SERVER,
+  entry: stdio(SERVER),
+  policy: {
+    version: 1,
+    rules: [{ id: 'read', effect: 'allow', server: SERVER, tool: ALLOWED.tool, risk_tier: 'low' }],
+  },
+  calls: [ALLOWED, DENIED],
+};
+
 interface Trail {
   readonly records: readonly AuditRecord[];
   readonly spans: readonly ReadableSpan[];
 }
 
-/** Runs both calls in one way, with a gate and an audit folder of its own. */
-async function trailOf(run: (gate: PolicyGate, dir: string) => Promise<void>): Promise<Trail> {
+type Way = (scene: Scene, gate: PolicyGate, dir: string) => Promise<void>;
+
+/** Makes the calls in one way, with a gate and an audit folder of its own. */
+async function trailOf(way: Way, scene: Scene): Promise<Trail> {
   telemetry.reset();
   const dir = tempDir();
-  using gate = new PolicyGate({
-    policy: {
-      version: 1,
-      rules: [{ id: 'read', effect: 'allow', server: SERVER, tool: ALLOWED.tool, risk_tier: 'low' }],
-    },
-  });
-  await run(gate, dir);
+  using gate = new PolicyGate({ policy: scene.policy });
+  await way(scene, gate, dir);
   const spans = telemetry.spans.filter((span) => span.name.startsWith('policy_gate'));
   return { records: auditRecords(dir), spans };
 }
 
-const WAYS: Readonly<Record<string, (gate: PolicyGate, dir: string) => Promise<void>>> = {
-  mcpGhost: async (gate, dir) => {
-    const turn = ({ tool, args }: typeof ALLOWED) => ({
-      calls: [{ name: `${SERVER}__${tool}`, arguments: args }],
-    });
-    const { result } = await tryGhost('openai', [turn(ALLOWED), turn(DENIED), { text: 'done' }], {
-      serverConfig: { mcpServers: { [SERVER]: stdio(SERVER) } },
+const WAYS = {
+  mcpGhost: async ({ server, entry, calls }, gate, dir) => {
+    const turns = calls.map(({ tool, args }) => ({
+      calls: [{ name: `${server}__${tool}`, arguments: args }],
+    }));
+    const { result } = await tryGhost('openai', [...turns, { text: 'done' }], {
+      serverConfig: { mcpServers: { [server]: entry } },
       userPrompt: QUERY,
       gate,
       audit: dir,
       caller: CALLER,
     });
-    assert.deepEqual(
-      result.toolChain.map(({ success }) => success),
-      [true, false],
-    );
+    assert.equal(result.toolChain.length, calls.length);
   },
-  gateClient: async (gate, dir) => {
+  gateClient: async ({ server, entry, calls }, gate, dir) => {
     const client = new Client({ name: 'test', version: '1' });
-    await client.connect(new StdioClientTransport(stdio(SERVER)));
+    const transport =
+      'url' in entry
+        ? new StreamableHTTPClientTransport(new URL(entry.url))
+        : new StdioClientTransport(entry);
+    // The SDK's class and its own interface disagree under exactOptionalPropertyTypes.
+    await client.connect(transport as Transport);
     using audit = new AuditLog({ dir });
     const run = audit.startRun();
     const context = () => ({ caller: CALLER, userRequest: QUERY });
-    const gated = gateClient(client, gate, { server: SERVER, audit: run, context });
-    await gated.callTool({ name: ALLOWED.tool, arguments: ALLOWED.args });
-    await assert.rejects(gated.callTool({ name: DENIED.tool, arguments: DENIED.args }));
+    const gated = gateClient(client, gate, { server, audit: run, context });
+    for (const { tool, args } of calls) {
+      await gated.callTool({ name: tool, arguments: args }).catch((error: unknown) => {
+        assert.ok(error instanceof PolicyDeniedError);
+      });
+    }
     run.finish();
     await client.close();
   },
-  PolicyHost: async (gate, dir) => {
-    const plans = [ALLOWED, DENIED].map(({ tool, args }) => call(SERVER, tool, args));
-    const servers = { [SERVER]: stdio(SERVER) };
-    await using host = await PolicyHost.open({ gate, planner: script(...plans), servers, audit: dir });
-    assert.equal((await host.askOnce(QUERY, { caller: CALLER })).type, 'tool_result');
-    assert.equal((await host.askOnce(QUERY, { caller: CALLER })).type, 'blocked');
+  PolicyHost: async ({ server, entry, calls }, gate, dir) => {
+    const planner = script(...calls.map(({ tool, args }) => call(server, tool, args)));
+    await using host = await PolicyHost.open({ gate, planner, servers: { [server]: entry }, audit: dir });
+    for (const _ of calls) await host.askOnce(QUERY, { caller: CALLER });
   },
-};
+} as const satisfies Readonly<Record<string, Way>>;
+
+/** Makes the calls in all three ways. @returns what all of them left, without what differs from run to run. */
+async function sameTrail(scene: Scene): Promise<{ records: object[]; spans: object[] }> {
+  const trails: { records: object[]; spans: object[] }[] = [];
+  for (const [name, way] of Object.entries(WAYS)) {
+    const { records, spans } = await trailOf(way, scene);
+    const trail = { records: callRecords(records), spans: spans.map(spanFields) };
+    trails.push(trail);
+    assert.deepEqual(trail, trails[0], name);
+  }
+  return trails[0] ?? assert.fail();
+}
 
 /** The records of calls, without what differs from run to run. */
 function callRecords(records: readonly AuditRecord[]): object[] {
@@ -110,14 +145,7 @@ function spanFields({ name, kind, status, attributes, events, instrumentationSco
 }
 
 test('an allowed and a denied call leave the same audit records and spans in all three ways', async () => {
-  const trails: Record<string, { records: object[]; spans: object[] }> = {};
-  for (const [way, run] of Object.entries(WAYS)) {
-    const { records, spans } = await trailOf(run);
-    trails[way] = { records: callRecords(records), spans: spans.map(spanFields) };
-  }
-  const { gateClient: expected, ...others } = trails;
-  for (const [way, trail] of Object.entries(others)) assert.deepEqual(trail, expected, way);
-
+  const expected = await sameTrail(EXAMPLE);
   const hash = 'a SHA-256';
   const shown = JSON.parse(
     JSON.stringify(expected, (_key, value) => (/^[0-9a-f]{64}$/.test(String(value)) ? hash : value)),
@@ -215,7 +243,7 @@ test('an allowed and a denied call leave the same audit records and spans in all
 });
 
 test('each run is opened and finished, and its calls carry its id', async () => {
-  const ghost = await trailOf(WAYS.mcpGhost ?? assert.fail());
+  const ghost = await trailOf(WAYS.mcpGhost, EXAMPLE);
   const ids = new Set(ghost.records.map(({ run_id }) => run_id));
   assert.equal(ids.size, 1);
   assert.deepEqual(
@@ -232,4 +260,50 @@ test('each run is opened and finished, and its calls carry its id', async () => 
     runs.map((attributes) => attributes?.['observatory.audit_run']),
     [...ids, ...ids],
   );
+});
+
+test('errors, results that break their type and untyped tools leave the same records and spans too', async () => {
+  await using served = await serveMcp(() => {
+    const server = new McpServer({ name: 'mail', version: '1.0.0' });
+    const said = { content: [{ type: 'text' as const, text: 'sent' }] };
+    server.registerTool('send', { description: 'Sends' }, () => said);
+    server.registerTool('fail', { description: 'Fails' }, () => ({ ...said, isError: true }));
+    const typed = { description: 'Counts', outputSchema: { count: z.number() } };
+    server.registerTool('count', typed, () => ({ ...said, structuredContent: { count: 1 } }));
+    return server;
+  });
+  const { records, spans } = await sameTrail({
+    server: 'mail',
+    entry: { url: served.url },
+    policy: { mail: ['send', 'fail', 'count'] },
+    calls: ['send', 'fail', 'count', 'made_up'].map((tool) => ({ tool, args: {} })),
+  });
+  const ends = (records as AuditRecord[]).map(({ tool, event, outcome, reason_code }) => [
+    tool,
+    outcome ?? event,
+    reason_code,
+  ]);
+  assert.deepEqual(
+    ends.filter(([, event]) => event !== 'call_started'),
+    [
+      ['send', 'call_decided', 'allowed'],
+      ['send', 'accepted', 'output_accepted'],
+      ['fail', 'call_decided', 'allowed'],
+      ['fail', 'tool_error', 'output_is_error'],
+      ['count', 'call_decided', 'allowed'],
+      ['count', 'withheld', 'output_contradicts_text'],
+      ['made_up', 'call_decided', 'tool_unknown'],
+    ],
+  );
+  const blocked = (spans as ReadableSpan[]).map(({ name, attributes }) => [
+    name,
+    attributes['observatory.gate_blocked'],
+    attributes['observatory.policy_reason'],
+  ]);
+  assert.deepEqual(blocked, [
+    ['policy_gate send', false, 'allowed'],
+    ['policy_gate fail', false, 'allowed'],
+    ['policy_gate count', true, 'output_contradicts_text'],
+    ['policy_gate made_up', true, 'tool_unknown'],
+  ]);
 });

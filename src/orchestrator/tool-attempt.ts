@@ -59,8 +59,7 @@ export class ToolAttempts {
       return refused('invalid_arguments', why);
     }
     if (tool === undefined) {
-      // A call that no server could take is a denied call like any other: it has a span and a record.
-      await gated?.make('', call.name, args, () => Promise.reject(new Error('unreachable')));
+      await gated?.denyUnknown(call.name, args);
       return refused('unknown_tool', `There is no tool ${call.name}.`);
     }
     const { server } = tool;
@@ -187,6 +186,16 @@ export class GatedCalls {
       const message = `The call was made, but its result is withheld ${why}`;
       return { kind: 'denied', message, durationMs: made.outcome.durationMs };
     }
+  }
+
+  /** Denies a call of a tool that no server lists: like any denied call it has a span and a record. */
+  async denyUnknown(modelName: string, args: JsonObject): Promise<void> {
+    const named = this.#parts.pool.servers.filter(({ name }) => modelName.startsWith(`${name}__`));
+    const server = named.reduce((longest, { name }) => (name.length > longest.length ? name : longest), '');
+    const tool = server === '' ? modelName : modelName.slice(server.length + 2);
+    const message = 'The tool was not listed when the model was asked';
+    const unlisted = { kind: 'protocol_error', message, errorCode: -32602, durationMs: 0 } as const;
+    await this.make(server, tool, args, () => Promise.resolve(unlisted));
   }
 
   /** Lists the server's tools again: one that changes a definition need not announce it. */

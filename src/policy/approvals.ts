@@ -6,7 +6,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Decision } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 
-/** What an approval is for. */
+/** The call that an approval covers. */
 export interface ApprovalBinding {
   readonly caller: string;
   readonly server: string;
@@ -16,7 +16,7 @@ export interface ApprovalBinding {
   readonly policyHash: string;
 }
 
-/** What an approval of this call, as it was decided, is for. */
+/** What an approval of this call covers, given its decision. */
 export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
   return {
     caller: call.caller ?? '',
@@ -33,7 +33,7 @@ interface Approval {
   readonly expiresAt: number;
 }
 
-/** Approvals waiting to be used; the oldest goes first. */
+/** Most unused approvals kept; the oldest is dropped first. */
 const MAX_WAITING = 10_000;
 
 export class Approvals {
@@ -60,11 +60,11 @@ export class Approvals {
     return token;
   }
 
-  /** Uses an approval up. True only the first time, in time, and for exactly the call it was given for. */
+  /** Spends an approval. True only once, before it expires, and for exactly the call it was granted for. */
   redeem(token: string, binding: ApprovalBinding): boolean {
     const approval = this.#waiting.get(token);
     if (approval === undefined) return false;
-    // Spent even when it does not fit: a token that was tried on another call is in the wrong hands.
+    // Spent on a mismatch too: a token tried on another call is in the wrong hands.
     this.#waiting.delete(token);
     return this.#now() < approval.expiresAt && timingSafeEqual(approval.fingerprint, fingerprint(binding));
   }
@@ -77,8 +77,8 @@ function fingerprint(binding: ApprovalBinding): Buffer {
 }
 
 /**
- * A text as an approver may see it: no control, bidirectional or zero-width characters, which make one call look like
- * another, and at most `maxChars` characters.
+ * A text that is safe to show to an approver: control, bidirectional and zero-width characters, which make one call look
+ * like another, are escaped, and at most `maxChars` characters are kept.
  */
 export function cleanPreview(text: string, maxChars = 2_000): string {
   const shown = text

@@ -100,7 +100,7 @@ function listNames(dir: string): readonly string[] {
   }
 }
 
-/** Walks one chained file; stops at the first broken link, after which nothing can be told. */
+/** Walks one chained file; stops at the first broken link, after which nothing can be verified. */
 async function walk(
   dir: string,
   file: string,
@@ -148,7 +148,7 @@ function linkProblem(
   const { hash, ...rest } = record;
   if (chainHash(rest, key) !== hash) return 'the record was changed, or written with another key';
   if (rest.seq !== line - 1)
-    return `record ${String(rest.seq)} stands in place ${line - 1}: one was removed or moved`;
+    return `record ${String(rest.seq)} is in place ${line - 1}: one was removed or moved`;
   return rest.prev === head ? undefined : 'the record does not follow the one before it';
 }
 

@@ -4,7 +4,7 @@
  * `verifyAudit` (audit-verify.ts) says where.
  *
  * Records are written before a call is made and again with its outcome, synchronously: a call whose record cannot be
- * written is not made. With a key the hashes are HMACs, which nobody without the key can recompute; without one, anchor
+ * written is not made. With a key the hashes are HMACs, which cannot be recomputed without it; without one, anchor
  * the heads elsewhere (the gate puts them on its spans as `observatory.audit_head`).
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
@@ -28,7 +28,7 @@ export type AuditEvent =
 export type AuditFields = Readonly<Record<string, unknown>>;
 
 export interface AuditOptions {
-  /** Where the files go; made when missing. */
+  /** Folder of the files; created when missing. */
   readonly dir: string;
   /** Key of the HMACs, UTF-8 (`SAFE_AUDIT_KEY`). Without it hashes are plain SHA-256. */
   readonly key?: string | undefined;
@@ -60,7 +60,7 @@ class ChainedFile {
   records = 0;
 
   constructor(path: string, key: string | undefined) {
-    // `wx`: a file that is there already belongs to someone else.
+    // `wx`: an existing file belongs to another writer.
     this.#fd = guard(`open '${path}'`, () => openSync(path, 'wx', 0o600));
     this.#key = key;
   }
@@ -119,7 +119,7 @@ export class AuditLog {
     return run;
   }
 
-  /** Adds to the chain of runs and writes its head beside it, so that a cut tail shows. */
+  /** Adds to the chain of runs and writes its head beside it, so that a truncated chain is noticed. */
   #list(fields: AuditFields): void {
     this.#chain.append({ time: this.#now().toISOString(), ...fields });
     const path = join(this.#dir, `head-${this.#writer}.json`);
@@ -225,7 +225,7 @@ function canonicalText(record: AuditFields): string {
   }
 }
 
-/** Lone surrogates become U+FFFD: no UTF-8 file could hold them, and a record must never fail for its text. */
+/** Replaces lone surrogates, which UTF-8 cannot hold, by U+FFFD: a record must never fail because of its text. */
 function wellFormed(fields: AuditFields): AuditFields {
   const fix = (value: unknown): unknown => {
     if (typeof value === 'string') return (value as unknown as { toWellFormed(): string }).toWellFormed();

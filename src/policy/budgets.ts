@@ -1,9 +1,9 @@
-/** Budgets and rate limits of calls. They count what was let through, and they are checked last. */
+/** Budgets and rate limits of calls. They count allowed calls only, and are checked last. */
 import type { BudgetDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
 
 const MINUTE_MS = 60_000;
-/** Runs whose calls are remembered; the oldest goes first. */
+/** Most runs whose calls are counted; the oldest is dropped first. */
 const MAX_RUNS = 10_000;
 
 /** Calls in a sliding minute: a ring of the last `limit` times, so a check is one comparison. */

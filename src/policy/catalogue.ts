@@ -25,7 +25,7 @@ export interface ToolChecks {
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
   readonly declared: DeclaredArguments;
-  /** True when some pattern of `patternProperties` fits the name. */
+  /** True when a pattern of `patternProperties` matches the name. */
   matchesPattern(name: string): boolean;
 }
 
@@ -40,7 +40,7 @@ export interface CatalogueOptions {
 export class Catalogue {
   readonly #options: CatalogueOptions;
   readonly #servers = new Map<string, Map<string, CatalogueTool>>();
-  /** How many servers list a name, to see a name in two servers without walking all of them. */
+  /** The servers that list a name, so that a duplicate is found without walking all of them. */
   readonly #serversByName = new Map<string, Set<string>>();
 
   constructor(options: CatalogueOptions = {}) {
@@ -61,7 +61,7 @@ export class Catalogue {
     this.#servers.set(server, entries);
   }
 
-  /** Forgets a server: nothing of it is listed, and nothing can be called. */
+  /** Removes a server: none of its tools is listed or callable. */
   removeServer(server: string): void {
     for (const name of this.#servers.get(server)?.keys() ?? []) this.#serversByName.get(name)?.delete(server);
     this.#servers.delete(server);
@@ -75,7 +75,7 @@ export class Catalogue {
     return [...this.#servers.keys()];
   }
 
-  /** The tool, with the quarantine that a twin in another server puts it under. */
+  /** The tool; quarantined when another server lists the same name. */
   find(server: string, name: string): CatalogueTool | undefined {
     const tool = this.#servers.get(server)?.get(name);
     if (tool === undefined || this.#options.allowsDuplicates?.() === true) return tool;
@@ -128,7 +128,7 @@ function compileChecks(definition: ToolDefinition): ToolChecks {
   const input = compileSchema(definition.inputSchema);
   const output = definition.outputSchema === undefined ? undefined : compileSchema(definition.outputSchema);
   const declared = declaredArguments(definition.inputSchema);
-  // The schema compiler has accepted these patterns already, so none of them throws here.
+  // The schema compiler has already accepted these patterns, so none throws here.
   const patterns = declared.patterns.map((pattern) => compileLinear(pattern));
   return {
     input,

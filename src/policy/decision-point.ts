@@ -1,5 +1,5 @@
 /**
- * An external policy decision point: OPA, Cedar, a service of the operator's own. It can make a decision stricter, never
+ * An external policy decision point: OPA, Cedar, the operator's own service or code. It can make a decision stricter, never
  * looser: what the built-in rules deny stays denied.
  */
 import type { JsonObject } from '../json/index.ts';
@@ -26,7 +26,7 @@ export interface PolicyDecisionPoint {
   decide(request: PolicyRequest, signal: AbortSignal): Promise<PolicyAnswer>;
 }
 
-/** Time a decision point has, in milliseconds. */
+/** Longest wait for a decision point, in milliseconds. */
 export const DECISION_TIMEOUT_MS = 1_000;
 
 /** Asks a decision point; undefined when it failed. */
@@ -38,7 +38,7 @@ export async function askDecisionPoint(
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<undefined>((resolve) => {
-    // A timer of our own, which keeps the process alive: AbortSignal.timeout does not, and no answer is not an answer.
+    // Unlike AbortSignal.timeout, this timer keeps the process alive until the call is decided.
     timer = setTimeout(() => resolve(undefined), timeoutMs);
   });
   try {
@@ -54,8 +54,8 @@ export async function askDecisionPoint(
   }
 }
 
-/** The decision after a decision point has answered; `undefined` is the answer of one that failed. */
-export function heedAnswer(decision: Decision, answer: PolicyAnswer | undefined): Decision {
+/** The decision after a decision point has answered. @param answer undefined when the decision point failed. */
+export function applyAnswer(decision: Decision, answer: PolicyAnswer | undefined): Decision {
   if (answer === undefined) {
     return revise(decision, 'deny', 'decision_point_failed', 'The decision point did not answer');
   }

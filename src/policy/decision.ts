@@ -47,7 +47,7 @@ export function isBlocked(decision: Decision): boolean {
   return decision.enforcement === 'enforced' && decision.decision !== 'allow';
 }
 
-/** The wire form. Names are converted one by one; values, which may be user data, are never walked. */
+/** The wire form. Names are converted one by one; values, which may be user data, are left alone. */
 export function decisionToWire(decision: Decision): WireDecision {
   return {
     decision: decision.decision,
@@ -84,12 +84,12 @@ export function revise(
   };
 }
 
-/** A denial that is enforced in shadow mode too, because no rule is tried out by it. */
+/** A denial that is enforced in shadow mode too, because it does not come from a rule under trial. */
 export function refused(decision: Decision, reasonCode: ReasonCode, message: string): Decision {
   return { ...revise(decision, 'deny', reasonCode, message), enforcement: 'enforced' };
 }
 
-/** What a decision becomes when it cannot be recorded: a denial keeps its reason, anything else is denied for this. */
+/** What a decision becomes when it cannot be recorded: a denial keeps its reason, anything else is denied for this reason. */
 export function withoutRecord(decision: Decision): Decision {
   if (isBlocked(decision)) return decision;
   return refused(decision, 'audit_unavailable', 'The decision could not be recorded');

@@ -1,5 +1,5 @@
 /**
- * G2 and the built-in rules of G3: what can be said of a call without asking anybody, and without using anything up.
+ * G2 and the built-in rules of G3: what can be decided about a call without asking anyone or spending anything.
  */
 import { createHash, createHmac } from 'node:crypto';
 import {
@@ -46,7 +46,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     canShadow = false,
   ): Decision => ({
     decision,
-    // Shadow mode tries rules out. It does not open the gate to calls that nothing describes.
+    // Shadow mode tries rules out. It does not let through calls that no listed tool takes.
     enforcement: canShadow && policy?.document.mode === 'shadow' ? 'shadow' : 'enforced',
     wouldBlock: decision !== 'allow',
     reasonCode,
@@ -96,7 +96,7 @@ interface Refusal {
   readonly message: string;
 }
 
-/** What no schema makes safe: prototype keys, unsafe numbers, lone surrogates, excess size or depth. */
+/** Refuses what no schema makes safe: prototype keys, unsafe numbers, lone surrogates, excess size or depth. */
 function unsafeArguments(args: unknown, limits: JsonLimits): Refusal | undefined {
   if (!isObject(args)) return { reasonCode: 'args_unsafe', message: 'The arguments are not a JSON object' };
   try {

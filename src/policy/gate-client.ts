@@ -60,7 +60,7 @@ export function gateClient<T extends GateableClient>(
     if (!isStale && options.recheck === 'on_change') return;
     const tools = await readToolList(server, (cursor, signal) => pageOf(client, cursor, signal), options);
     isStale = false;
-    // The gate checks each definition itself and refuses those that are none.
+    // Unchecked: the gate refuses what is no definition.
     gate.setTools(server, tools as readonly ToolDefinition[]);
   };
 
@@ -74,7 +74,7 @@ export function gateClient<T extends GateableClient>(
     const { name, args } = readParams(params);
     const runId = options.audit?.id;
     const call: GateCall = { runId, ...options.context?.(name), server, tool: name, args };
-    // Only what was decided about is sent: no `_meta`, no `task` of the caller's.
+    // Only what was decided is sent, not the caller's `_meta` or `task`.
     const invoke = () =>
       client.callTool({ name, arguments: { ...args } }, ...withDefinition(client, gate, call, rest));
     const { result } = await guardedCall(call, invoke, { gate, audit: options.audit, refresh });

@@ -1,4 +1,4 @@
-/** What a gate is made with, and what it is asked about. */
+/** The options of a gate, and the calls it decides. */
 import type { JsonObject } from '../json/index.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
 import type { OutputTypes } from './output-contract.ts';
@@ -6,12 +6,12 @@ import type { PinStore } from './pins.ts';
 import type { PolicyInput, ReloadListener } from './policy-source.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
-/** A call somebody wants made. */
+/** A requested tool call. */
 export interface GateCall {
   readonly server: string;
   readonly tool: string;
   readonly args: JsonObject;
-  /** Who asks, as the host knows it; never what a client claims. @defaultValue '' */
+  /** Who the call is for, as the host knows it; never what a client claims. @defaultValue '' */
   readonly caller?: string | undefined;
   /** The run the call counts for in budgets. @defaultValue '' */
   readonly runId?: string | undefined;
@@ -24,7 +24,7 @@ export interface GateCall {
 export interface PolicyGateOptions {
   /** Path of the policy or allowlist file, or the parsed policy. */
   readonly policy: PolicyInput;
-  /** Tools that are known at the start; rules for anything else are then load errors. */
+  /** Tools known at the start; rules for any other tool are then load errors. */
   readonly tools?: ToolsByServer | undefined;
   /** Approved definitions. @defaultValue what is seen first is pinned for the life of the gate */
   readonly pins?: PinStore | undefined;
@@ -35,8 +35,8 @@ export interface PolicyGateOptions {
   readonly metaKeys?: readonly string[] | undefined;
   /** Key of the argument digests, UTF-8. @defaultValue none: plain SHA-256 */
   readonly digestKey?: string | undefined;
-  /** How often the policy file is looked at, in milliseconds; 0 never. @defaultValue 0 */
+  /** How often the policy file is checked for changes, in milliseconds; 0 for never. @defaultValue 0 */
   readonly reloadIntervalMs?: number | undefined;
-  /** Told about each reload of the policy file. */
+  /** Called after each reload of the policy file. */
   readonly onReload?: ReloadListener | undefined;
 }

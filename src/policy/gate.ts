@@ -1,10 +1,10 @@
 /**
- * The policy gate: nothing reaches a server that a rule does not allow, with arguments its schema does not take, or from
- * a definition nobody approved; and nothing comes back that is not what the tool promised.
+ * The policy gate: a call reaches a server only if a rule allows it, its arguments fit the tool's schema and the tool's
+ * definition is approved; a result is handed on only if it is what the tool promised.
  *
- * Terms: a *call* is what somebody wants done; a *decision* what the gate says about it (`allow`, `deny`,
- * `require_approval`); a tool is *quarantined* when its definition may not be used. Order: deny beats approval, approval
- * beats allow, and the default is deny. Whatever goes wrong inside the gate is a denial with a reason code.
+ * Terms: a *call* is a requested tool call; a *decision* is the gate's answer to it (`allow`, `deny`, `require_approval`);
+ * a tool is *quarantined* when its definition must not be used. Deny beats approval, approval beats allow, and the default
+ * is deny. Any failure inside the gate is a denial with a reason code.
  */
 
 import { ObservatoryError } from '../base/index.ts';
@@ -13,7 +13,7 @@ import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { Catalogue, type CatalogueTool } from './catalogue.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
-import { askDecisionPoint, heedAnswer } from './decision-point.ts';
+import { applyAnswer, askDecisionPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import type { Echo } from './evidence/index.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
@@ -51,7 +51,7 @@ export class PolicyGate {
       allowsDuplicates: () => this.#source.policy?.document.duplicate_names === 'allow',
       metaKeys: options.metaKeys,
     });
-    // A changed policy has to fit the tools that are listed by then; at the start nothing is listed yet.
+    // A changed policy must fit the tools listed by then; at the start none are.
     this.#source = new PolicySource(options.policy, (policy) => policy.deadRulesError(this.#catalogue));
     for (const [server, { tools }] of Object.entries(options.tools ?? {}))
       this.#catalogue.setServer(server, tools);
@@ -68,7 +68,7 @@ export class PolicyGate {
     return this.#source.problem;
   }
 
-  /** SHA-256 of the policy in force; null when everything is denied for want of one. */
+  /** SHA-256 of the policy in force; null while there is none and everything is denied. */
   get policyHash(): string | null {
     return this.#source.policy?.hash ?? null;
   }
@@ -91,7 +91,7 @@ export class PolicyGate {
     if (isFirst) this.checkRules([server]);
   }
 
-  /** Takes a server out that does not answer. Its tools cannot be called; rules about it are not held against the policy. */
+  /** Removes a server that does not answer. Its tools cannot be called; rules about it do not count as dead. */
   removeServer(server: string): void {
     this.#catalogue.removeServer(server);
   }
@@ -143,7 +143,7 @@ export class PolicyGate {
 
   /**
    * The whole decision about a call that is about to be made: {@link evaluate}, then the external decision point, then
-   * the approval, which is used up, then the budgets. It is counted once, as what it is in the end.
+   * the approval, which is used up, then the budgets. Counted once, with its final outcome.
    * @param record writes the decision down; the call is denied when it throws, and `authorize` throws the same.
    */
   async authorize(call: GateCall, record?: DecisionRecorder): Promise<Decision> {
@@ -154,9 +154,9 @@ export class PolicyGate {
       const { caller = '', server, tool, args, userRequest } = call;
       const toolHash = decision.toolHash ?? '';
       const answer = await askDecisionPoint(point, { caller, server, tool, args, toolHash, userRequest });
-      decision = heedAnswer(decision, answer);
+      decision = applyAnswer(decision, answer);
     }
-    // A decision point takes time, and the definition may have changed meanwhile. From here on nothing is waited for.
+    // The definition may have changed while the decision point was asked. There is no await from here on.
     const isDenied = decision.decision === 'deny' && decision.enforcement === 'enforced';
     if (!isDenied && this.#catalogue.find(call.server, call.tool)?.hash !== decision.toolHash)
       decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
@@ -176,7 +176,7 @@ export class PolicyGate {
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
-    // Nothing is waited for from here to the call, so nothing changes between the last look at the definition and it.
+    // No await from here to the call: the definition that was decided about is the one that is called.
     decision = { ...decision, latencyUs: (performance.now() - started) * 1_000 };
     try {
       record?.(decision);

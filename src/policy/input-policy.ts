@@ -3,8 +3,8 @@
  *
  * This gate is narrow on purpose. It blocks what the seed's documents say must be blocked, where an intent meets a
  * target ("hack" + "a website"), not words on their own: "ransomware playbook" and "suicide prevention hotline" are
- * everyday requests in a company. It is not what makes the gate safe; the allowlist, the schemas and the rules are. What
- * the detectors below find is reported as risk, never sold as safety.
+ * everyday requests in a company. The allowlist, the schemas and the rules make the gate safe, not this. Findings of the
+ * detectors below are reported as risk.
  */
 
 import { isWellFormed } from '../json/index.ts';
@@ -19,7 +19,7 @@ export interface InputVerdict {
   readonly message: string;
   /** The rules that block, or would block in watch mode. */
   readonly ruleIds: readonly string[];
-  /** What the detectors saw. They never block. */
+  /** Findings of the detectors. They never block. */
   readonly findings: readonly Finding[];
 }
 
@@ -41,12 +41,12 @@ const MALICE =
   '(?:malware|ransomware|spyware|keyloggers?|trojans?|rootkits?|botnets?|computer (?:virus|worm)|phishing (?:e-?mails?|pages?|sites?|kits?|messages?|campaigns?))';
 const WEAPON =
   '(?:pipe |nail |dirty |car |fertilizer |home-?made )?(?:bombs?|detonators?|explosives?|explosive devices?|ieds?|grenades?|molotov cocktails?)';
-/** `bath bomb`, `photo bomb`: what is made in kitchens and games. */
+/** `bath bomb`, `photo bomb`: harmless uses of the word. */
 const HARMLESS_BOMB = '(?:bath|photo|seed|glitter|cocoa|chocolate|stink|logic|time|jager|cherry) ?bombs?';
 const RULES =
   '(?:rules?|instructions?|polic(?:y|ies)|safety(?: checks?| rules?| guidelines?)?|safeguards?|guardrails?|restrictions?|checks|allow ?list)';
 
-/** Every rule: an intent and its target, with the words of one sentence between them. */
+/** Each rule is an intent and its target, with the words of one sentence between them. */
 const RULES_IN_ORDER: readonly { readonly id: string; readonly pattern: RegExp }[] = [
   { id: 'hack-target', pattern: new RegExp(`\\bhack(?:ing)? (?:in ?to )?${GAP}${TARGET}\\b`) },
   {

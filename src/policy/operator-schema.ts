@@ -3,7 +3,7 @@ import { createStrictAjv, runCheck, SchemaRefusedError, type SchemaVerdict } fro
 /**
  * Compiles a schema an operator wrote: Ajv's strict mode, which catches `maxLenght`, and two keywords for addresses.
  * `emailDomainIn: ["example.com"]` takes one address of exactly these domains; `urlHostIn` a http(s) URL of exactly
- * these hosts. Both take only strings; a regular expression such as `[^example.com$]` is how this goes wrong by hand.
+ * these hosts. Both take only strings; a hand-written regular expression such as `[^example.com$]` gets this wrong.
  * @throws SchemaRefusedError
  */
 export function compileOperatorSchema(schema: object): (value: unknown) => SchemaVerdict {

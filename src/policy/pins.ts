@@ -1,25 +1,25 @@
 /**
  * Pins: which tool definitions an operator has approved, by configured server id and tool name.
  *
- * A pin is never updated by the gate itself: a changed definition stays refused on every later look, until someone
- * approves it. (A gate that stores the new fingerprint when it reports a change lets the second call through.)
+ * A pin is never updated by the gate itself: a changed definition stays refused until someone approves
+ * it. (A gate that stores the new fingerprint when it reports a change lets the second call through.)
  */
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { ObservatoryError } from '../base/index.ts';
 import { FILE_LIMITS, isObject, parseStrictJson } from '../json/index.ts';
 
-/** How a definition stands to its pin. */
+/** How a definition compares with its pin. */
 export type PinState = 'approved' | 'unapproved' | 'changed';
 
-/** Definitions pinned by being seen: a server that lists new names for ever must not fill the memory. */
+/** Most definitions pinned on first use: a server that keeps listing new names must not fill the memory. */
 const MAX_FIRST_USES = 100_000;
 
 const HASH = /^[0-9a-f]{64}$/;
 
 export class PinStore {
   readonly #pins = new Map<string, Map<string, string>>();
-  /** True when tools without a pin become pinned as they are first seen (trust on first use). */
+  /** True when a tool without a pin is pinned when first seen (trust on first use). */
   readonly #trustsFirstUse: boolean;
   #firstUses = 0;
 
@@ -66,7 +66,7 @@ export class PinStore {
     return undefined;
   }
 
-  /** Compares a definition with its pin; with trust on first use an unknown tool is pinned by being seen. */
+  /** Compares a definition with its pin; with trust on first use an unknown tool is pinned. */
   check(server: string, tool: string, hash: string): PinState {
     const pin = this.#pins.get(server)?.get(tool);
     if (pin === undefined) {
@@ -78,7 +78,7 @@ export class PinStore {
     return pin === hash ? 'approved' : 'changed';
   }
 
-  /** Approves a definition. Call it only on a human's word. */
+  /** Approves a definition. Only call it when a person has approved it. */
   approve(server: string, tool: string, hash: string): void {
     let tools = this.#pins.get(server);
     if (tools === undefined) {
@@ -88,7 +88,7 @@ export class PinStore {
     tools.set(tool, hash);
   }
 
-  /** Writes the pin file, whole or not at all. */
+  /** Writes the pin file atomically. */
   save(path: string): void {
     const pins = Object.fromEntries(
       [...this.#pins].map(([server, tools]) => [server, Object.fromEntries([...tools].sort())]),

@@ -62,7 +62,7 @@ export function plainText(text: string): string {
   );
 }
 
-/** The text without what stands in quotation marks: to quote a sentence is not to say it. */
+/** The text without quotations: quoting a sentence is not saying it. */
 export function withoutQuotations(text: string): string {
   return text.replace(/"[^"]{1,400}"/g, ' ').replace(/(^|[\s(])'[^']{1,400}'(?=$|[\s).,;:?!])/g, '$1 ');
 }

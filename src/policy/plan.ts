@@ -1,8 +1,8 @@
 /**
- * G1: a planner's output is either one of two plans, exactly, or it is refused.
+ * G1: a planner's output is exactly one of two plans, or it is refused.
  *
- * The planner is not trusted. Nothing is cut out of prose, no code fence is opened, no key is ignored: what the
- * reviewer reads in the trace is the whole of what was asked.
+ * The planner is not trusted. No JSON is extracted from prose or code fences and no key is ignored: what a
+ * reviewer reads in the trace is all that was asked for.
  */
 
 import type { JsonObject } from '../json/index.ts';
@@ -47,7 +47,7 @@ const MAX_NAME = 256;
  * Reads a plan.
  *
  * @param raw a string or UTF-8 bytes, read strictly as JSON text; or a value that is already parsed, in which
- * duplicate keys can no longer be seen: give the text wherever there is one.
+ * duplicate keys can no longer be seen: pass the text where there is one.
  */
 export function parsePlan(raw: unknown, limits: JsonLimits = PLAN_LIMITS): PlanResult {
   let value: unknown;

@@ -1,6 +1,6 @@
 /**
  * Reading a policy: the allowlist of the seed (`{"<server>": ["<tool>", ...]}`) or the richer form of
- * schema/policy.schema.json. Whatever cannot be read exactly is refused; nothing is guessed and nothing dropped.
+ * schema/policy.schema.json. What cannot be read exactly is refused; nothing is guessed or dropped.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import {
 } from '../json/index.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
 
-/** The policy document, snake_case as it stands in the file. */
+/** The policy document in the file's own snake_case. */
 export interface PolicyDocument {
   readonly version: 1;
   readonly name?: string | undefined;
@@ -85,11 +85,11 @@ export interface LoadedPolicy {
   readonly hash: string;
 }
 
-/** Where the seed's allowlist lies when nothing else is said, relative to the working directory. */
+/** Default path of the allowlist, relative to the working directory. */
 export const DEFAULT_POLICY_PATH = 'config/allowlist.json';
 
 /**
- * The path of the policy file: what is given, else `SAFE_ALLOWLIST_PATH`, else `config/allowlist.json`.
+ * The path of the policy file: the given one, else `SAFE_ALLOWLIST_PATH`, else `config/allowlist.json`.
  * A wrong path can only deny: a file that is not there denies everything.
  */
 export function policyPath(
@@ -138,7 +138,7 @@ export function readPolicy(input: string | Uint8Array | object): LoadedPolicy {
   return { document, hash: sha256Hex(canonicalJson(value)) };
 }
 
-/** Tools by server. `untyped` holds a word; as a list it is a server of that name. */
+/** Tools by server. `untyped` is a setting when it holds a word, a server of that name when it holds a list. */
 type AllowlistDocument = Readonly<Record<string, readonly string[] | Untyped>>;
 
 /** The seed's allowlist in the richer form: one allow rule per tool. */
@@ -169,7 +169,7 @@ const checks = new Map<string, Check>();
 const checkPolicy: Check = (value) => schemaCheck('policy.schema.json')(value);
 const checkAllowlist: Check = (value) => schemaCheck('allowlist.schema.json')(value);
 
-/** The JSON Schemas are files of the package, so that editors and this check read the same ones. */
+/** The JSON Schemas are files of the package, so that editors and this check use the same ones. */
 function schemaCheck(file: string): Check {
   let check = checks.get(file);
   if (check === undefined) {

@@ -1,6 +1,6 @@
 /**
  * The policy in force. A file that cannot be used denies everything; a file that changes is read, tested and swapped in
- * as a whole; a change that cannot be used leaves the old policy in force and says so.
+ * as a whole; a change that cannot be used leaves the old policy in force and is reported.
  */
 import { statSync } from 'node:fs';
 import { diag } from '@opentelemetry/api';
@@ -11,14 +11,14 @@ import { type LoadedPolicy, readPolicy, readPolicyFile } from './policy-file.ts'
 /** Where a policy comes from: a path, or the policy itself (parsed). */
 export type PolicyInput = string | object;
 
-/** Told about each reload: the new policy, or why the file could not be used. */
+/** Called after each reload with the new policy, or with why the file could not be used. */
 export type ReloadListener = (
   outcome: { readonly policy: Policy } | { readonly problem: ObservatoryError },
 ) => void;
 
 export class PolicySource {
   readonly #input: PolicyInput;
-  /** Judges a new policy beside its own tests: dead rules, for one. */
+  /** Further checks of a new policy, such as for dead rules. */
   readonly #accept: (policy: Policy) => ObservatoryError | undefined;
   #policy: Policy | undefined;
   #problem: ObservatoryError | undefined;
@@ -63,14 +63,14 @@ export class PolicySource {
     }
   }
 
-  /** Takes the policy out of force, for a reason found later. */
+  /** Puts the policy out of force for a problem found later. */
   revoke(problem: ObservatoryError): void {
     this.#policy = undefined;
     this.#problem = problem;
     diag.error(`mcp-observatory: ${problem.message} (everything is denied)`);
   }
 
-  /** Looks for changes of the file every `intervalMs` milliseconds. The timer does not keep the process alive. */
+  /** Checks the file for changes every `intervalMs` milliseconds. The timer does not keep the process alive. */
   watch(intervalMs: number, listener: ReloadListener): void {
     if (typeof this.#input !== 'string' || this.#timer !== undefined) return;
     this.#timer = setInterval(() => {
@@ -91,7 +91,7 @@ export class PolicySource {
     return typeof this.#input === 'string' ? readPolicyFile(this.#input) : readPolicy(this.#input);
   }
 
-  /** Identity of the file's content as the file system tells it; a replaced file has another inode. */
+  /** Identity of the file according to the file system; a replaced file has another inode. */
   #readStamp(): string {
     if (typeof this.#input !== 'string') return '';
     try {

@@ -6,7 +6,7 @@ import type { JsonObject } from '../json/index.ts';
 import type { Catalogue } from './catalogue.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
-import { applies, type CompiledRule, compileRule, deadRules, idsOf, strangerOf } from './rule.ts';
+import { applies, argumentNotGivenByUser, type CompiledRule, compileRule, deadRules, idsOf } from './rule.ts';
 
 /** What the rules say about a call. */
 export interface RuleVerdict {
@@ -21,7 +21,7 @@ export class Policy {
   readonly document: PolicyDocument;
   /** SHA-256 of the policy, hex. */
   readonly hash: string;
-  /** Rules by server and tool, so that the number of rules does not slow a decision. */
+  /** Rules by server and tool, so that other tools' rules do not slow a decision. */
   readonly #rules = new Map<string, Map<string, CompiledRule[]>>();
   readonly #all: readonly CompiledRule[];
   readonly #tiers = new Map<string, string>();
@@ -74,11 +74,11 @@ export class Policy {
     const allowing = applying.filter((rule) => rule.document.effect === 'allow');
     if (allowing.length === 0) return denyByDefault(server, tool, rules);
     const ruleIds = allowing.map((rule) => rule.document.id);
-    // One rule that is content with where the arguments come from is enough: rules only add what is allowed.
-    const strangers = allowing.map((rule) => strangerOf(rule.document, args, userRequest));
-    const stranger = strangers.includes(undefined) ? undefined : strangers[0];
-    if (stranger !== undefined) {
-      const message = `The argument '${stranger}' holds a text the user did not give`;
+    // One rule whose provenance condition holds is enough: allow rules only add to what is allowed.
+    const notGiven = allowing.map((rule) => argumentNotGivenByUser(rule.document, args, userRequest));
+    const argument = notGiven.includes(undefined) ? undefined : notGiven[0];
+    if (argument !== undefined) {
+      const message = `The argument '${argument}' holds a text the user did not give`;
       return { decision: 'require_approval', reasonCode: 'approval_required', message, ruleIds };
     }
     return { decision: 'allow', reasonCode: 'allowed', message: `Rule ${ruleIds[0]} allows it`, ruleIds };

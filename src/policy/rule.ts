@@ -19,7 +19,7 @@ export function compileRule(document: RuleDocument): CompiledRule {
   if (effect !== 'allow' && (document.required !== undefined || document.provenance !== undefined)) {
     throw invalidPolicy(`Rule '${document.id}': 'required' and 'provenance' belong to allow rules`);
   }
-  // A deny rule names what must be there to be denied; an allow rule says how what is there must look.
+  // A deny rule applies when all arguments it names are given; an allow rule constrains those that are given.
   const required = effect === 'allow' ? (document.required ?? []) : named;
   const isOpen = args === undefined && required.length === 0;
   const schema = { type: 'object', properties: { ...args }, required };
@@ -38,8 +38,8 @@ export function idsOf(rules: readonly CompiledRule[], effect: RuleDocument['effe
   return rules.filter((rule) => rule.document.effect === effect).map((rule) => rule.document.id);
 }
 
-/** The first argument under a provenance rule with a text that the user's request does not hold. */
-export function strangerOf(
+/** The first argument under a provenance rule with a text that is not in the user's request. */
+export function argumentNotGivenByUser(
   rule: RuleDocument,
   args: JsonObject,
   userRequest: string | undefined,

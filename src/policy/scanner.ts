@@ -1,17 +1,17 @@
 /**
  * Detectors of instruction-like text in requests, tool descriptions and tool results. They raise risk and may ask for
- * approval; they never decide on their own, because every such detector misses most attacks and flags honest texts.
+ * approval; they never decide on their own, because every such detector misses most attacks and flags benign texts.
  * docs/threat-model.md gives recall and false positives of each on public sets.
  */
 import { plainText } from './plain-text.ts';
 
 export interface Finding {
   readonly detector: string;
-  /** 0..1: how much the detector is worth alone. */
+  /** 0..1: how much a finding of this detector counts alone. */
   readonly weight: number;
 }
 
-/** Longest text that is scanned, in UTF-16 units; what is beyond is not looked at. */
+/** Longest text that is scanned, in UTF-16 units; the rest is ignored. */
 const MAX_SCANNED = 65_536;
 
 const WORDS = "(?:[a-z'-]{1,20} ){0,4}";
@@ -67,7 +67,7 @@ const DETECTORS: readonly { readonly id: string; readonly weight: number; readon
 /** Characters that hide text from people and show it to models. */
 const INVISIBLE = /[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
-/** What the detectors see in a text. */
+/** The findings of all detectors in a text. */
 export function scanText(text: string): readonly Finding[] {
   const raw = text.length > MAX_SCANNED ? text.slice(0, MAX_SCANNED) : text;
   const plain = plainText(raw);

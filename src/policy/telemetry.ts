@@ -14,7 +14,7 @@ import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
 
 const EVENT_GATE = 'observatory.policy_gate';
 
-/** Runs `act` inside a span; a throw is an error status without its message, which may hold content. */
+/** Runs `act` inside a span. A throw sets the error status without its message, which may hold content. */
 export async function inGateSpan<T>(name: string, act: (span: Span) => Promise<T>): Promise<T> {
   return trace.getTracer('mcp-observatory/policy', VERSION).startActiveSpan(name, async (span) => {
     try {
@@ -67,7 +67,7 @@ export function setDecision(
   if (isStopped) setFallback(span, decision.decision === 'require_approval' ? 'human_review' : 'template');
 }
 
-/** The gate answers in place of the tool: that is a fallback, for a violation of policy. */
+/** Records that the gate answered in place of the tool: a fallback, for a violation of policy. */
 export function setFallback(span: Span, type: 'human_review' | 'template'): void {
   span.setAttributes({
     [attributeOf('gate_blocked')]: true,
@@ -107,7 +107,7 @@ export function countDecision(decision: Decision, server: string, tool: string):
   }
 }
 
-/** The counter of the provider that is registered now; one made before an SDK starts would count nothing. */
+/** The counter of the current meter provider; one created before an SDK starts would count nothing. */
 function decisionsNow(): Counter {
   const provider = metrics.getMeterProvider();
   if (counter?.provider !== provider) {

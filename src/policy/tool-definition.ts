@@ -72,7 +72,7 @@ export interface DeclaredArguments {
   readonly names: ReadonlySet<string>;
   /** Sources of `patternProperties`. */
   readonly patterns: readonly string[];
-  /** True when the schema itself speaks of further arguments (`additionalProperties`, `unevaluatedProperties`). */
+  /** True when the schema says whether further arguments are allowed (`additionalProperties`, `unevaluatedProperties`). */
   readonly isExplicit: boolean;
 }
 

@@ -1,17 +1,17 @@
 /** Whether a quote can carry its claim. This proves nothing about truth; it stops claims that say more than the quote. */
 import type { ReasonCode } from '../reasons.ts';
-import { hasInvisible, normalise } from './normalise.ts';
+import { hasInvisible, normalizeWithOffsets } from './normalize.ts';
 import { sentenceAround } from './sentences.ts';
 import { addressTokens, contentStems, isNegated, numericTokens, properNouns, wordsOf } from './words.ts';
 
-/** Share of a claim's content words that have to stand in the quote. */
+/** Share of a claim's content words that must occur in the quote. */
 const MIN_OVERLAP = 0.5;
 
 /** Why the quote does not carry the claim, or undefined. */
 export function claimProblem(claim: string, quote: string): ReasonCode | undefined {
   if (hasInvisible(claim)) return 'claim_invisible_character';
-  const said = normalise(claim.trim()).text;
-  const shown = normalise(quote).text;
+  const said = normalizeWithOffsets(claim.trim()).text;
+  const shown = normalizeWithOffsets(quote).text;
   if (said === shown) return undefined;
   if (!numbersStand(said, shown)) return 'claim_number_unsupported';
   const lower = shown.toLowerCase();
@@ -30,7 +30,7 @@ export function claimProblem(claim: string, quote: string): ReasonCode | undefin
 }
 
 /**
- * Every number of the claim stands in the quote: as the same token, or, for a token with one number in it (`30-day`,
+ * Every number of the claim occurs in the quote: as the same token, or, for a token with one number in it (`30-day`,
  * `3,500`), as that number.
  */
 function numbersStand(claim: string, quote: string): boolean {

@@ -4,18 +4,18 @@
  */
 import type { ReasonCode } from '../reasons.ts';
 import type { Leaf, LeafPath, SourceLeaves } from './leaves.ts';
-import { hasInvisible, type NormalisedText, normalise } from './normalise.ts';
+import { hasInvisible, type NormalizedText, normalizeWithOffsets } from './normalize.ts';
 import { isWholeUnit, leadIn, type Span, sentenceAround } from './sentences.ts';
 import { holdsQualifier, wordsOf } from './words.ts';
 
-/** Where a quote stands in its source. */
+/** The position of a quote in its source. */
 export interface LocatedQuote {
   /** Keys and indices of the leaf. */
   readonly path: LeafPath;
   /** Offsets in the leaf, in UTF-16 units; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
-  /** `exact`: the quote is the source's text. `normalised`: it is after the documented normalisation. */
+  /** `exact`: the quote is the source's text. `normalised`: it is after the documented normalization. */
   readonly match: 'exact' | 'normalised';
   /** The source's own text from `start` to `end`. */
   readonly quote: string;
@@ -34,7 +34,7 @@ const TRUNCATION_MARK = /^\W*(?:truncated|omitted|redacted|snip|cut)\W*$/i;
 /** A source prepared for many quotes. */
 export class QuoteFinder {
   readonly #source: SourceLeaves;
-  readonly #normalised = new Map<Leaf, NormalisedText>();
+  readonly #normalized = new Map<Leaf, NormalizedText>();
 
   constructor(source: SourceLeaves) {
     this.#source = source;
@@ -45,7 +45,7 @@ export class QuoteFinder {
     if (hasInvisible(trimmed)) return { reasonCode: 'evidence_invisible_character' };
     if (wordsOf(trimmed).join('').length < 2) return { reasonCode: 'evidence_too_short' };
     if (TRUNCATION_MARK.test(trimmed)) return { reasonCode: 'evidence_truncation_marker' };
-    const needle = normalise(trimmed).text;
+    const needle = normalizeWithOffsets(trimmed).text;
     // The reason of the place that came furthest, when no place will do.
     let best: ReasonCode | undefined;
     let places = 0;
@@ -70,7 +70,7 @@ export class QuoteFinder {
       found.add(at);
       yield { start: at, end: at + exact.length, match: 'exact' };
     }
-    const { text, offsets } = this.#normalise(leaf);
+    const { text, offsets } = this.#normalize(leaf);
     for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
       const start = offsets?.[at] ?? at;
       const end = offsets === undefined ? at + needle.length : endOf(offsets, leaf.text, at, needle.length);
@@ -78,20 +78,20 @@ export class QuoteFinder {
     }
   }
 
-  #normalise(leaf: Leaf): NormalisedText {
-    let normalised = this.#normalised.get(leaf);
-    if (normalised === undefined) {
-      normalised = normalise(leaf.text);
-      this.#normalised.set(leaf, normalised);
+  #normalize(leaf: Leaf): NormalizedText {
+    let normalized = this.#normalized.get(leaf);
+    if (normalized === undefined) {
+      normalized = normalizeWithOffsets(leaf.text);
+      this.#normalized.set(leaf, normalized);
     }
-    return normalised;
+    return normalized;
   }
 
   #whyAbsent(exact: string, needle: string): ReasonCode {
     if (this.#source.echoes.some((leaf) => leaf.text.includes(exact))) return 'evidence_echo';
     const lower = needle.toLowerCase();
     const differsInCase = this.#source.evidence.some((leaf) =>
-      this.#normalise(leaf).text.toLowerCase().includes(lower),
+      this.#normalize(leaf).text.toLowerCase().includes(lower),
     );
     return differsInCase ? 'evidence_case_mismatch' : 'evidence_not_found';
   }
@@ -100,7 +100,7 @@ export class QuoteFinder {
 /** Reasons from the least to the most telling. */
 const RANK: readonly ReasonCode[] = ['evidence_cut_word', 'evidence_too_short', 'evidence_negated_context'];
 
-/** The end in the original of a match in the normalised text: white space that was folded away is not part of it. */
+/** The end in the original of a match in the normalized text, without white space that was folded away. */
 function endOf(offsets: Uint32Array, text: string, at: number, length: number): number {
   const end = offsets[at + length] ?? text.length;
   return offsets[at + length - 1] === undefined ? end : trimEnd(text, offsets[at + length - 1] ?? 0, end);

@@ -1,5 +1,5 @@
 /**
- * G5: a summary whose every claim carries a quote of the source, or no summary.
+ * G5: every claim of a summary carries a quote of the source, or the summary is refused.
  *
  * The rules are those of docs/agent-contract.md. A quote proves that a text is there, not that the claim follows from
  * it; nothing here makes a summary true.
@@ -43,9 +43,9 @@ export type SummaryVerdict =
 
 /** How the summary leans on its source. */
 export interface EvidenceCoverage {
-  /** Share of the source's string characters that stand in quotes (0..1). */
+  /** Share of the source's string characters covered by quotes (0..1). */
   readonly coverage: number;
-  /** Share of the quotes that are exact rather than normalised (0..1); 1 without quotes. */
+  /** Share of the quotes that are exact rather than normalized (0..1); 1 without quotes. */
   readonly exactRatio: number;
   /** How many different places are quoted. */
   readonly distinctSpans: number;

@@ -18,7 +18,7 @@ const QUALIFIERS: ReadonlySet<string> = new Set(
   'not no never none nor neither nobody cannot unless except only'.split(' '),
 );
 
-/** Lower-cased words: letters and digits, with the apostrophes, hyphens and dots that stand inside them. */
+/** Lower-cased words: letters and digits, with the apostrophes, hyphens and dots inside them. */
 export function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{N}\p{M}]+)*/gu) ?? [];
 }

@@ -65,7 +65,7 @@ export interface PolicyHostOptions {
   readonly audit?: AuditOption | undefined;
   /** Called with the time each gate took, in microseconds. Must not throw. */
   readonly onGate?: ((gate: Gate, micros: number) => void) | undefined;
-  /** Always summarise. @defaultValue `SAFE_SUMMARIZE` is `1` */
+  /** Always summarize. @defaultValue `SAFE_SUMMARIZE` is `1` */
   readonly summarize?: boolean | undefined;
 }
 
@@ -202,7 +202,7 @@ export class PolicyHost {
     return this.#summarize(base, result, run);
   }
 
-  /** A summary whose quotes do not hold is dropped; the result it was about is still given. */
+  /** A summary with a quote that does not hold is dropped; the result is still returned. */
   async #summarize(base: AskBase, result: ToolResult, run: AuditRun | undefined): Promise<AskResult> {
     const summary = parseSummary(await this.#planner.plan(summaryMessages(result.result)));
     const echo = { args: result.args, request: base.query };

@@ -1,10 +1,10 @@
 /**
- * The one documented normalisation of quotes: NFC; every run of Unicode white space is one space; curly quotes,
+ * The one documented normalization of quotes: NFC; every run of Unicode white space is one space; curly quotes,
  * primes and dashes are their ASCII forms. Letters keep their case and their script: a Cyrillic `а` is not a Latin one.
  */
 
-/** A normalised text, with the offset in the original (UTF-16 units) at which each of its units starts. */
-export interface NormalisedText {
+/** A normalized text, with the offset in the original (UTF-16 units) at which each of its units starts. */
+export interface NormalizedText {
   readonly text: string;
   /** Offsets by unit of `text`, with the end of the original last. Undefined when the text was normal already. */
   readonly offsets: Uint32Array | undefined;
@@ -16,7 +16,7 @@ const FOLDED: ReadonlyMap<string, string> = new Map([
   ...[...'‐‑‒–—―−﹣－'].map((char) => [char, '-'] as const),
 ]);
 
-/** Anything that {@link normalise} would change, apart from canonical composition. */
+/** Anything that {@link normalizeWithOffsets} would change, apart from canonical composition. */
 const NEEDS_FOLDING = /[^\S ]| {2}|[‘’‚‛′＇ʼ“”„‟″＂«»‐‑‒–—―−﹣－]/u;
 
 /**
@@ -26,7 +26,7 @@ const NEEDS_FOLDING = /[^\S ]| {2}|[‘’‚‛′＇ʼ“”„‟″＂«»�
 const COMPOSING =
   /[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[\uac00-\ud7a3][\u11a8-\u11c2]?|\P{M}\p{M}*|\p{M}+/gu;
 
-export function normalise(text: string): NormalisedText {
+export function normalizeWithOffsets(text: string): NormalizedText {
   if (!NEEDS_FOLDING.test(text) && text.normalize('NFC') === text) return { text, offsets: undefined };
   const isComposed = text.normalize('NFC') === text;
   const offsets: number[] = [];
