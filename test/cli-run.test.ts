@@ -6,6 +6,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { runCommand } from '../src/cli/run.ts';
+import { runCli } from '../src/cli/run-cli.ts';
 import { scenarioServer } from './support/ghost.ts';
 import { type Script, ScriptedProvider } from './support/scripted-provider.ts';
 
@@ -74,4 +75,27 @@ test('run refuses bad usage with a typed error', async () => {
   await refused('--provider', 'openai', '--max-iterations', 'many', 'prompt');
   await refused('--provider', 'openai', '--no-such-flag', 'prompt');
   await refused('--provider', 'openai', 'two', 'prompts');
+});
+
+test('every command that takes a server config ends in 2 for a file it cannot use, and names it', async () => {
+  const missing = join(folder, 'missing.json');
+  const cases = join(folder, 'cases.jsonl');
+  writeFileSync(cases, '');
+  const allowlist = join(folder, 'allowlist.json');
+  writeFileSync(allowlist, '{"s": ["add"]}');
+  const commands = [
+    ['run', '--provider', 'openai', '--config', missing, 'add'],
+    ['golden', 'record', '--provider', 'openai', '--config', missing, '--out', join(folder, 'g.json'), 'add'],
+    ['ask', '--servers', missing, '--allowlist', allowlist, '--base-url', 'http://127.0.0.1:9/v1', 'add'],
+    ['gate', 'e2e', '--cases', cases, '--servers', missing, '--allowlist', allowlist],
+  ];
+  for (const argv of commands) {
+    const stderr = new PassThrough();
+    const env = { OPENAI_API_KEY: 'k', SAFE_TRACE_DIR: join(folder, 'traces') };
+    const code = await runCli(argv, { stdin: Readable.from([]), stdout: new PassThrough(), stderr, env });
+    stderr.end();
+    const said = await text(stderr);
+    assert.equal(code, 2, `${argv[0]}: ${said}`);
+    assert.match(said, /missing\.json" cannot be read .*\(INVALID_SERVER_CONFIG\)/);
+  }
 });
