@@ -53,4 +53,4 @@ export {
 export { AnswerError, type Fault, type ProviderFailure, readFault } from './fault.ts';
 export { geminiContent } from './gemini/index.ts';
 export { openAiChat, openAiResponses, readReportedCost } from './openai/index.ts';
-export { apiOfPath, PROVIDERS, readAnyAnswer } from './registry.ts';
+export { apiOfPath, PROVIDERS, providerOf, readAnyAnswer } from './registry.ts';

@@ -15,6 +15,11 @@ export function apiOfPath(path: string): WireApi | undefined {
   return APIS.find((api) => api.path.test(bare));
 }
 
+/** The provider whose SDK made a request to an API. */
+export function providerOf(api: WireApi): WireProvider | undefined {
+  return PROVIDERS.find(({ apis }) => apis.includes(api));
+}
+
 /** Reads a whole answer of any API; undefined for a value that none recognizes. */
 export function readAnyAnswer(value: unknown): Answer | undefined {
   if (!isObject(value)) return undefined;

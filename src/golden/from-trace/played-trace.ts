@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { canonicalJson } from '../../json/index.ts';
-import { apiOfPath, type WrittenAnswer } from '../../wire/index.ts';
+import { apiOfPath, PROVIDERS, type WrittenAnswer } from '../../wire/index.ts';
 import { type Loopback, openLoopback } from '../replay/index.ts';
 import type { StoredCall, StoredRun, StoredTurn } from './stored-run.ts';
 
-/** Base URL for a provider's SDK. Only OpenAI's includes the version. */
-export function baseUrlOf(provider: string, { url }: Loopback): string {
-  return provider === 'openai' ? `${url}/v1` : url;
+/** Base URL for a provider's SDK, by the key of the provider. */
+export function baseUrlOf(key: string, { url }: Loopback): string {
+  return `${url}${PROVIDERS.find((provider) => provider.key === key)?.basePath ?? ''}`;
 }
 
 /** Answers each request with the next turn of a run, in the form of the requested API. */

@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../../signals/index.ts';
+import { apiOfPath, PROVIDERS, providerOf } from '../../wire/index.ts';
 import {
   type ExchangeUsage,
   type GoldenVersions,
@@ -16,11 +17,7 @@ import {
 } from '../file/index.ts';
 
 /** The providers' own hosts. A response of any other host may come from a script. */
-const PROVIDER_HOSTS: ReadonlySet<string> = new Set([
-  'api.openai.com',
-  'api.anthropic.com',
-  'generativelanguage.googleapis.com',
-]);
+const PROVIDER_HOSTS: ReadonlySet<string> = new Set(PROVIDERS.map(({ host }) => host));
 
 interface Taken {
   readonly request: WireRequest;
@@ -107,7 +104,7 @@ export class ModelRecorder {
     this.#scrubber.addHeaders(request.headers);
     this.#scrubber.add(url.searchParams.get('key') ?? undefined);
     this.#onlyProviders &&= PROVIDER_HOSTS.has(url.host) && url.protocol === 'https:';
-    this.#sdk ??= sdkOf(url, request.headers);
+    this.#sdk ??= sdkOf(url.pathname, request.headers);
     const text = await request.text();
     const taken: Taken = {
       request: {
@@ -159,13 +156,11 @@ function tapped(
   });
 }
 
-function sdkOf(url: URL, headers: Headers): GoldenVersions['sdk'] {
-  const stainless = headers.get('x-stainless-package-version');
-  if (stainless !== null) {
-    return { name: url.pathname.endsWith('/messages') ? '@anthropic-ai/sdk' : 'openai', version: stainless };
-  }
-  const google = /google-genai-sdk\/(\S{1,40})/.exec(headers.get('x-goog-api-client') ?? '');
-  return google?.[1] === undefined ? null : { name: '@google/genai', version: google[1] };
+function sdkOf(path: string, headers: Headers): GoldenVersions['sdk'] {
+  const api = apiOfPath(path);
+  const provider = api === undefined ? undefined : providerOf(api);
+  const version = provider?.sdkVersion(headers);
+  return provider === undefined || version === undefined ? null : { name: provider.sdk, version };
 }
 
 function parsed(text: string): unknown {

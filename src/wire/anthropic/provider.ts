@@ -35,6 +35,10 @@ export const anthropic: WireProvider = {
   defaultModel: 'claude-sonnet-5-5',
   toolDialect: 'anthropic',
   apis: [anthropicMessages],
+  host: 'api.anthropic.com',
+  basePath: '',
+  sdk: '@anthropic-ai/sdk',
+  sdkVersion: (headers) => headers.get('x-stainless-package-version') ?? undefined,
   connect,
 };
 

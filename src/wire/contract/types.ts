@@ -218,6 +218,14 @@ export interface WireProvider {
   /** The rules that tool names and schemas are made to fit. */
   readonly toolDialect: 'openai' | 'anthropic' | 'gemini';
   readonly apis: readonly WireApi[];
+  /** Host of the provider itself, to tell what it answered from what a script or a router did. */
+  readonly host: string;
+  /** Path that a base URL for its SDK ends with, `/v1` or none. */
+  readonly basePath: string;
+  /** The npm package of its SDK. */
+  readonly sdk: string;
+  /** Version of the SDK that made a request, from the request's headers. */
+  sdkVersion(headers: HeaderReader): string | undefined;
   /** @throws ObservatoryError `API_KEY_MISSING`, `MISSING_PEER`, `INVALID_OPTION` for an unknown `api`. */
   connect(options: ConnectOptions): Promise<WireConnection>;
 }

@@ -16,7 +16,7 @@ import { type ContentRequest, writeContentRequest } from './request.ts';
 import { ContentStream } from './stream.ts';
 import { writeContentStream } from './write-stream.ts';
 
-const DEFAULT_HOST = 'generativelanguage.googleapis.com';
+const HOST = 'generativelanguage.googleapis.com';
 
 /** `generateContent`, of the Gemini API and of Vertex AI. */
 export const geminiContent: WireApi = defineApi({
@@ -40,6 +40,10 @@ export const gemini: WireProvider = {
   defaultModel: 'gemini-flash-latest',
   toolDialect: 'gemini',
   apis: [geminiContent],
+  host: HOST,
+  basePath: '',
+  sdk: '@google/genai',
+  sdkVersion: (headers) => /google-genai-sdk\/(\S{1,40})/.exec(headers.get('x-goog-api-client') ?? '')?.[1],
   connect,
 };
 
@@ -56,7 +60,7 @@ async function connect(options: ConnectOptions): Promise<WireConnection> {
   });
   return {
     apiKey,
-    serverAddress: hostOf(options.baseUrl) ?? DEFAULT_HOST,
+    serverAddress: hostOf(options.baseUrl) ?? HOST,
     apiFor: () => geminiContent,
     send: async (_api, request, attempt) =>
       await models.generateContent(withAttempt(request as ContentRequest, attempt, options.fetch)),

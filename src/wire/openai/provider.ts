@@ -58,6 +58,10 @@ export const openAi: WireProvider = {
   defaultModel: 'gpt-5.4-mini',
   toolDialect: 'openai',
   apis: [openAiResponses, openAiChat],
+  host: 'api.openai.com',
+  basePath: '/v1',
+  sdk: 'openai',
+  sdkVersion: (headers) => headers.get('x-stainless-package-version') ?? undefined,
   connect: connectOpenAi,
 };
 
