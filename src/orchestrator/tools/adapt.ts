@@ -1,9 +1,8 @@
 import type { CallableTool, ServerTool } from '../../mcp-client/index.ts';
 import { type ConvertedSchema, convertSchema, type ToolProvider } from './convert.ts';
-import type { Schema } from './json-schema.ts';
+import type { RelaxedConstraint, Schema } from './json-schema.ts';
 import { type Arguments, mapArguments } from './map-arguments.ts';
 import type { SchemaLimits } from './normalise.ts';
-import type { RelaxedConstraint } from './relaxed.ts';
 import { chooseToolNames, type NamespaceMode } from './tool-names.ts';
 
 export interface AdaptToolsOptions {

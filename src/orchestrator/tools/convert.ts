@@ -1,11 +1,16 @@
 import { toGeminiSchema } from './gemini-schema.ts';
-import { type AnySchema, mapSubschemas, type Schema, Unconvertible } from './json-schema.ts';
+import {
+  type AnySchema,
+  mapSubschemas,
+  type RelaxedConstraint,
+  type Schema,
+  Unconvertible,
+} from './json-schema.ts';
 import type { ArgumentMapping } from './map-arguments.ts';
 import { assertJsonSchema } from './metaschema.ts';
 import { normaliseSchema, type SchemaLimits } from './normalise.ts';
 import { ANTHROPIC_KEYS, GEMINI_KEYS, type KeyRule, renameProperties } from './property-keys.ts';
 import { collectReferences, neededDefinitions, type ReferencedSchema } from './references.ts';
-import type { RelaxedConstraint } from './relaxed.ts';
 import { type ObjectRoot, toObjectRoot, wrap } from './root.ts';
 
 /** Providers a tool can be adapted to. */

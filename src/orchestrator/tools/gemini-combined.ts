@@ -1,8 +1,6 @@
 import { intersect, NotMergeable } from './intersect.ts';
-import { type AnySchema, type Schema, subschemas } from './json-schema.ts';
-import type { ReferenceCycles } from './reference-cycles.ts';
-import { referencedName } from './references.ts';
-import type { Relax } from './relaxed.ts';
+import { type AnySchema, type Relax, type Schema, subschemas } from './json-schema.ts';
+import { type ReferenceCycles, referencedName } from './references.ts';
 
 /** Parts that may be added by writing out references; a reference beyond them stays one. */
 const INLINE_BUDGET = 2_000;

@@ -1,12 +1,28 @@
 import { isObject } from '../../json/index.ts';
 import { CombinedParts } from './gemini-combined.ts';
-import { GeminiNotes } from './gemini-notes.ts';
-import { nameRequired, writeOtherProperties } from './gemini-properties.ts';
-import { allowedValues, openBounds, writeEnum } from './gemini-values.ts';
-import { type AnySchema, type Schema, setKey, Unconvertible } from './json-schema.ts';
-import { ReferenceCycles } from './reference-cycles.ts';
-import { neededDefinitions, type ReferencedSchema, referencedName, referenceTo } from './references.ts';
-import type { Relax, RelaxedConstraint } from './relaxed.ts';
+import {
+  allowedValues,
+  GeminiNotes,
+  nameRequired,
+  openBounds,
+  writeEnum,
+  writeOtherProperties,
+} from './gemini-keywords.ts';
+import {
+  type AnySchema,
+  type Relax,
+  type RelaxedConstraint,
+  type Schema,
+  setKey,
+  Unconvertible,
+} from './json-schema.ts';
+import {
+  neededDefinitions,
+  ReferenceCycles,
+  type ReferencedSchema,
+  referencedName,
+  referenceTo,
+} from './references.ts';
 
 /** The keywords of Gemini's `parametersJsonSchema` that are taken over as they are. */
 const KEPT = new Set([

@@ -6,7 +6,7 @@ export {
   type QuarantinedTool,
 } from './adapt.ts';
 export type { ToolProvider } from './convert.ts';
+export type { RelaxedConstraint } from './json-schema.ts';
 export type { Arguments } from './map-arguments.ts';
 export type { SchemaLimits } from './normalise.ts';
-export type { RelaxedConstraint } from './relaxed.ts';
 export { chooseToolNames, type NamespaceMode, SAFE_TOOL_NAME } from './tool-names.ts';

@@ -1,5 +1,5 @@
-export { findApiKey, resolveApiKey } from './api-key.ts';
 export { argumentsForHistory, checkArguments, type ParsedArguments, parseArguments } from './arguments.ts';
+export { findApiKey, hostOf, resolveApiKey } from './connect.ts';
 export {
   type AssistantMessage,
   type AssistantPart,
@@ -21,7 +21,6 @@ export {
 } from './conversation.ts';
 export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
-export { hostOf } from './host.ts';
 export { pairCallsWithResults, skippedResult, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {
