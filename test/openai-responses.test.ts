@@ -13,6 +13,7 @@ import {
   visibleText,
 } from '../src/orchestrator/providers/index.ts';
 import { openAiResponses } from '../src/wire/index.ts';
+import { exchanges, hasCassettes } from './support/recordings.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies as the API takes and gives them
 type Json = any;
@@ -342,3 +343,44 @@ test('of a stream that was cut the reader has what came', () => {
     ['reasoning', 'text', '{"a":', 'text'],
   );
 });
+
+test('the recorded turns of reasoning models are asked as they were recorded', {
+  skip: hasCassettes ? false : 'no recordings beside the repository',
+}, async () => {
+  const rows = exchanges(['openai']).filter(
+    ({ request, response: { status } }) => status === 200 && Array.isArray(request?.body.include),
+  );
+  const conversations = new Map<string, typeof rows>();
+  for (const row of rows) {
+    const id = row.id.replace(/-\d+$/, '');
+    conversations.set(id, [...(conversations.get(id) ?? []), row]);
+  }
+  const long = [...conversations].filter(([, turns]) => turns.length > 1);
+  assert.deepEqual(
+    long.map(([, turns]) => turns.length),
+    [4, 4],
+  );
+  for (const [id, turns] of long) {
+    const messages: ModelMessage[] = [];
+    for (const { model, request, response: recorded } of turns) {
+      const input = request?.body.input as Json[];
+      if (messages.length === 0) messages.push(userText(input[0].content));
+      const result = input.findLast((item) => item.type === 'function_call_output');
+      if (result !== undefined) {
+        const content = [{ type: 'text', text: result.output }] as const;
+        const part = { type: 'tool_result', id: result.call_id, name: 'x', content, isError: false } as const;
+        messages.push({ role: 'tool', parts: [part] });
+      }
+      const { play, sent } = answering(recorded.body);
+      const { message: turn } = await ask(play, messages, { model: model ?? '' }, { api: 'responses' });
+      assert.deepEqual(sent[0]?.body.input.map(comparable), input.map(comparable), id);
+      assert.deepEqual(sent[0]?.body.include, request?.body.include);
+      messages.push(turn);
+    }
+  }
+});
+
+/** An input item in one form: some clients leave the id of reasoning out. */
+function comparable({ id: _, ...item }: Json): Json {
+  return item.arguments === undefined ? item : { ...item, arguments: JSON.parse(item.arguments) };
+}

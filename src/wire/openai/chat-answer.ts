@@ -18,6 +18,7 @@ import { readOpenAiUsage, readReportedCost } from './usage.ts';
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   tool_calls: 'tool_calls',
+  tool_call: 'tool_calls',
   function_call: 'tool_calls',
   length: 'length',
   content_filter: 'content_filter',

@@ -1,22 +1,10 @@
-import {
-  isObject,
-  type JsonObject,
-  listAt,
-  listOf,
-  numberAt,
-  objectAt,
-  stringAt,
-  textOf,
-} from '../../json/index.ts';
+import { isObject, type JsonObject, listOf, numberAt, objectAt, stringAt, textOf } from '../../json/index.ts';
 import type { AnswerDelta, AnswerStream } from '../contract/index.ts';
 import { StreamRoom, TextBuffer } from '../contract/index.ts';
 import { calledFunction, thinkingText } from './chat-answer.ts';
 
 /** Choices, and calls over all choices, that are kept apart: more than the API allows. */
 const MAX_SLOTS = 1024;
-
-/** Fields of a chunk that stand for the whole answer; the first value that says something is kept. */
-const ENVELOPE = ['id', 'created', 'model', 'provider', 'service_tier', 'system_fingerprint'] as const;
 
 interface StreamedCall {
   readonly index: number;
@@ -46,7 +34,13 @@ interface StreamedChoice {
 /** Assembles the chunks of a `chat.completion`, and those of the legacy `text_completion`. */
 export class ChatStream implements AnswerStream {
   readonly #room = new StreamRoom();
-  readonly #envelope: Record<string, unknown> = {};
+  /** Fields of the whole answer that each chunk repeats; the first value that says something is kept. */
+  #id: unknown;
+  #created: unknown;
+  #model: unknown;
+  #provider: unknown;
+  #tier: unknown;
+  #fingerprint: unknown;
   readonly #choices = new Map<number, StreamedChoice>();
   #usage: JsonObject | undefined;
   #error: unknown;
@@ -54,12 +48,22 @@ export class ChatStream implements AnswerStream {
 
   push(chunk: unknown, onDelta?: (delta: AnswerDelta) => void): void {
     if (!isObject(chunk)) return;
-    for (const field of ENVELOPE) this.#envelope[field] ||= chunk[field] ?? undefined;
+    this.#id ||= chunk.id;
+    this.#created ||= chunk.created;
+    this.#model ||= chunk.model;
+    this.#provider ||= chunk.provider;
+    this.#tier ||= chunk.service_tier;
+    this.#fingerprint ||= chunk.system_fingerprint;
     this.#error ??= chunk.error;
     // Groq has a place of its own for the usage of a stream that was not asked for it.
-    this.#usage = objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage') ?? this.#usage;
+    if (chunk.usage ?? chunk.x_groq)
+      this.#takeUsage(objectAt(chunk, 'usage') ?? objectAt(chunk.x_groq, 'usage'));
     // The usage chunk of `stream_options.include_usage` has no choices.
     for (const choice of listOf(chunk.choices)) if (isObject(choice)) this.#add(choice, onDelta);
+  }
+
+  #takeUsage(usage: JsonObject | undefined): void {
+    if (usage !== undefined) this.#usage = usage;
   }
 
   #add(choice: JsonObject, onDelta: ((delta: AnswerDelta) => void) | undefined): void {
@@ -68,7 +72,7 @@ export class ChatStream implements AnswerStream {
     if (slot === undefined) return;
     slot.finishReason = textOf(choice.finish_reason) ?? slot.finishReason;
     // Moonshot's place for it.
-    this.#usage = objectAt(choice, 'usage') ?? this.#usage;
+    this.#takeUsage(objectAt(choice, 'usage'));
     this.#error ??= choice.error;
     const delta = objectAt(choice, 'delta');
     const tell = index === 0 ? onDelta : undefined;
@@ -77,12 +81,13 @@ export class ChatStream implements AnswerStream {
       report(tell, 'text', slot.text.push(choice.text));
       return;
     }
+    const { content, refusal, audio, tool_calls: calls } = delta;
     report(tell, 'reasoning', slot.reasoning.push(delta.reasoning_content ?? delta.reasoning));
-    if (typeof delta.content === 'string') report(tell, 'text', slot.text.push(delta.content));
-    else for (const part of listOf(delta.content)) this.#addPart(slot, part, tell);
-    slot.refusal.push(delta.refusal);
-    slot.transcript.push(stringAt(delta.audio, 'transcript'));
-    for (const call of listAt(delta, 'tool_calls')) if (isObject(call)) this.#addCall(slot, call);
+    if (typeof content === 'string') report(tell, 'text', slot.text.push(content));
+    else for (const part of listOf(content)) this.#addPart(slot, part, tell);
+    if (refusal) slot.refusal.push(refusal);
+    if (audio) slot.transcript.push(stringAt(audio, 'transcript'));
+    if (calls) for (const call of listOf(calls)) if (isObject(call)) this.#addCall(slot, call);
     const legacy = objectAt(delta, 'function_call');
     if (legacy !== undefined) this.#addCall(slot, { index: -1, function: legacy });
   }
@@ -168,17 +173,17 @@ export class ChatStream implements AnswerStream {
   whole(): JsonObject {
     const choices = [...this.#choices.values()].sort((a, b) => a.index - b.index);
     const isText = choices.some((choice) => choice.isText);
-    const { id = '', created = 0, model = '', ...rest } = this.#envelope;
-    const told = Object.entries(rest).filter(([, value]) => value !== undefined);
     return {
-      id,
+      id: this.#id || '',
       object: isText ? 'text_completion' : 'chat.completion',
-      created,
-      model,
-      ...Object.fromEntries(told),
+      created: this.#created || 0,
+      model: this.#model || '',
+      ...(this.#provider ? { provider: this.#provider } : {}),
+      ...(this.#tier ? { service_tier: this.#tier } : {}),
+      ...(this.#fingerprint ? { system_fingerprint: this.#fingerprint } : {}),
       choices: choices.map(isText ? wholeText : wholeChoice),
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
-      ...(this.#error === undefined ? {} : { error: this.#error }),
+      ...(this.#error ? { error: this.#error } : {}),
     };
   }
 }

@@ -21,17 +21,30 @@ interface StreamedItem {
   readonly texts: Map<string, TextBuffer>;
 }
 
-/** What a delta event adds to: a list of parts with the type of the part, or a field of the item. */
-const DELTAS: Readonly<
-  Record<string, { readonly field: string; readonly type?: string; readonly says?: AnswerDelta['type'] }>
-> = {
-  'response.output_text.delta': { field: 'content', type: 'output_text', says: 'text' },
-  'response.refusal.delta': { field: 'content', type: 'refusal' },
-  'response.reasoning_summary_text.delta': { field: 'summary', type: 'summary_text', says: 'reasoning' },
-  'response.reasoning_text.delta': { field: 'content', type: 'reasoning_text', says: 'reasoning' },
-  'response.function_call_arguments.delta': { field: 'arguments' },
-  'response.custom_tool_call_input.delta': { field: 'input' },
-};
+/** What a delta event adds to: a part of a list, or a field of the item. */
+interface DeltaTarget {
+  readonly field: string;
+  /** Type of the part. */
+  readonly type?: string;
+  readonly says?: AnswerDelta['type'];
+}
+
+interface OpenText {
+  readonly type: string;
+  readonly item: unknown;
+  readonly part: unknown;
+  readonly paragraph: unknown;
+  readonly text: TextBuffer;
+}
+
+const DELTAS: ReadonlyMap<string, DeltaTarget> = new Map<string, DeltaTarget>([
+  ['response.output_text.delta', { field: 'content', type: 'output_text', says: 'text' }],
+  ['response.refusal.delta', { field: 'content', type: 'refusal' }],
+  ['response.reasoning_summary_text.delta', { field: 'summary', type: 'summary_text', says: 'reasoning' }],
+  ['response.reasoning_text.delta', { field: 'content', type: 'reasoning_text', says: 'reasoning' }],
+  ['response.function_call_arguments.delta', { field: 'arguments' }],
+  ['response.custom_tool_call_input.delta', { field: 'input' }],
+]);
 
 /**
  * Assembles the events of a `response`. The last event repeats the whole response; the items that came before it are
@@ -43,15 +56,16 @@ export class ResponsesStream implements AnswerStream {
   #response: JsonObject | undefined;
   #error: JsonObject | undefined;
   #texts = 0;
+  /** Where the last delta was added. */
+  #open: OpenText | undefined;
   #isComplete = false;
 
   push(event: unknown, onDelta?: (delta: AnswerDelta) => void): void {
     const type = stringAt(event, 'type');
     if (type === undefined || !isObject(event)) return;
-    const delta = DELTAS[type];
+    const delta = DELTAS.get(type);
     if (delta !== undefined) {
-      const key = delta.type === undefined ? delta.field : `${delta.field} ${delta.type} ${partIndex(event)}`;
-      const text = this.#textAt(event, key, delta.type)?.push(event.delta) ?? '';
+      const text = this.#openText(event, type, delta)?.push(event.delta) ?? '';
       if (text !== '' && delta.says !== undefined) onDelta?.({ type: delta.says, text });
     } else if (type === 'response.output_item.added' || type === 'response.output_item.done') {
       this.#setItem(event, type === 'response.output_item.done');
@@ -64,7 +78,21 @@ export class ResponsesStream implements AnswerStream {
     }
   }
 
+  /** The text an event adds to, mostly that of the event before. */
+  #openText(event: JsonObject, type: string, delta: DeltaTarget): TextBuffer | undefined {
+    const { output_index: item, content_index: part, summary_index: paragraph } = event;
+    const open = this.#open;
+    if (open?.type === type && open.item === item && open.part === part && open.paragraph === paragraph) {
+      return open.text;
+    }
+    const key = delta.type === undefined ? delta.field : `${delta.field} ${delta.type} ${partIndex(event)}`;
+    const text = this.#textAt(event, key, delta.type);
+    this.#open = text === undefined ? undefined : { type, item, part, paragraph, text };
+    return text;
+  }
+
   #setItem(event: JsonObject, isDone: boolean): void {
+    this.#open = undefined;
     const item = objectAt(event, 'item');
     const index = numberAt(event, 'output_index') ?? this.#items.size;
     if (item === undefined) return;
