@@ -17,10 +17,12 @@ import {
   formatGolden,
   type Golden,
   mcpGhost,
+  parseGolden,
   readGolden,
   recordPolicyStep,
   sealGolden,
 } from '../src/golden/index.ts';
+import { canonicalHash } from '../src/json/index.ts';
 import { ScriptedProvider } from '../test/support/scripted-provider.ts';
 import { LIBRARY, SERVERS } from './golden-library.ts';
 import { POLICY_LIBRARY } from './golden-policy-library.ts';
@@ -130,7 +132,7 @@ function keepToolDefinitions(): void {
 
 function readOld(file: string): Golden | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Golden;
+    return parseGolden(readFileSync(file, 'utf8'), file);
   } catch {
     return undefined;
   }
@@ -138,7 +140,7 @@ function readOld(file: string): Golden | undefined {
 
 function comparable(golden: Golden): string {
   const { checksum: _, versions: __, ...content } = golden;
-  return JSON.stringify(content);
+  return canonicalHash(content);
 }
 
 function withoutTimes(golden: Golden): Golden {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { formatStory, storyPage, storyToWire, tellStory } from '../src/cli/golden/inspect/index.ts';
 import { goldenInspectCommand } from '../src/cli/golden/inspect.ts';
-import { listGoldens } from '../src/cli/golden/listing/index.ts';
+import { listGoldens } from '../src/cli/golden/listing.ts';
 import { printable, wrapLines } from '../src/cli/terminal/index.ts';
 import { detectDrift, inspectGolden, writeGolden } from '../src/golden/index.ts';
 import { runCommand } from './support/run-command.ts';

@@ -4,22 +4,22 @@ import { inspectGolden } from '../../golden/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
 import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
 import { costWords, countWords, durationWords } from './inspect/index.ts';
-import { type CallPair, type SideBySide, type SideFacts, sideBySide } from './side-by-side/index.ts';
+import { type CallPair, type SideBySide, type SideFacts, sideBySide } from './side-by-side.ts';
 
 const HELP = `Usage: mcp-observatory golden compare A B [--json]
 
-Puts two goldens of one task next to each other, two providers or two models: outcome, tool calls in order with their
-arguments, failures and recoveries, answers, tokens, cost and time.
+Compares two goldens of one task, with two providers or models: outcome, tool calls in order with their arguments,
+failures and recoveries, answers, tokens, cost and time.
 
-Exit code 1 when the two did not do the same: another outcome, another call, other arguments, another recovery. Other
-wording, tokens, cost and time are shown and are no difference. Inputs that differ are said first.`;
+Exit code 1 if the behavior differs: outcome, calls, arguments or recoveries. Wording, tokens, cost and time are shown
+but do not count. Different inputs are reported first.`;
 
 const MAX_SHOWN = 70;
 
 /** `golden compare`: the same task, two providers. */
 export const goldenCompareCommand: Command = {
   name: 'compare',
-  summary: 'what two providers did with the same task',
+  summary: 'compare two providers on the same task',
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = parseArgs({

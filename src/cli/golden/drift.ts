@@ -14,22 +14,22 @@ const LEVELS = ['info', 'warning', 'failure'] as const;
 
 const HELP = `Usage: mcp-observatory golden drift OLD NEW [options]
 
-Holds a new recording against the old one of the same run: did the provider change the form of its answers, or the
-model what it does?
+Compares a new recording of a run with the old one: did the shape of the provider's responses change, or the model's
+behavior?
 
-  info      a new field, a field that became null, other versions, another wording
-  warning   a field that is gone, far more tokens, requests that differ already
-  failure   another type, status, finish reason, call or argument; an error more or less
+  info      a new field, a field that became null, changed versions or wording
+  warning   a removed field, many more tokens, different requests
+  failure   a changed type, status, finish reason, call or argument; an added or missing error
 
   --fail-on LEVEL   exit with 1 from this level on: info, warning or failure (default: failure)
   --json            one JSON object {verdict, findings: [{level, place, message, exchanges}]}
 
-Expired goldens may be compared; that is what they are recorded again for.`;
+Expired goldens may be compared.`;
 
-/** `golden drift`: has a provider changed since the old recording? */
+/** `golden drift`: compares an old and a new recording. */
 export const goldenDriftCommand: Command = {
   name: 'drift',
-  summary: 'has the provider changed since an older recording',
+  summary: 'compare an old and a new recording of a run',
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = parseArgs({

@@ -10,26 +10,26 @@ const SOURCES = ['recorded', 'scripted'] as const;
 
 const HELP = `Usage: mcp-observatory golden from-trace TRACE_ID [options]
 
-Makes a golden of a run of mcpGhost that stands in mcp_traces. The run must have been traced with captureContent: true
-(or OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true): spans without content hold hashes and numbers only.
+Makes a golden from a run of mcpGhost in mcp_traces. The run must have been traced with captureContent: true (or
+OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true): spans without content hold only hashes and numbers.
 
   --out FILE           file to write (default: trace_<first 8 digits>.json)
   --name NAME          test_name (default: trace_<first 8 digits>)
   --category NAME      ${CATEGORIES.join(', ')}
-                       (default: error_recovery when a call failed, else happy_path)
-  --source SOURCE      recorded or scripted (default: scripted when every model call went to this machine)
-  --span ID            span id of the run, where the trace holds several
+                       (default: error_recovery if a call failed, else happy_path)
+  --source SOURCE      recorded or scripted (default: scripted if every model call went to this machine)
+  --span ID            span id of the run, if the trace has several
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
   --json               one JSON object {file, test_name, source, exchanges, calls}
 
-The run is made once more against servers on this machine that say what the trace says; nothing else is asked. The
-golden is written only when every request came out as in the trace.`;
+The run is repeated against local servers that replay the trace; no other server is contacted. The golden is written
+only if every request is the same as in the trace.`;
 
 /** `golden from-trace`: a stored run becomes a golden. */
 export const goldenFromTraceCommand: Command = {
   name: 'from-trace',
-  summary: 'make a golden of a run stored in mcp_traces',
+  summary: 'make a golden from a run in mcp_traces',
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = parseArgs({

@@ -1,8 +1,8 @@
-/** `mcp-observatory golden`: runs kept as files. Each subcommand stands in a `golden-<name>.ts` of its own. */
+/** `mcp-observatory golden`: runs in files. Each subcommand has a file of its own. */
 import { ObservatoryError } from '../../base/index.ts';
 import type { Command } from '../command.ts';
 
-/** Subcommands, loaded when asked for. */
+/** Subcommands, loaded on demand. */
 const SUBCOMMANDS: Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>
 > = {
@@ -19,19 +19,19 @@ const SUBCOMMANDS: Readonly<
     load: async () => (await import('./inspect.ts')).goldenInspectCommand,
   },
   list: {
-    summary: 'the goldens of a folder, their age and what they cover',
+    summary: 'list the goldens of a folder, their age and coverage',
     load: async () => (await import('./list.ts')).goldenListCommand,
   },
   compare: {
-    summary: 'what two providers did with the same task',
+    summary: 'compare two providers on the same task',
     load: async () => (await import('./compare.ts')).goldenCompareCommand,
   },
   drift: {
-    summary: 'has the provider changed since an older recording',
+    summary: 'compare an old and a new recording of a run',
     load: async () => (await import('./drift.ts')).goldenDriftCommand,
   },
   'from-trace': {
-    summary: 'make a golden of a run stored in mcp_traces',
+    summary: 'make a golden from a run in mcp_traces',
     load: async () => (await import('./from-trace.ts')).goldenFromTraceCommand,
   },
 };
@@ -39,7 +39,7 @@ const SUBCOMMANDS: Readonly<
 const HELP = [
   'Usage: mcp-observatory golden <command> [options]',
   '',
-  'Goldens are runs kept as files: recorded once, replayed without a key, a network or a server.',
+  'A golden is a run in a file: recorded once, replayed without a key, a network or a server.',
   '',
   'Commands:',
   ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(11)} ${summary}`),

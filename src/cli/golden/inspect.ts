@@ -3,30 +3,31 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
+import { inspectGolden } from '../../golden/index.ts';
 import { type Command, type CommandIo, EXIT_OK } from '../command.ts';
 import { paintFor } from '../terminal/index.ts';
-import { formatStory, inspectFile, storyPage, storyToWire } from './inspect/index.ts';
+import { formatStory, storyPage, storyToWire, tellStory } from './inspect/index.ts';
 
 const HELP = `Usage: mcp-observatory golden inspect FILE [options]
 
-Shows a golden as the conversation it holds, step by step: what the model was told, said and called, what the tools
-gave back, tokens, cost at list price, time, and where it went wrong.
+Shows a golden step by step: input, answers and calls of the model, results of the tools, tokens, cost at list price,
+time, and failures.
 
-  --full         every text whole, not only its first lines
+  --full         all of every text, not only its first lines
   --html [FILE]  one self-contained page instead, without a script or a request (default FILE: the golden's name
                  with .html, in the current folder; - is stdout)
   --json         the same as one JSON object
   --width N      columns to write in (default: those of the terminal, else 100)
 
-A golden that was edited by hand or has expired is shown, and said to be so. A step's cost is that of the tokens its
+A golden that was edited by hand or has expired is shown with a warning. Costs are computed from the tokens that the
 provider reported; nothing is estimated.`;
 
 const DEFAULT_WIDTH = 100;
 
-/** `golden inspect`: one golden, read like a story. */
+/** `golden inspect`: shows one golden step by step. */
 export const goldenInspectCommand: Command = {
   name: 'inspect',
-  summary: 'read a golden step by step',
+  summary: 'show a golden step by step',
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = parseArgs({
@@ -43,7 +44,8 @@ export const goldenInspectCommand: Command = {
     if (file === undefined || more.length > 0) {
       throw new ObservatoryError('INVALID_OPTION', `Expected one golden, got ${positionals.length} files`);
     }
-    const story = await inspectFile(file);
+    const { golden, problems } = await inspectGolden(file);
+    const story = tellStory(golden, problems);
     if (values.html !== undefined) return await writePage(file, values.html, storyPage(story), io);
     const text = values.json
       ? JSON.stringify(storyToWire(story))
@@ -58,7 +60,7 @@ export const goldenInspectCommand: Command = {
   },
 };
 
-/** `--html` may stand alone: parseArgs knows no option whose value may be left out. */
+/** `--html` has an optional value, which parseArgs does not support. */
 function withHtmlValue(args: readonly string[]): string[] {
   return args.flatMap((arg, index) => {
     if (arg !== '--html') return [arg];

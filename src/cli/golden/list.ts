@@ -3,22 +3,22 @@ import { ObservatoryError } from '../../base/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
 import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
 import { ageWords } from './inspect/index.ts';
-import { type GoldenLibrary, type ListedGolden, listGoldens } from './listing/index.ts';
+import { type GoldenLibrary, type ListedGolden, listGoldens } from './listing.ts';
 
 const HELP = `Usage: mcp-observatory golden list [DIR] [options]
 
-Lists the goldens below DIR (default: goldens): category, provider, model, where they come from, their age, and what
-they cover: tools that are called (and those that are offered and never called), and kinds of trouble.
+Lists the goldens below DIR (default: goldens): category, provider, model, source, age, and what they cover: tools
+that are called (and those that never are), and kinds of failure.
 
   --strict   exit code 1 also when a golden has expired or was edited by hand
   --json     one JSON object {goldens, unreadable, coverage: {tools, error_kinds}}
 
-Exit code 1 when a file cannot be read. What stands in a folder named shared and is no golden is passed over.`;
+Exit code 1 if a file cannot be read. Other files in a folder named shared are ignored.`;
 
-/** `golden list`: what a library of goldens holds and covers. */
+/** `golden list`: the goldens of a folder and what they cover. */
 export const goldenListCommand: Command = {
   name: 'list',
-  summary: 'the goldens of a folder, their age and what they cover',
+  summary: 'list the goldens of a folder, their age and coverage',
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = parseArgs({
@@ -94,7 +94,7 @@ function renamed(counts: Readonly<Record<string, number>>): Record<string, numbe
   );
 }
 
-/** What is covered with how often, then what is not. */
+/** Covered names with their counts, then the ones not covered. */
 function covered(counts: Readonly<Record<string, number>>, paint: Paint): string {
   const entries = Object.entries(counts).map(([name, count]) => [printable(name), count] as const);
   const met = entries

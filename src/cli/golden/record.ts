@@ -13,27 +13,26 @@ const CATEGORIES: readonly GoldenCategory[] = [
 
 const HELP = `Usage: mcp-observatory golden record --provider NAME --out FILE [options] "prompt"
 
-Runs a task as 'mcp-observatory run' does, and keeps it as a golden.
+Runs a task like 'mcp-observatory run', and writes its golden.
 
   --out FILE             file to write, for instance goldens/openai/refund.json
   --name TEXT            name of the golden (default: that of the file)
-  --description TEXT     what it shows
+  --description TEXT     what it demonstrates
   --category NAME        ${CATEGORIES.join(', ')} (default: happy_path)
   --expires-days N       days until it expires (default: 180 for recorded goldens, never for scripted ones)
   --as-recorded          the base URL is a gateway to the provider's real API
 ${RUN_FLAGS_HELP}
   --json                 print what was written as JSON
 
-A golden is 'recorded' when the provider's own API answered, 'scripted' when something else did. Keys, cookies and
-account ids are left out. The API key comes from OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, or from a .env
-file.
+A golden is 'recorded' if the provider's own API answered, else 'scripted'. Keys, cookies and account ids are left
+out. The API key comes from OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, or from a .env file.
 
 Exit codes: 0 recorded, 1 recorded and the model did not finish with an answer, 2 bad usage.`;
 
-/** `mcp-observatory golden record`: one orchestrated task, kept as a file. */
+/** `mcp-observatory golden record`: runs one task and writes its golden. */
 export const goldenRecordCommand: Command = {
   name: 'record',
-  summary: 'run a task and keep it as a golden',
+  summary: 'run a task and write its golden',
   help: HELP,
   async run(args, io) {
     const { values, positionals } = parse(args);
@@ -76,7 +75,7 @@ export const goldenRecordCommand: Command = {
   },
 };
 
-/** The environment of the command, where it is not that of the process. */
+/** The command's environment, if it is not that of the process. */
 function keyOf(provider: string, io: CommandIo): string | undefined {
   const names: Record<string, readonly string[]> = {
     openai: ['OPENAI_API_KEY'],

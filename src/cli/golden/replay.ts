@@ -11,15 +11,14 @@ const NAME = 'golden replay';
 
 const HELP = `Usage: mcp-observatory golden replay FILE|FOLDER... [options]
 
-Runs goldens again from their files and compares what comes out. No model is asked, no key is needed; nothing goes
-over the network.
+Reruns goldens from their files and compares the results, without a model, a key or the network.
 
   --live-tools       start the servers and run the tools for real; the model's answers still come from the file
-  --allow-expired    take goldens that are past their date
-  --json             one JSON object a golden: {path, test_name, source, outcome, findings}
+  --allow-expired    accept expired goldens
+  --json             one JSON object per golden: {path, test_name, source, outcome, findings}
 
-Goldens of a program of their own cannot be run from their file and are skipped.
-Exit codes: 0 every replay came to what its golden holds, 1 one did not or could not be read, 2 bad usage.`;
+Goldens of other programs cannot be rerun from their file and are skipped.
+Exit codes: 0 every replay matches its golden, 1 one does not or could not be read, 2 bad usage.`;
 
 interface Outcome {
   readonly path: string;
@@ -30,7 +29,7 @@ interface Outcome {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** `mcp-observatory golden replay`: goldens run again and compared. */
+/** `mcp-observatory golden replay`: reruns goldens and compares the results. */
 export const goldenReplayCommand: Command = {
   name: 'replay',
   summary: 'run goldens again from their files and compare',
@@ -77,13 +76,13 @@ async function replayOne(path: string, liveTools: boolean, allowExpired: boolean
   } catch (error) {
     const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
     const message = error instanceof Error ? error.message : String(error);
-    // What cannot be run from its file is no failure of a folder's goldens.
+    // In a folder, a golden that cannot be rerun is not a failure.
     const outcome = code === 'INVALID_OPTION' ? 'skipped' : 'error';
     return { path, test_name: null, source: null, outcome, findings: [], error: { code, message } };
   }
 }
 
-/** The files named, and the goldens in the folders named, those of schemas for several of them left out. */
+/** The given files, and the goldens in the given folders without shared tool definitions. */
 async function goldensIn(paths: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const path of paths) {

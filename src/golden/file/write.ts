@@ -3,7 +3,26 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { sealGolden } from './checksum.ts';
 import { FORMAT_VERSION, type Golden, type UnsealedGolden } from './format.ts';
-import { packExchanges } from './pack.ts';
+import { type PackedGolden, packExchanges } from './pack.ts';
+
+/** The order of members in a file. */
+const MEMBERS = [
+  'format_version',
+  'test_name',
+  'description',
+  'category',
+  'runner',
+  'source',
+  'recorded_at',
+  'expires_at',
+  'versions',
+  'input',
+  'golden_output',
+  'comparison',
+  'provider_responses',
+  'mcp_cassette',
+  'checksum',
+] as const satisfies readonly (keyof Golden)[];
 
 /** Values up to this many characters are written on one line. */
 const MAX_LINE = 100;
@@ -40,7 +59,8 @@ export async function writeGolden(file: string, golden: UnsealedGolden): Promise
 /** The text of a golden's file: packed, with one line per event, message and tool. */
 export function formatGolden(golden: Golden): string {
   const provider_responses = packExchanges(golden.provider_responses);
-  return formatLines({ ...golden, format_version: FORMAT_VERSION, provider_responses });
+  const packed: PackedGolden = { ...golden, format_version: FORMAT_VERSION, provider_responses };
+  return formatLines(Object.fromEntries(MEMBERS.map((name) => [name, packed[name]])));
 }
 
 /** JSON with an indent of two, with short values and the items of long lists on one line each. */

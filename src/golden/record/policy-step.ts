@@ -1,4 +1,3 @@
-import { VERSION } from '../../base/index.ts';
 import type { ServerEntry } from '../../mcp-client/index.ts';
 import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
 import {
@@ -9,15 +8,9 @@ import {
   PolicyHost,
   type PolicyServer,
 } from '../../policy/index.ts';
-import {
-  FORMAT_VERSION,
-  type GoldenCategory,
-  type GoldenOutput,
-  Scrubber,
-  writeGolden,
-} from '../file/index.ts';
-import { CassetteRecorder } from './cassette-recorder.ts';
-import { ModelRecorder } from './model-recorder.ts';
+import { type GoldenCategory, type GoldenOutput, writeGolden } from '../file/index.ts';
+import type { CassetteRecorder } from './cassette-recorder.ts';
+import { RunRecorder } from './record.ts';
 
 /** One policy-gated step, as a golden holds it. */
 export interface PolicyStep {
@@ -47,33 +40,24 @@ export async function recordPolicyStep(
   step: PolicyStep,
   options: RecordPolicyStepOptions,
 ): Promise<GoldenOutput> {
-  const scrubber = new Scrubber();
-  const model = new ModelRecorder(scrubber);
-  const cassette = new CassetteRecorder();
+  const recorder = new RunRecorder();
   const connected = await connectPolicyServers({ mcpServers: step.servers });
   const servers = Object.fromEntries(
-    Object.entries(connected).map(([id, server]) => [id, recordingServer(id, server, cassette)]),
+    Object.entries(connected).map(([id, server]) => [id, recordingServer(id, server, recorder.servers)]),
   );
   const { apiKey, baseUrl } = options;
-  const output = await askStep(step, { apiKey, baseUrl, fetch: model.fetch }, servers);
+  recorder.scrubber.add(apiKey);
+  const output = await askStep(step, { apiKey, baseUrl, fetch: recorder.model.fetch }, servers);
   const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;
-  await writeGolden(
-    options.path,
-    scrubber.clean({
-      format_version: FORMAT_VERSION,
+  await writeGolden(options.path, {
+    ...recorder.parts(),
+    ...recorder.scrubber.clean({
       test_name: options.testName,
       description: options.description,
       category: options.category,
       runner: 'policy_host' as const,
-      source: model.isFromProvider ? ('recorded' as const) : ('scripted' as const),
       recorded_at: recordedAt?.toISOString() ?? null,
       expires_at: null,
-      versions: {
-        observatory: VERSION,
-        sdk: model.sdk,
-        models: model.models(),
-        tools: cassette.toolHashes(),
-      },
       input: {
         provider: step.provider,
         model: step.model,
@@ -87,10 +71,8 @@ export async function recordPolicyStep(
         matchers: { 'decision.latency_us': 'number' as const },
         bounds: {},
       },
-      provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
-      mcp_cassette: cassette.cassette(),
     }),
-  );
+  });
   return output;
 }
 

@@ -43,46 +43,67 @@ export interface RecordGoldenOptions {
   readonly recordedAt?: Date | null | undefined;
 }
 
-/** Runs the task and writes its golden. @throws ObservatoryError `INVALID_OPTION` if the provider is not given by name. */
-export async function recordRun(options: RunOptions, golden: RecordGoldenOptions): Promise<GhostResult> {
-  const scrubber = new Scrubber();
-  scrubber.add(options.apiKey);
-  const model = new ModelRecorder(scrubber);
-  const servers = new CassetteRecorder();
-  const finish = async (result: GhostResult): Promise<void> => {
-    for (const secret of await secretsOf(options.serverConfig)) scrubber.add(secret);
-    const clean = <T>(value: T): T => scrubber.clean(value);
-    const input = await toGoldenInput(
-      options,
-      String(options.provider),
-      result.executionMetadata.model,
-      clean,
-    );
-    const source = golden.source ?? (model.isFromProvider ? 'recorded' : 'scripted');
-    const recordedAt = golden.recordedAt === undefined ? new Date() : golden.recordedAt;
-    const content: Omit<UnsealedGolden, 'input'> = {
+/** The recorders of one run. */
+export class RunRecorder {
+  readonly scrubber: Scrubber = new Scrubber();
+  readonly model: ModelRecorder = new ModelRecorder(this.scrubber);
+  readonly servers: CassetteRecorder = new CassetteRecorder();
+
+  /** The recorded parts of the golden, without secrets. */
+  parts(): Pick<
+    UnsealedGolden,
+    'format_version' | 'source' | 'versions' | 'provider_responses' | 'mcp_cassette'
+  > {
+    const { model, servers, scrubber } = this;
+    return {
       format_version: FORMAT_VERSION,
-      test_name: golden.testName ?? basename(golden.path, '.json'),
-      description: golden.description ?? '',
-      category: golden.category ?? 'happy_path',
-      runner: 'mcp_ghost',
-      source,
-      recorded_at: recordedAt?.toISOString() ?? null,
-      expires_at: expiryOf(golden, source, recordedAt),
+      source: model.isFromProvider ? 'recorded' : 'scripted',
       versions: {
         observatory: VERSION,
         sdk: model.sdk,
         models: model.models(),
         tools: servers.toolHashes(),
       },
-      golden_output: { ...toWire(result) },
-      comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {}, ...golden.comparison },
       provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
-      mcp_cassette: servers.cassette(),
+      mcp_cassette: scrubber.clean(servers.cassette()),
     };
-    await writeGolden(golden.path, { ...clean(content), input });
+  }
+}
+
+/** Runs the task and writes its golden. @throws ObservatoryError `INVALID_OPTION` if the provider is not given by name. */
+export async function recordRun(options: RunOptions, golden: RecordGoldenOptions): Promise<GhostResult> {
+  const recorder = new RunRecorder();
+  const { scrubber } = recorder;
+  scrubber.add(options.apiKey);
+  const finish = async (result: GhostResult): Promise<void> => {
+    for (const secret of await secretsOf(options.serverConfig)) scrubber.add(secret);
+    const clean = <T>(value: T): T => scrubber.clean(value);
+    const { model } = result.executionMetadata;
+    const input = await toGoldenInput(options, String(options.provider), model, clean);
+    const parts = recorder.parts();
+    const source = golden.source ?? parts.source;
+    const recordedAt = golden.recordedAt === undefined ? new Date() : golden.recordedAt;
+    await writeGolden(golden.path, {
+      ...parts,
+      ...clean({
+        test_name: golden.testName ?? basename(golden.path, '.json'),
+        description: golden.description ?? '',
+        category: golden.category ?? 'happy_path',
+        runner: 'mcp_ghost' as const,
+        source,
+        recorded_at: recordedAt?.toISOString() ?? null,
+        expires_at: expiryOf(golden, source, recordedAt),
+        golden_output: { ...toWire(result) },
+        comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {}, ...golden.comparison },
+      }),
+      input,
+    });
   };
-  return await runGhost(options, { fetch: model.fetch, openLink: recordingLink(servers), finish });
+  return await runGhost(options, {
+    fetch: recorder.model.fetch,
+    openLink: recordingLink(recorder.servers),
+    finish,
+  });
 }
 
 function expiryOf(

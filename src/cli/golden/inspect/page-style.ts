@@ -1,4 +1,4 @@
-/** The style of a golden's page. Its hash stands in the page's policy, so nothing else can style it. */
+/** The style sheet of a golden's page. The page's policy allows it by its hash, and no other. */
 export const PAGE_STYLE = `
 :root{color-scheme:light dark;
 --paper:light-dark(#f7f6f3,#131518);--card:light-dark(#fff,#1b1e23);--ink:light-dark(#1d2126,#e8e6e1);

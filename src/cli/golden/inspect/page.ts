@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import { VERSION } from '../../../base/index.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, textBlock, valueBlock } from './html.ts';
 import { PAGE_STYLE } from './page-style.ts';
-import { textBlock, valueBlock } from './page-text.ts';
-import { timeline } from './page-timeline.ts';
 import type { ModelStep, Step, Story, ToolStep } from './story.ts';
 import { costWords, countWords, durationWords, spaced, tokenWords } from './words.ts';
 
 /**
- * A story as one HTML page that needs nothing else: no script, no font, no image, no request. What models and tools
- * said is escaped; should a browser read markup in it all the same, the page's policy lets nothing run or load.
+ * A story as one self-contained HTML page: no script, no font, no image, no request. Content of models and tools is
+ * escaped; if that failed, the page's policy still lets nothing run or load.
  */
 export function storyPage(story: Story): string {
   const styleHash = createHash('sha256').update(PAGE_STYLE).digest('base64');
@@ -161,4 +159,60 @@ function contentOf(step: Step): Html {
 
 function day(iso: string): string {
   return iso.slice(0, 10);
+}
+
+type TimedStep = ModelStep | ToolStep;
+
+/** Maximum of rows. */
+const MAX_ROWS = 200;
+/** Width of the bar's coordinate system, which is stretched to the column. */
+const SPAN = 1000;
+/** Shorter bars would be invisible. */
+const MIN_BAR = 4;
+
+/** A timeline of time and tokens, with a row for each model and tool step. */
+export function timeline(steps: readonly Step[]): Html {
+  const rows = steps.flatMap((step, index) =>
+    step.kind === 'model' || step.kind === 'tool' ? [{ step, number: index + 1 }] : [],
+  );
+  const total = rows.reduce((sum, { step }) => sum + (step.ms ?? 0), 0);
+  const most = Math.max(1, ...rows.map(({ step }) => tokensOf(step)));
+  if (rows.length < 2) return html``;
+  let begun = 0;
+  const lines = rows.slice(0, MAX_ROWS).map(({ step, number }) => {
+    const line = row(step, number, begun, total, most);
+    begun += step.ms ?? 0;
+    return line;
+  });
+  const left = rows.length - lines.length;
+  return html`<section aria-labelledby="timeline-title"><h2 id="timeline-title">Time and tokens</h2>
+<table class="timeline"><thead><tr><th scope="col">Step</th><th scope="col">Time</th><th scope="col" class="num">Duration</th><th scope="col"><span class="key in"></span> in<span class="key out"></span> out</th><th scope="col" class="num">Tokens</th></tr></thead>
+<tbody>${lines}</tbody></table>${left === 0 ? '' : html`<p class="more">and ${left} more steps</p>`}</section>`;
+}
+
+function row(step: TimedStep, number: number, begun: number, total: number, most: number): Html {
+  const name = step.kind === 'tool' ? step.name : `turn ${step.turn}`;
+  const className = step.failure === undefined ? step.kind : `${step.kind} failed`;
+  const tokens = tokensOf(step);
+  return html`<tr class="${className}"><th scope="row"><a href="#step-${number}"><span class="no">${number}</span> ${name}</a></th><td>${timeBar(step, begun, total)}</td><td class="num">${step.ms === undefined ? '' : durationWords(step.ms)}</td><td>${tokens === 0 ? '' : tokenBar(step, most)}</td><td class="num">${tokens === 0 ? '' : countWords(tokens)}</td></tr>\n`;
+}
+
+function timeBar({ ms = 0 }: TimedStep, begun: number, total: number): Html {
+  const scale = SPAN / Math.max(total, 1);
+  const width = Math.max(MIN_BAR, ms * scale);
+  const x = Math.min(SPAN - width, begun * scale);
+  return html`<svg viewBox="0 0 ${SPAN} 10" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="${SPAN}" height="10"/><rect class="bar" x="${x.toFixed(1)}" width="${width.toFixed(1)}" height="10"/></svg>`;
+}
+
+function tokenBar(step: TimedStep, most: number): Html {
+  const usage = step.kind === 'model' ? step.usage : undefined;
+  const scale = SPAN / most;
+  const input = (usage?.inputTokens ?? 0) * scale;
+  const output = (usage?.outputTokens ?? 0) * scale;
+  return html`<svg viewBox="0 0 ${SPAN} 10" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="${SPAN}" height="10"/><rect class="in" width="${input.toFixed(1)}" height="10"/><rect class="out" x="${input.toFixed(1)}" width="${output.toFixed(1)}" height="10"/></svg>`;
+}
+
+function tokensOf(step: TimedStep): number {
+  if (step.kind === 'tool') return 0;
+  return (step.usage?.inputTokens ?? 0) + (step.usage?.outputTokens ?? 0);
 }

@@ -1,20 +1,19 @@
-/** A golden as something to read: who said what, in which order, at what price, and where it went wrong. */
-
 import type { GoldenProblem } from '../../../golden/index.ts';
 import type { TokenUsage } from '../../../signals/index.ts';
+
+/** A golden prepared for display: its steps, cost and failures. */
 
 export interface Story {
   readonly title: string;
   readonly description: string;
   readonly category: string;
   readonly runner: string;
-  /** `scripted` is said wherever the golden is shown. */
   readonly source: 'recorded' | 'scripted';
   readonly provider: string;
   readonly model: string;
   readonly recordedAt: string | null;
   readonly expiresAt: string | null;
-  /** Edited by hand, or past its date. */
+  /** Whether it was edited by hand or has expired. */
   readonly problems: readonly GoldenProblem[];
   readonly outcome: Outcome;
   readonly totals: Totals;
@@ -23,7 +22,7 @@ export interface Story {
 }
 
 export interface Outcome {
-  /** Undefined where the runner keeps none. */
+  /** Undefined for runners without it. */
   readonly success: boolean | undefined;
   readonly stopReason: string | undefined;
   readonly answer: string;
@@ -35,13 +34,13 @@ export interface Totals {
   readonly failedToolCalls: number;
   readonly promptTokens: number | undefined;
   readonly completionTokens: number | undefined;
-  /** In US dollars at the list prices of the day of the recording; undefined when a price or a count is unknown. */
+  /** In US dollars at the list prices on the day of the recording; undefined if a price or count is unknown. */
   readonly costUsd: number | undefined;
   readonly modelMs: number;
   readonly toolMs: number;
 }
 
-/** What the model was told: its instructions, the user's words, or a word of the orchestrator in between. */
+/** Input of the model: instructions, the user's message, or a prompt of the orchestrator. */
 export interface TextStep {
   readonly kind: 'system' | 'user' | 'notice';
   readonly text: string;
@@ -51,7 +50,7 @@ export interface TextStep {
 export interface ModelStep {
   readonly kind: 'model';
   readonly turn: number;
-  /** From 1; a second try of the same turn has 2. */
+  /** From 1; 2 for the first retry of a turn. */
   readonly attempt: number;
   readonly model: string | undefined;
   readonly reasoning: string;
@@ -65,29 +64,104 @@ export interface ModelStep {
   readonly failure: string | undefined;
 }
 
-/** One tool call as it was made. */
+/** One tool call. */
 export interface ToolStep {
   readonly kind: 'tool';
   readonly name: string;
   readonly arguments: unknown;
-  /** Text, or JSON written out. */
+  /** Text or JSON. */
   readonly result: string;
   readonly ms: number | undefined;
   readonly failure: string | undefined;
-  /** 0 is the first try. */
+  /** 0 for the first attempt. */
   readonly retry: number;
   readonly cached: boolean;
-  /** What was done about the failure. */
+  /** The recovery action. */
   readonly recovery: string | undefined;
 }
 
 export type Step = TextStep | ModelStep | ToolStep;
 
-/** Where the run went wrong. */
+/** A failure of the run. */
 export interface FailurePoint {
-  /** Number of the step, from 1; undefined for what belongs to none. */
+  /** Number of the step, from 1; undefined if it belongs to no step. */
   readonly step: number | undefined;
   readonly what: string;
   readonly message: string;
   readonly recovery: string | undefined;
+}
+
+/** A story in its wire form, snake_case; arguments and results are never walked. */
+export function storyToWire(story: Story): object {
+  const { outcome, totals } = story;
+  return {
+    test_name: story.title,
+    description: story.description,
+    category: story.category,
+    runner: story.runner,
+    source: story.source,
+    provider: story.provider,
+    model: story.model,
+    recorded_at: story.recordedAt,
+    expires_at: story.expiresAt,
+    problems: story.problems,
+    outcome: {
+      success: outcome.success ?? null,
+      stop_reason: outcome.stopReason ?? null,
+      answer: outcome.answer,
+    },
+    totals: {
+      turns: totals.turns,
+      tool_calls: totals.toolCalls,
+      failed_tool_calls: totals.failedToolCalls,
+      prompt_tokens: totals.promptTokens ?? null,
+      completion_tokens: totals.completionTokens ?? null,
+      cost_usd: totals.costUsd ?? null,
+      model_ms: totals.modelMs,
+      tool_ms: totals.toolMs,
+    },
+    steps: story.steps.map((step, index) => ({ step: index + 1, ...stepToWire(step) })),
+    failures: story.failures.map(({ step, what, message, recovery }) => ({
+      step: step ?? null,
+      what,
+      message,
+      recovery: recovery ?? null,
+    })),
+  };
+}
+
+function stepToWire(step: Step): object {
+  switch (step.kind) {
+    case 'model':
+      return {
+        kind: step.kind,
+        turn: step.turn,
+        attempt: step.attempt,
+        model: step.model ?? null,
+        reasoning: step.reasoning,
+        text: step.text,
+        calls: step.calls,
+        finish_reason: step.finishReason ?? null,
+        refused: step.refused,
+        prompt_tokens: step.usage?.inputTokens ?? null,
+        completion_tokens: step.usage?.outputTokens ?? null,
+        cost_usd: step.costUsd ?? null,
+        duration_ms: step.ms,
+        failure: step.failure ?? null,
+      };
+    case 'tool':
+      return {
+        kind: step.kind,
+        tool_name: step.name,
+        arguments: step.arguments ?? null,
+        result: step.result,
+        duration_ms: step.ms ?? null,
+        failure: step.failure ?? null,
+        retry_attempt: step.retry,
+        cached: step.cached,
+        recovery: step.recovery ?? null,
+      };
+    default:
+      return { kind: step.kind, text: step.text };
+  }
 }

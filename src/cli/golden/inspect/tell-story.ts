@@ -7,15 +7,13 @@ import {
 } from '../../../golden/index.ts';
 import type { Message } from '../../../interaction/index.ts';
 import { priceUsage } from '../../../signals/index.ts';
-import { failurePoints } from './failures.ts';
-import type { ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
-import { type CalledTool, ToolSteps } from './tool-steps.ts';
+import type { FailurePoint, ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
+import { type CalledTool, recordsOf, ToolSteps } from './tool-steps.ts';
 
 /**
- * Tells a golden as a story. Pure; takes time linear in the size of the golden but for requests, which repeat the
- * conversation and are read once each.
+ * Prepares a golden for display. Pure, and linear in the size of the expanded golden.
  *
- * @param problems what reading the golden found wrong with it.
+ * @param problems found when reading the golden.
  */
 export function tellStory(golden: Golden, problems: readonly GoldenProblem[] = []): Story {
   const steps = stepsOf(golden);
@@ -66,12 +64,12 @@ function stepsOf(golden: Golden): Step[] {
   return steps;
 }
 
-/** What a request says that the one before did not: all after the model's last words. */
+/** The new messages of a request: those after the last one of the model. */
 function newMessages(request: readonly Message[]): readonly Message[] {
   return request.slice(request.findLastIndex(({ role }) => role === 'assistant') + 1);
 }
 
-/** Texts the model was told. What `mcpGhost` says after the task is its own word, a program's is the user's. */
+/** Input texts. After the task, those of `mcpGhost` are the orchestrator's, those of other programs the user's. */
 function textSteps(messages: readonly Message[], isFirst: boolean, later: 'user' | 'notice'): TextStep[] {
   return messages.flatMap(({ role, parts }): TextStep[] => {
     if (role === 'tool') return [];
@@ -138,7 +136,7 @@ function totalsOf(steps: readonly Step[]): Totals {
   };
 }
 
-/** A sum that misses a part is none. */
+/** The sum; undefined if a part is. */
 function sumOfAll(numbers: readonly (number | undefined)[]): number | undefined {
   let sum = 0;
   for (const number of numbers) {
@@ -146,4 +144,55 @@ function sumOfAll(numbers: readonly (number | undefined)[]): number | undefined 
     sum += number;
   }
   return numbers.length === 0 ? undefined : sum;
+}
+
+/** Providers' finish reasons of incomplete answers. */
+const UNFINISHED: ReadonlyMap<string, string> = new Map([
+  ['length', 'the answer was cut off by the output limit'],
+  ['max_tokens', 'the answer was cut off by the output limit'],
+  ['max_output_tokens', 'the answer was cut off by the output limit'],
+  ['model_context_window_exceeded', 'the context window is full'],
+  ['content_filter', 'the provider blocked the answer'],
+  ['refusal', 'the model refused'],
+  ['safety', 'the provider blocked the answer'],
+  ['recitation', 'the provider blocked the answer'],
+  ['prohibited_content', 'the provider blocked the answer'],
+  ['malformed_function_call', 'the tool call could not be read'],
+]);
+
+/** The failures of a run in step order, then those that belong to no step. */
+export function failurePoints(golden: Golden, steps: readonly Step[]): FailurePoint[] {
+  const found = steps.flatMap((step, index) => failureOf(step, index + 1));
+  for (const { iteration, tool_name, error } of recordsOf(golden.golden_output.errors)) {
+    // Before the first turn: an unreachable server or a failed plan.
+    if (iteration === 0)
+      found.push({ step: undefined, what: String(tool_name), message: String(error), recovery: undefined });
+  }
+  const { success, execution_metadata: metadata } = golden.golden_output;
+  if (success === false) {
+    const reason = (metadata as { readonly stop_reason?: unknown } | undefined)?.stop_reason;
+    const why = typeof reason === 'string' ? reason.replaceAll('_', ' ') : 'no reason is told';
+    found.push({
+      step: undefined,
+      what: 'the run',
+      message: `ended without success: ${why}`,
+      recovery: undefined,
+    });
+  }
+  return found;
+}
+
+function failureOf(step: Step, number: number): FailurePoint[] {
+  if (step.kind === 'tool') {
+    const { failure, name, recovery } = step;
+    return failure === undefined ? [] : [{ step: number, what: name, message: failure, recovery }];
+  }
+  if (step.kind !== 'model') return [];
+  const what = `${step.model ?? 'the model'}, turn ${step.turn}`;
+  if (step.failure !== undefined) {
+    return [{ step: number, what, message: step.failure, recovery: undefined }];
+  }
+  const reason = step.refused ? 'refusal' : (step.finishReason?.toLowerCase() ?? '');
+  const unfinished = UNFINISHED.get(reason);
+  return unfinished === undefined ? [] : [{ step: number, what, message: unfinished, recovery: undefined }];
 }

@@ -15,17 +15,17 @@ export interface TextOptions {
   readonly paint: Paint;
   /** Columns of the terminal. */
   readonly width: number;
-  /** Show every text whole instead of its first lines. */
+  /** Show all of every text instead of its first lines. */
   readonly full: boolean;
   readonly now: Date;
 }
 
-/** Lines of a text shown when not everything is. */
+/** Lines shown of a text that is cut. */
 const MAX_LINES = 8;
 const MIN_WIDTH = 40;
 const MARGIN = 10;
 
-/** A story as text for a terminal. Everything a model or tool said is made harmless for one. */
+/** A story as text for a terminal. Control characters of models and tools are escaped. */
 export function formatStory(story: Story, options: TextOptions): string {
   const { paint } = options;
   const lines = [...header(story, options), ''];
@@ -143,7 +143,7 @@ function wrapped(
   style: (text: string) => string,
 ): string[] {
   const columns = Math.max(MIN_WIDTH, width - MARGIN);
-  // Only what can be shown is cleaned: a result may have megabytes.
+  // Only the visible part is cleaned: a result may have megabytes.
   const head = full ? text : text.slice(0, columns * MAX_LINES * 2);
   const { lines, left } = wrapLines(printable(head), columns, full ? Number.POSITIVE_INFINITY : MAX_LINES);
   const hidden = left + text.length - head.length;

@@ -3,11 +3,11 @@ import { type Message, toolResultText } from '../../../interaction/index.ts';
 import type { ToolStep } from './story.ts';
 
 /**
- * The tool calls of a golden, handed out turn by turn. The chain of the output is used where there is one, since it
- * tells retries, cached results and refusals from calls that reached a server; else the results the model was shown.
+ * The tool calls of a golden, by turn. They come from the tool chain of the output, which distinguishes retries, cached
+ * results and refusals from calls that reached a server; without one, from the results in the requests.
  */
 export class ToolSteps {
-  /** The calls of each turn that made any, in order. */
+  /** The calls of each turn with calls, in order. */
   readonly #turns: (readonly ToolStep[])[];
   readonly #calls: readonly McpCall[];
   readonly #hasChain: boolean;
@@ -28,14 +28,14 @@ export class ToolSteps {
   }
 
   /**
-   * The calls of the next turn that made any. Turns are not matched by number: the chain does not count a plan or a
-   * summary, which are exchanges too.
+   * The calls of the next turn with calls. Turns are not matched by number, since plans and summaries are exchanges that
+   * the chain does not count.
    */
   nextTurn(): readonly ToolStep[] {
     return this.#turns.shift() ?? [];
   }
 
-  /** The results a request shows the model, where no chain tells of them. */
+  /** The results in a request, if there is no chain. */
   shownIn(messages: readonly Message[], names: ReadonlyMap<string, CalledTool>): readonly ToolStep[] {
     if (this.#hasChain) return [];
     return messages.flatMap(({ parts }) =>
@@ -60,14 +60,14 @@ export class ToolSteps {
     );
   }
 
-  /** Calls no turn accounts for: those of a run that was cut short, or of a runner that keeps no chain. */
+  /** Calls that belong to no turn: those of an interrupted run, or of a runner without a chain. */
   remaining(shown: number): readonly ToolStep[] {
     if (!this.#hasChain) return shown > 0 ? [] : this.#calls.map(stepOfCall);
     return this.#turns.flat();
   }
 }
 
-/** A call as the model asked for it. */
+/** A call as the model requested it. */
 export interface CalledTool {
   readonly name: string;
   readonly arguments: unknown;
@@ -108,13 +108,13 @@ function stepOfCall(call: McpCall): ToolStep {
   };
 }
 
-/** A result as text: texts as they are, other values as JSON. */
+/** A result as text: strings unchanged, other values as JSON. */
 function written(result: unknown): string {
   if (result === undefined || result === null) return '';
   return typeof result === 'string' ? result : JSON.stringify(result);
 }
 
-/** What was done about each failure: the errors of the output, by turn and tool, each used once. */
+/** Recovery actions: the errors of the output by turn and tool, each used once. */
 class Recoveries {
   readonly #left = new Map<string, string[]>();
 
@@ -132,7 +132,7 @@ class Recoveries {
   }
 }
 
-/** The objects of a list that a file may hold anything in. */
+/** The objects of an untrusted list. */
 export function recordsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!Array.isArray(value)) return [];
   return (value as unknown[]).filter(

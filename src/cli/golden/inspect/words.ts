@@ -1,4 +1,4 @@
-/** Numbers and names in the words of people, the same for the terminal and the page. */
+/** Formatting of numbers and names, for the terminal and the page. */
 
 /** `850 ms`, `3.2 s`, `2 min 5 s`. */
 export function durationWords(ms: number): string {
@@ -25,7 +25,7 @@ export function plural(count: number, word: string): string {
   return `${countWords(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** `432 in, 111 out`; empty when the provider reported nothing. */
+/** `432 in, 111 out`; empty if the provider reported nothing. */
 export function tokenWords(input: number | undefined, output: number | undefined): string {
   const parts = [
     ...(input === undefined ? [] : [`${countWords(input)} in`]),
@@ -34,7 +34,7 @@ export function tokenWords(input: number | undefined, output: number | undefined
   return parts.join(', ');
 }
 
-/** How long ago, or until when: `3 days ago`, `in 2 hours`. */
+/** Relative time: `3 days ago`, `in 2 hours`. */
 export function ageWords(iso: string, now: Date): string {
   const minutes = Math.round((now.getTime() - Date.parse(iso)) / 60_000);
   const size = Math.abs(minutes);
@@ -52,7 +52,7 @@ export function spaced(word: string): string {
   return word.replaceAll('_', ' ');
 }
 
-/** A value as JSON on one line; texts of models that are no JSON stand as they are. */
+/** A value as JSON on one line; strings that are not JSON are unchanged. */
 export function inlineJson(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

@@ -1,20 +1,55 @@
-import type { Golden } from '../../../golden/index.ts';
-import { canonicalHash, canonicalJson } from '../../../json/index.ts';
-import { selfConsistencyScore } from '../../../signals/index.ts';
-import { type Story, type ToolStep, tellStory } from '../inspect/index.ts';
-import { align } from './align.ts';
+import type { Golden } from '../../golden/index.ts';
+import { canonicalHash, canonicalJson } from '../../json/index.ts';
+import { selfConsistencyScore } from '../../signals/index.ts';
+import { type Story, type ToolStep, tellStory } from './inspect/index.ts';
 
-/** Two goldens next to each other: the same task given to two providers or models. */
+/** Matching elements of two lists, or an element of one of them. */
+export interface Pair<T> {
+  readonly a: T | undefined;
+  readonly b: T | undefined;
+}
+
+/** Longer lists (by product of lengths) are paired by position, since alignment takes quadratic time. */
+const MAX_CELLS = 4_000_000;
+
+/** Pairs elements with equal keys, in order, by the longest common subsequence. */
+export function align<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
+  if (a.length * b.length > MAX_CELLS) {
+    return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => ({ a: a[at], b: b[at] }));
+  }
+  const [keysA, keysB] = [a.map(keyOf), b.map(keyOf)];
+  const width = b.length + 1;
+  // Length of the longest common subsequence of the suffixes from each pair of positions.
+  const longest = new Uint32Array((a.length + 1) * width);
+  const at = (i: number, j: number): number => longest[i * width + j] ?? 0;
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) {
+      longest[i * width + j] =
+        keysA[i] === keysB[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const pairs: Pair<T>[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && keysA[i] === keysB[j]) pairs.push({ a: a[i++], b: b[j++] });
+    else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1)))
+      pairs.push({ a: a[i++], b: undefined });
+    else pairs.push({ a: undefined, b: b[j++] });
+  }
+  return pairs;
+}
+
+/** Two goldens of the same task, with different providers or models, side by side. */
 export interface SideBySide {
   readonly a: SideFacts;
   readonly b: SideFacts;
-  /** Fields of the input that are not the same, provider and model apart. With any, the comparison is not like for like. */
+  /** Input fields that differ, except provider and model. If there are any, the runs are not comparable. */
   readonly inputDifferences: readonly string[];
-  /** What is not the same of what the two did. */
+  /** Differences in behavior. */
   readonly differences: readonly string[];
-  /** Tool calls in order, those of the same tool paired. */
+  /** Tool calls in order, paired by tool. */
   readonly calls: readonly CallPair[];
-  /** Jaccard similarity of the words of the two answers, 0 to 1; null when one has none. */
+  /** Jaccard similarity of the words of the two answers, 0 to 1; null if one is missing. */
   readonly answerOverlap: number | null;
 }
 
@@ -35,13 +70,13 @@ export interface SideFacts {
 
 export interface CallPair {
   readonly tool: string;
-  /** `same`; `arguments` or `outcome` differ; only `a` or only `b` made it. */
+  /** `same`; different `arguments` or `outcome`; made only by `a` or only by `b`. */
   readonly verdict: 'same' | 'arguments' | 'outcome' | 'only_a' | 'only_b';
   readonly a: string | null;
   readonly b: string | null;
 }
 
-/** Puts two goldens next to each other. Wording, tokens, cost and time are shown and are no differences of behaviour. */
+/** Compares two goldens. Wording, tokens, cost and time do not count as differences in behavior. */
 export function sideBySide(a: Golden, b: Golden): SideBySide {
   const [left, right] = [tellStory(a), tellStory(b)];
   const calls = callPairs(toolsOf(left), toolsOf(right));

@@ -1,8 +1,0 @@
-export type { Exercised } from './coverage.ts';
-export {
-  type Coverage,
-  type GoldenLibrary,
-  type ListedGolden,
-  listGoldens,
-  type UnreadableGolden,
-} from './list.ts';

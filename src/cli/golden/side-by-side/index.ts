@@ -1,1 +1,0 @@
-export { type CallPair, type SideBySide, type SideFacts, sideBySide } from './side-by-side.ts';
