@@ -169,6 +169,7 @@ export {
   type AskOptions,
   type AskResult,
   AuditLog,
+  type AuditOption,
   askResultToWire,
   asksForSummary,
   type CallToolPlan,

@@ -156,6 +156,21 @@ describe('observatory.gate.decisions counts a call once, as what it came to', ()
     assert.deepEqual(await counted(), [['deny', 'args_invalid', 'enforced', 1]]);
   });
 
+  test('a tool that fails is an allowed call, and the gate blocked nothing', async () => {
+    const client = new OneToolClient();
+    client.callTool = () => Promise.reject(new Error('gone'));
+    using gate = new PolicyGate({ policy: { s: ['fetch'] } });
+    await assert.rejects(
+      gateClient(client, gate, { server: 's' }).callTool({ name: 'fetch', arguments: ARGUMENTS }),
+    );
+    assert.deepEqual(await counted(), [['allow', 'allowed', 'enforced', 1]]);
+    const { attributes } = spans.getFinishedSpans()[0] ?? assert.fail();
+    assert.deepEqual(
+      ['policy_decision', 'gate_blocked', 'fallback_reason'].map((name) => attributes[`observatory.${name}`]),
+      ['allow', false, 'tool_error'],
+    );
+  });
+
   test('a call that is made is one allow, also when its result is withheld', async () => {
     const client = new OneToolClient();
     using gate = new PolicyGate({ policy: { s: ['fetch'] } });

@@ -162,6 +162,19 @@ test('PolicyHost blocks an error and marks the result of an untyped tool', async
   }
 });
 
+test('without an audit trail, too, each question to PolicyHost is a run with a budget of its own', async () => {
+  const server = {
+    listTools: async () => [UNTYPED],
+    callTool: async () => textResult('sent'),
+    close: async () => {},
+  };
+  using gate = new PolicyGate({ policy: { version: 1, rules: [SEND], budgets: { calls_per_run: 1 } } });
+  const planner = script(call('s', 'send', {}), call('s', 'send', {}));
+  await using host = await PolicyHost.open({ gate, planner, servers: { s: server }, audit: false });
+  assert.equal((await host.askOnce('Send it')).type, 'tool_result');
+  assert.equal((await host.askOnce('Send it')).type, 'tool_result');
+});
+
 test('the contract of a result is the one known before the call, whatever the server lists meanwhile', async () => {
   const raw = { structuredContent: { doc_id: 'a', content: 'text' } };
   using gate = new PolicyGate({ policy: { s: ['fetch'] } });
