@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import type { Attempt, Fault, HeaderReader } from '../../wire/index.ts';
-import { AttemptWatch } from './attempt-watch.ts';
 import type { CompletionOptions, FailedAttempt, ProviderOptions } from './provider.ts';
 import { ProviderError } from './provider-error.ts';
 
@@ -15,7 +14,7 @@ export interface RetryOutcome<T> {
 
 /**
  * Runs one model call under the package's only retry policy; the SDKs' own retries are off, since theirs multiply
- * with it, differ between SDKs, and honour any `retry-after`, however long.
+ * with it, differ between SDKs, and honor any `retry-after`, however long.
  *
  * Only network faults and statuses 408, 409, 425, 429 and 5xx are tried again. The wait is what the provider asked
  * for, else `initialDelayMs * 2^n` up to `maxDelayMs` less up to a quarter at random, so that clients that failed
@@ -89,5 +88,56 @@ function notify(callback: CompletionOptions['onRetry'], failed: FailedAttempt): 
     callback?.(failed);
   } catch (error) {
     diag.warn(`onRetry threw: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * The abort signal of one try: the caller's abort, or silence for too long.
+ *
+ * Each try has a fresh signal and takes its listener off the caller's again, because a signal that outlives many
+ * calls would otherwise gather one listener per call.
+ */
+class AttemptWatch {
+  readonly #controller = new AbortController();
+  readonly #caller: AbortSignal | undefined;
+  readonly #idleTimeoutMs: number;
+  readonly #startedAt = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #firstChunkAt: number | undefined;
+  #timedOut = false;
+
+  constructor(caller: AbortSignal | undefined, idleTimeoutMs: number) {
+    this.#caller = caller;
+    this.#idleTimeoutMs = idleTimeoutMs;
+    caller?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#timer = setTimeout(() => {
+      this.#timedOut = true;
+      this.#controller.abort(new Error(`no data for ${idleTimeoutMs} ms`));
+    }, idleTimeoutMs);
+  }
+
+  readonly #onAbort = (): void => this.#controller.abort(this.#caller?.reason);
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get timedOut(): boolean {
+    return this.#timedOut;
+  }
+
+  get timeToFirstChunkMs(): number | undefined {
+    return this.#firstChunkAt === undefined ? undefined : this.#firstChunkAt - this.#startedAt;
+  }
+
+  /** Something arrived: restarts the idle clock. */
+  touch(): void {
+    this.#firstChunkAt ??= performance.now();
+    if (!this.#timedOut && this.#idleTimeoutMs > 0) this.#timer.refresh();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#caller?.removeEventListener('abort', this.#onAbort);
   }
 }
