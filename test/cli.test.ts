@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
-import { EXIT_OK, EXIT_USAGE } from '../src/cli/command.ts';
+import { EXIT_OK, EXIT_USAGE } from '../src/cli/command-line/index.ts';
 import { runCli } from '../src/cli/run-cli.ts';
 
 function manifest() {

@@ -50,6 +50,7 @@ export {
   GEN_AI_DURATION_BUCKETS,
   GEN_AI_TOKEN_BUCKETS,
 } from './semconv.ts';
+export { useStderrDiag } from './stderr-diag.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { VERSION } from './version.ts';
 export { semconv };

@@ -11,7 +11,7 @@ import {
   PolicyHost,
   policyPath,
 } from '../policy/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command-line/index.ts';
 
 const HELP = `Usage: mcp-observatory ask --servers FILE [options] "question"
 

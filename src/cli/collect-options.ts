@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
 import type { Address, CollectorOptions } from '../collector/index.ts';
-import type { CommandIo } from './command.ts';
+import type { CommandIo } from './command-line/index.ts';
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 

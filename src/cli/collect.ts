@@ -1,8 +1,8 @@
 import { once } from 'node:events';
+import { useStderrDiag } from '../base/index.ts';
 import { type Collector, openMetrics, startCollector } from '../collector/index.ts';
-import { useStderrDiag } from '../setup/registration/index.ts';
 import { readCollectOptions } from './collect-options.ts';
-import { type Command, type CommandIo, EXIT_OK } from './command.ts';
+import { type Command, type CommandIo, EXIT_OK } from './command-line/index.ts';
 
 const HELP = `Usage: mcp-observatory collect [options]
 

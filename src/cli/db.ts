@@ -12,10 +12,15 @@ import {
   prune,
   refreshRollups,
 } from '../postgres/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { databaseUrlFrom } from './database-url.ts';
+import {
+  type Command,
+  type CommandIo,
+  databaseUrlFrom,
+  EXIT_FAILED,
+  EXIT_OK,
+  parseDuration,
+} from './command-line/index.ts';
 import { formatStatus, spoolJson, statusJson } from './db-status.ts';
-import { parseDuration } from './duration.ts';
 
 const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
 

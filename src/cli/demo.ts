@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
-import { type Command, EXIT_OK } from './command.ts';
+import { type Command, EXIT_OK } from './command-line/index.ts';
 import { runDemo } from './demo/index.ts';
 
 const HELP = `Usage: mcp-observatory demo [--live] [--model MODEL]

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { errorMessage, ObservatoryError } from '../base/index.ts';
-import { diagnose } from '../setup/registration/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { diagnose } from '../setup/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from './command-line/index.ts';
 
 const HELP = `Usage: mcp-observatory doctor [options] [entry file]
 

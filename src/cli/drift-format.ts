@@ -1,4 +1,4 @@
-import type { DriftReport, DriftRule, PromptDrift } from '../execution/drift/index.ts';
+import type { DriftReport, DriftRule, PromptDrift } from '../execution/index.ts';
 import { cleanPreview } from '../policy/index.ts';
 import { formatTable, type TableColumn } from './terminal/index.ts';
 

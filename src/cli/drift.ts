@@ -1,12 +1,10 @@
 import { parseArgs } from 'node:util';
 import { metrics } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
-import { type DriftReport, type DriftRule, driftReport, observeDrift } from '../execution/drift/index.ts';
+import { type DriftReport, type DriftRule, driftReport, observeDrift } from '../execution/index.ts';
 import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { databaseUrlFrom } from './database-url.ts';
+import { type Command, databaseUrlFrom, EXIT_FAILED, EXIT_OK, parseDuration } from './command-line/index.ts';
 import { driftJson, formatDrift } from './drift-format.ts';
-import { parseDuration } from './duration.ts';
 
 const HELP = `Usage: mcp-observatory drift [options]
 

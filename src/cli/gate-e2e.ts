@@ -6,7 +6,7 @@ import { ObservatoryError } from '../base/index.ts';
 import { FILE_LIMITS, parseStrictJson } from '../json/index.ts';
 import { modelPlanner } from '../orchestrator/index.ts';
 import { connectPolicyServers, PolicyGate, policyPath } from '../policy/index.ts';
-import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command-line/index.ts';
 import { type EndToEndCase, runEndToEnd } from './eval/index.ts';
 
 /** Runs the comparison; exit code 1 when a call in SAFE mode violated the policy. */

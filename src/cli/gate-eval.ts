@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
-import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type CommandIo, EXIT_FAILED, EXIT_OK } from './command-line/index.ts';
 import { isClean, type OfflineReport, runOfflineEval } from './eval/index.ts';
 
 const DEFAULT_OUT = 'eval/results/offline_gate_eval.json';

@@ -16,10 +16,9 @@ import {
   type ToolsByServer,
   verifyAudit,
 } from '../policy/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, pumpJsonl } from './command-line/index.ts';
 import { runGateE2e } from './gate-e2e.ts';
 import { runGateEval } from './gate-eval.ts';
-import { pumpJsonl } from './jsonl.ts';
 
 const HELP = `Usage: mcp-observatory gate <plan|evidence|verify|eval|e2e> [options]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { errorMessage } from '../base/index.ts';
-import { EXIT_FAILED } from './command.ts';
+import { EXIT_FAILED } from './command-line/index.ts';
 import { runCli } from './run-cli.ts';
 
 // A closed pipe (`| head`) is not an error.

@@ -3,9 +3,14 @@ import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
 import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../execution/index.ts';
 import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { databaseUrlFrom } from './database-url.ts';
-import { parseDuration } from './duration.ts';
+import {
+  type Command,
+  type CommandIo,
+  databaseUrlFrom,
+  EXIT_FAILED,
+  EXIT_OK,
+  parseDuration,
+} from './command-line/index.ts';
 import { formatReview, formatReviews, reviewJson } from './review-format.ts';
 
 const HELP = `Usage: mcp-observatory reviews <list|show|claim|approve|reject|expire> [ID] [options]

@@ -1,5 +1,5 @@
 import { errorMessage, ObservatoryError, VERSION } from '../base/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command-line/index.ts';
 
 /** Commands by name, loaded on demand so that `score` does not load Postgres. */
 const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {

@@ -1,5 +1,5 @@
 import type { EventListener, GhostEvent } from '../orchestrator/index.ts';
-import type { CommandIo } from './command.ts';
+import type { CommandIo } from './command-line/index.ts';
 
 const MAX_ARGUMENT_CHARS = 80;
 

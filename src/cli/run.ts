@@ -1,8 +1,16 @@
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
 import { createProvider, type RunOptions, runGhost, toWire } from '../orchestrator/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageError } from './run-options.ts';
+import {
+  type Command,
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  RUN_FLAGS,
+  RUN_FLAGS_HELP,
+  readRunRequest,
+  usageError,
+} from './command-line/index.ts';
 import { progressPrinter } from './run-progress.ts';
 
 const HELP = `Usage: mcp-observatory run --provider NAME [--config FILE] [options] "prompt"

@@ -12,8 +12,14 @@ import {
   resolveSignalConfig,
   type SignalInput,
 } from '../signals/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command.ts';
-import { kindOf, pumpJsonl } from './jsonl.ts';
+import {
+  type Command,
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  kindOf,
+  pumpJsonl,
+} from './command-line/index.ts';
 
 const HELP = `Usage: mcp-observatory score [options] < calls.jsonl
 

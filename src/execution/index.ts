@@ -1,5 +1,18 @@
 export { type SelfConsistencyOptions, selfConsistency } from './consistency.ts';
 export {
+  type DriftQuery,
+  type DriftReport,
+  type DriftRule,
+  type DriftStatus,
+  type DriftWatch,
+  driftReport,
+  observeDrift,
+  type PromptDrift,
+  type TemplateChange,
+  type WatchDriftOptions,
+  watchDrift,
+} from './drift/index.ts';
+export {
   callWithFallback,
   type DraftOnlyRoute,
   type FallbackOutcome,

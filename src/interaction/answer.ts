@@ -4,7 +4,7 @@ import type { Message, MessagePart } from './messages.ts';
 import { parseOutputItem } from './parse-messages.ts';
 
 /** A call the model asks the application to make. Tools that the provider runs by itself are not among these. */
-export interface ToolCall {
+export interface RequestedToolCall {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   /** A JSON value, or the text the model wrote where that is not JSON. */
@@ -43,12 +43,18 @@ function messageParts(part: AssistantPart): MessagePart[] {
 }
 
 /** The calls the first choice asks for. */
-export function toolCallsOfAnswer(answer: Answer): ToolCall[] {
+export function toolCallsOfAnswer(answer: Answer): RequestedToolCall[] {
   const [choice] = answer.choices();
   return (choice?.parts ?? []).filter((part) => part.type === 'tool_call').map(toolCall);
 }
 
-function toolCall({ id, name, idAssigned, arguments: args, invalidArguments }: ToolCallPart): ToolCall {
+function toolCall({
+  id,
+  name,
+  idAssigned,
+  arguments: args,
+  invalidArguments,
+}: ToolCallPart): RequestedToolCall {
   return {
     id: idAssigned === true ? undefined : id,
     name,

@@ -1,4 +1,4 @@
-export { type OutputMessage, outputMessages, type ToolCall } from './answer.ts';
+export { type OutputMessage, outputMessages, type RequestedToolCall } from './answer.ts';
 export {
   attachInteraction,
   hasInteraction,

@@ -1,7 +1,7 @@
 import { countOf, isObject, type JsonObject, objectOf, textOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import { type Answer, openAiChat, readAnyAnswer, readReportedCost } from '../wire/index.ts';
-import { outputMessages, type ToolCall, toolCallsOfAnswer } from './answer.ts';
+import { outputMessages, type RequestedToolCall, toolCallsOfAnswer } from './answer.ts';
 import { answerText } from './messages.ts';
 import { toolResultText } from './tool-outcome.ts';
 
@@ -21,7 +21,7 @@ export interface ProviderResponse {
   readonly serviceTier?: string | undefined;
   /** Cost the provider reported, in US dollars. */
   readonly costUsd?: number | undefined;
-  readonly toolCalls: readonly ToolCall[];
+  readonly toolCalls: readonly RequestedToolCall[];
 }
 
 const NOTHING: ProviderResponse = Object.freeze({ toolCalls: [] });

@@ -1,2 +1,3 @@
 export type { StartOptions } from './options.ts';
+export { diagnose } from './registration/index.ts';
 export { type Observatory, startObservatory } from './start-observatory.ts';

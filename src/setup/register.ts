@@ -7,6 +7,7 @@
  */
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
+import { useStderrDiag } from '../base/index.ts';
 import { getObservatoryInstrumentations, openCalls } from '../instrumentation/index.ts';
 import type { Observatory } from './index.ts';
 import {
@@ -17,7 +18,6 @@ import {
   onMeterProvider,
   reportHooks,
   runningProvider,
-  useStderrDiag,
   wantsOtlp,
   warnOfObstacles,
 } from './registration/index.ts';

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Command } from '../../src/cli/command.ts';
+import type { Command } from '../../src/cli/command-line/index.ts';
 
 export interface CommandResult {
   readonly code: number;

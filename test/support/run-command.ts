@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import type { Command, CommandIo } from '../../src/cli/command.ts';
+import type { Command, CommandIo } from '../../src/cli/command-line/index.ts';
 
 /** Runs a command in process on the given input lines. */
 export async function runCommand(

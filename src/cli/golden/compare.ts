@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
 import { inspectGolden } from '../../golden/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
 import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
 import { costWords, countWords, durationWords } from './inspect/index.ts';
 import { type CallPair, type SideBySide, type SideFacts, sideBySide } from './side-by-side.ts';

@@ -7,7 +7,7 @@ import {
   detectDrift,
   inspectGolden,
 } from '../../golden/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
 import { type Paint, paintFor, printable } from '../terminal/index.ts';
 
 const LEVELS = ['info', 'warning', 'failure'] as const;

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
 import { type GoldenCategory, type GoldenSource, goldenFromTrace } from '../../golden/index.ts';
 import { DEFAULT_DATA_DIR, openDatabase } from '../../postgres/index.ts';
-import { type Command, EXIT_OK } from '../command.ts';
+import { type Command, EXIT_OK } from '../command-line/index.ts';
 
 const CATEGORIES = ['happy_path', 'error_recovery', 'provider_comparison', 'edge_case'] as const;
 const SOURCES = ['recorded', 'scripted'] as const;

@@ -1,6 +1,6 @@
 /** `mcp-observatory golden`: runs in files. Each subcommand has a file of its own. */
 import { ObservatoryError } from '../../base/index.ts';
-import type { Command } from '../command.ts';
+import type { Command } from '../command-line/index.ts';
 
 /** Subcommands, loaded on demand. */
 const SUBCOMMANDS: Readonly<

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
 import { inspectGolden } from '../../golden/index.ts';
-import { type Command, type CommandIo, EXIT_OK } from '../command.ts';
+import { type Command, type CommandIo, EXIT_OK } from '../command-line/index.ts';
 import { paintFor } from '../terminal/index.ts';
 import { formatStory, storyPage, storyToWire, tellStory } from './inspect/index.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
+import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
 import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
 import { ageWords } from './inspect/index.ts';
 import { type GoldenLibrary, type ListedGolden, listGoldens } from './listing.ts';

@@ -1,7 +1,16 @@
 import { parseArgs } from 'node:util';
 import { type GoldenCategory, mcpGhost, readGolden } from '../../golden/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from '../command.ts';
-import { numberFlag, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageError } from '../run-options.ts';
+import {
+  type Command,
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  numberFlag,
+  RUN_FLAGS,
+  RUN_FLAGS_HELP,
+  readRunRequest,
+  usageError,
+} from '../command-line/index.ts';
 
 const NAME = 'golden record';
 const CATEGORIES: readonly GoldenCategory[] = [

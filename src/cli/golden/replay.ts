@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../../base/index.ts';
 import { replayGolden } from '../../golden/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command.ts';
-import { usageError } from '../run-options.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, usageError } from '../command-line/index.ts';
 import { paintFor } from '../terminal/index.ts';
 
 const NAME = 'golden replay';

@@ -1,4 +1,9 @@
-import { type Message, outputMessages, parseRequest, type ToolCall } from '../../interaction/index.ts';
+import {
+  type Message,
+  outputMessages,
+  parseRequest,
+  type RequestedToolCall,
+} from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import { type Answer, apiOfPath, errorWord, openAiChat, type WireApi } from '../../wire/index.ts';
@@ -13,7 +18,7 @@ export interface ExchangeStory {
   /** Reasoning the model showed. */
   readonly reasoning: string;
   /** Tool calls the model requests. */
-  readonly calls: readonly ToolCall[];
+  readonly calls: readonly RequestedToolCall[];
   /** The provider's own value. */
   readonly finishReason: string | undefined;
   /** Whether the answer is marked as a refusal apart from the finish reason (OpenAI's `refusal`). */

@@ -23,7 +23,7 @@ export interface McpMessage {
   readonly error?: { readonly code?: unknown; readonly message?: unknown } | undefined;
 }
 
-export interface RequestOptions {
+export interface McpRequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -5,9 +5,9 @@ import { attributesOf } from '../shared/index.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
 import type {
   McpMessage,
+  McpRequestOptions,
   McpTelemetry,
   ProtocolLike,
-  RequestOptions,
   TransportLike,
 } from './internal-types.ts';
 import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
@@ -81,7 +81,11 @@ export function endRequest(operation: Operation, result: unknown): void {
   operation.end(outcomeOfResult(operation.method, result));
 }
 
-export function failRequest(operation: Operation, error: unknown, options: RequestOptions | undefined): void {
+export function failRequest(
+  operation: Operation,
+  error: unknown,
+  options: McpRequestOptions | undefined,
+): void {
   const outcome = outcomeOfError(error, options);
   if (operation.method === INITIALIZE) {
     operation.connection.beginSession('client', operation.startedAt);

@@ -6,7 +6,7 @@
 import { semconv } from '../../base/index.ts';
 import { numberAt } from '../../json/index.ts';
 import { errorFacts } from '../shared/index.ts';
-import type { McpMessage, RequestOptions } from './internal-types.ts';
+import type { McpMessage, McpRequestOptions } from './internal-types.ts';
 
 export interface RequestOutcome {
   /** Absent when all went well. */
@@ -79,7 +79,7 @@ function outcomeOfCode(code: unknown, message: unknown): RequestOutcome {
 }
 
 /** The outcome an SDK error stands for: v1 `McpError`; v2 `ProtocolError`, `SdkError`; anything else by its class. */
-export function outcomeOfError(error: unknown, options: RequestOptions | undefined): RequestOutcome {
+export function outcomeOfError(error: unknown, options: McpRequestOptions | undefined): RequestOutcome {
   if (typeof error !== 'object' || error === null) {
     return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'Request failed' };
   }

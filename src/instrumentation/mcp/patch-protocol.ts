@@ -11,10 +11,10 @@ import { connectionOn } from './connection.ts';
 import { receiveNotification, receiveRequest } from './inbound.ts';
 import type {
   McpMessage,
+  McpRequestOptions,
   McpTelemetry,
   MessageExtra,
   ProtocolLike,
-  RequestOptions,
   TransportLike,
 } from './internal-types.ts';
 import {
@@ -75,7 +75,7 @@ function patchedRequest(original: Method, slot: Slot, at: 0 | 1): Method {
     });
     if (begun === undefined) return original.apply(this, args);
     const { operation } = begun;
-    const options = args[at + 2] as RequestOptions | undefined;
+    const options = args[at + 2] as McpRequestOptions | undefined;
     const calling = args.slice();
     calling[at] = begun.request;
     let promise: unknown;

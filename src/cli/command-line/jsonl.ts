@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { errorMessage, ObservatoryError } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { errorMessage, ObservatoryError } from '../../base/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import type { CommandIo } from './command.ts';
 import { type Line, readLines } from './lines.ts';
 

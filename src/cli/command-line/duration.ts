@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
 
 const MS_OF_UNIT = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const DURATION = /^(\d{1,6})([mhdw])$/;

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { ObservatoryError } from '../base/index.ts';
-import type { RunOptions } from '../orchestrator/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
+import type { RunOptions } from '../../orchestrator/index.ts';
 import type { CommandIo } from './command.ts';
 
 /** Flags of the commands that run mcpGhost. */
@@ -31,7 +31,7 @@ export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gem
   --plan                 make a plan before the first call
   --no-backtracking      do not recover from failed tool calls
   --namespace NAME       name of the run in telemetry (default: mcp_ghost)
-  --base-url URL         another address of the provider's API
+  --base-url URL         base URL of the provider's API
   --api NAME             chat or responses for openai (default: the one that serves the model)`;
 
 /** Values of {@link RUN_FLAGS}. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError } from '../../base/index.ts';
 
 /** Maximum line length, to bound memory. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
