@@ -7,7 +7,7 @@ const CHARS_PER_TOKEN = 4;
 const MAX_DIGEST_RESULT_CHARS = 600;
 const MAX_CRITICAL_LINES = 100;
 
-/** A conversation cut in three: what always stays, what is to be summarised, what stays whole. */
+/** A conversation cut in three: what always stays, what is to be summarized, what stays whole. */
 export interface CompactionPlan {
   readonly head: readonly ModelMessage[];
   readonly old: readonly ModelMessage[];
@@ -15,12 +15,12 @@ export interface CompactionPlan {
 }
 
 /**
- * Decides what to summarise. Cuts only before an assistant message, so that a call and its result, and the thinking
+ * Decides what to summarize. Cuts only before an assistant message, so that a call and its result, and the thinking
  * and signatures that go with them, stay together on one side.
  *
  * @param headLength messages at the start that always stay: system prompt and task.
  * @param keepTurns turns at the end to keep whole; fewer are kept when these alone exceed `maxTokens`, one at least.
- * @returns nothing when there is nothing old enough to summarise.
+ * @returns nothing when there is nothing old enough to summarize.
  */
 export function planCompaction(
   messages: readonly ModelMessage[],
@@ -88,7 +88,7 @@ export function digest(messages: readonly ModelMessage[], maxChars: number): str
   return `${text.slice(0, half)}\n[...]\n${text.slice(-half)}`;
 }
 
-/** Tokens of messages by rule of thumb, for deciding when to summarise; never reported as usage. */
+/** Tokens of messages by rule of thumb, for deciding when to summarize; never reported as usage. */
 export function estimateMessageTokens(messages: readonly ModelMessage[]): number {
   let chars = 0;
   for (const message of messages) chars += messageChars(message);

@@ -103,7 +103,7 @@ export class ModelCaller {
 
   /**
    * Replaces older turns by a summary the model writes, or by a transcript in short where it cannot.
-   * @returns false when there was nothing to summarise.
+   * @returns false when there was nothing to summarize.
    */
   async compact(minOldTurns = 1): Promise<boolean> {
     const { conversation, options, telemetry, emit } = this.#parts;
@@ -112,7 +112,7 @@ export class ModelCaller {
     if (plan === undefined || oldTurns < minOldTurns) return false;
     const messagesBefore = conversation.length;
     await telemetry.step('compaction', { 'observatory.messages_before': messagesBefore }, async (span) => {
-      conversation.compact(plan, await this.#summarise(plan.old));
+      conversation.compact(plan, await this.#summarize(plan.old));
       span.setAttribute('observatory.messages_after', conversation.length);
     });
     this.#compactions += 1;
@@ -120,7 +120,7 @@ export class ModelCaller {
     return true;
   }
 
-  async #summarise(old: readonly ModelMessage[]): Promise<string> {
+  async #summarize(old: readonly ModelMessage[]): Promise<string> {
     const { options, budget } = this.#parts;
     const fallback = (): string => digest(old, FALLBACK_SUMMARY_CHARS);
     if (budget.exceeded !== undefined) return fallback();

@@ -64,7 +64,7 @@ export interface RunOptions {
   readonly extraBody?: Readonly<Record<string, unknown>> | undefined;
   /** Retries of model calls. */
   readonly retry?: RetryPolicy | undefined;
-  /** Conversation size, in tokens, above which older turns are summarised. @defaultValue 100000 */
+  /** Conversation size, in tokens, above which older turns are summarized. @defaultValue 100000 */
   readonly maxContextTokens?: number | undefined;
   /** Latest turns a summary leaves whole. @defaultValue 4 */
   readonly keepTurns?: number | undefined;

@@ -17,7 +17,7 @@ import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
 import { RunLog } from './run-log.ts';
 import type { Session } from './session.ts';
-import { reasoningTrail, successRate, summarise } from './synthesis.ts';
+import { reasoningTrail, successRate, summarize } from './synthesis.ts';
 import { ToolCache } from './tool-cache.ts';
 import { ToolRunner } from './tool-runner.ts';
 
@@ -125,7 +125,7 @@ async function resultOf(
   return {
     success,
     finalResult: end.answer,
-    summary: summarise({
+    summary: summarize({
       stopReason: end.stopReason,
       chain: log.chain,
       errors: log.errors,

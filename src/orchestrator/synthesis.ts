@@ -23,7 +23,7 @@ const ENDINGS: Readonly<Record<StopReason, string>> = {
 };
 
 /** The operation in a few sentences, from counted facts alone. */
-export function summarise(facts: RunFacts): string {
+export function summarize(facts: RunFacts): string {
   const { chain, errors } = facts;
   const good = chain.filter((entry) => entry.success).length;
   const tools = [...new Set(chain.map((entry) => entry.toolName))];

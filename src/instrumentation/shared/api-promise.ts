@@ -2,12 +2,12 @@ import { isObject } from '../../json/index.ts';
 import { guard } from './guard.ts';
 import { Claim, type OpenCall } from './open-calls.ts';
 
-/** Told how the request behind an `APIPromise` ends. */
+/** Receives the outcome of the request behind an `APIPromise`. */
 export interface ResponseObserver extends OpenCall {
   /** The parsed body, or the stream, that the application is about to get. `props` are the SDK's request facts. */
   value(value: unknown, props: unknown): void;
   fail(error: unknown): void;
-  /** Only the raw `Response` was asked for; its body is the application's to read. */
+  /** The application asked only for the raw `Response` and reads its body itself. */
   rawResponse(response: unknown): void;
 }
 
@@ -15,14 +15,14 @@ type Method = (...args: unknown[]) => unknown;
 
 /**
  * Watches the `APIPromise` of the OpenAI and Anthropic SDKs without becoming another promise. Such a promise parses
- * its body when somebody first asks, so its ways out are shadowed on the instance: `parse()`, through which `await`
- * and `withResponse()` go, `asResponse()`, and `_thenUnwrap()`, with which the helpers make a promise of another type
- * and which is watched in turn. No rejection is handled that the application does not handle itself.
+ * its body lazily, so the methods that start it are shadowed on the instance: `parse()`, which `await` and
+ * `withResponse()` call, `asResponse()`, and `_thenUnwrap()`, with which the helpers derive a promise of another type,
+ * watched in turn. A rejection that the application does not handle stays unhandled.
  *
- * A promise of any other shape (an SDK that has changed, a wrapper) is observed from the side.
+ * A promise of any other shape (a changed SDK, a wrapper) is observed with `then`.
  *
- * @param isDueInParse whether the observer must be told while the SDK still parses, for it ends a span of its own with
- *   that. It takes one more promise, so it is not the rule.
+ * @param isDueInParse whether the observer must run while the SDK still parses, because the SDK then ends a span of its
+ *   own. Costs one more promise.
  */
 export function observeApiPromise(promise: object, observer: ResponseObserver, isDueInParse = false): void {
   const parseResponse = methodOf(promise, 'parseResponse');
@@ -46,7 +46,7 @@ function watch(promise: object, observer: ResponseObserver, look: (value: unknow
   let isParsed = false;
   shadow(promise, 'parse', (parse, self, args) => {
     const parsed = Reflect.apply(parse, self, args);
-    // It is cached and the same for all, and whoever asked derives a promise of their own from it after this one.
+    // The parsed promise is cached and shared; callers derive theirs from it after this one.
     if (!isParsed && parsed instanceof Promise) watchOutcome(parsed, look, observer);
     isParsed = true;
     claim.take();
@@ -64,13 +64,13 @@ function watch(promise: object, observer: ResponseObserver, look: (value: unknow
       guard('observing an unwrapped promise', () => watch(unwrapped, observer, noLook));
     return unwrapped;
   });
-  // For a helper that sends a request again where the server refuses it, and parses the body by itself.
+  // For a helper that retries a refused request and parses the body itself.
   shadow(promise, '_responseProps', (responseProps, self, args) => {
     claim.take();
     const answered = guard('following a request', () => handOver(promise, observer, observed));
     return observed(Reflect.apply(responseProps, self, args), (props) => answered?.(props), observer);
   });
-  // Alone it never parses: the call is over, for us, when the headers are there.
+  // Nothing is parsed: the call ends with the headers.
   shadow(promise, 'asResponse', (asResponse, self, args) => {
     const parses = claim.taken;
     claim.take();
@@ -79,7 +79,7 @@ function watch(promise: object, observer: ResponseObserver, look: (value: unknow
   });
 }
 
-/** What an unwrapped promise came to was looked at before it was unwrapped. */
+/** The outcome of an unwrapped promise was observed before it was unwrapped. */
 function noLook(): void {}
 
 function watchOutcome(
@@ -93,7 +93,7 @@ function watchOutcome(
   );
 }
 
-/** The same outcome, looked at on its way. */
+/** Passes the outcome on and observes it. */
 function observed(outcome: unknown, look: (value: unknown) => void, observer: ResponseObserver): unknown {
   if (!(outcome instanceof Promise)) return outcome;
   return outcome.then(
@@ -144,16 +144,16 @@ interface HandedOver {
   readonly claim: Claim;
 }
 
-/** Requests that were answered and whose body another promise parses, by the SDK's facts of the request. */
+/** Answered requests that another promise will parse, keyed by the SDK's request facts. */
 const waiting = new WeakMap<object, HandedOver>();
-/** Classes of promises whose `parse()` looks for such requests. */
+/** Promise classes with a patched `parse()` that looks for such requests. */
 const looking = new WeakSet<object>();
 
 /**
- * Follows a request whose unparsed response a helper takes, to the promise of the helper's own, of the same class as
- * `promise`, that parses the body. The threads and the tool runner of Anthropic's SDK do so, to send again what the
- * server refused. To be called before the response is there; what it gives is to be told of the response. A response
- * that nobody parses abandons its call.
+ * Follows a request to the promise that parses its body, where a helper takes the raw response and parses it in a
+ * promise of its own (of the same class as `promise`). Anthropic's threads and tool runner do so to retry refused
+ * requests. Call it before the response arrives, and the returned function when it does. A response that is never
+ * parsed abandons its call.
  */
 function handOver(promise: object, observer: ResponseObserver, watch: Watch): (props: unknown) => void {
   const shared: unknown = Object.getPrototypeOf(promise);
@@ -172,7 +172,7 @@ function lookWhenParsing(shared: object, watch: Watch): void {
   Reflect.set(shared, 'parse', function (this: object, ...args: unknown[]): unknown {
     guard('observing a parse', () => {
       const parseResponse: unknown = Reflect.get(this, 'parseResponse');
-      // What was parsed is kept and not parsed again.
+      // A parsed result is cached and not parsed again.
       if (typeof parseResponse !== 'function' || Reflect.get(this, 'parsedPromise') !== undefined) return;
       Reflect.set(this, 'parseResponse', watched(parseResponse as Method, watch));
     });

@@ -15,19 +15,19 @@ export interface CallDescription {
   /** Further request attributes, set at the start. */
   readonly attributes: Attributes;
   readonly reader: ResponseReader;
-  /** What is said to the model; called when its text is needed, if it is. */
+  /** The messages of the request; called only when their text is needed. */
   readonly messages: () => readonly Message[];
-  /** Tool definitions, as the provider is given them. */
+  /** Tool definitions in the provider's form. */
   readonly tools?: unknown;
-  /** The SDK starts a span of its own for this call, which `ModelCall.adopt` is to be given. */
+  /** The SDK starts a span of its own for this call; pass it to `ModelCall.adopt`. */
   readonly hasNativeSpan?: boolean | undefined;
-  /** Whether a stream that ended without an error brought all of its answer, where the provider has a word for that. */
+  /** Whether a stream that ended without an error was complete, for providers that mark the end. */
   readonly isWhole?: ((response: ModelResponse) => boolean) | undefined;
   /** The provider's own code for an error it sent, if the error holds one. */
   readonly errorCode: (error: unknown) => string | undefined;
 }
 
-/** What an instrumentation lends to its calls. */
+/** What a call needs of its instrumentation. */
 export interface CallHost {
   readonly tracer: Tracer;
   readonly metrics: ModelMetrics;
@@ -35,7 +35,7 @@ export interface CallHost {
   readonly streamIdleTimeoutMs: number;
 }
 
-/** What tells a call apart, in its span and in every metric. */
+/** Attributes that identify a call in its span and in every metric. */
 export function identityOf({ operation, provider, model, server }: CallDescription): Attributes {
   const identity: Attributes = {
     [names.ATTR_GEN_AI_OPERATION_NAME]: operation,
@@ -49,8 +49,13 @@ export function identityOf({ operation, provider, model, server }: CallDescripti
   return identity;
 }
 
-/** Hands over what a call said; see `attachConversation`. */
-export function attachCall(span: Span, call: CallDescription, response: () => ModelResponse): void {
+/** Passes the conversation to the processor; see `attachConversation`. */
+export function attachCall(span: Span, call: CallDescription, read: () => ModelResponse): void {
+  let once: ModelResponse | undefined;
+  const response = (): ModelResponse => {
+    once ??= read();
+    return once;
+  };
   attachConversation(span, {
     provider: call.provider,
     messages: call.messages,
@@ -61,7 +66,7 @@ export function attachCall(span: Span, call: CallDescription, response: () => Mo
   });
 }
 
-/** What stands on a span already, where its SDK lets it be read: the API has no way to. */
+/** The attributes a span has so far, if its SDK exposes them; the API does not. */
 export function attributesOf(span: Span | undefined): Readonly<Attributes> | undefined {
   return (span as { readonly attributes?: Attributes } | undefined)?.attributes;
 }

@@ -2,7 +2,7 @@ import { InstrumentationNodeModuleFile } from '@opentelemetry/instrumentation';
 import { isObject } from '../../json/index.ts';
 import { guard } from './guard.ts';
 
-/** One SDK copy that was patched, or that could not be. */
+/** One copy of an SDK and what could be patched in it. */
 export interface HookedModule {
   readonly name: string;
   readonly version: string | undefined;
@@ -14,7 +14,7 @@ export interface HookedModule {
 
 const hooked: HookedModule[] = [];
 
-/** A module that is met again, with nothing left to patch, is no news. */
+/** A module seen again with nothing left to patch is not reported. */
 export function reportHooked(module: HookedModule): void {
   if (module.patched.length === 0 && module.missing.length === 0) return;
   hooked.push(module);
@@ -28,8 +28,8 @@ export function hookedModules(): readonly HookedModule[] {
 type Patch = (exports: unknown, version?: string) => unknown;
 
 /**
- * One file of a package, in both module systems, for those who load it past the main module: the clients of other
- * packages (Bedrock's and Vertex AI's for Anthropic), and subpaths such as `openai/azure`, which load it in turn.
+ * One file of a package, in both module systems, for code that loads it without the main module: clients of other
+ * packages (Bedrock and Vertex AI for Anthropic) and subpaths such as `openai/azure`.
  */
 export function moduleFiles(
   path: string,
@@ -41,7 +41,7 @@ export function moduleFiles(
   );
 }
 
-/** Patches stay where they are: a disabled instrumentation is passed by, and can be enabled again. */
+/** Patches are kept: a disabled instrumentation passes calls through and can be enabled again. */
 function keep(exports: unknown): unknown {
   return exports;
 }
@@ -49,8 +49,8 @@ function keep(exports: unknown): unknown {
 const WATCHED: unique symbol = Symbol('mcp-observatory.watched');
 
 /**
- * Runs a step before a method of one of a module's classes, wherever in the class's prototype chain the method is;
- * once per class, however often it is asked for. A class or method that is not there is passed by.
+ * Runs a step before a method of one of a module's classes, wherever in the prototype chain the method is; once per
+ * class, however often it is called. A missing class or method is skipped.
  */
 export function beforeMethod(
   exports: unknown,

@@ -30,35 +30,35 @@ import * as own from './semconv.ts';
 
 const CALL = createContextKey('mcp-observatory.model-call');
 
-/** Notes, from within a call, that its request is sent once more. */
+/** Counts a retry of the request of the active call. */
 export function noteRetry(): void {
   const call: unknown = context.active().getValue(CALL);
   if (call instanceof ModelCall) call.retried();
 }
 
-/** How a call came to its end; nothing of it for a whole response. */
+/** How a call ended; empty for a whole response. */
 interface Ending {
   readonly streamEnd?: string;
-  /** The reader of a stream saw its end. */
+  /** The stream was read to its end. */
   readonly isRead?: boolean;
   readonly facts?: ErrorFacts;
   readonly message?: string | undefined;
 }
 
 /**
- * One call to a model while it is observed: from the SDK method to the last chunk. It ends exactly once, whatever
- * comes first. Its methods may throw only where a guard stands around them; see `guard.ts`.
+ * One observed call to a model, from the SDK method to the last chunk. It ends exactly once. Its methods may throw only
+ * inside a guard; see `guard.ts`.
  */
 export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   lastActivityMs: number;
   readonly #host: CallHost;
   readonly #call: CallDescription;
   readonly #startMs = performance.now();
-  /** What the span starts with, so that samplers see it, and every metric carries. */
+  /** Attributes the span starts with, so that samplers see them, and that every metric has. */
   readonly #identity: Attributes;
   #span: Span | undefined;
   /** `own`: we start and end it. `native`: the SDK's span; `outer`: one already open around the call. We only add to these. */
-  #whose: 'own' | 'native' | 'outer' = 'own';
+  #owner: 'own' | 'native' | 'outer' = 'own';
   #outer: OuterCall | undefined;
   #ended = false;
   #responded = false;
@@ -79,9 +79,9 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     const outer = outerCallOf(parent);
     if (outer?.claim(() => this.#leave(parent)) === true) {
       this.#outer = outer;
-      this.#whose = 'outer';
+      this.#owner = 'outer';
       this.#span = outer.span;
-      outer.span.setAttributes(untold(outer.span, { ...this.#identity, ...this.#call.attributes }));
+      outer.span.setAttributes(missing(outer.span, { ...this.#identity, ...this.#call.attributes }));
     } else this.#span = this.#startSpan(parent);
     return trace.setSpan(parent, this.#span).setValue(CALL, this);
   }
@@ -93,20 +93,20 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     const attributes = this.#identity;
     const options = startTime === undefined ? { kind, attributes } : { kind, attributes, startTime };
     const span = this.#host.tracer.startSpan(name, options, parent);
-    // Not among the first: an SDK copies those twice, for its sampler, which has no use for these.
+    // Not among the start attributes: SDKs copy those twice for the sampler, which does not need these.
     return span.setAttributes(this.#call.attributes);
   }
 
-  /** The outer span ends before its stream does: the rest of the call has a span of its own, from its true start. */
+  /** The outer span ends before the stream does: the call gets a span of its own, from its true start. */
   #leave(parent: Context): void {
     this.#outer = undefined;
-    this.#whose = 'own';
+    this.#owner = 'own';
     this.#span = this.#startSpan(parent, performance.timeOrigin + this.#startMs);
   }
 
   /**
-   * Uses the span the SDK started for this call instead of one of our own, unless it is none: the SDK's copy of the
-   * OpenTelemetry API may have no provider behind it where ours has one.
+   * Uses the span that the SDK started for this call, unless it is a no-op: the SDK's copy of the OpenTelemetry API may
+   * have no provider while ours has one.
    */
   adopt(span: Span | undefined): void {
     const parent = context.active();
@@ -115,8 +115,8 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
       return;
     }
     this.#span = span;
-    this.#whose = 'native';
-    // The SDK may end it at any moment from here on.
+    this.#owner = 'native';
+    // The SDK may end it at any time from now on.
     attachCall(span, this.#call, () => this.#call.reader.result());
     const { messages, tools } = this.#call;
     if (this.#host.captureContent && span.isRecording())
@@ -162,7 +162,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     this.#call.reader.chunk(value);
   }
 
-  /** The reader got no error, though the SDK's own helpers fail where the answer is not whole: no error here either. */
+  /** The reader saw no error, so neither do we, even if the answer is incomplete and the SDK's own helpers would fail. */
   end(): void {
     this.#end({ isRead: true });
   }
@@ -190,9 +190,9 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     try {
       this.#record(how, seconds);
     } finally {
-      // The SDK ends its span when the stream is read, and nobody reads this one.
-      const isLeft = this.#whose === 'native' && how.streamEnd === 'abandoned' && this.#span?.isRecording();
-      if (this.#whose === 'own' || isLeft === true) this.#span?.end();
+      // The SDK ends its span when the stream is read, and this one is not.
+      const isLeft = this.#owner === 'native' && how.streamEnd === 'abandoned' && this.#span?.isRecording();
+      if (this.#owner === 'own' || isLeft === true) this.#span?.end();
       this.#outer?.settle(how.facts !== undefined);
     }
   }
@@ -206,7 +206,7 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     const span = this.#span;
     if (span?.isRecording() !== true) return;
     const status = how.facts?.status ?? this.#status;
-    const isNative = this.#whose === 'native';
+    const isNative = this.#owner === 'native';
     const attributes: Attributes = isNative ? nativeAdditions(response) : answerAttributes(response);
     const isCut = how.isRead === true && this.#call.isWhole?.(response) === false;
     const streamEnd = isCut ? 'cut' : how.streamEnd;
@@ -214,15 +214,15 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
     if (!isNative) {
       if (this.#retries > 0) attributes[own.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
       if (status !== undefined) attributes[own.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
-      // Whether an outer call failed is for whoever made it to say: it may have tried again.
-      if (errorType !== undefined && this.#whose === 'own') attributes[names.ATTR_ERROR_TYPE] = errorType;
+      // The owner of the outer span decides whether its call failed: it may have retried.
+      if (errorType !== undefined && this.#owner === 'own') attributes[names.ATTR_ERROR_TYPE] = errorType;
       if (this.#firstChunkMs !== undefined) {
         const toFirst = (this.#firstChunkMs - this.#startMs) / 1000;
         attributes[own.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
       }
     }
     span.setAttributes(attributes);
-    if (this.#whose === 'own' && errorType !== undefined) {
+    if (this.#owner === 'own' && errorType !== undefined) {
       const message = how.message ?? (status === undefined ? errorType : `${status} ${errorType}`);
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
@@ -234,14 +234,14 @@ export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
   }
 }
 
-/** Whether a tracer without a provider made the span: one that only stands for its parent, or for nothing. */
+/** Whether the span is a no-op: it has no id, or only repeats its parent's. */
 function isNoSpan(span: Span, parent: Context): boolean {
   const { spanId } = span.spanContext();
   return spanId === INVALID_SPANID || spanId === trace.getSpanContext(parent)?.spanId;
 }
 
-/** Those attributes that a span does not have yet: what was said of it by whoever made it stands. */
-function untold(span: Span, attributes: Attributes): Attributes {
-  const told = attributesOf(span) ?? {};
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => told[name] === undefined));
+/** The attributes that a span does not have yet; its owner's values win. */
+function missing(span: Span, attributes: Attributes): Attributes {
+  const present = attributesOf(span) ?? {};
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => present[name] === undefined));
 }

@@ -57,7 +57,7 @@ interface Owner {
 export abstract class ModelInstrumentation<
   Config extends ModelInstrumentationConfig,
 > extends InstrumentationBase<Config> {
-  // Set by the base constructor, before field initialisers of this class would run.
+  // Set by the base constructor, before field initializers of this class would run.
   declare private metrics: ModelMetrics;
   declare private captureContent: boolean;
   declare private streamIdleTimeoutMs: number;

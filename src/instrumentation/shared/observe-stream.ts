@@ -5,9 +5,8 @@ import { type OpenCall, openCalls } from './open-calls.ts';
 type Iterate = (...args: unknown[]) => unknown;
 
 /**
- * Watches a stream that the application is about to read, on the very object: the iterators it makes, and so `tee()`,
- * `toReadableStream()` and the event helpers, which read through them. Only the first iterator counts; a second one
- * is refused by the SDK itself.
+ * Watches the stream object that the application is about to read, through the iterators it makes, which `tee()`,
+ * `toReadableStream()` and the event helpers use too. Only the first iterator counts; the SDK refuses a second one.
  */
 export function observeStream(stream: object, call: StreamObserver & OpenCall): void {
   // A generator (Gemini) is its own iterator.
@@ -41,8 +40,8 @@ export function observeStream(stream: object, call: StreamObserver & OpenCall): 
 }
 
 /**
- * The iterator of a stream that is aborted ends as if it had been read. Apart from {@link observeStream}, whose
- * closures the watch for garbage holds, so that they must not hold the stream.
+ * The iterator of an aborted stream ends as if it had been read. Separate from {@link observeStream}: the garbage
+ * watch holds that function's closures, which therefore must not hold the stream.
  */
 function aware(call: StreamObserver, stream: unknown): StreamObserver {
   return {
@@ -53,13 +52,13 @@ function aware(call: StreamObserver, stream: unknown): StreamObserver {
   };
 }
 
-/** By the application: the SDKs abort the request of a stream themselves only where it is left early, or fails. */
+/** Whether the application aborted it: the SDKs abort a stream's request only when it is left early or fails. */
 function isAborted(stream: unknown): boolean {
   const controller: unknown = isObject(stream) ? stream.controller : undefined;
   return controller instanceof AbortController && controller.signal.aborted;
 }
 
-/** Told what happens to a stream while its reader reads it. */
+/** Receives the events of a stream while it is read. */
 export interface StreamObserver {
   chunk(value: unknown): void;
   /** The reader saw the end. */
@@ -72,8 +71,8 @@ export interface StreamObserver {
 type Step = (...args: unknown[]) => unknown;
 
 /**
- * Watches one iterator from the inside: its own `next`, `return` and `throw` are shadowed on the very object, so the
- * reader holds what the SDK made, reads at its own pace, and aborts as before. Nothing is buffered and nothing teed.
+ * Watches one iterator by shadowing its `next`, `return` and `throw` on the object, so the reader holds the SDK's own
+ * iterator, reads at its own pace and aborts as before. Nothing is buffered.
  */
 export function observeIterator<I extends object>(iterator: I, observer: StreamObserver): I {
   const next: unknown = Reflect.get(iterator, 'next');
@@ -92,7 +91,7 @@ export function observeIterator<I extends object>(iterator: I, observer: StreamO
   return iterator;
 }
 
-/** Passes a step's outcome on unchanged; a rejection stays the reader's to handle, or not to handle. */
+/** Passes a step's outcome on unchanged; handling a rejection stays up to the reader. */
 function settle(step: unknown, observer: StreamObserver): unknown {
   if (!(step instanceof Promise)) return step;
   return step.then(

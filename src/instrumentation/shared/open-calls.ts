@@ -1,20 +1,20 @@
 import { guard } from './guard.ts';
 
-/** A call whose stream was handed out and not yet read to its end. */
+/** A call with a stream that the application has not read to its end. */
 export interface OpenCall {
-  /** When the stream last moved, in `performance.now()` milliseconds. */
+  /** Time of the last chunk, in `performance.now()` milliseconds. */
   readonly lastActivityMs: number;
   /** Ends the span of a stream that nobody reads. */
   abandon(): void;
 }
 
 const SWEEP_EVERY_MS = 30_000;
-/** More open streams than this and the one that is open longest ends its span. */
+/** Most open streams; beyond it the oldest one ends its span. */
 const MAX_OPEN = 10_000;
 
 /**
- * Sees to it that every stream ends its span: at garbage collection, after a bound of idleness, by number, or when the
- * process shuts down. It holds calls, never their streams, so it keeps no stream alive.
+ * Makes every stream end its span: at garbage collection, after an idle timeout, when too many are open, or at
+ * shutdown. It holds calls, never their streams, so it keeps no stream alive.
  */
 export class OpenCalls {
   readonly #open = new Map<OpenCall, number>();
@@ -43,12 +43,12 @@ export class OpenCalls {
     this.#timer = undefined;
   }
 
-  /** Registers what else is to be ended by {@link abandonAll}, once per kind of thing. `end` must not throw. */
+  /** Registers something else that {@link abandonAll} ends. `end` must not throw. */
   alsoEnd(end: () => void): void {
     this.#others.add(end);
   }
 
-  /** Ends the span of everything open: for the moment before a last flush. */
+  /** Ends all open spans, before a final flush. */
   abandonAll(): void {
     for (const call of [...this.#open.keys()]) call.abandon();
     for (const end of this.#others) end();
@@ -65,14 +65,14 @@ export class OpenCalls {
 /** One for the process: a shutdown must reach the open calls of every instrumentation. */
 export const openCalls: OpenCalls = new OpenCalls();
 
-/** More than these at once and they are watched right away: a program may never reach its event loop. */
+/** Most pending claims before they are watched at once: a program may never reach its event loop. */
 const MAX_PENDING = 1000;
 let pending: Claim[] = [];
 
 /**
- * Whether anybody has asked a promise for its result, in any way. A promise that is garbage before that abandons its
- * call. Watching for garbage is dear and nearly every promise is awaited where it is made, so only one that is not
- * claimed by the end of the turn is watched.
+ * Whether a promise's result was asked for, in any way. A promise that is collected before that abandons its call.
+ * Watching for collection is expensive and nearly every promise is awaited where it is made, so only promises that are
+ * unclaimed at the end of the turn are watched.
  */
 export class Claim {
   #promise: object | undefined;
@@ -90,7 +90,7 @@ export class Claim {
     return this.#call === undefined;
   }
 
-  /** What is taken stays in line until the end of the turn, and holds nothing meanwhile. */
+  /** A taken claim stays in the list until the end of the turn and holds nothing meanwhile. */
   take(): void {
     this.#promise = undefined;
     this.#call = undefined;

@@ -3,7 +3,7 @@ export interface ServerAddress {
   readonly port: number | undefined;
 }
 
-/** Host and port of a base URL, with the scheme's default port; nothing for a text that is no URL. */
+/** Host and port of a base URL, with the scheme's default port; undefined if it is not a URL. */
 export function serverAddress(baseUrl: unknown): ServerAddress | undefined {
   return typeof baseUrl === 'string' ? addressOf(baseUrl) : undefined;
 }
@@ -24,7 +24,7 @@ function parse(baseUrl: string): ServerAddress | undefined {
 const PROVIDER_OF_HOST: readonly (readonly [RegExp, string])[] = [
   [/(?:^|\.)(?:openai\.azure|cognitiveservices\.azure)\.(?:com|us|cn)$/, 'azure.ai.openai'],
   [/(?:^|\.)(?:models|services)\.ai\.azure\.com$/, 'azure.ai.inference'],
-  // Other services of Amazon's may stand before a model of anyone's.
+  // Other Amazon services may proxy any provider.
   [/(?:^|\.)bedrock[\w.-]*\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$/, 'aws.bedrock'],
   [/(?:^|\.)groq\.com$/, 'groq'],
   [/(?:^|\.)deepseek\.com$/, 'deepseek'],
@@ -41,7 +41,7 @@ const PROVIDER_OF_HOST: readonly (readonly [RegExp, string])[] = [
 
 const findProvider = remembered((host) => PROVIDER_OF_HOST.find(([pattern]) => pattern.test(host))?.[1]);
 
-/** Who answers at this host, where that is known: the SDKs are also the clients of Azure, Groq, Bedrock and others. */
+/** The provider at a host, if known: the SDKs are also the clients of Azure, Groq, Bedrock and others. */
 export function providerOfHost(host: string | undefined): string | undefined {
   return host === undefined ? undefined : findProvider(host);
 }
@@ -49,8 +49,8 @@ export function providerOfHost(host: string | undefined): string | undefined {
 const MAX_KEPT = 64;
 
 /**
- * A function of a text that keeps what it made. An application has a handful of base URLs and hosts; one that makes
- * them up must not grow this for ever.
+ * Memoizes a function of a string, with a bound: an application has a handful of base URLs and hosts, but one that
+ * makes them up must not grow this forever.
  */
 function remembered<T>(make: (text: string) => T): (text: string) => T {
   const kept = new Map<string, T>();

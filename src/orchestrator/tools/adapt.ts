@@ -2,7 +2,7 @@ import type { CallableTool, ServerTool } from '../../mcp-client/index.ts';
 import { type ConvertedSchema, convertSchema, type ToolProvider } from './convert.ts';
 import type { RelaxedConstraint, Schema } from './json-schema.ts';
 import { type Arguments, mapArguments } from './map-arguments.ts';
-import type { SchemaLimits } from './normalise.ts';
+import type { SchemaLimits } from './normalize.ts';
 import { chooseToolNames, type NamespaceMode } from './tool-names.ts';
 
 export interface AdaptToolsOptions {

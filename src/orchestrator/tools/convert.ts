@@ -8,7 +8,7 @@ import {
 } from './json-schema.ts';
 import type { ArgumentMapping } from './map-arguments.ts';
 import { assertJsonSchema } from './metaschema.ts';
-import { normaliseSchema, type SchemaLimits } from './normalise.ts';
+import { normalizeSchema, type SchemaLimits } from './normalize.ts';
 import { ANTHROPIC_KEYS, GEMINI_KEYS, type KeyRule, renameProperties } from './property-keys.ts';
 import { collectReferences, neededDefinitions, type ReferencedSchema } from './references.ts';
 import { type ObjectRoot, toObjectRoot, wrap } from './root.ts';
@@ -44,7 +44,7 @@ export function convertSchema(
   provider: ToolProvider,
   limits: SchemaLimits = {},
 ): ConvertedSchema {
-  const object = toObjectRoot(collectReferences(normaliseSchema(inputSchema, limits)));
+  const object = toObjectRoot(collectReferences(normalizeSchema(inputSchema, limits)));
   const { schema, wrapped, relaxed, rule } = forProvider(object, provider);
   const renamed =
     rule === undefined ? { schema, renames: new Map<string, string>() } : renameProperties(schema, rule);

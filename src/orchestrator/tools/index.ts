@@ -8,5 +8,5 @@ export {
 export type { ToolProvider } from './convert.ts';
 export type { RelaxedConstraint } from './json-schema.ts';
 export type { Arguments } from './map-arguments.ts';
-export type { SchemaLimits } from './normalise.ts';
+export type { SchemaLimits } from './normalize.ts';
 export { chooseToolNames, type NamespaceMode, SAFE_TOOL_NAME } from './tool-names.ts';

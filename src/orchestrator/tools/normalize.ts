@@ -56,12 +56,12 @@ const STRINGS = new Set([
  *
  * @throws Unconvertible when the schema is too large or too deep, circular objects included.
  */
-export function normaliseSchema(schema: Schema, limits: SchemaLimits = {}): Schema {
-  const copy = new Normaliser(limits).schema(schema, 0);
+export function normalizeSchema(schema: Schema, limits: SchemaLimits = {}): Schema {
+  const copy = new Normalizer(limits).schema(schema, 0);
   return copy === true || copy === false ? {} : copy;
 }
 
-class Normaliser {
+class Normalizer {
   readonly #maxDepth: number;
   readonly #maxNodes: number;
   #nodes = 0;
