@@ -315,6 +315,23 @@ test('the code alone says that the context is full, whatever the words beside it
   }
 });
 
+test('a router that passes on that the context is full is understood, and an error without any text is one', async () => {
+  const raw = '{"error":{"type":"invalid_request_error","message":"prompt is too long: 300000 tokens"}}';
+  const error = {
+    code: 400,
+    message: 'Provider returned error',
+    metadata: { raw, provider_name: 'Anthropic' },
+  };
+  const { play } = answering({ status: 400, body: { error } });
+  const thrown = await ask(play, [userText('hi')], {}, { api: 'chat' }).catch((one: unknown) => one);
+  assert.ok(thrown instanceof ProviderError, String(thrown));
+  assert.equal(thrown.kind, 'context_length');
+  assert.match(thrown.message, /Provider returned error: .*prompt is too long/);
+  const hook = () => Promise.reject(Object.create(null));
+  const odd = await ask(hook, [userText('hi')]).catch((one: unknown) => one);
+  assert.ok(odd instanceof ProviderError, String(odd));
+});
+
 test('of a stream that was cut the reader has what came', () => {
   const stream = openAiResponses.newStream();
   for (const event of [

@@ -60,7 +60,7 @@ export function readFault(
   now: number = Date.now(),
 ): Fault {
   const report = error instanceof AnswerError ? error.report : api.readError(error);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOfError(error);
   const reader = headers ?? headersOf(error);
   const status = report?.status;
   const type = report?.code;
@@ -70,7 +70,7 @@ export function readFault(
     requestId: reader?.get('x-request-id') ?? reader?.get('request-id') ?? undefined,
     retryAfterMs: retryAfterMs(reader, now) ?? report?.retryAfterMs,
   };
-  if (TOO_LARGE_STATUS.has(status) && saysContextLength(type, text)) {
+  if (TOO_LARGE_STATUS.has(status) && (saysContextLength(type, text) || saysContextLength(type, message))) {
     return { ...common, kind: 'context_length', status, retryable: false, message };
   }
   if (error instanceof AnswerError) {
@@ -85,6 +85,15 @@ export function readFault(
   }
   if (type !== undefined) return { ...common, kind: 'stream', message, retryable: isRetryableCode(type) };
   return { ...common, kind: 'client', message, retryable: false };
+}
+
+/** A hook of the application may throw anything, also what has no text. */
+function textOfError(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message) : String(error);
+  } catch {
+    return 'an error without a message';
+  }
 }
 
 function saysContextLength(code: string | undefined, text: string): boolean {

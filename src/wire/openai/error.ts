@@ -1,4 +1,4 @@
-import { isObject, objectAt, stringAt } from '../../json/index.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from '../../json/index.ts';
 import type { ErrorReport, ErrorWords } from '../contract/index.ts';
 import { firstCode } from '../contract/index.ts';
 
@@ -20,9 +20,16 @@ export function readOpenAiError(error: unknown): ErrorReport | undefined {
   if (status === undefined && body === undefined) return undefined;
   return {
     code: firstCode(error.code, body?.code, body?.type, body?.status, error.type),
-    message: stringAt(body, 'message'),
+    message: messageOf(body),
     status,
   };
+}
+
+/** OpenRouter repeats what the provider behind it said, beside a message that says nothing. */
+function messageOf(body: JsonObject | undefined): string | undefined {
+  const message = stringAt(body, 'message');
+  const upstream = stringAt(objectAt(body, 'metadata'), 'raw');
+  return message === undefined || upstream === undefined ? message : `${message}: ${upstream}`;
 }
 
 /** Reads what an answer says under `error`; undefined for null and for what names no error. */
