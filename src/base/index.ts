@@ -1,5 +1,6 @@
 import * as semconv from './semconv.ts';
 
+export { type Attempted, bisect } from './bisect.ts';
 export { BoundedNames } from './bounded-names.ts';
 export { type CamelFieldValues, fromAttributes, toColumns } from './camel-case.ts';
 
@@ -53,4 +54,5 @@ export {
 export { useStderrDiag } from './stderr-diag.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { VERSION } from './version.ts';
+export { wholeNumber } from './whole-number.ts';
 export { semconv };

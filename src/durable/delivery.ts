@@ -1,17 +1,25 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { bisect } from '../base/index.ts';
 import { type DeliveryOutcome, exportTo, isBatchAtFault, isOutOfOrder } from './back-end.ts';
-import { isolate, type RefusedSpans } from './isolate.ts';
 import type { ResolvedDurableOptions } from './options.ts';
-import { Pace } from './pace.ts';
 import { keepRefused } from './refused-log.ts';
 import type { Counters } from './stats.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
 /** How often a batch may fail on a healthy back end before it is bisected for bad spans. */
-const ATTEMPTS_BEFORE_ISOLATION = 3;
+const ATTEMPTS_BEFORE_BISECTION = 3;
+
+/** Failed exports before the search for bad spans ends. */
+const MAX_FAILED_EXPORTS = 100;
 
 /** Failed batches to remember; the oldest is evicted first. */
 const MAX_REMEMBERED = 1000;
+
+/** Spans refused by the back end, with the error. */
+interface RefusedSpans {
+  readonly spans: readonly ReadableSpan[];
+  readonly error: Error;
+}
 
 /** State of a failed batch. */
 interface Failure {
@@ -52,28 +60,31 @@ export class Delivery {
   }
 
   /**
-   * Exports a batch once, or in parts if it seems to contain bad spans.
+   * Exports a batch once, or in parts if it seems to contain bad spans. A span counts as bad only if it failed alone
+   * while another export succeeded since the batch first failed, so that a failing back end does not make all spans
+   * look bad.
    * @returns the spans to retry; empty when all are stored or refused.
    */
   async deliver(batch: readonly ReadableSpan[]): Promise<readonly ReadableSpan[]> {
-    const outcome = await this.#send(batch);
-    if (outcome.kind === 'stored') return this.#settled(batch);
-    if (outcome.kind === 'refused') {
-      await this.#setAside(outcome);
-      return this.#settled(batch);
-    }
-    this.#tell(outcome.error);
-    if (isOutOfOrder(outcome.error)) return batch;
-    const failure = this.#rememberFailure(batch);
-    const isSuspicious = isBatchAtFault(outcome.error) || failure.attempts >= ATTEMPTS_BEFORE_ISOLATION;
-    if (!isSuspicious) return batch;
-    const { refused, unsent } = await isolate(
-      batch,
-      (part) => this.#send(part),
-      () => this.#successes > failure.successesBefore,
-    );
-    for (const refusal of refused) await this.#setAside(refusal);
-    if (unsent.length < batch.length) this.#settled(batch);
+    const key = keyOf(batch);
+    const suspects: RefusedSpans[] = [];
+    let failedExports = 0;
+    let unsent = await bisect(batch, async (part) => {
+      const outcome = await this.#send(part);
+      if (outcome.kind === 'refused') await this.#setAside(outcome);
+      if (outcome.kind !== 'failed') return 'done';
+      const { error } = outcome;
+      if (part === batch) this.#tell(error);
+      if (isOutOfOrder(error) || (part === batch && !this.#isSuspicious(key, error))) return 'stop';
+      failedExports += 1;
+      if (failedExports > MAX_FAILED_EXPORTS) return 'stop';
+      if (part.length === 1) suspects.push({ spans: part, error });
+      return 'bad';
+    });
+    const successesBefore = this.#failures.get(key)?.successesBefore ?? this.#successes;
+    if (this.#successes > successesBefore) for (const suspect of suspects) await this.#setAside(suspect);
+    else unsent = [...suspects.flatMap(({ spans }) => spans), ...unsent];
+    if (unsent.length < batch.length) this.#failures.delete(key);
     return unsent;
   }
 
@@ -110,19 +121,14 @@ export class Delivery {
     });
   }
 
-  #rememberFailure(batch: readonly ReadableSpan[]): Failure {
-    const key = keyOf(batch);
+  /** Whether a failed batch seems to contain bad spans: the error says so, or it has failed often enough. */
+  #isSuspicious(key: string, error: Error): boolean {
     const known = this.#failures.get(key) ?? { attempts: 0, successesBefore: this.#successes };
     known.attempts += 1;
     this.#failures.set(key, known);
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > MAX_REMEMBERED && oldest !== undefined) this.#failures.delete(oldest);
-    return known;
-  }
-
-  #settled(batch: readonly ReadableSpan[]): [] {
-    if (this.#failures.size > 0) this.#failures.delete(keyOf(batch));
-    return [];
+    return isBatchAtFault(error) || known.attempts >= ATTEMPTS_BEFORE_BISECTION;
   }
 }
 
@@ -130,4 +136,40 @@ export class Delivery {
 function keyOf([first]: readonly ReadableSpan[]): string {
   const context = first?.spanContext();
   return `${context?.traceId}${context?.spanId}`;
+}
+
+/** Retry schedule for an unavailable back end: exponential backoff with jitter. */
+class Pace {
+  readonly #minMs: number;
+  readonly #maxMs: number;
+  #failures = 0;
+  #nextAt = 0;
+
+  constructor(minMs: number, maxMs: number) {
+    this.#minMs = minMs;
+    this.#maxMs = maxMs;
+  }
+
+  /** Whether the back end was unavailable at the last attempt. */
+  get isDown(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** Milliseconds until the next attempt, 0 when it is due. */
+  get waitMs(): number {
+    return this.isDown ? Math.max(0, this.#nextAt - performance.now()) : 0;
+  }
+
+  /** Records an answer of the back end, even a refusal. */
+  answered(): void {
+    this.#failures = 0;
+  }
+
+  failed(): void {
+    // Concurrent exports that fail together count as one failure.
+    if (this.waitMs > 0) return;
+    const delayMs = Math.min(this.#maxMs, this.#minMs * 2 ** Math.min(this.#failures, 30));
+    this.#failures += 1;
+    this.#nextAt = performance.now() + delayMs * (0.75 + Math.random() / 2);
+  }
 }

@@ -1,7 +1,7 @@
 import { errorMessage } from '../base/index.ts';
 import type { Delivery } from './delivery.ts';
+import type { ResolvedSpoolOptions } from './options.ts';
 import type { Spool } from './spool.ts';
-import type { ResolvedSpoolOptions } from './spool-options.ts';
 import type { Counters } from './stats.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 

@@ -1,8 +1,7 @@
-export type { DurableSpanProcessorOptions } from './options.ts';
+export type { DurableSpanProcessorOptions, SpoolOptions, SyncPolicy } from './options.ts';
 export { createOtlpExporter, locateExporter, type OtlpOptions } from './otlp-exporter.ts';
 export { DurableSpanProcessor } from './processor.ts';
 export { decodeSpans, encodeSpans } from './span-codec.ts';
-export type { SpoolOptions, SyncPolicy } from './spool-options.ts';
 export { type SpoolStatus, spoolStatus } from './spool-status.ts';
 export type { DurableStats } from './stats.ts';
 export { DurableSpanWriter, type WriteOutcome } from './writer.ts';

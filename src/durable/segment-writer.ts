@@ -1,6 +1,6 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { SyncPolicy } from './spool-options.ts';
+import type { SyncPolicy } from './options.ts';
 
 const SYNC_INTERVAL_MS = 1000;
 

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { ResolvedSpoolOptions } from './options.ts';
 import { decodeRecord, encodeRecord, findRecord } from './record.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { adoptOrphans, createOwnFolder, type OwnFolder, SEGMENT_SUFFIX } from './spool-directory.ts';
-import type { ResolvedSpoolOptions } from './spool-options.ts';
 
 /** How often to look for segments of dead processes. */
 const ADOPT_INTERVAL_MS = 30_000;

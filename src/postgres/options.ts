@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, wholeNumber } from '../base/index.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 import { nameOfDatabase, type PostgresConnection } from './types.ts';
@@ -77,13 +77,5 @@ function nameOf(connection: PostgresConnection): string | undefined {
   throw new ObservatoryError(
     'INVALID_OPTION',
     `Expected 'connection' to be a connection string or an object with a query method, got ${typeof connection}`,
-  );
-}
-
-function wholeNumber(name: string, value: number, min: number): number {
-  if (Number.isInteger(value) && value >= min) return value;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${name}' to be a whole number from ${min} up, got ${String(value)}`,
   );
 }

@@ -1,4 +1,5 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { bisect } from '../base/index.ts';
 import { isRowAtFault } from './database-error.ts';
 import type { EncodedSpan } from './encoded-span.ts';
 
@@ -26,10 +27,10 @@ export interface RefusedSpan {
 }
 
 /**
- * Writes rows in one statement. When the database refuses it for the data in it, the rows are halved until those at
- * fault stand alone, and all others are written.
+ * Writes rows in one statement. If the database refuses it because of its data, the rows are bisected for bad ones and
+ * all others are written.
  *
- * @throws the driver's error when the fault is not in a row; rows counted as stored stay written.
+ * @throws the driver's error when no row is at fault; rows counted as stored stay written.
  */
 export async function storeRows<R extends EncodedSpan>(
   rows: readonly R[],
@@ -37,19 +38,19 @@ export async function storeRows<R extends EncodedSpan>(
   tally: StoreTally,
 ): Promise<void> {
   let failedStatements = 0;
-  const parts: (readonly R[])[] = [rows];
-  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+  await bisect(rows, async (part) => {
     try {
       await writeRows(part);
       count(part, tally);
+      return 'done';
     } catch (reason) {
       failedStatements += 1;
       if (!isRowAtFault(reason) || failedStatements > MAX_FAILED_STATEMENTS) throw reason;
       const [only] = part;
       if (part.length === 1 && only !== undefined) tally.refused.push({ span: only.span, reason });
-      else parts.push(part.slice(part.length >> 1), part.slice(0, part.length >> 1));
+      return 'bad';
     }
-  }
+  });
 }
 
 function count(stored: readonly EncodedSpan[], tally: StoreTally): void {

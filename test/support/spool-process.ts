@@ -1,7 +1,7 @@
 /** Appends batches to the spool in the folder given, and prints the ids of each once it is safe, until it is killed. */
 import { writeSync } from 'node:fs';
+import { resolveSpoolOptions } from '../../src/durable/options.ts';
 import { Spool } from '../../src/durable/spool.ts';
-import { resolveSpoolOptions } from '../../src/durable/spool-options.ts';
 import { idsOf, manySpans } from './many-spans.ts';
 
 const spool = await Spool.open(

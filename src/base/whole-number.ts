@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError } from './errors.ts';
 
 /** @throws ObservatoryError `INVALID_OPTION` when the value is not a whole number from `min` up. */
 export function wholeNumber(name: string, value: number, min: number): number {
