@@ -18,7 +18,7 @@ import { answerFinding, toleranceOf } from './rules.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export interface CompareOptions {
+interface CompareOptions {
   /**
    * Whether the model's answers came from the golden, so that tokens and cost must be equal. Otherwise only the golden's
    * bounds apply. @defaultValue false

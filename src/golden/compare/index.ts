@@ -1,10 +1,3 @@
-export {
-  type CompareOptions,
-  compareWithGolden,
-  type MatchOptions,
-  outputOf,
-  toMatchGolden,
-  withoutVolatile,
-} from './compare.ts';
+export { compareWithGolden, type MatchOptions, outputOf, toMatchGolden, withoutVolatile } from './compare.ts';
 export { type Drift, detectDrift } from './drift.ts';
 export type { DriftFinding, DriftLevel } from './finding.ts';

@@ -20,7 +20,7 @@ export type GoldenCategory = 'happy_path' | 'error_recovery' | 'provider_compari
  * What produced the run: `mcp_ghost` is an orchestrated run, `policy_host` one policy-gated step (`PolicyHost.askOnce`),
  * `other` any other program; its exchanges can be played back, but the file cannot rerun it.
  */
-export type GoldenRunner = 'mcp_ghost' | 'policy_host' | 'other';
+type GoldenRunner = 'mcp_ghost' | 'policy_host' | 'other';
 
 export interface Golden {
   /** Files of version 2 hold packed exchanges, see {@link packExchanges}. In memory they are always expanded. */
@@ -137,7 +137,7 @@ export interface McpCassette {
   readonly calls: readonly McpCall[];
 }
 
-export interface McpServerCassette {
+interface McpServerCassette {
   /** Each connection to the server, in order; more than one if it died and was restarted. */
   readonly connections: readonly McpConnection[];
 }
@@ -159,7 +159,7 @@ export type McpConnection =
  * How a call ended: with a `CallToolResult`, a JSON-RPC `error`, or no response: `timeout`, `lost` (the server went
  * away) or `cancelled` (by the caller's signal).
  */
-export type McpCallOutcome = 'result' | 'error' | 'timeout' | 'lost' | 'cancelled';
+type McpCallOutcome = 'result' | 'error' | 'timeout' | 'lost' | 'cancelled';
 
 export interface McpCall {
   readonly server: string;
@@ -204,7 +204,7 @@ export interface ComparisonRules {
 }
 
 /** Limits on time and tokens of a run. Absent fields are not checked. */
-export interface PerformanceBounds {
+interface PerformanceBounds {
   readonly max_seconds?: number;
   readonly max_total_tokens?: number;
   /** Maximum of total tokens as a multiple of the golden's, such as 1.2. */

@@ -15,36 +15,22 @@ export {
   FORMAT_VERSION,
   type Golden,
   type GoldenCategory,
-  type GoldenChecksum,
-  type GoldenInput,
   type GoldenOutput,
-  type GoldenRunner,
   type GoldenSource,
   type GoldenVersions,
   type Matcher,
   type McpCall,
-  type McpCallOutcome,
   type McpCassette,
   type McpConnection,
-  type McpServerCassette,
   type NetworkFault,
-  type PerformanceBounds,
   type ProviderExchange,
-  type StreamEvent,
   type UnsealedGolden,
   type WireRequest,
   type WireResponse,
 } from './format.ts';
 export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
-export {
-  type GoldenProblem,
-  inspectGolden,
-  isExpired,
-  parseGolden,
-  type ReadGoldenOptions,
-  readGolden,
-} from './read.ts';
-export { type ExchangeFailure, type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
+export { type GoldenProblem, inspectGolden, parseGolden, readGolden } from './read.ts';
+export { type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
 export { keptPath, keptRequestHeaders, keptResponseHeaders, Scrubber } from './scrubber.ts';
 export { fromWireResponse, noResponse, toNetworkFault, toWireResponse } from './wire-response.ts';
 export { formatGolden, writeGolden } from './write.ts';

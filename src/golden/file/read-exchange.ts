@@ -30,7 +30,7 @@ export interface ExchangeStory {
   readonly failure: ExchangeFailure | undefined;
 }
 
-export interface ExchangeFailure {
+interface ExchangeFailure {
   /** `http_429`, `no_answer`, `cut`, or the provider's code for an error inside an answer. */
   readonly kind: string;
   readonly message: string;

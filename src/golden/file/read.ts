@@ -6,7 +6,7 @@ import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
 
-export interface ReadGoldenOptions {
+interface ReadGoldenOptions {
   /** Accept an expired golden. @defaultValue false */
   readonly allowExpired?: boolean | undefined;
   /** Accept a golden that was edited by hand. @defaultValue false */
@@ -65,7 +65,7 @@ export async function inspectGolden(
 }
 
 /** Whether a golden has expired. */
-export function isExpired(golden: Pick<Golden, 'expires_at'>, now: Date = new Date()): boolean {
+function isExpired(golden: Pick<Golden, 'expires_at'>, now: Date = new Date()): boolean {
   return golden.expires_at !== null && Date.parse(golden.expires_at) <= now.getTime();
 }
 

@@ -29,7 +29,7 @@ interface OpenCall {
 }
 
 /** Recording of one connection to a server. */
-export interface ConnectionRecording {
+interface ConnectionRecording {
   /** A page of the server's tool list. */
   listed(tools: readonly unknown[], isFirstPage: boolean): void;
   /** The server connected but did not list its tools, which counts as a failed connection. */

@@ -25,7 +25,7 @@ export interface PolicyStep {
   readonly summarize?: boolean | undefined;
 }
 
-export interface RecordPolicyStepOptions {
+interface RecordPolicyStepOptions {
   readonly path: string;
   readonly testName: string;
   readonly description: string;

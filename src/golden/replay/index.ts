@@ -1,6 +1,5 @@
-export { CassettePlayer } from './cassette-player.ts';
 export { type Loopback, openLoopback, type Playback, playGolden } from './playback.ts';
-export { canonicalRequest, GoldenPlayer, type PlayerOptions } from './player.ts';
+export { canonicalRequest, GoldenPlayer } from './player.ts';
 export {
   type ReplayGoldenOptions,
   type ReplayOptions,
