@@ -29,7 +29,13 @@ export {
   type WireResponse,
 } from './format.ts';
 export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
-export { type GoldenProblem, inspectGolden, parseGolden, readGolden } from './read.ts';
+export {
+  type GoldenProblem,
+  inspectGolden,
+  parseGolden,
+  type ReadGoldenOptions,
+  readGolden,
+} from './read.ts';
 export { type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
 export { keptPath, keptRequestHeaders, keptResponseHeaders, Scrubber } from './scrubber.ts';
 export { fromWireResponse, noResponse, toNetworkFault, toWireResponse } from './wire-response.ts';

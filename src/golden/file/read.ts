@@ -6,7 +6,7 @@ import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
 
-interface ReadGoldenOptions {
+export interface ReadGoldenOptions {
   /** Accept an expired golden. @defaultValue false */
   readonly allowExpired?: boolean | undefined;
   /** Accept a golden that was edited by hand. @defaultValue false */

@@ -1,5 +1,5 @@
 export { type Loopback, openLoopback, type Playback, playGolden } from './playback.ts';
-export { canonicalRequest, GoldenPlayer } from './player.ts';
+export { canonicalRequest, GoldenPlayer, type PlayerOptions } from './player.ts';
 export {
   type ReplayGoldenOptions,
   type ReplayOptions,
