@@ -8,9 +8,9 @@ import {
 } from '../src/orchestrator/backtrack.ts';
 import { type BreakerChange, CircuitBreakers } from '../src/orchestrator/breaker.ts';
 import { Budget } from '../src/orchestrator/budget.ts';
-import { selectTools } from '../src/orchestrator/catalogue.ts';
 import { compacted, criticalLines, digest, planCompaction } from '../src/orchestrator/compaction.ts';
 import { LoopDetector } from '../src/orchestrator/loop-detector.ts';
+import { selectTools } from '../src/orchestrator/offered-tools.ts';
 import { PerformanceLog } from '../src/orchestrator/performance.ts';
 import { type ModelMessage, pairCallsWithResults, userText } from '../src/orchestrator/providers/index.ts';
 import { quotedResults } from '../src/orchestrator/quoted-results.ts';

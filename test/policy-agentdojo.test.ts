@@ -164,7 +164,7 @@ test(
           using gate = new PolicyGate({ policy: { [suite]: tools.map(({ name }) => name) } });
           gate.setTools(suite, tools);
           gate.setTools(suite, reordered(tools) as ToolDefinition[]);
-          alarms += gate.quarantined().length;
+          alarms += gate.barred().length;
           const changed = mutate(tool);
           gate.setTools(
             suite,
@@ -181,7 +181,7 @@ test(
           );
           // Denied for its definition, or, where only the name is new, for its name; never merely for these arguments.
           const reason =
-            gate.find(suite, changed.name)?.quarantine?.reasonCode ??
+            gate.find(suite, changed.name)?.barred?.reasonCode ??
             gate.evaluate({ server: suite, tool: tool.name, args: {} }).reasonCode;
           if (isCaught && /^tool_(changed|unknown)$/.test(reason)) caught += 1;
         }

@@ -312,7 +312,7 @@ test('pins: only approved definitions pass, a change never updates its pin, a ba
   gate.setTools('a', [docTool('t'), docTool('u')]);
   assert.equal(reason(), 'allowed');
   assert.deepEqual(
-    gate.quarantined().map((tool) => [tool.name, tool.quarantine?.reasonCode]),
+    gate.barred().map((tool) => [tool.name, tool.barred?.reasonCode]),
     [['u', 'tool_unapproved']],
   );
   for (const content of ['', '{}', '{"version":1,"pins":{"a":{"t":"nothex"}}}', '{"version":1,"pins":[]}']) {

@@ -261,7 +261,7 @@ test('what Gemini cannot say is said in words and listed', () => {
   );
 });
 
-test('a tool that cannot be saved is quarantined with a reason and the others stand', () => {
+test('a tool that cannot be saved is unsupported with a reason and the others stand', () => {
   const circular: Schema = { type: 'object', properties: {} };
   (circular.properties as Schema).self = circular;
   const broken: Record<string, Schema> = {
@@ -280,10 +280,10 @@ test('a tool that cannot be saved is quarantined with a reason and the others st
       ['good'],
     );
     assert.deepEqual(
-      adapted.quarantined.map((each) => each.name),
+      adapted.unsupported.map((each) => each.name),
       Object.keys(broken),
     );
-    const reasons = adapted.quarantined.map((each) => each.reason).join('\n');
+    const reasons = adapted.unsupported.map((each) => each.reason).join('\n');
     assert.match(reasons, /type "string"/);
     assert.match(reasons, /#\/\$defs\/missing/);
     assert.match(reasons, /levels deep/);
@@ -300,9 +300,9 @@ test('random schemas of every kind pass the rules, unchanged themselves, and map
     schema.$defs = { A: randomSchema(random, 1), 'B c': randomSchema(random, 1), C: true };
     const before = JSON.stringify(schema);
     for (const provider of PROVIDERS) {
-      const { tools, quarantined } = adaptTools([on('s', `t${i}`, schema)], provider);
+      const { tools, unsupported } = adaptTools([on('s', `t${i}`, schema)], provider);
       assert.equal(JSON.stringify(schema), before);
-      assert.equal(tools.length + quarantined.length, 1);
+      assert.equal(tools.length + unsupported.length, 1);
       const [tool] = tools;
       if (tool === undefined) continue;
       assert.deepEqual(
@@ -326,7 +326,7 @@ test('random schemas of every kind pass the rules, unchanged themselves, and map
   assert.ok(tried > 300, `only ${tried} arguments were generated`);
 });
 
-test('schemas with nonsense in them pass the rules or are quarantined, never more', () => {
+test('schemas with nonsense in them pass the rules or are unsupported, never more', () => {
   const random = seeded(5);
   let offered = 0;
   for (let i = 0; i < 300; i++) {
@@ -334,9 +334,9 @@ test('schemas with nonsense in them pass the rules or are quarantined, never mor
     schema.$defs = { A: randomSchema(random, 1), 'B c': randomSchema(random, 1), C: true };
     spoil(schema, random);
     for (const provider of PROVIDERS) {
-      const { tools, quarantined } = adaptTools([on('s', `t${i}`, schema), on('s', 'good')], provider);
+      const { tools, unsupported } = adaptTools([on('s', `t${i}`, schema), on('s', 'good')], provider);
       assert.equal(tools.at(-1)?.name, 'good');
-      assert.equal(tools.length + quarantined.length, 2);
+      assert.equal(tools.length + unsupported.length, 2);
       for (const tool of tools) assert.deepEqual(RULES[provider](tool), [], JSON.stringify(schema));
       offered += tools.length - 1;
     }
@@ -390,9 +390,9 @@ function on(server: string, name: string, inputSchema: Schema = { type: 'object'
 }
 
 function adaptOne(schema: Schema, provider: ToolProvider): AdaptedTool {
-  const { tools, quarantined } = adaptTools([on('s', 'tool', schema)], provider);
+  const { tools, unsupported } = adaptTools([on('s', 'tool', schema)], provider);
   const [tool] = tools;
-  assert.ok(tool, quarantined[0]?.reason);
+  assert.ok(tool, unsupported[0]?.reason);
   assert.deepEqual(RULES[provider](tool), []);
   return tool;
 }

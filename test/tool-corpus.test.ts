@@ -16,7 +16,7 @@ import { randomValue, seeded } from './support/random-values.ts';
 const RULES = { openai: openaiViolations, anthropic: anthropicViolations, gemini: geminiViolations };
 const PROVIDERS = Object.keys(RULES) as ToolProvider[];
 /** A handful of real tools may be beyond saving; more would mean the conversion gives up too soon. */
-const MAX_QUARANTINED = 2;
+const MAX_UNSUPPORTED = 2;
 const TRIES = 20;
 
 const rows = readDataset('mcp_tools.jsonl');
@@ -27,20 +27,20 @@ const corpus: ServerTool[] = (rows ?? []).map((row) => ({
 }));
 
 for (const provider of PROVIDERS) {
-  test(`${provider}: every real tool passes the rules or is quarantined with a reason`, { skip }, (t) => {
+  test(`${provider}: every real tool passes the rules or is unsupported with a reason`, { skip }, (t) => {
     const before = JSON.stringify(corpus);
-    const { tools, quarantined } = adaptTools(corpus, provider);
+    const { tools, unsupported } = adaptTools(corpus, provider);
     assert.equal(JSON.stringify(corpus), before, 'the input was changed');
-    assert.equal(tools.length + quarantined.length, corpus.length);
+    assert.equal(tools.length + unsupported.length, corpus.length);
     const broken = tools.flatMap((tool) => RULES[provider](tool).map((what) => `${tool.name}: ${what}`));
     assert.deepEqual(broken, []);
     assert.ok(tools.every((tool) => SAFE_TOOL_NAME.test(tool.name)));
     assert.equal(new Set(tools.map((tool) => tool.name)).size, tools.length);
-    for (const { name, reason } of quarantined) t.diagnostic(`quarantined ${name}: ${reason}`);
+    for (const { name, reason } of unsupported) t.diagnostic(`unsupported ${name}: ${reason}`);
     t.diagnostic(
-      `${quarantined.length} of ${corpus.length} quarantined, ${tools.filter((x) => x.relaxed.length > 0).length} relaxed`,
+      `${unsupported.length} of ${corpus.length} unsupported, ${tools.filter((x) => x.relaxed.length > 0).length} relaxed`,
     );
-    assert.ok(quarantined.length <= MAX_QUARANTINED);
+    assert.ok(unsupported.length <= MAX_UNSUPPORTED);
   });
 
   test(`${provider}: arguments that fit the offered schema map back to arguments that fit the tool's own`, {

@@ -1,7 +1,7 @@
 import { chooseRecovery, type Recovery, recoveryPrompt } from './backtrack.ts';
 import type { CircuitBreakers } from './breaker.ts';
-import type { Catalogue } from './catalogue.ts';
 import type { EventListener } from './events.ts';
+import type { OfferedTools } from './offered-tools.ts';
 import type { ResolvedOptions } from './options.ts';
 import type { ToolCallPart } from './providers/index.ts';
 import type { RunLog } from './run-log.ts';
@@ -29,12 +29,12 @@ export class FailedCalls {
 
   /**
    * Records the failed calls of a turn and finds, for each, a way to go on.
-   * @returns what the model is told of them.
+   * @returns the note for the model about them.
    */
   async recover(
     reports: readonly CallReport[],
     calls: readonly ToolCallPart[],
-    catalogue: Catalogue,
+    catalog: OfferedTools,
   ): Promise<string[]> {
     const { options, telemetry, breakers, emit, log } = this.#parts;
     const failed = reports.flatMap((report, index) => {
@@ -48,7 +48,7 @@ export class FailedCalls {
     }
     const recoveries: Recovery[] = [];
     for (const { failure, call } of failed) {
-      const alternatives = catalogue.alternativesTo(
+      const alternatives = catalog.alternativesTo(
         call.name,
         (tool) => breakers.state(tool.server, tool.tool.name) !== 'open',
       );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 export interface LoopOptions {
-  /** Same tool, arguments and result this often within the window: the model is told. @defaultValue 3 */
+  /** Same tool, arguments and result this often within the window: the model gets a warning. @defaultValue 3 */
   readonly warnAfter?: number | undefined;
   /** This often: the run stops calling tools and answers from what it knows. @defaultValue 5 */
   readonly stopAfter?: number | undefined;

@@ -2,11 +2,11 @@ import { usageAttributes } from '../interaction/index.ts';
 import type { ServerPool, ToolResult } from '../mcp-client/index.ts';
 import { CircuitBreakers } from './breaker.ts';
 import { Budget } from './budget.ts';
-import { type Catalogue, liveCatalogue } from './catalogue.ts';
 import { Conversation } from './conversation.ts';
 import type { EventListener } from './events.ts';
 import { LoopDetector } from './loop-detector.ts';
 import { ModelCaller } from './model-caller.ts';
+import { liveTools, type OfferedTools } from './offered-tools.ts';
 import type { ResolvedOptions } from './options.ts';
 import { PerformanceLog } from './performance.ts';
 import { listPrice } from './price.ts';
@@ -25,8 +25,8 @@ import { ToolRunner } from './tool-runner.ts';
 export async function runSession(session: Session, changes: () => number): Promise<GhostResult> {
   const { resolved, provider, model, telemetry, emit, span, pool } = session;
   const failures = reportServers(pool, emit);
-  const catalogue = liveCatalogue(session, changes);
-  const conversation = new Conversation(headOf(resolved, provider, pool, (await catalogue()).size > 0));
+  const catalog = liveTools(session, changes);
+  const conversation = new Conversation(headOf(resolved, provider, pool, (await catalog()).size > 0));
   const budget = new Budget(resolved, resolved.priceOf ?? listPrice);
   const caller = new ModelCaller({
     provider,
@@ -75,13 +75,13 @@ export async function runSession(session: Session, changes: () => number): Promi
     emit,
     log,
     span,
-    catalogue,
+    catalog,
     providerName: provider.name,
   });
   const nothingConnected = pool.servers.length > 0 && failures.length === pool.servers.length;
   const plan =
     resolved.plan && !nothingConnected
-      ? await makePlan(session, caller, conversation, log.errors, await catalogue())
+      ? await makePlan(session, caller, conversation, log.errors, await catalog())
       : null;
   const end: RunEnd = nothingConnected ? { stopReason: 'no_servers', answer: null } : await run.run();
   return await resultOf(session, {
@@ -93,7 +93,7 @@ export async function runSession(session: Session, changes: () => number): Promi
     budget,
     caller,
     performanceLog,
-    catalogue,
+    catalog,
   });
 }
 
@@ -107,13 +107,13 @@ interface FinishedRun {
   readonly budget: Budget;
   readonly caller: ModelCaller;
   readonly performanceLog: PerformanceLog;
-  readonly catalogue: () => Promise<Catalogue>;
+  readonly catalog: () => Promise<OfferedTools>;
 }
 
 /** Reports the end of a run on its span and as an event, and makes its result. */
 async function resultOf(
   { span, emit, pool, provider, model, startedAt }: Session,
-  { end, plan, serversConnected, log, conversation, budget, caller, performanceLog, catalogue }: FinishedRun,
+  { end, plan, serversConnected, log, conversation, budget, caller, performanceLog, catalog }: FinishedRun,
 ): Promise<GhostResult> {
   const totals = budget.totals;
   span.setAttributes(
@@ -153,7 +153,7 @@ async function resultOf(
       compactions: caller.compactions,
       modelRetries: caller.retries,
       toolPerformance: performanceLog.toList(),
-      quarantinedTools: (await catalogue()).quarantined,
+      quarantinedTools: (await catalog()).quarantined,
     },
   };
 }
@@ -199,10 +199,10 @@ async function makePlan(
   caller: ModelCaller,
   conversation: Conversation,
   errors: RunError[],
-  catalogue: Catalogue,
+  catalog: OfferedTools,
 ): Promise<string | null> {
   try {
-    const plan = await caller.plan(catalogue.definitions);
+    const plan = await caller.plan(catalog.definitions);
     if (plan === '') return null;
     conversation.replaceTask(userText(`${resolved.userPrompt}\n\nYour plan:\n${plan}`));
     return plan;

@@ -1,10 +1,10 @@
 import type { Span } from '@opentelemetry/api';
 import type { Budget } from './budget.ts';
-import type { Catalogue } from './catalogue.ts';
 import type { Conversation } from './conversation.ts';
 import { FailedCalls, type FailedCallsParts } from './failed-calls.ts';
 import type { LoopDetector, LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
+import type { OfferedTools } from './offered-tools.ts';
 import {
   CONTINUE_REQUEST,
   EMPTY_ANSWER,
@@ -38,7 +38,7 @@ export interface RunParts extends FailedCallsParts {
   readonly cap: ResultCap;
   readonly span: Span;
   /** The tools as they are now; servers may change them at any time. */
-  readonly catalogue: () => Promise<Catalogue>;
+  readonly catalog: () => Promise<OfferedTools>;
   readonly providerName: string;
 }
 
@@ -92,18 +92,18 @@ export class GhostRun {
   /** One turn of the model and the calls it asks for. */
   async #turn(): Promise<RunEnd | undefined> {
     const { conversation, caller, runner, cap, log } = this.#parts;
-    const catalogue = await this.#parts.catalogue();
-    const completion = await caller.nextTurn(offered(catalogue, cap), log.iterations);
+    const catalog = await this.#parts.catalog();
+    const completion = await caller.nextTurn(offered(catalog, cap), log.iterations);
     conversation.push(completion.message);
     log.says(visibleText(completion.message.parts).trim());
     const calls = toolCallsOf(completion.message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
     const reasoning = reasoningBehind(completion);
-    const reports = await runner.runTurn(calls, catalogue, log.iterations, reasoning);
+    const reports = await runner.runTurn(calls, catalog, log.iterations, reasoning);
     conversation.push({ role: 'tool', parts: reports.map((report) => report.shown) });
     for (const report of reports) log.add(report);
-    const notices = await this.#failedCalls.recover(reports, calls, catalogue);
+    const notices = await this.#failedCalls.recover(reports, calls, catalog);
     const verdict = this.#watchLoops(reports, calls);
     if (verdict === 'warn') notices.push(LOOP_WARNING);
     if (notices.length > 0) conversation.push(userText(notices.join('\n\n')));
@@ -112,7 +112,7 @@ export class GhostRun {
     return undefined;
   }
 
-  /** An answer, or something that is none yet. */
+  /** An answer, or a reason to continue. */
   async #withoutCalls(completion: Completion): Promise<RunEnd | undefined> {
     const { conversation, caller, log, providerName } = this.#parts;
     const text = visibleText(completion.message.parts);
@@ -171,7 +171,7 @@ export class GhostRun {
     if (budget.exceeded !== undefined) return this.#limit(reason, why, log.known());
     conversation.push(userText(finalAnswerRequest(why)));
     // The tools stay listed: a conversation that holds calls is refused without them.
-    const tools = offered(await this.#parts.catalogue(), cap);
+    const tools = offered(await this.#parts.catalog(), cap);
     try {
       const completion = await caller.nextTurn(tools, log.iterations, 'none');
       conversation.push(completion.message);
@@ -193,8 +193,8 @@ export class GhostRun {
   }
 }
 
-function offered(catalogue: Catalogue, cap: ResultCap): ModelTool[] {
-  const tools = catalogue.definitions;
+function offered(catalog: OfferedTools, cap: ResultCap): ModelTool[] {
+  const tools = catalog.definitions;
   return cap.hasStored ? [...tools, readResultTool] : [...tools];
 }
 

@@ -19,12 +19,19 @@ import {
   ToolCallError,
 } from '../policy/index.ts';
 import type { CircuitBreakers } from './breaker.ts';
-import type { CatalogueTool } from './catalogue.ts';
 import type { EventListener } from './events.ts';
+import type { OfferedTool } from './offered-tools.ts';
 import type { ToolCallPart } from './providers/index.ts';
 import type { RunTelemetry } from './telemetry.ts';
 import type { ToolCache } from './tool-cache.ts';
-import { type Ending, endingOf, finished, type GatedOutcome, refused, textOfArguments } from './tool-text.ts';
+import {
+  type Ending,
+  endingOf,
+  finished,
+  type GatedOutcome,
+  refusedEnding,
+  textOfArguments,
+} from './tool-text.ts';
 
 export interface ToolAttemptParts {
   readonly pool: ServerPool;
@@ -49,18 +56,18 @@ export class ToolAttempts {
   /** @throws the signal's reason when the run is aborted; what the gate throws when it cannot record the call. */
   async make(
     call: ToolCallPart,
-    tool: CatalogueTool | undefined,
+    tool: OfferedTool | undefined,
     args: JsonObject,
     attempt: number,
   ): Promise<Ending> {
     const { gated, cache, breakers, signal } = this.#parts;
     if (call.invalidArguments !== undefined) {
       const why = `The arguments are no JSON object: ${call.invalidArguments.reason}`;
-      return refused('invalid_arguments', why);
+      return refusedEnding('invalid_arguments', why);
     }
     if (tool === undefined) {
       await gated?.denyUnknown(call.name, args);
-      return refused('unknown_tool', `There is no tool ${call.name}.`);
+      return refusedEnding('unknown_tool', `There is no tool ${call.name}.`);
     }
     const { server } = tool;
     const { name } = tool.tool;
@@ -70,7 +77,7 @@ export class ToolAttempts {
     if (known !== undefined) return finished(known, 0, true);
     if (!breakers.tryEnter(server, name)) {
       const why = `The server ${server} has not answered lately; calls are paused for a while.`;
-      return refused('breaker_open', why);
+      return refusedEnding('breaker_open', why);
     }
     let isMade = false;
     const invoke = async (): Promise<ToolCallOutcome> => {
@@ -96,7 +103,7 @@ export class ToolAttempts {
 
   async #call(
     call: ToolCallPart,
-    { server, tool, toolName }: CatalogueTool,
+    { server, tool, toolName }: OfferedTool,
     args: JsonObject,
     attempt: number,
   ): Promise<ToolCallOutcome> {
@@ -123,7 +130,7 @@ export class ToolAttempts {
   }
 }
 
-export function isReadOnly(tool: CatalogueTool): boolean {
+export function isReadOnly(tool: OfferedTool): boolean {
   return tool.tool.annotations?.readOnlyHint === true;
 }
 

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
-import type { Catalogue, CatalogueTool } from './catalogue.ts';
+import type { OfferedTool, OfferedTools } from './offered-tools.ts';
 import type { PerformanceLog } from './performance.ts';
 import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
 import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 import { READ_RESULT_TOOL, type ResultCap } from './result-cap.ts';
 import { isReadOnly, type ToolAttemptParts, ToolAttempts } from './tool-attempt.ts';
-import { type Ending, refused, shownResult, textOfArguments } from './tool-text.ts';
+import { type Ending, refusedEnding, shownResult, textOfArguments } from './tool-text.ts';
 
 const RETRY_DELAY_MS = 200;
 
@@ -55,11 +55,11 @@ export class ToolRunner {
    */
   async runTurn(
     calls: readonly ToolCallPart[],
-    catalogue: Catalogue,
+    catalog: OfferedTools,
     iteration: number,
     reasoning: string,
   ): Promise<CallReport[]> {
-    const reports = inOrder(calls, catalogue, (call, tool) => this.#run(call, tool, iteration, reasoning));
+    const reports = inOrder(calls, catalog, (call, tool) => this.#run(call, tool, iteration, reasoning));
     const settled = await Promise.allSettled(reports);
     this.#parts.signal?.throwIfAborted();
     const done = settled.map((one) => {
@@ -72,7 +72,7 @@ export class ToolRunner {
 
   async #run(
     call: ToolCallPart,
-    tool: CatalogueTool | undefined,
+    tool: OfferedTool | undefined,
     iteration: number,
     reasoning: string,
   ): Promise<CallReport> {
@@ -140,7 +140,7 @@ export class ToolRunner {
   #report(
     call: ToolCallPart,
     toolName: string,
-    tool: CatalogueTool | undefined,
+    tool: OfferedTool | undefined,
     args: JsonObject,
     ending: Ending,
     entries: readonly ToolChainEntry[],
@@ -174,7 +174,7 @@ export class ToolRunner {
     const part = this.#parts.cap.read(String(reference), Number(offset ?? 0), Number(length ?? 0));
     const ending =
       part === undefined
-        ? refused('invalid_arguments', `There is no stored result ${JSON.stringify(reference)}.`)
+        ? refusedEnding('invalid_arguments', `There is no stored result ${JSON.stringify(reference)}.`)
         : { success: true, value: part, text: part, images: [], seconds: 0, cached: true };
     const entry = this.#note(READ_RESULT_TOOL, call.arguments, ending, iteration, reasoning);
     return {
@@ -186,7 +186,7 @@ export class ToolRunner {
 }
 
 /** Only what the server itself calls safe is repeated without asking: a timeout does not say that nothing was done. */
-function mayRepeat(tool: CatalogueTool): boolean {
+function mayRepeat(tool: OfferedTool): boolean {
   return isReadOnly(tool) || tool.tool.annotations?.idempotentHint === true;
 }
 
@@ -205,13 +205,13 @@ function textOfEntry(entry: ToolChainEntry): string {
  */
 function inOrder<T>(
   calls: readonly ToolCallPart[],
-  catalogue: Catalogue,
-  run: (call: ToolCallPart, tool: CatalogueTool | undefined) => Promise<T>,
+  catalog: OfferedTools,
+  run: (call: ToolCallPart, tool: OfferedTool | undefined) => Promise<T>,
 ): Promise<T>[] {
   const barrier = new Map<string, Promise<unknown>>();
   const running = new Map<string, Promise<unknown>[]>();
   return calls.map((call) => {
-    const tool = catalogue.find(call.name);
+    const tool = catalog.find(call.name);
     const server = tool?.server ?? '';
     const alone = tool?.tool.annotations?.destructiveHint === true;
     const before = alone

@@ -112,7 +112,7 @@ export interface Ending {
 }
 
 /** An ending without a result: the call was not made, or gave nothing usable. */
-export function refused(kind: FailureKind, text: string, durationMs = 0): Ending {
+export function refusedEnding(kind: FailureKind, text: string, durationMs = 0): Ending {
   return { success: false, value: null, text, images: [], seconds: durationMs / 1000, cached: false, kind };
 }
 
@@ -130,8 +130,9 @@ export function finished(result: ToolResult, durationMs: number, cached: boolean
 /** The ending of a call that was made, or that the gate refused. */
 export function endingOf(outcome: GatedOutcome): Ending {
   if (outcome.kind === 'ok') return finished(outcome.result, outcome.durationMs, false);
-  if (outcome.kind === 'cancelled') return refused('transport_error', outcome.message, outcome.durationMs);
-  const failed = refused(outcome.kind, outcome.message, outcome.durationMs);
+  if (outcome.kind === 'cancelled')
+    return refusedEnding('transport_error', outcome.message, outcome.durationMs);
+  const failed = refusedEnding(outcome.kind, outcome.message, outcome.durationMs);
   if (outcome.kind === 'protocol_error') return { ...failed, errorCode: outcome.errorCode };
   if (!('result' in outcome) || outcome.result === undefined) return failed;
   const { text, images } = showResult(outcome.result);

@@ -11,7 +11,7 @@ import {
   PLAN_LIMITS,
   StrictJsonError,
 } from '../json/index.ts';
-import type { Catalogue, CatalogueTool, ToolChecks } from './catalogue.ts';
+import type { CatalogueTool, ToolCatalog, ToolChecks } from './catalog.ts';
 import type { Decision, DecisionKind } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 import type { OutputContracts } from './output-contract.ts';
@@ -20,7 +20,7 @@ import { gateOf, type ReasonCode } from './reasons.ts';
 
 /** What a call is judged against. */
 interface Grounds {
-  readonly catalogue: Catalogue;
+  readonly catalog: ToolCatalog;
   readonly source: PolicySource;
   /** Key of the argument digest; without one it is plain SHA-256. */
   readonly digestKey: string | undefined;
@@ -28,9 +28,9 @@ interface Grounds {
 }
 
 export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
-  const { catalogue, source, digestKey } = grounds;
+  const { catalog, source, digestKey } = grounds;
   const started = performance.now();
-  const tool = catalogue.find(call.server, call.tool);
+  const tool = catalog.find(call.server, call.tool);
   const policy = source.policy;
   const limits = policy?.document.limits;
   const unsafe = unsafeArguments(call.args, {
@@ -62,7 +62,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     const message = source.problem?.message ?? 'There is no policy';
     return make('deny', { reasonCode: 'policy_unavailable', message });
   }
-  const structural = unsafe ?? toolProblem(call, tool, catalogue);
+  const structural = unsafe ?? toolProblem(call, tool, catalog);
   if (structural !== undefined || tool?.checks === undefined) {
     return make('deny', structural ?? { reasonCode: 'tool_invalid', message: 'The tool cannot be checked' });
   }
@@ -80,15 +80,15 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
 function toolProblem(
   call: GateCall,
   tool: CatalogueTool | undefined,
-  catalogue: Catalogue,
+  catalog: ToolCatalog,
 ): Refusal | undefined {
-  if (!catalogue.hasServer(call.server)) {
+  if (!catalog.hasServer(call.server)) {
     return { reasonCode: 'server_unknown', message: `There is no server '${call.server.slice(0, 64)}'` };
   }
   if (tool === undefined) {
     return { reasonCode: 'tool_unknown', message: `The server lists no tool '${call.tool.slice(0, 64)}'` };
   }
-  return tool.quarantine;
+  return tool.barred;
 }
 
 interface Refusal {

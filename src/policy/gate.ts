@@ -3,7 +3,7 @@
  * definition is approved; a result is handed on only if it is what the tool promised.
  *
  * Terms: a *call* is a requested tool call; a *decision* is the gate's answer to it (`allow`, `deny`, `require_approval`);
- * a tool is *quarantined* when its definition must not be used. Deny beats approval, approval beats allow, and the default
+ * a tool is *barred* when its definition must not be used. Deny beats approval, approval beats allow, and the default
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
 
@@ -11,7 +11,7 @@ import { ObservatoryError } from '../base/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
-import { Catalogue, type CatalogueTool } from './catalogue.ts';
+import { type CatalogueTool, ToolCatalog } from './catalog.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
 import { applyAnswer, askDecisionPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
@@ -31,7 +31,7 @@ export type DecisionRecorder = (decision: Decision) => void;
 
 export class PolicyGate {
   readonly #options: PolicyGateOptions;
-  readonly #catalogue: Catalogue;
+  readonly #catalog: ToolCatalog;
   readonly #source: PolicySource;
   readonly #contracts: OutputContracts;
   #approvals: Approvals;
@@ -46,15 +46,15 @@ export class PolicyGate {
   constructor(options: PolicyGateOptions) {
     this.#options = options;
     this.#contracts = new OutputContracts(options.outputTypes);
-    this.#catalogue = new Catalogue({
+    this.#catalog = new ToolCatalog({
       pins: options.pins ?? new PinStore({ trustFirstUse: true }),
       allowsDuplicates: () => this.#source.policy?.document.duplicate_names === 'allow',
       metaKeys: options.metaKeys,
     });
     // A changed policy must fit the tools listed by then; at the start none are.
-    this.#source = new PolicySource(options.policy, (policy) => policy.deadRulesError(this.#catalogue));
+    this.#source = new PolicySource(options.policy, (policy) => policy.deadRulesError(this.#catalog));
     for (const [server, { tools }] of Object.entries(options.tools ?? {}))
-      this.#catalogue.setServer(server, tools);
+      this.#catalog.setServer(server, tools);
     if (options.tools !== undefined) this.checkRules('all');
     this.#approvals = new Approvals();
     this.#budgets = new Budgets(undefined);
@@ -86,44 +86,44 @@ export class PolicyGate {
 
   /** Replaces what a server lists. The first listing also settles whether rules about this server can ever apply. */
   setTools(server: string, tools: readonly ToolDefinition[]): void {
-    const isFirst = !this.#catalogue.hasServer(server);
-    this.#catalogue.setServer(server, tools);
+    const isFirst = !this.#catalog.hasServer(server);
+    this.#catalog.setServer(server, tools);
     if (isFirst) this.checkRules([server]);
   }
 
   /** Removes a server that does not answer. Its tools cannot be called; rules about it do not count as dead. */
   removeServer(server: string): void {
-    this.#catalogue.removeServer(server);
+    this.#catalog.removeServer(server);
   }
 
   /** Denies everything from now on if rules about these servers can never apply. */
   checkRules(servers: readonly string[] | 'all'): void {
-    const error = this.#source.policy?.deadRulesError(this.#catalogue, servers);
+    const error = this.#source.policy?.deadRulesError(this.#catalog, servers);
     if (error !== undefined) this.#source.revoke(error);
   }
 
-  /** The tool as the server lists it now, quarantined ones included. */
+  /** The tool as the server lists it now, barred ones included. */
   find(server: string, tool: string): CatalogueTool | undefined {
-    return this.#catalogue.find(server, tool);
+    return this.#catalog.find(server, tool);
   }
 
-  /** The tools a model may be shown: listed now, not quarantined, allowable by some rule, with results that can be accepted. */
+  /** The tools a model may be shown: listed now, not barred, allowable by some rule, with results that can be accepted. */
   allowedTools(server?: string): readonly CatalogueTool[] {
     const policy = this.#source.policy;
     if (policy === undefined) return [];
-    return this.#catalogue
+    return this.#catalog
       .tools(server)
       .filter(
         (tool) =>
-          tool.quarantine === undefined &&
+          tool.barred === undefined &&
           policy.mayAllow(tool.server, tool.name) &&
           this.#contracts.of(tool, policy) !== undefined,
       );
   }
 
   /** Tools that are kept away, with the reason. */
-  quarantined(): readonly CatalogueTool[] {
-    return this.#catalogue.tools().filter((tool) => tool.quarantine !== undefined);
+  barred(): readonly CatalogueTool[] {
+    return this.#catalog.tools().filter((tool) => tool.barred !== undefined);
   }
 
   /** G0: judges a request before anything is done for it. */
@@ -134,7 +134,7 @@ export class PolicyGate {
   /** G2 and the built-in rules of G3. Uses nothing up: the same call gets the same decision. */
   evaluate(call: GateCall): Decision {
     return evaluateCall(call, {
-      catalogue: this.#catalogue,
+      catalog: this.#catalog,
       source: this.#source,
       digestKey: this.#options.digestKey,
       contracts: this.#contracts,
@@ -158,7 +158,7 @@ export class PolicyGate {
     }
     // The definition may have changed while the decision point was asked. There is no await from here on.
     const isDenied = decision.decision === 'deny' && decision.enforcement === 'enforced';
-    if (!isDenied && this.#catalogue.find(call.server, call.tool)?.hash !== decision.toolHash)
+    if (!isDenied && this.#catalog.find(call.server, call.tool)?.hash !== decision.toolHash)
       decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
     this.#adopt(this.#source.policy);
     if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
@@ -193,7 +193,7 @@ export class PolicyGate {
    * answers. Undefined when no result would be accepted.
    */
   outputContract({ server, tool }: Pick<GateCall, 'server' | 'tool'>): OutputContract | undefined {
-    const listed = this.#catalogue.find(server, tool);
+    const listed = this.#catalog.find(server, tool);
     return listed === undefined ? undefined : this.#contracts.of(listed, this.#source.policy);
   }
 

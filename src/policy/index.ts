@@ -9,7 +9,7 @@ export {
   openAudit,
 } from './audit.ts';
 export { type AuditProblem, type AuditReport, verifyAudit } from './audit-verify.ts';
-export type { CatalogueTool } from './catalogue.ts';
+export type { CatalogueTool } from './catalog.ts';
 export {
   type Decision,
   type DecisionKind,
@@ -60,6 +60,6 @@ export {
   readPolicyFile,
 } from './policy-file.ts';
 export { type Gate, gateOf, REASONS, type ReasonCode } from './reasons.ts';
-export { type Finding, riskOf, scanText } from './scanner.ts';
+export { riskOf, type ScanFinding, scanText } from './scanner.ts';
 export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

@@ -11,7 +11,7 @@ import { isWellFormed } from '../json/index.ts';
 import { plainText, withoutQuotations } from './plain-text.ts';
 import type { InputDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
-import { type Finding, scanText } from './scanner.ts';
+import { type ScanFinding, scanText } from './scanner.ts';
 
 export interface InputVerdict {
   readonly allowed: boolean;
@@ -20,7 +20,7 @@ export interface InputVerdict {
   /** The rules that block, or would block in watch mode. */
   readonly ruleIds: readonly string[];
   /** Findings of the detectors. They never block. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ScanFinding[];
 }
 
 const DEFAULT_MAX_CHARS = 32_768;

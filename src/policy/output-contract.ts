@@ -3,7 +3,7 @@
  * is known before the call, so a tool whose results could not be accepted is never called.
  */
 import { isObject, type SchemaVerdict } from '../json/index.ts';
-import type { CatalogueTool } from './catalogue.ts';
+import type { CatalogueTool } from './catalog.ts';
 import type { Policy } from './policy.ts';
 import { compileRuleSchema } from './policy-file.ts';
 import { declaredArguments } from './tool-definition.ts';

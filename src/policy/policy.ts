@@ -3,7 +3,7 @@
  */
 import type { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { ToolCatalog } from './catalog.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
 import type { ReasonCode } from './reasons.ts';
 import { applies, argumentNotGivenByUser, type CompiledRule, compileRule, deadRules, idsOf } from './rule.ts';
@@ -105,10 +105,10 @@ export class Policy {
    * @param servers the servers to check against. With `'all'`, a rule for any other server is dead too.
    */
   deadRulesError(
-    catalogue: Catalogue,
-    servers: readonly string[] | 'all' = catalogue.servers(),
+    catalog: ToolCatalog,
+    servers: readonly string[] | 'all' = catalog.servers(),
   ): ObservatoryError | undefined {
-    const dead = deadRules(this.#all, catalogue, servers);
+    const dead = deadRules(this.#all, catalog, servers);
     if (dead.length === 0) return undefined;
     return invalidPolicy(`The policy has dead rules: ${dead.slice(0, 10).join('; ')}`);
   }

@@ -25,7 +25,7 @@ export const REASONS = {
   tool_unknown: { gate: 'G2', meaning: 'The server does not list a tool of that name' },
   tool_invalid: { gate: 'G2', meaning: 'The tool definition is not one MCP allows' },
   tool_schema_refused: { gate: 'G2', meaning: 'A schema of the tool cannot be checked safely' },
-  tool_duplicate: { gate: 'G2', meaning: 'Two tools have this name; both are quarantined' },
+  tool_duplicate: { gate: 'G2', meaning: 'Two tools have this name; both are barred' },
   tool_unapproved: { gate: 'G2', meaning: 'The tool definition has no approved pin' },
   tool_changed: { gate: 'G2', meaning: 'The tool definition differs from the approved one' },
   args_invalid: { gate: 'G2', meaning: 'The arguments do not fit the input schema of the tool' },
@@ -85,7 +85,7 @@ export const REASONS = {
 /** A reason the gate gives. */
 export type ReasonCode = keyof typeof REASONS;
 
-/** G0 input, G1 plan, G2 catalogue and arguments, G3 policy, G4 output, G5 evidence. */
+/** G0 input, G1 plan, G2 catalog and arguments, G3 policy, G4 output, G5 evidence. */
 export type Gate = (typeof REASONS)[ReasonCode]['gate'];
 
 /** The gate that gives a reason. */

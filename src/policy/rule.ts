@@ -1,7 +1,7 @@
 /** One rule of a policy: compiled, and asked whether it applies to a call and accepts its arguments. */
 
 import type { JsonObject, SchemaVerdict } from '../json/index.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { ToolCatalog } from './catalog.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
 
 export interface CompiledRule {
@@ -64,18 +64,18 @@ function textsOf(value: unknown): readonly string[] {
  */
 export function deadRules(
   rules: readonly CompiledRule[],
-  catalogue: Catalogue,
+  catalog: ToolCatalog,
   servers: readonly string[] | 'all',
 ): readonly string[] {
   const dead: string[] = [];
   for (const { document, tools } of rules) {
-    if (!catalogue.hasServer(document.server)) {
+    if (!catalog.hasServer(document.server)) {
       if (servers === 'all') dead.push(`rule '${document.id}': there is no server '${document.server}'`);
       continue;
     }
     if (servers !== 'all' && !servers.includes(document.server)) continue;
     for (const name of tools) {
-      const tool = catalogue.find(document.server, name);
+      const tool = catalog.find(document.server, name);
       if (tool === undefined) {
         dead.push(`rule '${document.id}': server '${document.server}' has no tool '${name}'`);
         continue;

@@ -5,7 +5,7 @@
  */
 import { plainText } from './plain-text.ts';
 
-export interface Finding {
+export interface ScanFinding {
   readonly detector: string;
   /** 0..1: how much a finding of this detector counts alone. */
   readonly weight: number;
@@ -68,10 +68,10 @@ const DETECTORS: readonly { readonly id: string; readonly weight: number; readon
 const INVISIBLE = /[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
 /** The findings of all detectors in a text. */
-export function scanText(text: string): readonly Finding[] {
+export function scanText(text: string): readonly ScanFinding[] {
   const raw = text.length > MAX_SCANNED ? text.slice(0, MAX_SCANNED) : text;
   const plain = plainText(raw);
-  const findings: Finding[] = [];
+  const findings: ScanFinding[] = [];
   for (const { id, weight, pattern } of DETECTORS)
     if (pattern.test(plain)) findings.push({ detector: id, weight });
   if (INVISIBLE.test(raw)) findings.push({ detector: 'invisible-characters', weight: 0.5 });
@@ -79,6 +79,6 @@ export function scanText(text: string): readonly Finding[] {
 }
 
 /** Findings as one number: 1 - the product of (1 - weight). */
-export function riskOf(findings: readonly Finding[]): number {
+export function riskOf(findings: readonly ScanFinding[]): number {
   return 1 - findings.reduce((rest, { weight }) => rest * (1 - weight), 1);
 }

@@ -19,7 +19,7 @@ export interface ColumnTarget {
 
 const POSITIONS: ReadonlyMap<Column, number> = new Map(COLUMNS.map((column, position) => [column, position]));
 
-/** Where a column stands in `FIELDS`. */
+/** Index of a column in `FIELDS`. */
 export function positionOf(column: Column): number {
   return POSITIONS.get(column) as number;
 }

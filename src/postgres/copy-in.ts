@@ -38,8 +38,8 @@ export function isCopyPool(db: Queryable): db is CopyPool {
 
 /** Takes a connection for a piece of work; one that broke is closed, and its loss never ends the host. */
 export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) => Promise<T>): Promise<T> {
-  // The loss of a connection is told to its statement as well; without a listener it would end the process. It must
-  // stand at once: a promise answers a moment later, and the connection may be lost in that very moment.
+  // The statement also gets the error of a lost connection; without a listener it would end the process. It must stand
+  // at once: a promise answers a moment later, and the connection may be lost in that very moment.
   const ignore = () => {};
   const client = await new Promise<CopyClient>((resolve, reject) => {
     pool.connect((error, connected) => {

@@ -94,7 +94,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
     void work.finally(() => this.#inFlight.delete(work));
   }
 
-  /** Waits for the exports that have begun. How each went is told by its own callback. */
+  /** Waits for exports in progress. Each reports its result to its own callback. */
   async forceFlush(): Promise<void> {
     await Promise.all(this.#inFlight);
   }

@@ -1,7 +1,7 @@
 /**
  * OpenTelemetry ids and the UUIDs that hold them in Postgres.
  *
- * A trace id is 16 bytes, as a UUID is. A span id is 8 bytes: it stands in the last 8 bytes of a UUID whose first 8
+ * A trace id is 16 bytes, as a UUID is. A span id is 8 bytes: it is stored in the last 8 bytes of a UUID whose first 8
  * are zero, so that both ways are lossless. Ids that are not hex of the right length, and the all-zero ids that
  * OpenTelemetry calls invalid, give `undefined`.
  */

@@ -31,7 +31,7 @@ export interface OwnPool extends CopyPool {
 
 /**
  * Opens a pool of connections with the optional package `pg`; the first statement connects. Idle connections do not
- * keep the process alive, and one that breaks is told through `diag` and replaced.
+ * keep the process alive, and a broken one is logged through `diag` and replaced.
  *
  * @throws ObservatoryError `INVALID_OPTION` for a connection string that does not parse, `MISSING_PEER` without `pg`.
  */

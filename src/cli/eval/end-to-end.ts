@@ -1,9 +1,13 @@
 /** The end-to-end evaluation: the same cases over real servers, with the gate (SAFE) and without (naive). */
 
 import { objectOf } from '../../json/index.ts';
-import type { Planner, PolicyServer } from '../../policy/host/index.ts';
-import { PolicyHost } from '../../policy/host/index.ts';
-import type { AuditLog, PolicyGate } from '../../policy/index.ts';
+import {
+  type AuditLog,
+  type Planner,
+  type PolicyGate,
+  PolicyHost,
+  type PolicyServer,
+} from '../../policy/index.ts';
 import { naiveAskOnce } from './naive.ts';
 
 /** One case. `plan` is the scripted planner's output; without it the planner follows the query literally. */

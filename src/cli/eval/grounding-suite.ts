@@ -1,5 +1,5 @@
 /** Hand-written claims with evidence for G5, each with the expected verdict. */
-import { checkSummary } from '../../policy/evidence/index.ts';
+import { checkSummary } from '../../policy/index.ts';
 import { type CaseResult, result } from './case-result.ts';
 
 const SOURCE = {

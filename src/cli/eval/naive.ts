@@ -4,7 +4,7 @@
  */
 
 import { isObject, objectOf } from '../../json/index.ts';
-import type { Planner, PolicyServer } from '../../policy/host/index.ts';
+import type { Planner, PolicyServer } from '../../policy/index.ts';
 
 /** Asks once, without a gate. @returns the outcome in one word. */
 export async function naiveAskOnce(

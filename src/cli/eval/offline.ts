@@ -1,7 +1,6 @@
 /** The offline evaluation: every gate on hand-written and fuzzed cases, without a server and without a model. */
 
-import { checkSummary } from '../../policy/evidence/index.ts';
-import { guardedCall, PolicyDeniedError, PolicyGate, parsePlan } from '../../policy/index.ts';
+import { checkSummary, guardedCall, PolicyDeniedError, PolicyGate, parsePlan } from '../../policy/index.ts';
 import { isListed, nextPlan } from './adversary.ts';
 import type { CaseResult } from './case-result.ts';
 import { groundingSuite } from './grounding-suite.ts';

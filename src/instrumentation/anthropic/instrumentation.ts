@@ -8,7 +8,7 @@ import {
   beforeMethod,
   type CallDescription,
   guard,
-  type ModelCall,
+  type ModelCallSpan,
   ModelInstrumentation,
   type ModelInstrumentationConfig,
   moduleFiles,
@@ -170,7 +170,7 @@ function describeCall(
   };
 }
 
-function observe(result: unknown, call: ModelCall): void {
+function observe(result: unknown, call: ModelCallSpan): void {
   restoreTracer();
   const native = takeNativeSpan();
   if (call.awaitsNativeSpan) call.adopt(native);

@@ -15,7 +15,7 @@ import { geminiContent } from '../../wire/index.ts';
 import {
   AnswerReader,
   type CallDescription,
-  type ModelCall,
+  type ModelCallSpan,
   ModelInstrumentation,
   type ModelInstrumentationConfig,
   type ModelResponse,
@@ -83,7 +83,7 @@ function point(method: string, call: Call): PatchPoint {
   };
 }
 
-function observeResult(result: unknown, call: ModelCall): void {
+function observeResult(result: unknown, call: ModelCallSpan): void {
   if (!isObject(result)) throw new TypeError('The call gave no promise');
   observeApiPromise(result, call);
 }

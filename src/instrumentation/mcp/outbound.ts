@@ -205,7 +205,7 @@ function answer(connection: Connection, message: McpMessage): void {
 
 /**
  * v2 sends its `server/discover` probe and `subscriptions/listen` straight to the transport. The answer is seen by
- * standing in front of whoever listens at this moment, until it has come.
+ * placed before the current listener, until it has arrived.
  */
 function requestPastProtocol(
   connection: Connection,

@@ -1,4 +1,4 @@
-/** Replacing one method of a class, once, whoever asks. */
+/** Replaces one method of a class, only once. */
 import type { McpTelemetry } from './internal-types.ts';
 
 /**
@@ -53,7 +53,7 @@ export function patchMethod(
   return true;
 }
 
-/** Whether `owner[name]` is a method of ours, whoever put it there. */
+/** Whether `owner[name]` is our replacement, installed by any copy. */
 export function isPatched(owner: object, name: string): boolean {
   return (owner as { [MARK]?: Slot })[MARK]?.methods.has(name) === true;
 }

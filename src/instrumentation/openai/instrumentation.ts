@@ -17,7 +17,7 @@ import {
   beforeMethod,
   type CallDescription,
   guard,
-  type ModelCall,
+  type ModelCallSpan,
   ModelInstrumentation,
   type ModelInstrumentationConfig,
   moduleFiles,
@@ -132,7 +132,7 @@ function point(path: readonly string[], api: TracedApi): PatchPoint {
   };
 }
 
-function observeResult(result: unknown, call: ModelCall): void {
+function observeResult(result: unknown, call: ModelCallSpan): void {
   if (!isObject(result)) throw new TypeError('create() gave no promise');
   observeApiPromise(result, call);
 }

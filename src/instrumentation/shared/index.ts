@@ -8,7 +8,7 @@ export { errorFacts } from './error-type.ts';
 export { Guard, guard } from './guard.ts';
 export { beforeMethod, type HookedModule, hookedModules, moduleFiles, reportHooked } from './hooks.ts';
 export { lateTracerProvider } from './late-tracer.ts';
-export { type ModelCall, noteRetry } from './model-call.ts';
+export { type ModelCallSpan, noteRetry } from './model-call.ts';
 export {
   ModelInstrumentation,
   type ModelInstrumentationConfig,

@@ -33,7 +33,7 @@ const CALL = createContextKey('mcp-observatory.model-call');
 /** Counts a retry of the request of the active call. */
 export function noteRetry(): void {
   const call: unknown = context.active().getValue(CALL);
-  if (call instanceof ModelCall) call.retried();
+  if (call instanceof ModelCallSpan) call.retried();
 }
 
 /** How a call ended; empty for a whole response. */
@@ -49,7 +49,7 @@ interface Ending {
  * One observed call to a model, from the SDK method to the last chunk. It ends exactly once. Its methods may throw only
  * inside a guard; see `guard.ts`.
  */
-export class ModelCall implements ResponseObserver, StreamObserver, OpenCall {
+export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall {
   lastActivityMs: number;
   readonly #host: CallHost;
   readonly #call: CallDescription;

@@ -8,7 +8,7 @@ import { guard } from './guard.ts';
 import { type HookedModule, reportHooked } from './hooks.ts';
 import { lateTracerProvider } from './late-tracer.ts';
 import { createModelMetrics, type ModelMetrics } from './metrics.ts';
-import { ModelCall } from './model-call.ts';
+import { ModelCallSpan } from './model-call.ts';
 
 /** Options every model instrumentation has. */
 export interface ModelInstrumentationConfig extends InstrumentationConfig {
@@ -36,7 +36,7 @@ type Method = (...args: unknown[]) => unknown;
 /** Says what a call is about to do; nothing when it is none of ours. */
 export type Describe = (self: object, args: readonly unknown[]) => CallDescription | undefined;
 /** Begins to observe what the method returned. */
-export type Observe = (result: unknown, call: ModelCall) => void;
+export type Observe = (result: unknown, call: ModelCallSpan) => void;
 
 /** One method to observe: where it is from the module's exports, and what it does. */
 export interface PatchPoint {
@@ -123,7 +123,7 @@ function patch(by: Owner['current'], exports: unknown, point: PatchPoint): Outco
   if (typeof original !== 'function') return 'missing';
   const known = Reflect.get(original, OWNER) as Owner | undefined;
   if (known !== undefined) {
-    // The same method hooked again: whoever is enabled answers for it.
+    // The same method hooked again: the enabled instrumentation handles it.
     if (known.current === by || known.current.isEnabled()) return 'known';
     known.current = by;
     return 'patched';
@@ -169,7 +169,7 @@ function begin(owner: Owner['current'], point: PatchPoint, self: unknown, args: 
   if (isTracingSuppressed(parent)) return undefined;
   const description = point.describe(self, args);
   if (description === undefined) return undefined;
-  const call = new ModelCall(owner.callHost(), description);
+  const call = new ModelCallSpan(owner.callHost(), description);
   return { call, active: call.start(parent) };
 }
 

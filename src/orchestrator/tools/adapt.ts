@@ -28,7 +28,7 @@ export interface AdaptedTool {
 }
 
 /** A tool that is not offered to the model, because the provider would refuse the whole request. */
-export interface QuarantinedTool {
+export interface UnsupportedTool {
   readonly server: string;
   readonly name: string;
   readonly reason: string;
@@ -36,7 +36,7 @@ export interface QuarantinedTool {
 
 /**
  * Adapts tools to a provider: safe unique names, schemas in the dialect the provider takes, arguments mapped back. A
- * tool that cannot be made acceptable is quarantined with the reason and the others stand. The input is not changed.
+ * tool that cannot be made acceptable is unsupported with the reason and the others stand. The input is not changed.
  */
 export function adaptTools(
   tools: readonly ServerTool[],
@@ -48,21 +48,21 @@ export function adaptTools(
     options.namespace,
   );
   const adapted: AdaptedTool[] = [];
-  const quarantined: QuarantinedTool[] = [];
+  const unsupported: UnsupportedTool[] = [];
   tools.forEach(({ server, tool }, i) => {
     try {
       const converted = convertSchema(tool.inputSchema as Schema, provider, options.limits);
       adapted.push(adapt(names[i] as string, server, tool, converted));
     } catch (error) {
       // Whatever a schema holds, it must not cost the other tools.
-      quarantined.push({
+      unsupported.push({
         server,
         name: tool.name,
         reason: error instanceof Error ? error.message : String(error),
       });
     }
   });
-  return new AdaptedTools(adapted, quarantined);
+  return new AdaptedTools(adapted, unsupported);
 }
 
 function adapt(name: string, server: string, tool: CallableTool, converted: ConvertedSchema): AdaptedTool {
@@ -82,13 +82,13 @@ function adapt(name: string, server: string, tool: CallableTool, converted: Conv
 /** The tools offered to a model, with the names in both directions. */
 export class AdaptedTools {
   readonly tools: readonly AdaptedTool[];
-  readonly quarantined: readonly QuarantinedTool[];
+  readonly unsupported: readonly UnsupportedTool[];
   readonly #byName: ReadonlyMap<string, AdaptedTool>;
   readonly #byOrigin: ReadonlyMap<string, string>;
 
-  constructor(tools: readonly AdaptedTool[], quarantined: readonly QuarantinedTool[]) {
+  constructor(tools: readonly AdaptedTool[], unsupported: readonly UnsupportedTool[]) {
     this.tools = tools;
-    this.quarantined = quarantined;
+    this.unsupported = unsupported;
     this.#byName = new Map(tools.map((each) => [each.name, each]));
     this.#byOrigin = new Map(tools.map((each) => [originKey(each.server, each.tool.name), each.name]));
   }

@@ -3,7 +3,7 @@ export {
   AdaptedTools,
   type AdaptToolsOptions,
   adaptTools,
-  type QuarantinedTool,
+  type UnsupportedTool,
 } from './adapt.ts';
 export type { ToolProvider } from './convert.ts';
 export type { RelaxedConstraint } from './json-schema.ts';

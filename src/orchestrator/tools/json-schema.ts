@@ -29,7 +29,7 @@ export const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'dependentSchemas',
 ]);
 
-/** The tool cannot be offered to this provider; the message is the reason given with its quarantine. */
+/** The tool cannot be offered to this provider; the message is the reason reported for it. */
 export class Unconvertible extends Error {}
 
 /** Sets an own property whatever its name: plain assignment to `__proto__` would be lost. */

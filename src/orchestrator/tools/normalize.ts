@@ -9,7 +9,7 @@ import {
   Unconvertible,
 } from './json-schema.ts';
 
-/** Bounds on one tool's schema; a tool beyond them is quarantined. */
+/** Bounds on one tool's schema; a tool beyond them is unsupported. */
 export interface SchemaLimits {
   /** Levels of nesting, of schemas and of the values in them. @defaultValue 64 */
   readonly maxDepth?: number | undefined;

@@ -32,7 +32,7 @@ export const GEMINI_KEYS: KeyRule = {
   scope: 'everywhere',
 };
 
-/** New property names by old ones. One name is renamed the same way wherever it stands in a tool's schema. */
+/** New property names by old ones. A name is renamed consistently throughout a tool's schema. */
 export type Renames = ReadonlyMap<string, string>;
 
 /** Renames the properties a provider would refuse, in `properties` and in every list that names them. */

@@ -9,7 +9,7 @@ const HASH_CHARS = 8;
 /**
  * - `collision`: a tool keeps its name; only where two servers have the same one are they told apart by the server's.
  * - `always`: `server__tool`.
- * - `never`: a tool keeps its name; tools of the same name are told apart by a hash.
+ * - `never`: a tool keeps its name; a hash distinguishes tools of the same name.
  */
 export type NamespaceMode = 'collision' | 'always' | 'never';
 

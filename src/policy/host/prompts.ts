@@ -1,7 +1,7 @@
 /** What the planner is asked. The gate does not rely on any of it being followed. */
 
 import { parseStrictJson, StrictJsonError } from '../../json/index.ts';
-import type { CatalogueTool } from '../catalogue.ts';
+import type { CatalogueTool } from '../catalog.ts';
 import { MAX_CLAIM_WORDS, SECTIONS } from '../evidence/index.ts';
 
 /** The model behind `PolicyHost`: it is asked for text, and nothing it says is believed. */

@@ -9,7 +9,7 @@ import {
   type ToolCallOutcome,
   type ToolDefinition,
 } from '../../mcp-client/index.ts';
-import type { CatalogueTool } from '../catalogue.ts';
+import type { CatalogueTool } from '../catalog.ts';
 import type { PolicyGate } from '../gate.ts';
 
 /** What the host needs of a server. */

@@ -171,7 +171,7 @@ export function failurePoints(golden: Golden, steps: readonly Step[]): FailurePo
   const { success, execution_metadata: metadata } = golden.golden_output;
   if (success === false) {
     const reason = (metadata as { readonly stop_reason?: unknown } | undefined)?.stop_reason;
-    const why = typeof reason === 'string' ? reason.replaceAll('_', ' ') : 'no reason is told';
+    const why = typeof reason === 'string' ? reason.replaceAll('_', ' ') : 'no reason given';
     found.push({
       step: undefined,
       what: 'the run',

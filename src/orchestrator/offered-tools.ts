@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 import { type AdaptedTool, adaptTools, chooseToolNames, type ToolProvider } from './tools/index.ts';
 
 /** A tool the model can call, and where it leads. */
-export interface CatalogueTool extends Alternative {
+export interface OfferedTool extends Alternative {
   readonly server: string;
   readonly tool: CallableTool;
   readonly words: ReadonlySet<string>;
@@ -16,11 +16,11 @@ export interface CatalogueTool extends Alternative {
 }
 
 /** The tools of a run as the model sees them, with the way back from each name. */
-export class Catalogue {
+export class OfferedTools {
   readonly quarantined: readonly QuarantinedTool[];
   readonly definitions: readonly ModelTool[];
-  readonly #byModelName: ReadonlyMap<string, CatalogueTool>;
-  readonly #hidden: ReadonlyMap<string, CatalogueTool>;
+  readonly #byModelName: ReadonlyMap<string, OfferedTool>;
+  readonly #hidden: ReadonlyMap<string, OfferedTool>;
 
   /** @param hidden tools the model is not shown; a call to one still finds it, so that the gate can deny it. */
   constructor(
@@ -33,7 +33,7 @@ export class Catalogue {
       description,
       parameters,
     }));
-    this.#byModelName = new Map(adapted.map((tool) => [tool.name, toCatalogueTool(tool)]));
+    this.#byModelName = new Map(adapted.map((tool) => [tool.name, toOfferedTool(tool)]));
     this.#hidden = new Map(hiddenTools(hidden).map((tool) => [tool.modelName, tool]));
     this.quarantined = quarantined;
   }
@@ -42,12 +42,12 @@ export class Catalogue {
     return this.#byModelName.size;
   }
 
-  find(modelName: string): CatalogueTool | undefined {
+  find(modelName: string): OfferedTool | undefined {
     return this.#byModelName.get(modelName) ?? this.#hidden.get(modelName);
   }
 
   /** Tools that might do instead of one that failed, best first. */
-  alternativesTo(modelName: string, usable: (tool: CatalogueTool) => boolean): CatalogueTool[] {
+  alternativesTo(modelName: string, usable: (tool: OfferedTool) => boolean): OfferedTool[] {
     const failed = this.#byModelName.get(modelName)?.words ?? toolWords(modelName, undefined);
     const others = [...this.#byModelName.values()].filter(
       (tool) => tool.modelName !== modelName && usable(tool),
@@ -59,26 +59,26 @@ export class Catalogue {
 /** A model is asked with the old tools when a server that announced others does not list them by then. */
 const CHANGED_TOOLS_WAIT_MS = 5_000;
 
-/** The catalogue, rebuilt whenever a server has announced other tools; a change that is being read is waited for. */
-export function liveCatalogue(session: Session, changes: () => number): () => Promise<Catalogue> {
-  let built: { readonly catalogue: Catalogue; readonly at: number } | undefined;
+/** The catalog, rebuilt whenever a server has announced other tools; a change that is being read is waited for. */
+export function liveTools(session: Session, changes: () => number): () => Promise<OfferedTools> {
+  let built: { readonly catalog: OfferedTools; readonly at: number } | undefined;
   return async () => {
     const { pool, resolved, provider, emit, gated } = session;
     await pool.toolsSettled(CHANGED_TOOLS_WAIT_MS);
     const at = changes();
-    if (built?.at === at) return built.catalogue;
+    if (built?.at === at) return built.catalog;
     const allowed = await gated?.allowed();
-    const catalogue = buildCatalogue(
+    const catalog = buildOfferedTools(
       pool.tools,
       allowed ?? pool.tools,
       provider.toolDialect ?? 'openai',
       resolved.userPrompt,
     );
-    for (const { toolName, reason } of catalogue.quarantined) {
+    for (const { toolName, reason } of catalog.quarantined) {
       emit({ type: 'tool_quarantined', toolName, reason });
     }
-    built = { catalogue, at };
-    return catalogue;
+    built = { catalog, at };
+    return catalog;
   };
 }
 
@@ -86,27 +86,27 @@ export function liveCatalogue(session: Session, changes: () => number): () => Pr
  * Adapts the allowed tools of all servers to a provider, as many as it takes. Names always carry the server, so a tool
  * that appears during a run renames none that the conversation already names.
  */
-function buildCatalogue(
+function buildOfferedTools(
   all: readonly ServerTool[],
   allowed: readonly ServerTool[],
   dialect: ToolProvider,
   task: string,
-): Catalogue {
+): OfferedTools {
   const { offered, leftOut, limit } = selectTools(allowed, dialect, task);
-  const { tools: adapted, quarantined } = adaptTools(offered, dialect, { namespace: 'always' });
+  const { tools: adapted, unsupported } = adaptTools(offered, dialect, { namespace: 'always' });
   const shown = new Set(allowed.map(({ tool }) => tool));
   const quarantinedTools = [
-    ...quarantined.map(({ server, name, reason }) => ({ toolName: `${server}.${name}`, reason })),
+    ...unsupported.map(({ server, name, reason }) => ({ toolName: `${server}.${name}`, reason })),
     ...leftOut.map(({ server, tool }) => ({
       toolName: `${server}.${tool.name}`,
       reason: `The provider takes ${limit} tools and others fit the task better`,
     })),
   ];
   const hidden = all.filter(({ tool }) => !shown.has(tool));
-  return new Catalogue(adapted, quarantinedTools, hidden);
+  return new OfferedTools(adapted, quarantinedTools, hidden);
 }
 
-function toCatalogueTool(adapted: AdaptedTool): CatalogueTool {
+function toOfferedTool(adapted: AdaptedTool): OfferedTool {
   const { name, server, tool } = adapted;
   let words: ReadonlySet<string> | undefined;
   return {
@@ -124,7 +124,7 @@ function toCatalogueTool(adapted: AdaptedTool): CatalogueTool {
 }
 
 /** Tools by the names they would have; their schemas are not adapted. */
-function hiddenTools(tools: readonly ServerTool[]): CatalogueTool[] {
+function hiddenTools(tools: readonly ServerTool[]): OfferedTool[] {
   const names = chooseToolNames(
     tools.map(({ server, tool }) => ({ server, name: tool.name })),
     'always',

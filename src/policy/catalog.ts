@@ -1,5 +1,5 @@
 /**
- * G2, first half: the tools the servers list right now, each ready to be called or quarantined with a reason.
+ * G2, first half: the tools the servers list right now, each ready to be called or barred with a reason.
  */
 
 import { type CompiledSchema, compileLinear, compileSchema, SchemaRefusedError } from '../json/index.ts';
@@ -8,16 +8,16 @@ import type { PinStore } from './pins.ts';
 import type { ReasonCode } from './reasons.ts';
 import { type DeclaredArguments, declaredArguments, definitionProblem, toolHash } from './tool-definition.ts';
 
-/** A tool of the catalogue. */
+/** A tool of the catalog. */
 export interface CatalogueTool {
   readonly server: string;
   readonly name: string;
   readonly definition: ToolDefinition;
   /** SHA-256 of the definition. */
   readonly hash: string;
-  /** Set when the tool is quarantined: it is neither listed nor callable. */
-  readonly quarantine: { readonly reasonCode: ReasonCode; readonly message: string } | undefined;
-  /** The checks of this definition, compiled once; present unless quarantined. */
+  /** Set when the tool is barred: it is neither listed nor callable. */
+  readonly barred: { readonly reasonCode: ReasonCode; readonly message: string } | undefined;
+  /** The checks of this definition, compiled once; present unless barred. */
   readonly checks: ToolChecks | undefined;
 }
 
@@ -29,21 +29,21 @@ export interface ToolChecks {
   matchesPattern(name: string): boolean;
 }
 
-export interface CatalogueOptions {
+export interface ToolCatalogOptions {
   readonly pins?: PinStore | undefined;
-  /** True while two servers may use one name. @defaultValue () => false: both tools are quarantined */
+  /** True while two servers may use one name. @defaultValue () => false: both tools are barred */
   readonly allowsDuplicates?: (() => boolean) | undefined;
   /** Keys of `_meta` that belong to the pinned definition. @defaultValue none */
   readonly metaKeys?: readonly string[] | undefined;
 }
 
-export class Catalogue {
-  readonly #options: CatalogueOptions;
+export class ToolCatalog {
+  readonly #options: ToolCatalogOptions;
   readonly #servers = new Map<string, Map<string, CatalogueTool>>();
   /** The servers that list a name, so that a duplicate is found without walking all of them. */
   readonly #serversByName = new Map<string, Set<string>>();
 
-  constructor(options: CatalogueOptions = {}) {
+  constructor(options: ToolCatalogOptions = {}) {
     this.#options = options;
   }
 
@@ -75,12 +75,12 @@ export class Catalogue {
     return [...this.#servers.keys()];
   }
 
-  /** The tool; quarantined when another server lists the same name. */
+  /** The tool; barred when another server lists the same name. */
   find(server: string, name: string): CatalogueTool | undefined {
     const tool = this.#servers.get(server)?.get(name);
     if (tool === undefined || this.#options.allowsDuplicates?.() === true) return tool;
     const servers = this.#serversByName.get(name);
-    if (servers === undefined || servers.size < 2 || tool.quarantine !== undefined) return tool;
+    if (servers === undefined || servers.size < 2 || tool.barred !== undefined) return tool;
     return duplicate(tool, [...servers].filter((other) => other !== server).join(', '));
   }
 
@@ -95,33 +95,32 @@ export class Catalogue {
   #admit(server: string, name: string, definition: ToolDefinition): CatalogueTool {
     const base = { server, name, definition, hash: '', checks: undefined };
     const problem = definitionProblem(definition);
-    if (problem !== undefined)
-      return { ...base, quarantine: { reasonCode: 'tool_invalid', message: problem } };
+    if (problem !== undefined) return { ...base, barred: { reasonCode: 'tool_invalid', message: problem } };
     const hash = toolHash(definition, this.#options.metaKeys);
     const state = this.#options.pins?.check(server, name, hash) ?? 'approved';
     if (state === 'changed') {
       return {
         ...base,
         hash,
-        quarantine: { reasonCode: 'tool_changed', message: `The definition of '${name}' changed` },
+        barred: { reasonCode: 'tool_changed', message: `The definition of '${name}' changed` },
       };
     }
     if (state === 'unapproved') {
       const message = `The definition of '${name}' is not approved`;
-      return { ...base, hash, quarantine: { reasonCode: 'tool_unapproved', message } };
+      return { ...base, hash, barred: { reasonCode: 'tool_unapproved', message } };
     }
     try {
-      return { ...base, hash, quarantine: undefined, checks: compileChecks(definition) };
+      return { ...base, hash, barred: undefined, checks: compileChecks(definition) };
     } catch (error) {
       if (!(error instanceof SchemaRefusedError)) throw error;
-      return { ...base, hash, quarantine: { reasonCode: 'tool_schema_refused', message: error.message } };
+      return { ...base, hash, barred: { reasonCode: 'tool_schema_refused', message: error.message } };
     }
   }
 }
 
 function duplicate(tool: CatalogueTool, other: string): CatalogueTool {
   const message = `The name '${tool.name}' is also used by ${other}`;
-  return { ...tool, quarantine: { reasonCode: 'tool_duplicate', message } };
+  return { ...tool, barred: { reasonCode: 'tool_duplicate', message } };
 }
 
 function compileChecks(definition: ToolDefinition): ToolChecks {
