@@ -1,6 +1,6 @@
 /** Budgets and rate limits of calls. They count allowed calls only, and are checked last. */
 import type { BudgetDocument } from './policy-file.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { ReasonCode } from './reasons/index.ts';
 
 const MINUTE_MS = 60_000;
 /** Most runs whose calls are counted; the oldest is dropped first. */

@@ -5,7 +5,7 @@
 import { type CompiledSchema, compileLinear, compileSchema, SchemaRefusedError } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import type { PinStore } from './pins.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { ReasonCode } from './reasons/index.ts';
 import { type DeclaredArguments, declaredArguments, definitionProblem, toolHash } from './tool-definition.ts';
 
 /** A tool of the catalog. */

@@ -1,6 +1,6 @@
 /** What the gate decides, in TypeScript and on the wire. */
 import { ObservatoryError } from '../base/index.ts';
-import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
+import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
 
 export type DecisionKind = 'allow' | 'deny' | 'require_approval';
 

@@ -16,7 +16,7 @@ import type { Decision, DecisionKind } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 import type { OutputContracts } from './output-contract.ts';
 import type { PolicySource } from './policy-source.ts';
-import { gateOf, type ReasonCode } from './reasons.ts';
+import { gateOf, type ReasonCode } from './reasons/index.ts';
 
 /** What a call is judged against. */
 interface Grounds {

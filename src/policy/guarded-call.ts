@@ -12,7 +12,7 @@ import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { judgeOutput, type OutputVerdict, outputValue } from './output.ts';
 import type { OutputContract } from './output-contract.ts';
-import type { Gate, ReasonCode } from './reasons.ts';
+import type { Gate, ReasonCode } from './reasons/index.ts';
 import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
 
 export interface GuardedCallOptions {

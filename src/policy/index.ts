@@ -59,7 +59,14 @@ export {
   readPolicy,
   readPolicyFile,
 } from './policy-file.ts';
-export { type Gate, gateOf, REASONS, type ReasonCode } from './reasons.ts';
-export { riskOf, type ScanFinding, scanText } from './scanner.ts';
+export {
+  type Gate,
+  gateOf,
+  REASONS,
+  type ReasonCode,
+  riskOf,
+  type ScanFinding,
+  scanText,
+} from './reasons/index.ts';
 export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

@@ -8,10 +8,14 @@
  */
 
 import { isWellFormed } from '../json/index.ts';
-import { plainText, withoutQuotations } from './plain-text.ts';
 import type { InputDocument } from './policy-file.ts';
-import type { ReasonCode } from './reasons.ts';
-import { type ScanFinding, scanText } from './scanner.ts';
+import {
+  plainText,
+  type ReasonCode,
+  type ScanFinding,
+  scanText,
+  withoutQuotations,
+} from './reasons/index.ts';
 
 export interface InputVerdict {
   readonly allowed: boolean;

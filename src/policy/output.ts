@@ -12,7 +12,7 @@ import {
   StrictJsonError,
 } from '../json/index.ts';
 import { DEFAULT_MAX_BYTES, type OutputContract } from './output-contract.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { ReasonCode } from './reasons/index.ts';
 import { untrustedResult } from './untrusted-result.ts';
 
 export type OutputVerdict =

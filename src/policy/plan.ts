@@ -13,7 +13,7 @@ import {
   parseStrictJson,
   StrictJsonError,
 } from '../json/index.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { ReasonCode } from './reasons/index.ts';
 
 /** Asks for exactly one tool call. */
 export interface CallToolPlan {

@@ -5,7 +5,7 @@ import type { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolCatalog } from './catalog.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
-import type { ReasonCode } from './reasons.ts';
+import type { ReasonCode } from './reasons/index.ts';
 import { applies, argumentNotGivenByUser, type CompiledRule, compileRule, deadRules, idsOf } from './rule.ts';
 
 /** What the rules say about a call. */

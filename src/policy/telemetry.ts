@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { ATTR_ERROR_TYPE, ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
 import { type Decision, isBlocked } from './decision.ts';
-import { type Gate, gateOf, type ReasonCode } from './reasons.ts';
+import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
 
 const EVENT_GATE = 'observatory.policy_gate';
 

@@ -1,5 +1,5 @@
 /** Whether a quote can carry its claim. This proves nothing about truth; it stops claims that say more than the quote. */
-import type { ReasonCode } from '../reasons.ts';
+import type { ReasonCode } from '../reasons/index.ts';
 import { hasInvisible, normalizeWithOffsets } from './normalize.ts';
 import { sentenceAround } from './sentences.ts';
 import { addressTokens, contentStems, isNegated, numericTokens, properNouns, wordsOf } from './words.ts';

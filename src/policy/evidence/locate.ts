@@ -2,7 +2,7 @@
  * Finds a quote in the leaves of a source, on the host's side: what is shown to a user is the host's own copy of the
  * text at the place it found, never the model's.
  */
-import type { ReasonCode } from '../reasons.ts';
+import type { ReasonCode } from '../reasons/index.ts';
 import type { Leaf, LeafPath, SourceLeaves } from './leaves.ts';
 import { hasInvisible, type NormalizedText, normalizeWithOffsets } from './normalize.ts';
 import { isWholeUnit, leadIn, type Span, sentenceAround } from './sentences.ts';

@@ -6,8 +6,7 @@
  */
 
 import { checkJsonValue, isObject, StrictJsonError } from '../../json/index.ts';
-import type { ReasonCode } from '../reasons.ts';
-import { scanText } from '../scanner.ts';
+import { type ReasonCode, scanText } from '../reasons/index.ts';
 import { claimProblem } from './claim.ts';
 import { type Echo, leavesOf } from './leaves.ts';
 import { type LocatedQuote, QuoteFinder } from './locate.ts';

@@ -18,7 +18,7 @@ import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
 import { guardedCall } from '../guarded-call.ts';
 import { type CallToolPlan, parsePlan } from '../plan.ts';
-import { type Gate, gateOf, type ReasonCode } from '../reasons.ts';
+import { type Gate, gateOf, type ReasonCode } from '../reasons/index.ts';
 import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
 import { asksForSummary, type Planner, parseSummary, planMessages, summaryMessages } from './prompts.ts';
 import { connectPolicyServers, discoverTools, type PolicyServer } from './servers.ts';
