@@ -35,18 +35,7 @@ describe('db, embedded', () => {
     assert.equal(existsSync(dataDir), false);
   });
 
-  test('status of a database without the schema exits with 1 and says what to run', async () => {
-    const bare = join(folder, 'bare');
-    await (await openDatabase({ dataDir: bare })).close();
-    const { code, stdout } = await db(['status', '--data-dir', bare]);
-    assert.equal(code, 1);
-    assert.match(
-      stdout,
-      /schema +version 0, code knows \d+: not there\. Run: npx mcp-observatory db migrate/,
-    );
-  });
-
-  test('migrate makes the tables, then finds them up to date, and status counts what is in them', async () => {
+  test('migrate makes the tables, then finds them up to date, and status counts what is in them and in a spool', async () => {
     const first = await db(['migrate', '--data-dir', dataDir]);
     assert.deepEqual(
       [first.code, first.stdout],
@@ -68,9 +57,12 @@ describe('db, embedded', () => {
     assert.match(empty.stdout, /^spans +0$/m);
 
     await fill(dataDir);
-    const json = await db(['status', '--data-dir', dataDir, '--json']);
+    const directory = join(folder, 'spool');
+    await fillSpool(directory);
+    const json = await db(['status', '--data-dir', dataDir, '--spool', directory, '--json']);
     const status = JSON.parse(json.stdout) as Record<string, unknown>;
     const {
+      spool,
       server_version: version,
       table_bytes: table,
       index_bytes: index,
@@ -107,26 +99,18 @@ describe('db, embedded', () => {
     });
     assert.match(String(version), /^\d+/);
     assert.equal(perSpan, Math.round((Number(table) + Number(index)) / 3));
-    const text = (await db(['status', '--data-dir', dataDir])).stdout;
-    assert.match(text, /^spans +3$/m);
-    assert.match(text, /^services +billing 2, search 1$/m);
-    assert.match(text, /^models +\(none\) 2, gpt-4o 1$/m);
-  });
-
-  test('status tells what waits in a spool, and a folder that is none is refused', async () => {
-    const directory = join(folder, 'spool');
-    const down = new PostgresSpanExporter({ connection: 'postgresql://nobody@127.0.0.1:1/none' });
-    const processor = new DurableSpanProcessor({ exporter: down, spool: { directory } });
-    for (const span of manySpans(7)) processor.onEnd(span);
-    await processor.shutdown();
-    const { stdout } = await db(['status', '--data-dir', dataDir, '--spool', directory, '--json']);
-    const { spool } = JSON.parse(stdout) as { spool: Record<string, unknown> };
-    const { bytes, oldest, ...counts } = spool;
+    const { bytes, oldest, ...counts } = spool as Record<string, unknown>;
     assert.deepEqual(counts, { spans: 7, files: 1, refused_bytes: 0 });
     assert.ok(Number(bytes) > 100 && Date.parse(String(oldest)) <= Date.now());
     const text = (await db(['status', '--data-dir', dataDir, '--spool', directory])).stdout;
+    assert.match(text, /^spans +3$/m);
+    assert.match(text, /^services +billing 2, search 1$/m);
+    assert.match(text, /^models +\(none\) 2, gpt-4o 1$/m);
     assert.match(text, /^spool +7 spans wait in 1 files, .*oldest from 20/m);
     assert.match(text, /^lag +\d+\.\d s since the newest span ended$/m);
+  });
+
+  test('status refuses a folder that is no spool', async () => {
     await assert.rejects(db(['status', '--data-dir', dataDir, '--spool', join(folder, 'absent')]), {
       code: 'INVALID_OPTION',
       message: /absent cannot be read: ENOENT/,
@@ -165,7 +149,6 @@ describe('db, embedded', () => {
     const open = attempts.filter((attempt) => attempt.status === 'fulfilled');
     for (const { value } of open) await value.close();
     assert.ok(open.length <= 1);
-    await (await openDatabase({ dataDir })).close();
   });
 
   test('the lock of another host is respected, and the error names the file to delete', async () => {
@@ -177,7 +160,20 @@ describe('db, embedded', () => {
       return true;
     });
     rmSync(lock);
-    await (await openDatabase({ dataDir })).close();
+  });
+
+  test('status of a database without the schema exits with 1 and says what to run', async () => {
+    {
+      await using database = await openDatabase({ dataDir });
+      await database.query('DROP SCHEMA public CASCADE');
+      await database.query('CREATE SCHEMA public');
+    }
+    const { code, stdout } = await db(['status', '--data-dir', dataDir]);
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /schema +version 0, code knows \d+: not there\. Run: npx mcp-observatory db migrate/,
+    );
   });
 });
 
@@ -321,6 +317,14 @@ async function db(
   const code = await dbCommand.run(args, { stdin: Readable.from([]), stdout, stderr, env });
   stdout.end();
   return { code, stdout: await stdout.setEncoding('utf8').reduce((all, chunk) => all + chunk, '') };
+}
+
+/** Leaves seven spans in a spool, as a program whose database is away does. */
+async function fillSpool(directory: string): Promise<void> {
+  const down = new PostgresSpanExporter({ connection: 'postgresql://nobody@127.0.0.1:1/none' });
+  const processor = new DurableSpanProcessor({ exporter: down, spool: { directory } });
+  for (const span of manySpans(7)) processor.onEnd(span);
+  await processor.shutdown();
 }
 
 async function fill(dataDir: string): Promise<void> {

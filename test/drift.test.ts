@@ -7,6 +7,7 @@ import { metrics } from '@opentelemetry/api';
 import { driftCommand } from '../src/cli/drift.ts';
 import { type DriftReport, driftReport, watchDrift } from '../src/execution/drift/index.ts';
 import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
+import { testDatabases } from './support/databases.ts';
 import { MetricReader } from './support/metric-reader.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
@@ -194,10 +195,10 @@ async function checkViews(db: Queryable): Promise<void> {
   );
 }
 
-const DATABASES = [
+const DATABASES: readonly { name: string; skip: string | false; create(): Promise<Place> }[] = [
   { name: 'Postgres', skip: noPostgres(), create: newServerDatabase },
-  { name: 'PGlite', skip: false, create: async () => ({ dataDir: join(folder, 'embedded') }) },
-] as const;
+  { name: 'PGlite', skip: false as const, create: async () => ({ dataDir: join(folder, 'embedded') }) },
+].filter(({ name }) => testDatabases().some((databases) => databases.name === name));
 
 for (const { name, skip, create } of DATABASES) {
   test(`${name}: new prompts without a new template are drift; the views and the command tell it`, {

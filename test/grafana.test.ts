@@ -6,14 +6,14 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import { parse } from 'yaml';
 import { ObservatorySpanProcessor, PostgresSpanExporter } from '../src/index.ts';
 import { migrate, type Queryable } from '../src/postgres/index.ts';
-import { testDatabases } from './support/databases.ts';
+import { postgresDatabases } from './support/databases.ts';
 import { type Chosen, expand, readDashboards } from './support/grafana.ts';
 import { recordTraffic } from './support/traffic.ts';
 
 const FOLDER = fileURLToPath(new URL('../../collector/grafana/', import.meta.url));
 const dashboards = readDashboards(`${FOLDER}dashboards`);
 
-const [postgres] = testDatabases();
+const postgres = postgresDatabases();
 
 describe('every query of the dashboards', { skip: postgres.skip }, () => {
   let db: Queryable;

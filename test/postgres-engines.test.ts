@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import type { Queryable } from '../src/postgres/index.ts';
 import { createPartitions, migrate, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
-import { countRows, testDatabases } from './support/databases.ts';
+import { countRows, postgresDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 
@@ -20,7 +20,7 @@ async function kindOf(db: Queryable): Promise<unknown> {
   return (await db.query(`SELECT relkind FROM pg_class WHERE oid = 'mcp_traces'::regclass`)).rows[0]?.relkind;
 }
 
-const [postgres] = testDatabases();
+const postgres = postgresDatabases();
 describe('other engines', { skip: postgres.skip }, () => {
   after(() => postgres[Symbol.asyncDispose]());
 

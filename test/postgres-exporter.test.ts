@@ -15,9 +15,7 @@ import { type ExportResult, exportSpans } from './support/export.ts';
 import { ATTRIBUTE_FIELDS, randomSpans, randomValue, seededRandom } from './support/random-spans.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 
-const [postgres, pglite] = testDatabases();
-
-for (const databases of [postgres, pglite]) {
+for (const databases of testDatabases()) {
   describe(`on ${databases.name}`, { skip: databases.skip }, () => {
     let db: Queryable;
     before(async () => {
@@ -217,25 +215,6 @@ for (const databases of [postgres, pglite]) {
     });
   });
 }
-
-describe('both databases', { skip: postgres.skip }, () => {
-  test('hold identical rows for the same spans', async () => {
-    const [real, embedded] = testDatabases();
-    await using _real = real;
-    await using _embedded = embedded;
-    const spans = randomSpans(200, 42);
-    const [first, second] = await Promise.all(
-      [real, embedded].map(async (databases) => {
-        const db = await databases.create();
-        await migrate(db);
-        assert.deepEqual(await exportTo(db, spans), { code: 0 });
-        return byId(await readRows(db));
-      }),
-    );
-    assert.equal(first?.size, 200);
-    assert.deepEqual(first, second);
-  });
-});
 
 function exportTo(connection: Queryable, spans: readonly ReadableSpan[]): Promise<ExportResult> {
   return exportSpans(new PostgresSpanExporter({ connection }), spans);

@@ -1,3 +1,3 @@
 import { describeFaults } from './support/faults.ts';
 
-describeFaults({ spans: 3000, outageMs: 700, refusedMs: 700, kills: 4 });
+describeFaults({ spans: 2000, outageMs: 300, refusedMs: 300, kills: 2 });

@@ -82,8 +82,7 @@ function fuzzedSpans(): ReadableSpan[] {
   });
 }
 
-const [postgres, pglite] = testDatabases();
-for (const databases of [postgres, pglite]) {
+for (const databases of testDatabases()) {
   describe(`fuzzed spans in ${databases.name}`, { skip: databases.skip }, () => {
     let db: Queryable;
     before(async () => {
@@ -92,7 +91,7 @@ for (const databases of [postgres, pglite]) {
     });
     after(() => databases[Symbol.asyncDispose]());
 
-    for (const copy of databases === postgres ? [true, false] : [false]) {
+    for (const copy of databases.name === 'Postgres' ? [true, false] : [false]) {
       test(`come back as they were sent or as is documented, by ${copy ? 'COPY' : 'INSERT'}`, async () => {
         await db.query('TRUNCATE mcp_traces');
         const spans = fuzzedSpans();

@@ -15,7 +15,6 @@ import {
   runSql,
   startPostgres,
 } from './support/postgres-server.ts';
-import { newPGlite } from './support/templates.ts';
 
 const root = new URL('../../', import.meta.url);
 const handAppliedFile = fileURLToPath(new URL('schema/postgres.sql', root));
@@ -33,14 +32,6 @@ test('the list of migrations is what stands in schema/, numbered without a gap',
     MIGRATIONS.map(({ id, name }) => [id, Number(name.slice(0, 3))]),
     MIGRATIONS.map((_, i) => [i + 1, i + 1]),
   );
-});
-
-describe('on PGlite', () => {
-  test('migrates once, and again does nothing', async () => {
-    await using db = await newPGlite();
-    assert.deepEqual(await migrate(db as Queryable), { applied: allNames, version: LATEST_MIGRATION });
-    assert.deepEqual(await migrate(db as Queryable), { applied: [], version: LATEST_MIGRATION });
-  });
 });
 
 describe('on Postgres', { skip: noPostgres() }, () => {

@@ -53,8 +53,7 @@ async function migrateToFirstVersion(db: Queryable): Promise<void> {
     ${sqlOf('001_mcp_traces')}`);
 }
 
-const [postgres, pglite] = testDatabases();
-for (const databases of [postgres, pglite]) {
+for (const databases of testDatabases()) {
   describe(`partitions on ${databases.name}`, { skip: databases.skip }, () => {
     after(() => databases[Symbol.asyncDispose]());
 

@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import pg from 'pg';
 import { dbCommand } from '../src/cli/db.ts';
 import { migrate, PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
-import { testDatabases } from './support/databases.ts';
+import { postgresDatabases, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { randomSpans } from './support/random-spans.ts';
 import { runCommand } from './support/run-command.ts';
@@ -66,8 +66,7 @@ async function assertTotals(db: Queryable): Promise<void> {
   assert.deepEqual(await one(db, `SELECT ${daily} FROM mcp_traces_daily`), rest);
 }
 
-const [postgres, pglite] = testDatabases();
-for (const databases of [postgres, pglite]) {
+for (const databases of testDatabases()) {
   describe(`roll-ups on ${databases.name}`, { skip: databases.skip }, () => {
     after(() => databases[Symbol.asyncDispose]());
 
@@ -135,8 +134,8 @@ for (const databases of [postgres, pglite]) {
   });
 }
 
-describe('roll-ups on a server that many processes use', { skip: postgres.skip }, () => {
-  const [server] = testDatabases();
+const server = postgresDatabases();
+describe('roll-ups on a server that many processes use', { skip: server.skip }, () => {
   after(() => server[Symbol.asyncDispose]());
 
   test('writers and refreshers at the same time leave each span counted once', async () => {

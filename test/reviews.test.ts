@@ -13,6 +13,7 @@ import {
   noPostgres,
   type PostgresServer,
   runSql,
+  startOwnPostgres,
   startPostgres,
 } from './support/postgres-server.ts';
 
@@ -204,8 +205,8 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
   });
   after(() => server.stop());
 
-  async function newQueue(): Promise<{ url: string; queue: PostgresReviewQueue }> {
-    const url = await server.createDatabase();
+  async function newQueue(on = server): Promise<{ url: string; queue: PostgresReviewQueue }> {
+    const url = await on.createDatabase();
     const pool = new pg.Pool({ connectionString: url });
     await migrate(pool);
     await pool.end();
@@ -266,9 +267,10 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
   });
 
   test('a server that crashes between claim and decision keeps both', async (t) => {
-    const { crash, restart } = server;
+    await using own = await startOwnPostgres();
+    const { crash, restart } = own;
     if (crash === undefined || restart === undefined) return t.skip('not a server of ours');
-    const { url, queue } = await newQueue();
+    const { url, queue } = await newQueue(own);
     const waiting = await queue.submit(SUBMISSION);
     const claim = (await queue.claim({ worker: 'ada', id: waiting })) as ClaimedReview;
     const other = await queue.submit(SUBMISSION);

@@ -112,24 +112,6 @@ test('a receiver that never answers does not keep a program that exits beyond th
   assert.match(output.stderr, /has ended before its last spans were sent/);
 });
 
-for (const [protocol, contentType] of [
-  ['http/protobuf', 'application/x-protobuf'],
-  ['http/json', 'application/json'],
-  ['grpc', 'application/json'],
-] as const) {
-  test(`OTEL_EXPORTER_OTLP_PROTOCOL=${protocol} sends ${contentType}`, async () => {
-    await using receiver = await startOtlpReceiver();
-    const { exit, child, output } = await program('end', receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
-    child.stdin.end();
-    await exit;
-    assert.deepEqual(receiver.contentTypes, [contentType]);
-    assert.equal(
-      output.stderr.includes("no trace exporter for the OTLP protocol 'grpc'"),
-      protocol === 'grpc',
-    );
-  });
-}
-
 test('a receiver that never answers delays the exit no longer than the deadline', async () => {
   await using receiver = await startOtlpReceiver({ silent: true });
   const { child, exit, output } = await program('wait', receiver, { EXIT_DEADLINE_MS: '200' });
@@ -138,34 +120,47 @@ test('a receiver that never answers delays the exit no longer than the deadline'
   assert.match(output.stderr, /not flushed within 200 ms/);
 });
 
-for (const [name, env] of [
-  ['unknown_service:node', {}],
-  ['from-resource', { OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' }],
-  ['named', { OTEL_SERVICE_NAME: 'named', OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' }],
-] as const) {
-  test(`a program without a name in code is ${name}, given ${JSON.stringify(env)}`, async () => {
-    await using receiver = await startOtlpReceiver();
-    const { exit } = await program('unnamed', receiver, env);
-    assert.deepEqual(await exit, [0, null]);
-    assert.equal(receiver.spans[0]?.service, name);
-  });
-}
+const NO_GRPC = "no trace exporter for the OTLP protocol 'grpc'";
+const NO_B3 = 'OTEL_PROPAGATORS=b3 is not supported';
+const RESOURCE = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' };
 
-for (const [propagators, fields] of [
-  [undefined, 'traceparent tracestate baggage'],
-  ['baggage', 'baggage'],
-  ['none', ''],
-  ['b3,tracecontext', 'traceparent tracestate'],
-] as const) {
-  test(`OTEL_PROPAGATORS=${propagators} leaves these fields: ${fields}`, async () => {
+/** Each program shows a setting of the protocol, of the name and of the propagators. */
+for (const { env, contentType = 'application/json', service, fields, warnings = [] } of [
+  { env: {}, service: 'unknown_service:node', fields: 'traceparent tracestate baggage' },
+  {
+    env: { ...RESOURCE, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_PROPAGATORS: 'baggage' },
+    service: 'from-resource',
+    fields: 'baggage',
+  },
+  {
+    env: {
+      ...RESOURCE,
+      OTEL_SERVICE_NAME: 'named',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_PROPAGATORS: 'none',
+    },
+    service: 'named',
+    fields: '',
+    warnings: [NO_GRPC],
+  },
+  {
+    env: { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_PROPAGATORS: 'b3,tracecontext' },
+    contentType: 'application/x-protobuf',
+    service: 'unknown_service:node',
+    fields: 'traceparent tracestate',
+    warnings: [NO_B3],
+  },
+]) {
+  test(`a program without a name in code obeys ${JSON.stringify(env)}`, async () => {
     await using receiver = await startOtlpReceiver();
-    const env: Record<string, string> = propagators === undefined ? {} : { OTEL_PROPAGATORS: propagators };
-    const { exit, output } = await program('end', receiver, env);
+    const { exit, output } = await program('unnamed', receiver, env);
     assert.deepEqual(await exit, [0, null]);
+    assert.deepEqual(receiver.contentTypes, [contentType]);
+    assert.equal(receiver.spans[0]?.service, service);
     assert.ok(output.stderr.includes(`ready ${fields}\n`), output.stderr);
-    assert.equal(
-      output.stderr.includes('OTEL_PROPAGATORS=b3 is not supported'),
-      propagators?.includes('b3') ?? false,
+    assert.deepEqual(
+      [NO_GRPC, NO_B3].filter((warning) => output.stderr.includes(warning)),
+      warnings,
     );
   });
 }

@@ -14,44 +14,56 @@ export interface TestDatabases extends AsyncDisposable {
   create(): Promise<Queryable>;
 }
 
-/** A throwaway server and embedded PGlites. Both start when first asked for. */
-export function testDatabases(): readonly [postgres: TestDatabases, pglite: TestDatabases] {
+/**
+ * The databases for tests that hold on each kind: PostgreSQL, where there is one, else PGlite.
+ * `pglite.long.test.ts` runs the same tests on PGlite, which takes seconds to start.
+ */
+export function testDatabases(): readonly TestDatabases[] {
+  if (process.env.OBSERVATORY_TEST_DATABASE === 'pglite') return [pgliteDatabases()];
+  const postgres = postgresDatabases();
+  return postgres.skip === false ? [postgres] : [postgres, pgliteDatabases()];
+}
+
+/** Databases of a throwaway server, which starts when first asked for. */
+export function postgresDatabases(): TestDatabases {
   let server: Promise<PostgresServer> | undefined;
   const pools: pg.Pool[] = [];
+  return {
+    name: 'Postgres',
+    skip: noPostgres(),
+    create: async () => {
+      server ??= startPostgres();
+      const pool = new pg.Pool({ connectionString: await (await server).createDatabase() });
+      pools.push(pool);
+      return pool;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const pool of pools) await pool.end();
+      await (await server)?.stop();
+    },
+  };
+}
+
+/** An embedded PGlite, which starts when first asked for. */
+export function pgliteDatabases(): TestDatabases {
   let embedded: PGlite | undefined;
-  return [
-    {
-      name: 'Postgres',
-      skip: noPostgres(),
-      create: async () => {
-        server ??= startPostgres();
-        const pool = new pg.Pool({ connectionString: await (await server).createDatabase() });
-        pools.push(pool);
-        return pool;
-      },
-      [Symbol.asyncDispose]: async () => {
-        for (const pool of pools) await pool.end();
-        await (await server)?.stop();
-      },
+  return {
+    name: 'PGlite',
+    skip: false,
+    create: async () => {
+      // Starting one takes seconds, emptying it does not.
+      if (embedded === undefined) {
+        embedded = await newPGlite();
+      } else {
+        await embedded.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+        await embedded.exec('DISCARD ALL');
+      }
+      return embedded as Queryable;
     },
-    {
-      name: 'PGlite',
-      skip: false,
-      create: async () => {
-        // Starting one takes seconds, emptying it does not.
-        if (embedded === undefined) {
-          embedded = await newPGlite();
-        } else {
-          await embedded.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-          await embedded.exec('DISCARD ALL');
-        }
-        return embedded as Queryable;
-      },
-      [Symbol.asyncDispose]: async () => {
-        await embedded?.close();
-      },
+    [Symbol.asyncDispose]: async () => {
+      await embedded?.close();
     },
-  ];
+  };
 }
 
 const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
