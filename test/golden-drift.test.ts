@@ -214,7 +214,7 @@ function anthropic(response: object): Golden {
   );
 }
 
-test('arguments of tools are no form of the provider: their fields give one finding, as behaviour', () => {
+test('arguments of tools are no form of the provider: their fields give one finding, as behavior', () => {
   const calling = (input: object): Golden =>
     anthropic({
       body: {
@@ -263,7 +263,7 @@ test('the command ends with 1 from the level it is told, and prints places', asy
   const old = await file('old.json', storyGolden());
   const gone = await file('gone.json', changed(set(`${body(1)}.created`, undefined)));
   const same = await runCommand(goldenDriftCommand, [old, old]);
-  assert.deepEqual([same.code, same.stdout], [0, 'No drift: the same form, the same behaviour\n']);
+  assert.deepEqual([same.code, same.stdout], [0, 'No drift: the same form, the same behavior\n']);
   const warned = await runCommand(goldenDriftCommand, [old, gone]);
   assert.equal(warned.code, 0);
   assert.match(warned.stdout, /^warning +response\.created +the field is gone \(exchange 2\)$/m);

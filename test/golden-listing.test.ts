@@ -204,7 +204,7 @@ test('compare prints both sides, says when the task is not the same, and ends wi
   const same = await runCommand(goldenCompareCommand, [a, b]);
   assert.equal(same.code, 0);
   assert.match(same.stdout, /A {2}openai gpt-4o-2024-08-06 +B {2}anthropic claude/);
-  assert.match(same.stdout, /✔ the same behaviour; the answers share 100 % of their words/);
+  assert.match(same.stdout, /✔ the same behavior; the answers share 100 % of their words/);
   const different = await runCommand(goldenCompareCommand, [a, c]);
   assert.equal(different.code, 1);
   const asked = otherProvider(({ input }) => ({ input: { ...input, provider: 'x', user_prompt: 'Other' } }));

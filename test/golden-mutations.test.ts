@@ -1,4 +1,4 @@
-/** Thirty changes of goldens and of behaviour, each of which must be caught, with a message that names the place. */
+/** Thirty changes of goldens and of behavior, each of which must be caught, with a message that names the place. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -290,7 +290,7 @@ const OF_BEHAVIOUR: readonly [name: string, golden: string, options: Partial<Gho
   ];
 
 for (const [name, golden, options, place] of OF_BEHAVIOUR) {
-  test(`caught in behaviour: ${name}`, async () => caught(await draftOf(golden), place, options));
+  test(`caught in behavior: ${name}`, async () => caught(await draftOf(golden), place, options));
 }
 
 test('caught in a file: thirty seeded edits by hand, each named by its place', async () => {

@@ -42,7 +42,7 @@ test('a real browser opens the page without a request, and what tools said stays
       0,
     );
     assert.ok(await evaluate(`document.body.innerText.includes('<script>document.title="owned"</script>')`));
-    // The style is applied, so its hash is right; and the reader's choice of colours works without a script.
+    // The style is applied, so its hash is right; and the reader's choice of colors works without a script.
     const paper = 'getComputedStyle(document.body).backgroundColor';
     await evaluate('document.getElementById("light").checked = true');
     const light = await evaluate(paper);

@@ -53,7 +53,7 @@ function format(compared: SideBySide, paint: Paint): string {
     answerOverlap === null ? '' : `; the answers share ${Math.round(answerOverlap * 100)} % of their words`;
   lines.push(
     differences.length === 0
-      ? paint('green', `✔ the same behaviour${overlap}`)
+      ? paint('green', `✔ the same behavior${overlap}`)
       : paint('red', `✖ different: ${differences.map(printable).join('; ')}${overlap}`),
   );
   return lines.join('\n');

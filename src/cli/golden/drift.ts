@@ -69,7 +69,7 @@ function levelOf(word: string): DriftLevel {
 const STYLE = { info: 'cyan', warning: 'yellow', failure: 'red' } as const;
 
 function formatDrift({ findings }: Drift, paint: Paint): string {
-  if (findings.length === 0) return 'No drift: the same form, the same behaviour';
+  if (findings.length === 0) return 'No drift: the same form, the same behavior';
   return findings.map((finding) => formatFinding(finding, paint)).join('\n');
 }
 

@@ -1,7 +1,7 @@
 import { ObservatoryError } from '../../base/index.ts';
 import { canonicalHash } from '../../json/index.ts';
 import type { Golden, WireResponse } from '../file/index.ts';
-import { behaviourDrift } from './behaviour.ts';
+import { behaviorDrift } from './behavior.ts';
 import { type DriftFinding, type DriftLevel, gatherFindings } from './finding.ts';
 import { type ShapeDifference, shapeDrift, shapeOf } from './shape.ts';
 
@@ -30,7 +30,7 @@ export function detectDrift(before: Golden, after: Golden): Drift {
   const findings = gatherFindings([
     ...inputDrift(before, after),
     ...versionDrift(before, after),
-    ...behaviourDrift(before, after),
+    ...behaviorDrift(before, after),
     ...formDrift(before, after),
   ]);
   return { verdict: findings[0]?.level ?? 'none', findings };

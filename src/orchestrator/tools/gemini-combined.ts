@@ -18,7 +18,7 @@ export class CombinedParts {
     this.#relax = relax;
   }
 
-  /** Merges `allOf`, and the neighbours of a reference with what it refers to; both are not in the subset. */
+  /** Merges `allOf`, and the neighbors of a reference with what it refers to; both are not in the subset. */
   merge(schema: Schema, path: string): AnySchema {
     const { allOf, ...rest } = schema;
     let merged: AnySchema = rest;
@@ -34,14 +34,14 @@ export class CombinedParts {
         continue;
       }
       if (name === undefined || Object.keys(merged).length === 1) break;
-      const { $ref: _ref, ...neighbours } = merged;
+      const { $ref: _ref, ...neighbors } = merged;
       const target = this.#definitions.get(name) ?? true;
       if (this.#cycles.has(name) || !this.#afford(target)) {
-        for (const keyword of Object.keys(neighbours))
+        for (const keyword of Object.keys(neighbors))
           if (!['title', 'description', 'default', 'examples'].includes(keyword)) this.#relax(path, keyword);
         return { $ref: merged.$ref };
       }
-      merged = this.#intersect(neighbours, target, path, '$ref');
+      merged = this.#intersect(neighbors, target, path, '$ref');
     }
     return merged;
   }
@@ -63,8 +63,8 @@ export class CombinedParts {
     if (name === undefined || this.#cycles.has(name)) return b;
     const target = this.#definitions.get(name) ?? true;
     if (!this.#afford(target)) return b;
-    const { $ref: _ref, ...neighbours } = b;
-    return intersect(neighbours, target);
+    const { $ref: _ref, ...neighbors } = b;
+    return intersect(neighbors, target);
   }
 
   #afford(target: AnySchema): boolean {

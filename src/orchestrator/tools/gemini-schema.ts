@@ -148,7 +148,7 @@ class GeminiConverter {
       case 'exclusiveMaximum':
       case '$defs':
       case 'unevaluatedProperties':
-        break; // with their neighbours, after this
+        break; // with their neighbors, after this
       default:
         if (notes.add(keyword, value)) this.#relax(path, keyword);
     }

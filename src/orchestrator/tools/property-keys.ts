@@ -7,7 +7,7 @@ export interface KeyRule {
   /** Names the provider takes. */
   readonly allowed: RegExp;
   /** Turns a name it does not take into one it does, not yet unique. */
-  readonly sanitise: (name: string) => string;
+  readonly sanitize: (name: string) => string;
   /** Only the tool's arguments themselves, or those of nested objects too. */
   readonly scope: 'root' | 'everywhere';
 }
@@ -17,14 +17,14 @@ const MAX_KEY = 64;
 /** `^[a-zA-Z0-9_.-]{1,64}$`, arguments only (`input_schema.properties: Property keys should match pattern`). */
 export const ANTHROPIC_KEYS: KeyRule = {
   allowed: /^[a-zA-Z0-9_.-]{1,64}$/,
-  sanitise: (name) => name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, MAX_KEY) || '_',
+  sanitize: (name) => name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, MAX_KEY) || '_',
   scope: 'root',
 };
 
 /** Starts with a letter or `_`, then letters, digits, `_`, 64 at most; at every depth. */
 export const GEMINI_KEYS: KeyRule = {
   allowed: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/,
-  sanitise: (name) =>
+  sanitize: (name) =>
     name
       .replace(/[^a-zA-Z0-9_]/g, '_')
       .replace(/^(?![a-zA-Z_])/, '_')
@@ -65,10 +65,10 @@ function chooseNames(names: ReadonlySet<string>, rule: KeyRule): Renames {
   const taken = new Set(names);
   const renames = new Map<string, string>();
   for (const name of refused) {
-    let chosen = rule.sanitise(name);
+    let chosen = rule.sanitize(name);
     for (let salt = 0; taken.has(chosen) || !rule.allowed.test(chosen); salt++) {
       const hash = createHash('sha256').update(`${name}\0${salt}`).digest('hex').slice(0, 8);
-      chosen = `${rule.sanitise(name).slice(0, MAX_KEY - 9)}_${hash}`;
+      chosen = `${rule.sanitize(name).slice(0, MAX_KEY - 9)}_${hash}`;
     }
     taken.add(chosen);
     renames.set(name, chosen);

@@ -107,7 +107,7 @@ const MAX_PARSED_CHARS = 1_000_000;
 export function jsonMarkup(value: unknown): Html {
   const text = JSON.stringify(value, null, 2) ?? '';
   if (text.length > MAX_COLOURED_CHARS) return html`${text}`;
-  return coloured(value, text.length > MAX_LINE_CHARS ? '' : undefined, 0);
+  return colored(value, text.length > MAX_LINE_CHARS ? '' : undefined, 0);
 }
 
 /** Parses a JSON object or array; undefined for any other text. */
@@ -123,7 +123,7 @@ export function parsedJson(text: string): object | undefined {
 }
 
 /** @param indent of the line on which the value begins; undefined for a value on one line. */
-function coloured(value: unknown, indent: string | undefined, depth: number): Html {
+function colored(value: unknown, indent: string | undefined, depth: number): Html {
   if (typeof value === 'string') return html`<span class="s">${JSON.stringify(value)}</span>`;
   if (typeof value !== 'object' || value === null) return html`<span class="n">${String(value)}</span>`;
   if (depth >= MAX_DEPTH) return html`${JSON.stringify(value)}`;
@@ -131,7 +131,7 @@ function coloured(value: unknown, indent: string | undefined, depth: number): Ht
   const isList = Array.isArray(value);
   const members = Object.entries(value).map(([key, member]) => {
     const name = isList ? html`` : html`<span class="k">${JSON.stringify(key)}</span>: `;
-    return html`${name}${coloured(member, inner, depth + 1)}`;
+    return html`${name}${colored(member, inner, depth + 1)}`;
   });
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
   if (members.length === 0) return html`${open}${close}`;

@@ -53,7 +53,7 @@ function header(story: Story): Html {
 <h1>${story.title}</h1>
 ${story.description === '' ? '' : html`<p class="lead">${story.description}</p>`}
 ${story.problems.map(({ message }) => html`<p class="problem">${message}</p>`)}</div>
-<fieldset class="theme"><legend>Colours</legend><label><input type="radio" name="theme" id="auto" checked><span>Auto</span></label><label><input type="radio" name="theme" id="light"><span>Light</span></label><label><input type="radio" name="theme" id="dark"><span>Dark</span></label></fieldset>
+<fieldset class="theme"><legend>Colors</legend><label><input type="radio" name="theme" id="auto" checked><span>Auto</span></label><label><input type="radio" name="theme" id="light"><span>Light</span></label><label><input type="radio" name="theme" id="dark"><span>Dark</span></label></fieldset>
 <dl class="figures">${figures(story)}</dl></header>`;
 }
 

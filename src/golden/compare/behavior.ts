@@ -6,7 +6,7 @@ import type { DriftFinding, DriftLevel } from './finding.ts';
 const TOKEN_FACTOR = 1.5;
 
 /** Changes in what the model did, exchange by exchange. */
-export function behaviourDrift(before: Golden, after: Golden): DriftFinding[] {
+export function behaviorDrift(before: Golden, after: Golden): DriftFinding[] {
   const found: DriftFinding[] = [];
   const [old, now] = [before.provider_responses, after.provider_responses];
   if (old.length !== now.length) {
