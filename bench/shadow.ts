@@ -13,7 +13,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { trace } from '@opentelemetry/api';
 import { BatchSpanProcessor, InMemorySpanExporter, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { ObservatorySpanProcessor, type ShadowOptions, shadow } from '../src/index.ts';
+import { type ShadowOptions, shadow } from '../src/execution/index.ts';
+import { ObservatorySpanProcessor } from '../src/index.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 10);
 const CALLS = Number(process.env.BENCH_CALLS ?? 1_000);

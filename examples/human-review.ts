@@ -1,11 +1,5 @@
-import {
-  callWithFallback,
-  FallbackRouter,
-  instrument,
-  migrate,
-  openDatabase,
-  PostgresReviewQueue,
-} from 'mcp-observatory';
+import { instrument, migrate, openDatabase } from 'mcp-observatory';
+import { callWithFallback, FallbackRouter, PostgresReviewQueue } from 'mcp-observatory/execution';
 
 // A Postgres server, or an embedded database where there is none. A worker elsewhere would run
 // `mcp-observatory reviews claim` and `approve`, or the same methods.

@@ -1,4 +1,5 @@
-import { instrument, TieredExecutionConfig, TieredExecutionEngine } from 'mcp-observatory';
+import { instrument } from 'mcp-observatory';
+import { TieredExecutionConfig, TieredExecutionEngine } from 'mcp-observatory/execution';
 
 const interceptor = instrument({ serviceName: 'payments-mcp' });
 const config = TieredExecutionConfig.fromBaseCost(0.01, {

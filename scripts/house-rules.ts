@@ -23,6 +23,7 @@ export const ROOMS: readonly string[] = [
   'golden',
   'setup',
   'collector',
+  'entries',
   'cli',
 ];
 
@@ -35,7 +36,7 @@ export interface Breach {
 }
 
 /** Breaches of parts that are being rebuilt. Entries may only be removed. */
-export const KNOWN_BREACHES: readonly string[] = ['door . > execution'];
+export const KNOWN_BREACHES: readonly string[] = [];
 
 interface SourceFile {
   /** Path below `src`, with `/`. */

@@ -6,9 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bundle } from './support/bundle.ts';
 import { noPostgres, startPostgres } from './support/postgres-server.ts';
 
 const run = promisify(execFile);
+
+// The examples import the package by its name.
+bundle();
 
 function example(name: string): string {
   return fileURLToPath(new URL(`../examples/${name}`, import.meta.url));

@@ -4,12 +4,10 @@ import {
   callWithFallback,
   FallbackRouter,
   type FallbackRouterOptions,
-  govern,
-  instrument,
-  ObservatoryError,
   type ReviewSubmission,
-  spanToRow,
-} from '../src/index.ts';
+} from '../src/execution/index.ts';
+import { govern, instrument, ObservatoryError } from '../src/index.ts';
+import { spanToRow } from '../src/postgres/index.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
 const interceptor = instrument({ serviceName: 'payments-mcp' });

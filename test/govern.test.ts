@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { govern, instrument, ObservatorySpanProcessor, spanToRow } from '../src/index.ts';
+import { govern, instrument, ObservatorySpanProcessor } from '../src/index.ts';
+import { spanToRow } from '../src/postgres/index.ts';
 import {
   getGovernance,
   governanceFromBaggage,

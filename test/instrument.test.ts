@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
 import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { instrument, ObservatorySpanProcessor, spanToRow } from '../src/index.ts';
+import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
+import { spanToRow } from '../src/postgres/index.ts';
 
 let exporter: InMemorySpanExporter;
 let provider: NodeTracerProvider;

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { singleStepGraph } from '../examples/langgraph-single-step/graph.ts';
 import {
   askResultToWire,
   connectPolicyServer,
@@ -11,8 +10,13 @@ import {
   PolicyHost,
   type PolicyServer,
 } from '../src/policy/index.ts';
+import { bundle } from './support/bundle.ts';
 import { ALLOWLIST, call, FETCH, fromRoot, SERVERS, script } from './support/example-servers.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
+
+// The example imports the package by its name.
+bundle();
+const { singleStepGraph } = await import('../examples/langgraph-single-step/graph.ts');
 
 let servers: Record<string, PolicyServer>;
 before(async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
-import { instrument, ObservatorySpanProcessor, selfConsistency } from '../src/index.ts';
+import { selfConsistency } from '../src/execution/index.ts';
+import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 let telemetry: Telemetry;

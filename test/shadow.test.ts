@@ -4,15 +4,9 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import OpenAI from 'openai';
-import {
-  drainShadows,
-  instrument,
-  ObservatorySpanProcessor,
-  type ShadowComparison,
-  setGovernance,
-  shadow,
-  startObservatory,
-} from '../src/index.ts';
+import { drainShadows, type ShadowComparison, shadow } from '../src/execution/index.ts';
+import { instrument, ObservatorySpanProcessor, startObservatory } from '../src/index.ts';
+import { setGovernance } from '../src/processor/index.ts';
 import { tryGhost } from './support/ghost.ts';
 import { MetricReader } from './support/metric-reader.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';

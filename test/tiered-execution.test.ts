@@ -5,15 +5,9 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api';
 import { AlwaysOffSampler, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import {
-  FallbackRouter,
-  govern,
-  type Interceptor,
-  instrument,
-  spanToRow,
-  TieredExecutionConfig,
-  TieredExecutionEngine,
-} from '../src/index.ts';
+import { FallbackRouter, TieredExecutionConfig, TieredExecutionEngine } from '../src/execution/index.ts';
+import { govern, type Interceptor, instrument } from '../src/index.ts';
+import { spanToRow } from '../src/postgres/index.ts';
 import { random } from './support/random.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { brotliDecompressSync } from 'node:zlib';
 import { Tiktoken, type TiktokenBPE } from 'js-tiktoken/lite';
 import { estimateTokens } from '../src/signals/index.ts';
 import { random } from './support/random.ts';
@@ -29,6 +30,19 @@ const TEXTS = [
   readFileSync(new URL('src/signals/estimate-tokens.ts', root), 'utf8'),
   Array.from({ length: 4000 }, () => String.fromCharCode(32 + next(95))).join(''),
 ];
+
+for (const encoding of ['o200k_base', 'cl100k_base']) {
+  test(`the vocabulary ${encoding} is that of js-tiktoken, token by token`, () => {
+    const { pat_str, bpe_ranks } = require(`js-tiktoken/ranks/${encoding}`) as TiktokenBPE;
+    const tokens = bpe_ranks
+      .split('\n')
+      .flatMap((line) => line.split(' ').slice(2))
+      .map((token) => Buffer.from(token, 'base64'));
+    const file = brotliDecompressSync(readFileSync(new URL(`vocabularies/${encoding}.br`, root)));
+    const lengths = Buffer.from([...tokens.map(({ length }) => length), 0]);
+    assert.ok(file.equals(Buffer.concat([Buffer.from(`${pat_str}\n`), lengths, ...tokens])));
+  });
+}
 
 test('for the models of OpenAI the count is that of their tokenizer', () => {
   for (const [encoding, models] of [

@@ -26,7 +26,7 @@ import {
   type ReasonCode,
   redactText,
   summaryMessages,
-} from 'mcp-observatory';
+} from 'mcp-observatory/policy';
 
 export interface SingleStepParts {
   readonly gate: PolicyGate;

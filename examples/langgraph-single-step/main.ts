@@ -6,7 +6,8 @@
  * `PROVIDER=anthropic` or `gemini` takes another provider, `OPENAI_BASE_URL` any OpenAI-compatible endpoint.
  */
 import { fileURLToPath } from 'node:url';
-import { askResultToWire, connectPolicyServer, modelPlanner, PolicyGate } from 'mcp-observatory';
+import { modelPlanner } from 'mcp-observatory/orchestrator';
+import { askResultToWire, connectPolicyServer, PolicyGate } from 'mcp-observatory/policy';
 import { singleStepGraph } from './graph.ts';
 
 const [query] = process.argv.slice(2);

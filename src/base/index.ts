@@ -22,6 +22,7 @@ export {
 } from './fields.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, locate } from './locate.ts';
+export { packageFile } from './package-file.ts';
 export { loadPeer } from './peer.ts';
 export { printable } from './printable.ts';
 export {

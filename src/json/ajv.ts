@@ -48,10 +48,15 @@ export function createStrictAjv(): AjvInstance {
 }
 
 function newAjv(dialect: SchemaDialect, options: object): AjvInstance {
-  const module = load(AJV_MODULES[dialect]) as { default: AjvConstructor };
-  const ajv = new module.default(options);
+  const ajv = createPlainAjv(dialect, options);
   (load('ajv-formats') as { default: (ajv: AjvInstance) => void }).default(ajv);
   return ajv;
+}
+
+/** Ajv as it comes, without formats or budget: for checks whose schemas or outcome do not decide anything. */
+export function createPlainAjv(dialect: SchemaDialect, options: object): AjvInstance {
+  const module = load(AJV_MODULES[dialect]) as { default: AjvConstructor };
+  return new module.default(options);
 }
 
 /** Makes the compiled code of every `$ref` and `$dynamicRef` count itself. */

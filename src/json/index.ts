@@ -1,4 +1,4 @@
-export { createStrictAjv } from './ajv.ts';
+export { createPlainAjv, createStrictAjv } from './ajv.ts';
 export {
   type CanonicalJsonOptions,
   canonicalHash,

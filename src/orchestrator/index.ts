@@ -26,6 +26,7 @@ export type { ToolPerformance } from './performance.ts';
 export type {
   Completion,
   CompletionOptions,
+  FailedAttempt,
   FinishReason,
   ImagePart,
   ModelMessage,

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, packageFile } from '../base/index.ts';
 import {
   canonicalJson,
   FILE_LIMITS,
@@ -173,7 +173,7 @@ const checkAllowlist: Check = (value) => schemaCheck('allowlist.schema.json')(va
 function schemaCheck(file: string): Check {
   let check = checks.get(file);
   if (check === undefined) {
-    const text = readFileSync(new URL(`../../../schema/${file}`, import.meta.url), 'utf8');
+    const text = readFileSync(packageFile(`schema/${file}`), 'utf8');
     check = compileOperatorSchema(JSON.parse(text) as object);
     checks.set(file, check);
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { packageFile } from '../base/index.ts';
 
 /** One numbered file of `schema/`. A file is never edited once a release holds it; a change is a new file. */
 export interface Migration {
@@ -19,9 +20,6 @@ export const MIGRATIONS: readonly Migration[] = [
 
 /** Version of the schema that this code reads and writes. */
 export const LATEST_MIGRATION: number = Math.max(...MIGRATIONS.map((migration) => migration.id));
-
-/** `schema/` of the package, seen from `dist/src/postgres/`. */
-const SCHEMA_FOLDER = new URL('../../../schema/', import.meta.url);
 
 /** Key of the advisory lock that keeps processes from migrating at the same moment: the bytes of "mcpobsvt". */
 const LOCK_KEY = '7882267396523914868';
@@ -47,7 +45,7 @@ END $first$;`;
 
 /** SQL of one migration as its file has it. */
 function readMigration(migration: Migration): string {
-  return readFileSync(new URL(`${migration.name}.sql`, SCHEMA_FOLDER), 'utf8').trim();
+  return readFileSync(packageFile(`schema/${migration.name}.sql`), 'utf8').trim();
 }
 
 /**

@@ -1,4 +1,6 @@
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
+import { packageFile } from '../base/index.ts';
 
 /** Encodings of OpenAI's models. */
 export type Encoding = 'o200k_base' | 'cl100k_base';
@@ -10,13 +12,6 @@ interface Vocabulary {
   readonly ranks: ReadonlyMap<string, number>;
 }
 
-/** Form in which `js-tiktoken` has a vocabulary. */
-interface RankFile {
-  readonly pat_str: string;
-  /** Lines of `! <rank of the first> <token, base64> <token> ...`. */
-  readonly bpe_ranks: string;
-}
-
 /**
  * Longer pieces are cut, since merging takes time quadratic in a piece. They are runs without a space or punctuation;
  * a cut adds at most a token.
@@ -25,7 +20,6 @@ const MAX_PIECE_BYTES = 256;
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-const require = createRequire(import.meta.url);
 const vocabularies = new Map<Encoding, Vocabulary>();
 
 /** The number of tokens of a text; special tokens in it are text like any other. */
@@ -47,21 +41,24 @@ export function countTokens(text: string, encoding: Encoding): number {
 function vocabularyOf(encoding: Encoding): Vocabulary {
   let vocabulary = vocabularies.get(encoding);
   if (vocabulary === undefined) {
-    // As the span that needs it ends: there is no time to wait for an import.
-    vocabulary = parse(require(`js-tiktoken/ranks/${encoding}`) as RankFile);
+    // Synchronously: it is needed as a span ends.
+    vocabulary = parse(brotliDecompressSync(readFileSync(packageFile(`vocabularies/${encoding}.br`))));
     vocabularies.set(encoding, vocabulary);
   }
   return vocabulary;
 }
 
-function parse(file: RankFile): Vocabulary {
+/** Reads a vocabulary in the form of `scripts/build-vocabularies.ts`. */
+function parse(file: Buffer): Vocabulary {
+  const lengths = file.indexOf('\n') + 1;
+  let start = file.indexOf(0, lengths) + 1;
   const ranks = new Map<string, number>();
-  for (const line of file.bpe_ranks.split('\n')) {
-    const [, first, ...tokens] = line.split(' ');
-    const rank = Number(first);
-    for (let i = 0; i < tokens.length; i += 1) ranks.set(atob(tokens[i] as string), rank + i);
+  for (let rank = 0; file[lengths + rank] !== 0; rank += 1) {
+    const end = start + (file[lengths + rank] as number);
+    ranks.set(file.toString('latin1', start, end), rank);
+    start = end;
   }
-  return { pattern: new RegExp(file.pat_str, 'gu'), ranks };
+  return { pattern: new RegExp(file.toString('utf8', 0, lengths - 1), 'gu'), ranks };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { calcPrice, findProvider } from '@pydantic/genai-prices';
+import { createRequire } from 'node:module';
 import type { ModelRates, Rate } from './cost.ts';
 
 /** The key of a price: provider, model and time. */
@@ -29,6 +29,16 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
 
 /** Means that the provider is the part of the model name before the slash. */
 const BY_MODEL_PREFIX = 'litellm';
+
+type PriceTable = typeof import('@pydantic/genai-prices');
+
+let table: PriceTable | undefined;
+
+/** Loaded for the first look-up: it takes 40 ms that a program without model calls does not need. */
+function priceTable(): PriceTable {
+  table ??= createRequire(import.meta.url)('@pydantic/genai-prices') as PriceTable;
+  return table;
+}
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
@@ -69,7 +79,10 @@ interface Found {
 function lookUp({ model, provider, providerApiUrl, at }: PriceQuery): Found {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
   // No tokens: the table supplies the rates, and `costOf` does the arithmetic.
-  const price = calcPrice({}, name, { ...providerOf(name, provider, providerApiUrl), timestamp: at });
+  const price = priceTable().calcPrice({}, name, {
+    ...providerOf(name, provider, providerApiUrl),
+    timestamp: at,
+  });
   if (price === null) return { entry: undefined, changes: 'never' };
   const { input_mtok, output_mtok, cache_read_mtok, cache_write_mtok, cache_write_1h_mtok } =
     price.model_price;
@@ -91,7 +104,7 @@ function providerOf(
   provider: string | undefined,
   providerApiUrl: string | undefined,
 ): { providerId?: string } {
-  const byUrl = providerApiUrl === undefined ? undefined : findProvider({ providerApiUrl });
+  const byUrl = providerApiUrl === undefined ? undefined : priceTable().findProvider({ providerApiUrl });
   if (byUrl !== undefined) return { providerId: byUrl.id };
   if (provider !== undefined) return { providerId: PROVIDERS.get(provider) ?? provider };
   return model.includes('/') ? { providerId: BY_MODEL_PREFIX } : {};

@@ -93,7 +93,7 @@ const runModelProgram = (app: string, args: readonly string[], env: Record<strin
 test('the Node of these tests is 24, and doctor finds every SDK in a version it hooks', async () => {
   const { stdout: version } = await run(node, ['--version']);
   assert.match(version, /^v24\./);
-  const doctor = join(folder, 'node_modules/mcp-observatory/dist/src/cli/main.js');
+  const doctor = join(folder, 'node_modules/mcp-observatory/dist/lib/cli.js');
   const { stdout } = await run(node, [doctor, 'doctor', '--json'], { cwd: folder });
   const { modules, problems } = JSON.parse(stdout) as Record<string, { name: string; version: string }[]>;
   assert.deepEqual(problems, []);

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type OpenAI from 'openai';
+import { packageFile } from '../../base/index.ts';
 import { instrument } from '../../execution/index.ts';
 import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
 import { openDatabase } from '../../postgres/index.ts';
@@ -10,7 +11,7 @@ import { converse } from './conversation.ts';
 import { formatReport, readReport } from './report.ts';
 import { startDemoServers } from './servers.ts';
 
-const GOLDEN = new URL('../../../../goldens/openai/invoice_review.json', import.meta.url);
+const GOLDEN = packageFile('goldens/openai/invoice_review.json');
 const SERVICE = 'observatory-demo';
 
 /** Streams and environment of the demo. */

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError, packageFile } from '../../base/index.ts';
 import { instrumentMcpClient } from '../../instrumentation/index.ts';
 
-const DOCUMENTS = fileURLToPath(new URL('../../../../examples/documents/', import.meta.url));
-const PAYMENTS = fileURLToPath(new URL('../../../examples/servers/payments.js', import.meta.url));
+const DOCUMENTS = fileURLToPath(packageFile('examples/documents/'));
+const PAYMENTS = fileURLToPath(packageFile('dist/examples/servers/payments.js'));
 const FILESYSTEM_PACKAGE = '@modelcontextprotocol/server-filesystem';
 
 /** The two MCP servers of the demo, each a stdio process. */

@@ -1,6 +1,6 @@
 /** Tiers in their file format, `schema/tiers.schema.json`. */
 import { readFileSync } from 'node:fs';
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError, packageFile } from '../../base/index.ts';
 import { compileSchema, FILE_LIMITS, parseStrictJson } from '../../json/index.ts';
 import type { TierLimits } from './types.ts';
 
@@ -70,6 +70,6 @@ function parse(input: string | Uint8Array): unknown {
 
 /** Compiled once from the schema file of the package, which editors can use too. */
 function tierSchema(): ReturnType<typeof compileSchema> {
-  const text = readFileSync(new URL('../../../../schema/tiers.schema.json', import.meta.url), 'utf8');
+  const text = readFileSync(packageFile('schema/tiers.schema.json'), 'utf8');
   return compileSchema(JSON.parse(text));
 }

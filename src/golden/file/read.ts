@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ObservatoryError, type ObservatoryErrorCode } from '../../base/index.ts';
+import { ObservatoryError, type ObservatoryErrorCode, packageFile } from '../../base/index.ts';
 import { compileSchema } from '../../json/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
@@ -113,11 +113,10 @@ function problem(code: ObservatoryErrorCode, message: string, cause?: unknown): 
   return new ObservatoryError(code, message, cause === undefined ? undefined : { cause });
 }
 
-const SCHEMA = new URL('../../../../schema/golden.schema.json', import.meta.url);
-
 /** Why a value is not a golden; undefined if it is one. */
 function schemaProblem(value: unknown): string | undefined {
   // compileSchema caches.
-  const verdict = compileSchema(JSON.parse(readFileSync(SCHEMA, 'utf8'))).check(value);
+  const schema = readFileSync(packageFile('schema/golden.schema.json'), 'utf8');
+  const verdict = compileSchema(JSON.parse(schema)).check(value);
   return verdict.valid ? undefined : verdict.message;
 }

@@ -1,0 +1,85 @@
+/**
+ * Makes what the package ships, `dist/lib`: a file for each entry of `package.json`, one for each program, and the
+ * chunks they share. `npm run build:bundle` bundles the sources; `npm run build:types`, this script with `--types`,
+ * adds the declarations, from those that `tsc` has written to `dist/src`; `--strict` makes its warnings errors.
+ */
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { rollup } from 'rollup';
+import { dts } from 'rollup-plugin-dts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const LIB = join(ROOT, 'dist/lib');
+
+/** Sources of the entries, by their names in `package.json`. */
+const ENTRIES = {
+  index: 'index',
+  register: 'setup/register',
+  policy: 'entries/policy',
+  orchestrator: 'entries/orchestrator',
+  golden: 'entries/golden',
+  execution: 'entries/execution',
+  collector: 'entries/collector',
+};
+
+/** Programs have no declarations. The second is started by a chunk, which expects it beside itself. */
+const PROGRAMS = { cli: 'cli/main', 'last-export-process': 'setup/last-export-process' };
+
+/** Packages stay imports, since hooks and peers must be the application's own; only the bundler's helpers go in. */
+const isExternal = (id) => !/^[./]|^@oxc-project\/runtime\//.test(id);
+
+if (process.argv.includes('--types')) await bundleTypes();
+else await bundleCode();
+
+async function bundleCode() {
+  const bundle = await rolldown({
+    input: inputs({ ...ENTRIES, ...PROGRAMS }, 'src', '.ts'),
+    external: isExternal,
+    platform: 'node',
+    transform: { target: 'node20.19' },
+    treeshake: { moduleSideEffects: false },
+  });
+  // Moved when it is complete: another process may be loading it.
+  const unfinished = `${LIB}-${process.pid}`;
+  await bundle.write({
+    dir: unfinished,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    comments: { jsdoc: false },
+  });
+  await bundle.close();
+  rmSync(LIB, { recursive: true, force: true });
+  renameSync(unfinished, LIB);
+}
+
+async function bundleTypes() {
+  const bundle = await rollup({
+    input: inputs(ENTRIES, 'dist/src', '.d.ts'),
+    external: isExternal,
+    plugins: [dts()],
+    onwarn: ({ code, message }, warn) => {
+      // `register` declares nothing. Any other warning names a type that an entry uses and does not export.
+      if (code === 'EMPTY_BUNDLE') return;
+      if (process.argv.includes('--strict')) throw new Error(message);
+      warn(message);
+    },
+  });
+  await bundle.write({
+    dir: LIB,
+    format: 'esm',
+    entryFileNames: '[name].d.ts',
+    chunkFileNames: ({ name }) => `${name.replace(/\.d$/, '')}-[hash].d.ts`,
+  });
+  await bundle.close();
+}
+
+function inputs(modules, folder, extension) {
+  const named = Object.entries(modules).map(([name, module]) => [
+    name,
+    join(ROOT, folder, module + extension),
+  ]);
+  return Object.fromEntries(named);
+}

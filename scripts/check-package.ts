@@ -1,0 +1,56 @@
+/**
+ * Checks the package as it would be published: its size, and what publint and attw say of its entries. Expects that it
+ * is built: `npm run build && npm run check:package`.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAX_FILES = 200;
+const MAX_UNPACKED_BYTES = 5_000_000;
+
+interface Packed {
+  readonly filename: string;
+  readonly entryCount: number;
+  readonly unpackedSize: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'observatory-package-'));
+try {
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  const output = execFileSync('npm', pack, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const { filename, entryCount, unpackedSize } = firstOf(JSON.parse(output));
+  process.stdout.write(`${filename}: ${entryCount} files, ${unpackedSize} bytes unpacked\n`);
+  if (entryCount >= MAX_FILES) fail(`A package has fewer than ${MAX_FILES} files`);
+  if (unpackedSize >= MAX_UNPACKED_BYTES) fail(`A package has less than ${MAX_UNPACKED_BYTES} bytes`);
+  const tarball = join(folder, filename);
+  run('publint', [tarball, '--strict']);
+  run('attw', [tarball, '--profile', 'esm-only']);
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+/** npm 11 prints a list, npm 12 an object by the names of the packages. */
+function firstOf(packed: unknown): Packed {
+  return Object.values(packed as Record<string, Packed>)[0] as Packed;
+}
+
+function run(command: string, args: readonly string[]): void {
+  try {
+    execFileSync(join(ROOT, 'node_modules/.bin', command), args, { cwd: ROOT, stdio: 'inherit' });
+  } catch {
+    fail(`${command} found a problem`);
+  }
+}
+
+function fail(message: string): void {
+  process.stdout.write(`${message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,30 @@
+export { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
+export {
+  type ComparisonRules,
+  type Drift,
+  type DriftFinding,
+  detectDrift,
+  type Finding,
+  type Golden,
+  type GoldenCategory,
+  type GoldenFromTraceOptions,
+  GoldenMismatchError,
+  type GoldenOutput,
+  GoldenPlayer,
+  type GoldenSource,
+  goldenFromTrace,
+  type MatchOptions,
+  type McpCall,
+  type McpConnection,
+  type Playback,
+  type PlayerOptions,
+  playGolden,
+  type ReadGoldenOptions,
+  type ReplayOptions,
+  type ReplayReport,
+  readGolden,
+  replayGolden,
+  toMatchGolden,
+} from '../golden/index.ts';
+export type { JsonObject } from '../json/index.ts';
+export type { RunOptions } from '../orchestrator/index.ts';
