@@ -211,6 +211,37 @@ test('a server that dies in the middle of a call ends the call at once and is st
   );
 });
 
+test('the exit of a server is reported, be its stdout closed before or after; its stdout only if it lives on', async () => {
+  const closed = "require('node:fs').closeSync(1);";
+  const holder = JSON.stringify('setTimeout(() => {}, 20000)');
+  const programs: Record<string, [program: string, message: RegExp]> = {
+    stdoutFirst: [
+      `${closed} setTimeout(() => process.exit(7), 300)`,
+      /the process exited with code 7 before/,
+    ],
+    exitFirst: [
+      `const { spawn } = require('node:child_process');
+      spawn(process.execPath, ['-e', ${holder}], { stdio: ['ignore', 'inherit', 'ignore'] }).on('spawn', () => process.exit(7))`,
+      /the process exited with code 7 before/,
+    ],
+    signal: [
+      `${closed} setTimeout(() => process.kill(process.pid, 'SIGKILL'), 300)`,
+      /ended by SIGKILL before/,
+    ],
+    livesOn: [`${closed} setInterval(() => {}, 1000)`, /the server closed its stdout before/],
+  };
+  const mcpServers = Object.fromEntries(
+    Object.entries(programs).map(([name, [program]]) => [
+      name,
+      { command: process.execPath, args: ['-e', program] },
+    ]),
+  );
+  await using pool = await connectServers({ mcpServers });
+  for (const [name, [, message]] of Object.entries(programs)) {
+    assert.match(pool.server(name).error?.message ?? '', message, name);
+  }
+});
+
 test('a server that sends a message without end is ended', () =>
   withRogue(async (pool) => {
     const outcome = await pool.callTool('rogue', 'flood', {});

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
 import type { StdioServerConfig } from './config.ts';
@@ -14,8 +15,8 @@ import type { ConnectionOptions } from './types.ts';
 const STDERR_TAIL_BYTES = 16 * 1024;
 /** Time to read what a server wrote before it ended. */
 const DRAIN_MS = 200;
-/** Time for the exit event to follow the end of stdout. */
-const EXIT_LAG_MS = 25;
+/** Time for the exit event to follow the end of a pipe; a server that lives on without its stdout is ended after it. */
+const EXIT_LAG_MS = 1_000;
 
 /**
  * Starts a server and exchanges newline-delimited JSON-RPC with it. Unlike the transports of the SDKs it owns the whole
@@ -89,29 +90,29 @@ export class StdioTransport implements Transport {
       child.once('error', (cause) => reject(spawnError(this.#config, cause)));
     });
     child.on('error', (error) => this.onerror?.(error));
-    this.#exit = new Promise((resolve) => child.once('exit', () => resolve()));
     if (child.pid !== undefined) this.#unguard = tieToParent(child.pid, this.#marker);
     child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk));
     child.stdout?.on('error', (error) => this.onerror?.(error));
     child.stderr?.on('data', (chunk: Buffer) => this.#stderrTail.push(chunk));
     child.stderr?.on('error', () => undefined);
-    child.once('exit', (code, signal) => {
-      this.#causeOfEnd ??=
-        signal === null ? `the process exited with code ${code}` : `the process was ended by ${signal}`;
-      void this.#afterExit(child);
-    });
-    child.stdout?.once('end', () => this.#fail('the server closed its stdout'));
-    if (child.exitCode !== null || child.signalCode !== null) void this.#afterExit(child);
+    this.#exit = new Promise((resolve) => child.once('exit', () => resolve()));
+    child.once('exit', () => void this.#afterExit(child));
+    child.stdout?.once('end', () => void this.#afterStdout(child));
+    if (hasExited(child)) void this.#afterExit(child);
   }
 
   send(message: JsonRpcMessage): Promise<void> {
-    const stdin = this.#child?.stdin;
+    const child = this.#child;
+    const stdin = child?.stdin;
     if (!stdin || this.#ending !== undefined || !stdin.writable) {
       return Promise.reject(new Error(`Server "${this.#config.name}" is not running.`));
     }
     return new Promise((resolve, reject) => {
       // Called when the kernel has taken the line, or with the error of a broken pipe.
-      stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
+      stdin.write(`${JSON.stringify(message)}\n`, (error) => {
+        if (error) void this.#awaitExit(child).then(() => reject(error));
+        else resolve();
+      });
     });
   }
 
@@ -150,19 +151,30 @@ export class StdioTransport implements Transport {
 
   /** The main process is gone. Its last output may still be in the pipe, which a child may hold open. */
   async #afterExit(child: ChildProcess): Promise<void> {
+    if (this.#ending === undefined) this.#causeOfEnd ??= exitOf(child);
     if (child.stdout !== null && !child.stdout.readableEnded) {
       await within(new Promise<void>((resolve) => child.stdout?.once('close', resolve)), DRAIN_MS);
     }
     await this.close();
   }
 
+  /** The exit code of a server says more than a pipe that ends or breaks: whichever is seen first, report the exit. */
+  async #awaitExit(child: ChildProcess): Promise<void> {
+    if (!hasExited(child)) await within(this.#exit, EXIT_LAG_MS);
+    // On a busy machine the timer runs before the exit event that is already waiting.
+    if (!hasExited(child)) await nextTurn();
+  }
+
+  async #afterStdout(child: ChildProcess): Promise<void> {
+    await this.#awaitExit(child);
+    if (this.#ending === undefined) this.#causeOfEnd ??= exitOf(child) ?? 'the server closed its stdout';
+    await this.close();
+  }
+
   #fail(cause: string): void {
     if (this.#ending !== undefined) return;
-    // The end of stdout nearly always means an exit, whose code says more: let the exit event come first.
-    setTimeout(() => {
-      this.#causeOfEnd ??= cause;
-      void this.close();
-    }, EXIT_LAG_MS).unref();
+    this.#causeOfEnd = cause;
+    void this.close();
   }
 
   async #end(): Promise<void> {
@@ -181,6 +193,17 @@ export class StdioTransport implements Transport {
     await this.#unguard?.();
     this.#lines.clear();
   }
+}
+
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function exitOf(child: ChildProcess): string | undefined {
+  if (!hasExited(child)) return undefined;
+  return child.signalCode === null
+    ? `the process exited with code ${child.exitCode}`
+    : `the process was ended by ${child.signalCode}`;
 }
 
 async function isFolder(path: string): Promise<boolean> {
