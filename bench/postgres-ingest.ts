@@ -15,18 +15,12 @@ import { join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
 import { COLUMNS, type TraceRow } from '../src/base/fields.ts';
-import {
-  BINARY_COLUMNS,
-  BINARY_HEADER,
-  BINARY_TRAILER,
-  BinaryRowEncoder,
-} from '../src/postgres/binary-row.ts';
 import { joinPlaces } from '../src/postgres/byte-writer.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
 import { databaseStatus, migrate, PostgresSpanExporter, spanToRow } from '../src/postgres/index.ts';
+import { encodeForInsert, INSERT_STATEMENT, insertValues } from '../src/postgres/insert-writer.ts';
+import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, RowEncoder } from '../src/postgres/row-encoder.ts';
 import { DEFAULT_ROW_LIMITS } from '../src/postgres/row-limits.ts';
-import { INSERT_STATEMENT, insertValues } from '../src/postgres/statement.ts';
-import { insertEncoder } from '../src/postgres/writer.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { findPsql, startOwnPostgres } from '../test/support/postgres-server.ts';
 import { modelCallSpans } from './model-call-spans.ts';
@@ -48,8 +42,7 @@ const postmaster = statOf(Number(backend.rows[0]?.pid))?.parent ?? 0;
 
 const spans = modelCallSpans(rowCount);
 const rows = spans.map(spanToRow);
-const encodeForInsert = insertEncoder(DEFAULT_ROW_LIMITS);
-const binary = new BinaryRowEncoder(DEFAULT_ROW_LIMITS);
+const encoder = new RowEncoder(DEFAULT_ROW_LIMITS);
 const folder = mkdtempSync(join(tmpdir(), 'observatory-bench-'));
 const psql = findPsql() ?? 'psql';
 
@@ -90,14 +83,17 @@ const methods: readonly Method[] = [
     name: 'INSERT from arrays (unnest)',
     run: (count) =>
       inBatches(spans.slice(0, count), BATCH, async (part) => {
-        await client.query(INSERT_STATEMENT, insertValues(part.map(encodeForInsert)));
+        await client.query(
+          INSERT_STATEMENT,
+          insertValues(part.map((span) => encodeForInsert(encoder, span))),
+        );
       }),
   },
   {
     name: 'binary COPY',
     run: (count) =>
       inBatches(spans.slice(0, count), BATCH, async (part) => {
-        const places = part.map((span) => binary.encode(span).place);
+        const places = part.map((span) => encoder.binary(span).place);
         const sql = `COPY mcp_traces (${BINARY_COLUMNS.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
         await copyIn(client as unknown as CopyClient, sql, [
           BINARY_HEADER,

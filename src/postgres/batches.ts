@@ -1,14 +1,32 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import type { EncodedSpan } from './encoded-span.ts';
-import type { StoreTally } from './store.ts';
+import { bisect } from '../base/index.ts';
+import { isRowAtFault } from './database-error.ts';
 
 /**
- * How much is encoded before the host program gets its turn, of each export under way. It is counted, not timed: work
- * of the host, or of others on the machine, in between says nothing about what is yet to be done.
+ * Work before yielding to the host program, per export. It is counted, not timed: time spent in the host, or in other
+ * processes, says nothing about the work still to do.
  */
 const SPANS_PER_TURN = 64;
 const SIZE_PER_TURN = 128 * 1024;
+
+/** Concurrent statements of one export: while one is written, the next is encoded. */
+const STATEMENTS_AHEAD = 2;
+
+/**
+ * Failed statements before the search for bad rows ends. One row among 1,000 costs eleven; if most rows are refused
+ * the table is at fault, and trying them one by one would only load the server.
+ */
+const MAX_FAILED_STATEMENTS = 200;
+
+/** A way of writing spans to the table. */
+export interface SpanWriter {
+  /**
+   * Writes spans and counts the outcome of each.
+   * @throws the driver's error when no span is at fault; spans counted as stored stay written.
+   */
+  write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void>;
+}
 
 /** Bounds of one statement. */
 export interface BatchLimits {
@@ -16,12 +34,64 @@ export interface BatchLimits {
   readonly maxCharsPerStatement: number;
 }
 
+/** A span in the form in which it is sent. */
+export interface EncodedSpan {
+  readonly span: ReadableSpan;
+  /** Size in the unit of that form: UTF-16 units or bytes. */
+  readonly size: number;
+  /** Whether the row names values that were replaced by ones that can be stored. */
+  readonly isSanitized: boolean;
+  /** Whether the row names values that were cut. */
+  readonly isTruncated: boolean;
+}
+
+/** Outcomes of spans, counted as they are settled. */
+export interface StoreTally {
+  /** Spans in the table now, new or from before. */
+  stored: number;
+  /** Stored spans with values that were replaced, and with values that were cut; their rows name them. */
+  sanitized: number;
+  truncated: number;
+  /** Spans that cannot be stored. */
+  readonly refused: RefusedSpan[];
+}
+
+/** A span that cannot be stored, and the error. */
+export interface RefusedSpan {
+  readonly span: ReadableSpan;
+  readonly reason: unknown;
+}
+
 /**
- * Encodes spans, as many at a time as one statement may carry; the next are made when they are asked for, so memory is
- * bounded whatever the number of spans, and the event loop is given free every few spans. A span that cannot
- * become a row is counted as refused.
+ * Encodes spans and writes them one statement at a time; after an error no more are started.
+ * @throws the driver's error when no span is at fault.
  */
-export async function* encodeInBatches<R extends EncodedSpan>(
+export async function writeInBatches<R extends EncodedSpan>(
+  spans: readonly ReadableSpan[],
+  limits: BatchLimits,
+  encode: (span: ReadableSpan) => R,
+  writeRows: (rows: readonly R[]) => Promise<void>,
+  tally: StoreTally,
+): Promise<void> {
+  const underWay = new Set<Promise<void>>();
+  const errors: unknown[] = [];
+  for await (const rows of encodeInBatches(spans, limits, encode, tally)) {
+    const written = storeRows(rows, writeRows, tally)
+      .catch((error: unknown) => void errors.push(error))
+      .finally(() => underWay.delete(written));
+    underWay.add(written);
+    if (underWay.size >= STATEMENTS_AHEAD) await Promise.race(underWay);
+    if (errors.length > 0) break;
+  }
+  await Promise.all(underWay);
+  if (errors.length > 0) throw errors[0];
+}
+
+/**
+ * Encodes the spans of one statement at a time, on demand, so that memory is bounded whatever the number of spans, and
+ * yields to the event loop every few spans. A span that cannot become a row counts as refused.
+ */
+async function* encodeInBatches<R extends EncodedSpan>(
   spans: readonly ReadableSpan[],
   limits: BatchLimits,
   encode: (span: ReadableSpan) => R,
@@ -64,4 +134,34 @@ function encodeOrRefuse<R extends EncodedSpan>(
     tally.refused.push({ span, reason });
     return undefined;
   }
+}
+
+/**
+ * Writes rows in one statement. If the database refuses it because of its data, the rows are bisected for bad ones and
+ * all others are written.
+ * @throws the driver's error when no row is at fault.
+ */
+async function storeRows<R extends EncodedSpan>(
+  rows: readonly R[],
+  writeRows: (rows: readonly R[]) => Promise<void>,
+  tally: StoreTally,
+): Promise<void> {
+  let failedStatements = 0;
+  await bisect(rows, async (part) => {
+    try {
+      await writeRows(part);
+    } catch (reason) {
+      failedStatements += 1;
+      if (!isRowAtFault(reason) || failedStatements > MAX_FAILED_STATEMENTS) throw reason;
+      const [only] = part;
+      if (part.length === 1 && only !== undefined) tally.refused.push({ span: only.span, reason });
+      return 'bad';
+    }
+    tally.stored += part.length;
+    for (const { isSanitized, isTruncated } of part) {
+      if (isSanitized) tally.sanitized += 1;
+      if (isTruncated) tally.truncated += 1;
+    }
+    return 'done';
+  });
 }

@@ -1,24 +1,28 @@
 import { createHash } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { FIELDS } from '../base/index.ts';
-import type { BatchLimits } from './batches.ts';
-import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, BinaryRowEncoder } from './binary-row.ts';
+import {
+  type BatchLimits,
+  type EncodedSpan,
+  type SpanWriter,
+  type StoreTally,
+  writeInBatches,
+} from './batches.ts';
 import { joinPlaces, type Place } from './byte-writer.ts';
 import { type CopyClient, type CopyPool, canCopy, copyIn, withClient } from './copy-in.ts';
 import { sqlStateOf } from './database-error.ts';
-import type { EncodedSpan } from './encoded-span.ts';
+import { encodeForInsert, type InsertRow, insertRows } from './insert-writer.ts';
+import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, RowEncoder } from './row-encoder.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
-import type { StoreTally } from './store.ts';
-import { insertEncoder, insertSpans, type SpanWriter, writeInBatches } from './writer.ts';
 
 const NAMES = BINARY_COLUMNS.join(', ');
 
-/** The fastest way in; it is one transaction by itself, and fails as a whole when one row is there already. */
+/** The fastest way. It is a transaction by itself and fails as a whole when one of the rows exists. */
 const COPY_TO_TABLE = `COPY mcp_traces (${NAMES}) FROM STDIN WITH (FORMAT binary)`;
 
 /**
- * The way for rows of which some are there already. Sent as one message, so it is one transaction, also behind a pooler.
- * There another version of this package may have used the same connection, so the table's name tells the columns.
+ * For rows of which some exist. Sent as one message, so that it is one transaction, also behind a pooler. A pooler may
+ * share the connection with another version of this package, so the table's name identifies the columns.
  */
 const STAGING = `pg_temp.mcp_traces_staging_${createHash('sha256').update(NAMES).digest('hex').slice(0, 8)}`;
 const COPY_BY_STAGING = `
@@ -29,7 +33,7 @@ COPY ${STAGING} (${NAMES}) FROM STDIN WITH (FORMAT binary);
 INSERT INTO mcp_traces (${NAMES}) SELECT ${NAMES} FROM ${STAGING} ON CONFLICT DO NOTHING`;
 
 const UNIQUE_VIOLATION = '23505';
-/** COPY is not to be had: a table with row-level security, a view, or a role that may not make temporary tables. */
+/** COPY is impossible: row-level security, a view, or a role that may not create temporary tables. */
 const NO_COPY: ReadonlySet<string> = new Set(['0A000', '42501', '42809']);
 
 interface CopyRow extends EncodedSpan {
@@ -37,34 +41,33 @@ interface CopyRow extends EncodedSpan {
 }
 
 /**
- * Writes with binary COPY over a pool of `pg`: about a third cheaper for Node and the server than an INSERT. What it
- * leaves in the table is the same.
+ * Writes with binary COPY over a pool of `pg`, about a third cheaper for Node and the server than INSERT. The rows in
+ * the table are the same.
  *
- * Rows go straight to the table. When one of them is there already they go through a temporary table instead, and so
- * do those after them until all rows of a statement were new. Where COPY is refused, INSERT takes its place for good.
+ * Rows go straight to the table. If one exists already, they go through a temporary table, as do all following rows
+ * until the first statement without duplicates. Where COPY is refused, INSERT replaces it for good.
  */
 export class CopyWriter implements SpanWriter {
   readonly #pool: CopyPool;
   readonly #limits: BatchLimits;
-  readonly #encoder: BinaryRowEncoder;
-  readonly #encodeForInsert: ReturnType<typeof insertEncoder>;
+  readonly #encoder: RowEncoder;
+  readonly #encodeForInsert = (span: ReadableSpan): InsertRow => encodeForInsert(this.#encoder, span);
   #expectsDuplicates = false;
   #isRefused = false;
 
   constructor(pool: CopyPool, limits: BatchLimits & ResolvedRowLimits) {
     this.#pool = pool;
     this.#limits = limits;
-    this.#encoder = new BinaryRowEncoder(limits);
-    this.#encodeForInsert = insertEncoder(limits);
+    this.#encoder = new RowEncoder(limits);
   }
 
   write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
     if (this.#isRefused) {
-      const insert = (rows: Parameters<typeof insertSpans>[1]) => insertSpans(this.#pool, rows);
+      const insert = (rows: readonly InsertRow[]) => insertRows(this.#pool, rows);
       return writeInBatches(spans, this.#limits, this.#encodeForInsert, insert, tally);
     }
     const encode = (span: ReadableSpan): CopyRow => {
-      const { place, isSanitized, isTruncated } = this.#encoder.encode(span);
+      const { place, isSanitized, isTruncated } = this.#encoder.binary(span);
       return { span, place, size: place.end - place.start, isSanitized, isTruncated };
     };
     return writeInBatches(spans, this.#limits, encode, (rows) => this.#writeRows(rows), tally);
@@ -81,14 +84,14 @@ export class CopyWriter implements SpanWriter {
       }
       if (!NO_COPY.has(state)) throw error;
     }
-    await insertSpans(
+    await insertRows(
       this.#pool,
       rows.map((row) => this.#encodeForInsert(row.span)),
     );
     this.#isRefused = true;
   }
 
-  /** @returns whether this connection could do it. */
+  /** @returns whether this connection supports COPY. */
   async #copy(client: CopyClient, rows: readonly CopyRow[], byStaging: boolean): Promise<boolean> {
     if (this.#isRefused || !canCopy(client)) return false;
     const buffers = [BINARY_HEADER, ...joinPlaces(rows.map((row) => row.place)), BINARY_TRAILER];

@@ -1,9 +1,11 @@
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { ObservatoryError, withoutTracing } from '../base/index.ts';
+import type { RefusedSpan, SpanWriter, StoreTally } from './batches.ts';
 import { isCopyPool } from './copy-in.ts';
 import { CopyWriter } from './copy-writer.ts';
 import { isSchemaAtFault, toObservatoryError, withoutData } from './database-error.ts';
+import { insertWriter } from './insert-writer.ts';
 import { migrate, schemaVersion, tooNew } from './migrate.ts';
 import { LATEST_MIGRATION } from './migrations.ts';
 import {
@@ -13,10 +15,7 @@ import {
 } from './options.ts';
 import { createPartitions } from './partitions.ts';
 import { type OwnPool, openPool } from './pool.ts';
-import { RefusedSpansError } from './refused-spans.ts';
-import type { StoreTally } from './store.ts';
 import type { Queryable } from './types.ts';
-import { insertWriter, type SpanWriter } from './writer.ts';
 
 type ResultCallback = Parameters<SpanExporter['export']>[1];
 
@@ -24,16 +23,16 @@ type ResultCallback = Parameters<SpanExporter['export']>[1];
 const SUCCESS = 0;
 const FAILED = 1;
 
-/** How often partitions for the days to come are made; the first time with the first export. */
+/** How often future partitions are created; first with the first export. */
 const PARTITIONS_EVERY_MS = 3_600_000;
 
-/** Spans handled since the exporter was made. */
+/** Spans handled since the creation of the exporter. */
 export interface ExporterStats {
-  /** Stand in the table: written by this exporter, or there already. */
+  /** In the table: written by this exporter, or already there. */
   readonly exported: number;
-  /** Of these, those with values that cannot be stored as they are; their rows name them under `observatory.sanitised`. */
+  /** Exported spans with values that cannot be stored unchanged; their rows name them under `observatory.sanitised`. */
   readonly sanitised: number;
-  /** Of these, those with values longer than the limits; their rows name them. */
+  /** Exported spans with values longer than the limits; their rows name them under `observatory.truncated`. */
   readonly truncated: number;
   /** Not known to be stored because an export failed as a whole: no connection, no table and the like. */
   readonly failed: number;
@@ -44,12 +43,12 @@ export interface ExporterStats {
 /**
  * Writes spans to the table `mcp_traces`.
  *
- * An export is one statement (several when it is large), binary COPY where the connection is of `pg` and INSERT
- * elsewhere, and writing a span twice is harmless. Several exports may be under way at the same time, each on a
- * connection of its own. It answers success only when every span of it is stored. A span the database refuses does not
- * take others with it: those are stored, and the answer is a {@link RefusedSpansError}, also told through `diag`.
+ * An export is one statement, or several when it is large: binary COPY over connections of `pg`, INSERT over others.
+ * Writing a span twice is harmless. Exports may run concurrently, each on its own connection. An export succeeds only
+ * when all of its spans are stored. If the database refuses some, the others are stored and the result is a
+ * {@link RefusedSpansError}, which is also reported through `diag`.
  *
- * Give it to a `DurableSpanProcessor`, which loses nothing, or to a `BatchSpanProcessor`. It never throws into the host.
+ * Use it with a `DurableSpanProcessor`, which loses nothing, or a `BatchSpanProcessor`. It never throws into the host.
  */
 export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
   readonly #options: ResolvedExporterOptions;
@@ -61,7 +60,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
   #migration: Promise<unknown> | undefined;
   #shutdown: Promise<void> | undefined;
 
-  /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. Nothing is opened yet. */
+  /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. Opens nothing. */
   constructor(options: PostgresSpanExporterOptions) {
     this.#options = resolveExporterOptions(options);
   }
@@ -71,7 +70,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
     return { ...this.#stats };
   }
 
-  /** Stores spans and answers through the callback, success (0) or failure (1) with an `ObservatoryError`. */
+  /** Stores spans; the result is success (0), or failure (1) with an `ObservatoryError`. */
   export(spans: ReadableSpan[], resultCallback: ResultCallback): void {
     if (this.#shutdown !== undefined) {
       this.#stats.failed += spans.length;
@@ -94,14 +93,14 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
     void work.finally(() => this.#inFlight.delete(work));
   }
 
-  /** Waits for exports in progress. Each reports its result to its own callback. */
+  /** Waits for exports in progress, which report through their callbacks. */
   async forceFlush(): Promise<void> {
     await Promise.all(this.#inFlight);
   }
 
   /**
-   * Waits for the exports that have begun, and closes the connections that the exporter opened; those given to it
-   * stay open. Calling it again does nothing.
+   * Waits for exports in progress and closes connections that the exporter opened; those passed to it stay open.
+   * Idempotent.
    */
   shutdown(): Promise<void> {
     this.#shutdown ??= this.#close();
@@ -143,13 +142,13 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
     }
   }
 
-  /** Makes partitions ahead beside the exports. Where that may not be, rows go to the default partition. */
+  /** Creates future partitions, concurrently with exports. If that fails, rows go to the default partition. */
   #keepPartitions(db: Queryable): void {
     if (performance.now() - this.#partitionsMadeAt < PARTITIONS_EVERY_MS || !isCopyPool(db)) return;
     this.#partitionsMadeAt = performance.now();
     const work = createPartitions(db).then(
       () => {},
-      (error: unknown) => diag.debug(`mcp-observatory: no partitions made: ${withoutData(error).message}`),
+      (error: unknown) => diag.debug(`mcp-observatory: no partitions created: ${withoutData(error).message}`),
     );
     this.#track(work);
   }
@@ -159,7 +158,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
     return isCopying ? new CopyWriter(db, this.#options) : insertWriter(db, this.#options);
   }
 
-  /** The connection to write to, opened and migrated the first time; a migration that failed is tried again. */
+  /** The connection, opened and migrated on first use; a failed migration is retried. */
   async #database(): Promise<Queryable> {
     const { connection } = this.#options;
     if (typeof connection === 'string') this.#pool ??= openPool(connection, this.#options);
@@ -182,6 +181,32 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
       if (version > LATEST_MIGRATION) return tooNew(version);
     }
     return toObservatoryError(error, this.#options.databaseName);
+  }
+}
+
+/**
+ * The database refused some spans of an export because of their content; code `DATABASE_REFUSED`. All others are
+ * stored, so a retry would change nothing.
+ */
+export class RefusedSpansError extends ObservatoryError {
+  /** Private, so that a log of the error does not show what is in the spans. */
+  readonly #spans: readonly ReadableSpan[];
+
+  constructor(refused: readonly RefusedSpan[], total: number) {
+    const cause = withoutData(refused[0]?.reason);
+    super(
+      'DATABASE_REFUSED',
+      `${refused.length} of ${total} spans were refused and are not stored; the other ${total - refused.length} are. ` +
+        `First reason: ${cause.message}`,
+      { cause },
+    );
+    this.name = 'RefusedSpansError';
+    this.#spans = refused.map(({ span }) => span);
+  }
+
+  /** The spans that are not stored. */
+  get refusedSpans(): readonly ReadableSpan[] {
+    return this.#spans;
   }
 }
 

@@ -1,6 +1,5 @@
 import type { ByteWriter } from './byte-writer.ts';
-import { cleanText, cutText } from './clean-text.ts';
-import { FreeNames } from './free-names.ts';
+import { cleanText, cutText, REPLACEMENT } from './clean-text.ts';
 import type { Marks } from './marks.ts';
 import { MAX_DEPTH, MAX_KEY_CHARS, MAX_VALUES, type ResolvedRowLimits } from './row-limits.ts';
 
@@ -23,12 +22,12 @@ const BASE64_GROUP = 4;
 const BYTES_GROUP = 3;
 
 /**
- * Writes any attribute value as JSON that `jsonb` takes, in one pass over it.
+ * Writes any attribute value as JSON that `jsonb` accepts, in one pass.
  *
- * The forms are those OpenTelemetry gives for protocols other than OTLP ("Mapping to non-OTLP" of the common
- * specification): `NaN`, `Infinity` and `-Infinity` as those strings, bytes as a base64 string, empty as null. Text
- * loses two things that Postgres refuses, NUL and surrogates without their partner: each becomes U+FFFD. What is too
- * long, too deep or too much is cut. Both are marked under the name of the attribute or column.
+ * Values are mapped as OpenTelemetry specifies for formats other than OTLP ("Mapping to non-OTLP" of the common
+ * specification): `NaN`, `Infinity` and `-Infinity` as those strings, bytes as a base64 string, empty as null. NUL and
+ * lone surrogates, which Postgres refuses, become U+FFFD. What is too long, too deep or too much is cut. Both kinds of
+ * change are marked with the name of the attribute or column.
  */
 export class JsonWriter {
   readonly #out: ByteWriter;
@@ -43,7 +42,7 @@ export class JsonWriter {
     this.#limits = limits;
   }
 
-  /** Begins another column, with all of the room that one has. */
+  /** Begins another column, with its full room. */
   begin(): void {
     this.#charsLeft = this.#limits.maxJsonChars;
     this.#valuesLeft = MAX_VALUES;
@@ -57,7 +56,7 @@ export class JsonWriter {
     this.#out.byte(CLOSE_OBJECT);
   }
 
-  /** A list made by `write` from each of some items. */
+  /** A list; `write` writes each item. */
   list<T>(items: readonly T[], name: string, write: (item: T) => void): void {
     this.#out.byte(OPEN_ARRAY);
     for (let i = 0; i < items.length; i += 1) {
@@ -68,7 +67,7 @@ export class JsonWriter {
     this.#out.byte(CLOSE_ARRAY);
   }
 
-  /** One entry of an object under a key that is clean. */
+  /** The start of an object entry; the key must be clean. */
   entry(key: string, isFirst: boolean): void {
     if (!isFirst) this.#out.byte(COMMA);
     this.#charsLeft -= key.length;
@@ -76,7 +75,7 @@ export class JsonWriter {
     this.#out.byte(COLON);
   }
 
-  /** A value; `name` is marked when something of it is lost. */
+  /** A value; `name` is marked if it had to be changed. */
   value(value: unknown, name: string, depth = 0): void {
     this.#valuesLeft -= 1;
     switch (typeof value) {
@@ -150,7 +149,7 @@ export class JsonWriter {
     return !isFirst;
   }
 
-  /** An object with the entries of another one. */
+  /** An object with the entries of `source`. */
   record(source: JsonSource, name: string, depth = 0): void {
     this.open();
     this.entries(source, Object.keys(source), name, depth);
@@ -186,10 +185,36 @@ export class JsonWriter {
     this.#out.byte(QUOTE);
   }
 
-  /** Whether the column has no room left for another value, which is then marked. */
+  /** Whether the column has no room for another value; marks it if so. */
   #isSpent(name: string): boolean {
     if (this.#charsLeft > 0 && this.#valuesLeft > 0) return false;
     this.#marks.truncate(name);
     return true;
+  }
+}
+
+/**
+ * Names for entries of one object whose own names could not be stored. Two names may become the same text when cleaned,
+ * or that of an entry that needed no cleaning; none may replace another, and unchanged names take precedence.
+ */
+export class FreeNames {
+  readonly #source: object;
+  readonly #taken = new Set<string>();
+  /** Continues from name to name: restarting for each would be quadratic. */
+  #count = 1;
+
+  constructor(source: object) {
+    this.#source = source;
+  }
+
+  /** The text itself if it is free, else followed by U+FFFD and a number. */
+  take(text: string): string {
+    let name = text;
+    while (this.#taken.has(name) || Object.hasOwn(this.#source, name)) {
+      this.#count += 1;
+      name = `${text}${REPLACEMENT}${this.#count}`;
+    }
+    this.#taken.add(name);
+    return name;
   }
 }

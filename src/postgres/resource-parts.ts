@@ -1,8 +1,7 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { ByteWriter } from './byte-writer.ts';
 import type { Scalar } from './coerce.ts';
-import { columnsReadFrom } from './columns.ts';
-import { AttributeDivider } from './divide.ts';
+import { AttributeDivider, columnsReadFrom } from './columns.ts';
 import { JsonWriter } from './json-writer.ts';
 import { Marks } from './marks.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
@@ -11,18 +10,18 @@ type Resource = ReadableSpan['resource'];
 
 const RESOURCE_COLUMNS = columnsReadFrom('resource');
 
-/** The name OpenTelemetry gives the schema of a resource in formats other than OTLP. */
+/** OpenTelemetry's name for the schema of a resource in formats other than OTLP. */
 const SCHEMA_URL = 'otel.resource.schema_url';
 
-/** What a row takes from its resource. */
+/** The parts of a row that come from its resource. */
 export interface ResourceParts {
   readonly columns: readonly { readonly position: number; readonly value: Scalar; readonly name: string }[];
-  /** The attributes that no column holds, as JSON. */
+  /** Attributes without a column, as JSON. */
   readonly json: Buffer;
   readonly marks: Marks;
 }
 
-/** All spans of a process share one resource, so its parts are made once. */
+/** Caches the parts of resources, as all spans of a process share one. */
 export class ResourceCache {
   readonly #limits: ResolvedRowLimits;
   readonly #known = new WeakMap<Resource, ResourceParts>();
@@ -64,7 +63,7 @@ function readResource({ attributes, schemaUrl }: Resource, limits: ResolvedRowLi
       value: divider.values[position] as Scalar,
       name: ofResource(divider.names[position] ?? ''),
     })),
-    // A copy, which does not keep the writer's large buffer.
+    // Copied, so as not to retain the writer's large buffer.
     json: Buffer.from(out.record),
     marks,
   };

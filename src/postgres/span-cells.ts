@@ -3,8 +3,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { COLUMNS, type Column, ObservatoryError } from '../base/index.ts';
 import { cutText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
-import { columnsReadFrom, positionOf } from './columns.ts';
-import { AttributeDivider } from './divide.ts';
+import { AttributeDivider, columnsReadFrom, positionOf } from './columns.ts';
 import { spanIdHex, traceIdHex } from './ids.ts';
 import { Marks } from './marks.ts';
 import { ResourceCache, type ResourceParts } from './resource-parts.ts';
@@ -28,18 +27,17 @@ const SCOPE = positionOf('scope');
 const KINDS = ['internal', 'server', 'client', 'producer', 'consumer'] as const;
 const STATUSES = ['unset', 'ok', 'error'] as const;
 
-/** The value of a cell: ids in hex digits or as a UUID, texts not cleaned yet. */
+/** The value of a cell: ids as hex digits or a UUID, text not cleaned yet. */
 export type Cell = Scalar | HrTime | null;
 
 /**
- * One span taken apart for the columns of `mcp_traces`: the one place that knows what goes where. Everything that
- * writes rows, in whatever form, reads from here. It is used for span after span, so what it shows is valid until the
- * next one is read.
+ * The cells of one row of `mcp_traces`, read from a span: the only definition of which value goes where. It is reused
+ * for many spans; its values are valid until the next one is read.
  */
 export class SpanCells {
-  /** By position of the column; those of JSON are null, because they are written from the span. */
+  /** By position of the column; JSON columns are null, because they are written from the span. */
   readonly values: Cell[] = COLUMNS.map(() => null);
-  /** What is marked when the text of a cell has to be changed. */
+  /** The name to mark when the text of a cell is changed. */
   readonly names: string[] = [...COLUMNS];
   readonly marks: Marks = new Marks();
   readonly limits: ResolvedRowLimits;
@@ -60,7 +58,7 @@ export class SpanCells {
     return this.#keys;
   }
 
-  /** Whether a column alone tells all of the attribute with this number among {@link keys}. */
+  /** Whether a column is equivalent to the attribute at this index of {@link keys}. */
   get isHeld(): (key: number) => boolean {
     return this.#divider.isHeld;
   }
@@ -101,7 +99,7 @@ export class SpanCells {
     this.#fillText(SCOPE, 'scope', span.instrumentationScope?.name);
   }
 
-  /** A time that can be said, and a mark when this one cannot. */
+  /** The time, or an unknown time and a mark if it cannot be stored. */
   time(time: HrTime, name: string): HrTime {
     if (isSayable(time)) return time;
     this.marks.sanitize(name);

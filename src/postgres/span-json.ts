@@ -3,30 +3,37 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { isToldByColumns } from '../base/index.ts';
 import type { ByteWriter } from './byte-writer.ts';
 import { positionOf } from './columns.ts';
-import { JsonWriter } from './json-writer.ts';
+import { FreeNames, JsonWriter } from './json-writer.ts';
 import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
-import { addScopeExtras } from './scope-extras.ts';
 import type { SpanCells } from './span-cells.ts';
 import { hrTimeToIso } from './time.ts';
 
 type TimedEvent = ReadableSpan['events'][number];
 type JsonColumn = 'attributes' | 'resource' | 'events' | 'links';
 
-/**
- * The columns of JSON in the order in which they are written: `attributes` last, because it holds the marks of what
- * had to be changed in the others.
- */
+/** The JSON columns in the order of writing: `attributes` last, because it lists what was changed in the others. */
 export const JSON_COLUMNS: readonly JsonColumn[] = ['events', 'links', 'resource', 'attributes'];
 
 const MARKS: readonly string[] = [SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE];
 
+/** Entry of `attributes` that holds the attributes of the instrumentation scope, as one object. */
+const SCOPE_ATTRIBUTES = 'otel.scope.attributes';
+
 /**
- * Writes the JSON columns of the span that was read last. An attribute is left out of `attributes` only when its
- * column tells all of it: its name is the column's own or the first, standard source, and its value was kept unchanged
- * in kind. So aliases of other dialects, lists that were joined and values of the wrong type stay there, and nothing
- * is lost. Events that repeat a score's column are left out likewise. What has no column goes there under the names
- * OpenTelemetry gives for formats other than OTLP: `otel.scope.version`, `otel.dropped_attributes_count`,
- * `w3c.tracestate` and so on; see `addScopeExtras` for the scope's.
+ * A scope as defined by the API specification and OTLP. The types of the JavaScript SDK omit attributes, but a tracer
+ * provider may set them, and scopes of other languages have them over OTLP.
+ */
+type Scope = ReadableSpan['instrumentationScope'] & {
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  readonly droppedAttributesCount?: number | undefined;
+};
+
+/**
+ * Writes the JSON columns of the span that was read last. An attribute is omitted from `attributes` only if its column
+ * is equivalent: it has the column's own or its first, standard name, and the type of its value did not change. Aliases
+ * of other dialects, joined lists and values of the wrong type stay, so nothing is lost. Events that repeat the column
+ * of a score are omitted too. What has no column is added under the names that OpenTelemetry gives for formats other
+ * than OTLP: `otel.scope.version`, `otel.dropped_attributes_count`, `w3c.tracestate` and so on.
  */
 export class SpanJson {
   readonly #cells: SpanCells;
@@ -115,7 +122,7 @@ export class SpanJson {
       json.value(value, name);
       isFirst = false;
     };
-    // An attribute of the same name is left alone.
+    // An attribute of the same name wins.
     const addExtra = (name: string, value: unknown) => {
       if (value && span.attributes[name] === undefined) add(name, value);
     };
@@ -132,7 +139,7 @@ export class SpanJson {
     json.close();
   }
 
-  /** A span that is stored once more keeps the marks it has. @returns whether it has any. */
+  /** A span that was read from a store keeps its marks. @returns whether it has any. */
   #takeOverMarks(attributes: ReadableSpan['attributes']): boolean {
     const [sanitized, truncated] = MARKS.map((name) => attributes[name]);
     if (sanitized === undefined && truncated === undefined) return false;
@@ -143,4 +150,20 @@ export class SpanJson {
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/**
+ * Adds what the scope has beyond its column to `attributes`. Version and schema have the names that OpenTelemetry gives
+ * for formats other than OTLP; a span that has such an attribute keeps its own. The scope's attributes are one object,
+ * so that their names cannot clash with those of the span; its name is made unique if the span has it.
+ */
+function addScopeExtras(span: ReadableSpan, addExtra: (name: string, value: unknown) => void): void {
+  const scope = span.instrumentationScope as Scope | undefined;
+  if (scope === undefined) return;
+  addExtra('otel.scope.version', scope.version);
+  addExtra('otel.scope.schema_url', scope.schemaUrl);
+  addExtra('otel.scope.dropped_attributes_count', scope.droppedAttributesCount);
+  const { attributes } = scope;
+  if (attributes === undefined || Object.keys(attributes).length === 0) return;
+  addExtra(new FreeNames(span.attributes).take(SCOPE_ATTRIBUTES), attributes);
 }
