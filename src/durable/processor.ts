@@ -1,16 +1,9 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { errorMessage, ObservatoryError } from '../base/index.ts';
-import { observe } from './metrics.ts';
-import {
-  type DurableSpanProcessorOptions,
-  type ResolvedDurableOptions,
-  resolveDurableOptions,
-} from './options.ts';
+import type { DurableSpanProcessorOptions, ResolvedDurableOptions } from './options.ts';
 import { SafeKeeping } from './safe-keeping.ts';
-import { SpanQueue } from './span-queue.ts';
-import { type Counters, type DurableStats, newCounters } from './stats.ts';
-import { ThrottledLog } from './throttled-log.ts';
+import type { Counters, DurableStats } from './stats.ts';
 
 /** Batches spooled concurrently to make room. */
 const MAX_SPILLS = 4;
@@ -26,12 +19,10 @@ const MAX_SPILLS = 4;
  * It never throws into the host, keeps the process alive, or blocks the event loop for long.
  */
 export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
-  readonly #options: ResolvedDurableOptions;
-  readonly #queue: SpanQueue;
-  readonly #counters: Counters = newCounters();
-  readonly #log = new ThrottledLog();
   readonly #keeping: SafeKeeping;
-  readonly #endMetrics: () => void;
+  readonly #options: ResolvedDurableOptions;
+  readonly #counters: Counters;
+  readonly #queue: SpanQueue;
   /** Batches taken from the queue and not finished. */
   readonly #underWay = new Set<Promise<void>>();
   #exports = 0;
@@ -46,16 +37,16 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
   constructor(options: DurableSpanProcessorOptions) {
-    this.#options = resolveDurableOptions(options);
+    this.#keeping = new SafeKeeping(options, { sparesDownBackEnd: false, drainsAtShutdown: true });
+    this.#options = this.#keeping.options;
+    this.#counters = this.#keeping.counters;
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
-    this.#keeping = new SafeKeeping(this.#options, this.#counters, this.#log);
-    this.#endMetrics = observe(this.#options.meterProvider, () => this.stats);
+    void this.#logSpoolFault();
   }
 
   /** Spans handled so far. */
   get stats(): DurableStats {
-    const { lost, spoolBytes, damagedBytes, isBackEndDown } = this.#keeping;
-    return { ...this.#counters, dropped: lost, spoolBytes, damagedBytes, isBackEndDown };
+    return this.#keeping.stats;
   }
 
   onStart(): void {}
@@ -143,7 +134,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     const tracked: Promise<void> = work.then(
       () => {},
       (error: unknown) =>
-        this.#log.warn('fault', 1, () => `a batch of spans was lost: ${errorMessage(error)}`),
+        this.#keeping.log.warn('fault', 1, () => `a batch of spans was lost: ${errorMessage(error)}`),
     );
     this.#underWay.add(tracked);
     void tracked.finally(() => {
@@ -165,17 +156,16 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   async #close(): Promise<void> {
     clearTimeout(this.#timer);
-    const deadline = performance.now() + this.#options.flushTimeoutMs;
-    await this.#keeping.opened;
-    await this.#withinTime(this.#flush()).catch(async () => {
-      this.#keeping.giveUp();
-      this.#flushUpTo = Number.POSITIVE_INFINITY;
-      await this.#flush();
-    });
-    await this.#keeping.close(deadline);
-    this.#endMetrics();
+    await this.#keeping.close(this.#flush());
     await this.#withinTime(this.#options.exporter.shutdown());
     this.#tellLosses();
+  }
+
+  async #logSpoolFault(): Promise<void> {
+    const error = await this.#keeping.opened;
+    if (error === undefined) return;
+    const message = `no spool in ${this.#options.spool?.directory}: ${error.message}`;
+    this.#keeping.log.warn('spool', 1, () => message);
   }
 
   async #withinTime(work: Promise<void>): Promise<void> {
@@ -198,4 +188,39 @@ function notSafe(spans: number): ObservatoryError {
     'SPANS_NOT_SAFE',
     `${spans} spans are neither stored nor on disk. Give the processor a spool, a larger queue or more time`,
   );
+}
+
+/** A bounded FIFO ring buffer of spans. */
+class SpanQueue {
+  readonly #ring: (ReadableSpan | undefined)[];
+  #first = 0;
+  #length = 0;
+
+  constructor(capacity: number) {
+    this.#ring = new Array<ReadableSpan | undefined>(capacity);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @returns whether there was room. */
+  push(span: ReadableSpan): boolean {
+    if (this.#length === this.#ring.length) return false;
+    this.#ring[(this.#first + this.#length) % this.#ring.length] = span;
+    this.#length += 1;
+    return true;
+  }
+
+  /** Removes and returns up to `max` of the oldest spans. */
+  take(max: number): ReadableSpan[] {
+    const spans: ReadableSpan[] = [];
+    while (spans.length < max && this.#length > 0) {
+      spans.push(this.#ring[this.#first] as ReadableSpan);
+      this.#ring[this.#first] = undefined;
+      this.#first = (this.#first + 1) % this.#ring.length;
+      this.#length -= 1;
+    }
+    return spans;
+  }
 }

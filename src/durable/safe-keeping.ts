@@ -3,31 +3,78 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { errorMessage } from '../base/index.ts';
 import { Delivery } from './delivery.ts';
 import { Drain } from './drain.ts';
-import type { ResolvedDurableOptions } from './options.ts';
+import {
+  type DurableSpanProcessorOptions,
+  type ResolvedDurableOptions,
+  resolveDurableOptions,
+} from './options.ts';
 import { Spool } from './spool.ts';
-import type { Counters } from './stats.ts';
-import type { ThrottledLog } from './throttled-log.ts';
+import { type Counters, type DurableStats, newCounters, observe } from './stats.ts';
+import { ThrottledLog } from './throttled-log.ts';
 
-/** Makes batches safe: each is retried until exported, or spooled and sent from disk, or dropped at shutdown. */
+const POLL_MS = 5;
+
+/** Differences between the owners of a {@link SafeKeeping}. */
+export interface KeepingMode {
+  /**
+   * While the back end is down, spool spans at once and leave it to the drain to detect when it recovers. For callers
+   * that wait for each span and would otherwise wait for exports that fail.
+   */
+  readonly sparesDownBackEnd: boolean;
+  /** At shutdown, send spooled spans while the back end accepts them and time remains. */
+  readonly drainsAtShutdown: boolean;
+  /** Called with refused spans. */
+  readonly onRefused?: (spans: readonly ReadableSpan[], error: Error) => void;
+}
+
+/** Result of an attempt to make a batch safe. */
+export interface KeepingResult {
+  /** Spans that are neither exported nor on disk. */
+  readonly unsafe: readonly ReadableSpan[];
+  /** Why they are not; `undefined` when all spans are safe. */
+  readonly error: Error | undefined;
+}
+
+/**
+ * Makes batches safe: exports them or, if the back end is unavailable, spools them and sends them from disk. Holds what
+ * `DurableSpanProcessor` and `DurableSpanWriter` share: state of the back end, retries, spool, counts and shutdown.
+ */
 export class SafeKeeping {
-  /** Settles when the spool is ready or has failed to open. */
-  readonly opened: Promise<void>;
-  readonly #options: ResolvedDurableOptions;
-  readonly #counters: Counters;
-  readonly #log: ThrottledLog;
-  /** Set at shutdown: nothing waits, and spans that are not stored go to disk or are lost. */
+  readonly options: ResolvedDurableOptions;
+  readonly counters: Counters = newCounters();
+  readonly log: ThrottledLog = new ThrottledLog();
+  /** Resolves when the spool, if any, is ready, or with the file system's error if it cannot be opened. */
+  readonly opened: Promise<Error | undefined>;
+  readonly #mode: KeepingMode;
+  /** Aborted at shutdown: nothing waits, and spans that are not stored go to disk or are lost. */
   readonly #giveUp = new AbortController();
   readonly #delivery: Delivery;
+  readonly #endMetrics: () => void;
   #spool: Spool | undefined;
   #drain: Drain | undefined;
   #spoolLossesLogged = 0;
 
-  constructor(options: ResolvedDurableOptions, counters: Counters, log: ThrottledLog) {
-    this.#options = options;
-    this.#counters = counters;
-    this.#log = log;
-    this.#delivery = new Delivery(options, counters, log, this.#giveUp.signal);
-    this.opened = this.#openSpool();
+  /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
+  constructor(options: DurableSpanProcessorOptions, mode: KeepingMode) {
+    this.options = resolveDurableOptions(options);
+    this.#mode = mode;
+    const { options: resolved, counters, log } = this;
+    this.#delivery = new Delivery(resolved, counters, log, this.#giveUp.signal, mode.onRefused);
+    this.opened = this.#openSpool().then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    this.#endMetrics = observe(resolved.meterProvider, () => this.stats);
+  }
+
+  get stats(): DurableStats {
+    return {
+      ...this.counters,
+      dropped: this.lost,
+      spoolBytes: this.#spool?.bytes ?? 0,
+      damagedBytes: this.#spool?.losses.damagedBytes ?? 0,
+      isBackEndDown: this.#delivery.pace.isDown,
+    };
   }
 
   get hasDisk(): boolean {
@@ -38,115 +85,109 @@ export class SafeKeeping {
     return this.#giveUp.signal.aborted;
   }
 
-  get isBackEndDown(): boolean {
-    return this.#delivery.pace.isDown;
+  /** Time until the back end may be tried again after a failure, in milliseconds; 0 when due. */
+  get waitMs(): number {
+    return this.#delivery.pace.waitMs;
   }
 
-  get spoolBytes(): number {
-    return this.#spool?.bytes ?? 0;
-  }
-
-  get damagedBytes(): number {
-    return this.#spool?.losses.damagedBytes ?? 0;
-  }
-
-  /** Spans lost so far, from memory and from the disk. */
+  /** Spans lost so far, from memory and from disk. */
   get lost(): number {
-    const losses = this.#spool?.losses;
-    return this.#counters.dropped + (losses === undefined ? 0 : losses.dropped + losses.unreadable);
+    return this.counters.dropped + this.#lostOnDisk;
   }
 
-  /** Processes a batch until it is exported, spooled or dropped. */
-  async settle(batch: readonly ReadableSpan[]): Promise<void> {
+  /** Records the state of the back end found by other means. */
+  backEndSeen(isUp: boolean): void {
+    if (isUp) this.#delivery.pace.answered();
+    else this.#delivery.pace.failed();
+  }
+
+  /** Exports a batch once, unless the back end is to be left alone, and spools the unsent spans. */
+  async attempt(batch: readonly ReadableSpan[]): Promise<KeepingResult> {
     await this.opened;
     const { pace } = this.#delivery;
-    const { minRetryDelayMs, maxRetryDelayMs } = this.#options;
+    const isSpared = this.#mode.sparesDownBackEnd && this.hasDisk ? pace.isDown : pace.waitMs > 0;
+    const unsent = isSpared || this.isGivingUp ? batch : await this.#delivery.deliver(batch);
+    const error = unsent.length === 0 ? undefined : await this.#putOnDisk(unsent);
+    return { unsafe: error === undefined ? [] : unsent, error };
+  }
+
+  /** Attempts a waiting batch until it is exported, spooled, or dropped at shutdown. */
+  async settle(batch: readonly ReadableSpan[]): Promise<void> {
+    const { minRetryDelayMs, maxRetryDelayMs } = this.options;
     let rest = batch;
     for (let delayMs = minRetryDelayMs; ; delayMs = Math.min(2 * delayMs, maxRetryDelayMs)) {
-      if (pace.waitMs === 0 && !this.#giveUp.signal.aborted) {
-        const before = rest.length;
-        rest = await this.#delivery.deliver(rest);
-        this.#counters.waiting -= before - rest.length;
-        if (rest.length === 0) return;
-      }
-      if (await this.#putOnDisk(rest)) return;
-      if (this.#giveUp.signal.aborted) {
-        this.#counters.waiting -= rest.length;
+      const { unsafe } = await this.attempt(rest);
+      this.counters.waiting -= rest.length - unsafe.length;
+      rest = unsafe;
+      if (rest.length === 0) return;
+      if (this.isGivingUp) {
+        this.counters.waiting -= rest.length;
         this.drop(rest.length, 'they could not be stored before the end');
         return;
       }
-      await this.#sleep(Math.max(delayMs, pace.waitMs));
+      // Does not keep the process alive, and ends at shutdown.
+      const { signal } = this.#giveUp;
+      await sleep(Math.max(delayMs, this.waitMs), undefined, { ref: false, signal }).catch(() => {});
     }
   }
 
-  /** Spools a batch to make room; if that fails it is processed as usual. */
+  /** Spools a waiting batch to make room; if that fails it is settled as usual. */
   async spill(batch: readonly ReadableSpan[]): Promise<void> {
-    if (!(await this.#putOnDisk(batch))) await this.settle(batch);
+    if ((await this.#putOnDisk(batch)) === undefined) this.counters.waiting -= batch.length;
+    else await this.settle(batch);
   }
 
   /** Counts and logs lost spans. */
   drop(count: number, why: string): void {
-    this.#counters.dropped += count;
-    this.#log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
+    this.counters.dropped += count;
+    this.log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
   }
 
-  /** Stops all waiting. */
-  giveUp(): void {
-    this.#giveUp.abort();
-  }
-
-  /** Sends spooled spans while the back end accepts them, until `deadline`, and closes the spool. */
-  async close(deadline: number): Promise<void> {
-    while (this.#drain?.isIdle === false && !this.#delivery.pace.isDown && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    const stopped = this.#drain?.stop();
-    if (performance.now() >= deadline) this.giveUp();
-    await stopped;
+  /**
+   * Waits for the owner's batches and closes the spool. After `flushTimeoutMs` exports are aborted, and what is not
+   * stored is spooled or dropped.
+   * @param settled resolves when all batches are settled.
+   */
+  async close(settled: Promise<unknown>): Promise<void> {
+    const late = setTimeout(() => this.#giveUp.abort(), this.options.flushTimeoutMs);
+    await settled;
+    await this.opened;
+    const isDraining = () => this.#drain?.isIdle === false && !this.#delivery.pace.isDown;
+    if (this.#mode.drainsAtShutdown) while (isDraining() && !this.isGivingUp) await sleep(POLL_MS);
+    await this.#drain?.stop();
+    clearTimeout(late);
     await this.#spool?.close();
+    this.#endMetrics();
+  }
+
+  get #lostOnDisk(): number {
+    const losses = this.#spool?.losses;
+    return losses === undefined ? 0 : losses.dropped + losses.unreadable;
   }
 
   async #openSpool(): Promise<void> {
-    const { spool: options } = this.#options;
+    const { spool: options } = this.options;
     if (options === undefined) return;
-    try {
-      this.#spool = await Spool.open(options);
-      this.#drain = new Drain(this.#spool, this.#delivery, options, this.#counters, this.#log);
-    } catch (error) {
-      this.#log.warn('spool', 1, () => `no spool in ${options.directory}: ${errorMessage(error)}`);
-    }
+    this.#spool = await Spool.open(options);
+    this.#drain = new Drain(this.#spool, this.#delivery, options, this.counters, this.log);
   }
 
-  /** @returns whether the batch is on disk. */
-  async #putOnDisk(batch: readonly ReadableSpan[]): Promise<boolean> {
-    if (this.#spool === undefined) return false;
+  /** @returns why the batch is not on disk; `undefined` if it is. */
+  async #putOnDisk(batch: readonly ReadableSpan[]): Promise<Error | undefined> {
+    if (this.#spool === undefined) return new Error('the back end does not accept spans now');
     try {
       await this.#spool.append(batch);
     } catch (error) {
-      this.#log.warn(
-        'disk',
-        1,
-        (times) => `spans could not be written to disk ${times} times: ${errorMessage(error)}`,
-      );
-      return false;
+      const text = errorMessage(error);
+      this.log.warn('disk', 1, (times) => `spans could not be written to disk ${times} times: ${text}`);
+      return error instanceof Error ? error : new Error(text);
     }
-    this.#counters.spooled += batch.length;
-    this.#counters.waiting -= batch.length;
+    this.counters.spooled += batch.length;
     this.#drain?.notify();
-    const { dropped, unreadable } = this.#spool.losses;
-    const lost = dropped + unreadable - this.#spoolLossesLogged;
+    const lost = this.#lostOnDisk - this.#spoolLossesLogged;
     this.#spoolLossesLogged += lost;
-    if (lost > 0)
-      this.#log.warn(
-        'spool',
-        lost,
-        (total) => `${total} spans were dropped from the disk: too many or too old`,
-      );
-    return true;
-  }
-
-  /** Waits without keeping the process alive; returns at once during shutdown. */
-  async #sleep(ms: number): Promise<void> {
-    await sleep(ms, undefined, { ref: false, signal: this.#giveUp.signal }).catch(() => {});
+    const message = (total: number) => `${total} spans were dropped from the disk: too many or too old`;
+    if (lost > 0) this.log.warn('spool', lost, message);
+    return undefined;
   }
 }

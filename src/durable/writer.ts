@@ -1,16 +1,7 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { Delivery } from './delivery.ts';
-import { Drain } from './drain.ts';
-import { observe } from './metrics.ts';
-import {
-  type DurableSpanProcessorOptions,
-  type ResolvedDurableOptions,
-  resolveDurableOptions,
-} from './options.ts';
-import { Spool } from './spool.ts';
-import { type Counters, type DurableStats, newCounters } from './stats.ts';
-import { ThrottledLog } from './throttled-log.ts';
-import { type Portion, WriteQueue } from './write-queue.ts';
+import type { DurableSpanProcessorOptions } from './options.ts';
+import { SafeKeeping } from './safe-keeping.ts';
+import type { DurableStats } from './stats.ts';
 
 /** Result of a write. */
 export type WriteOutcome =
@@ -29,18 +20,10 @@ export type WriteOutcome =
  * spans are sent when the back end recovers, by this process or the next.
  */
 export class DurableSpanWriter implements AsyncDisposable {
-  readonly #options: ResolvedDurableOptions;
-  readonly #counters: Counters = newCounters();
-  readonly #log = new ThrottledLog();
-  readonly #giveUp = new AbortController();
-  readonly #delivery: Delivery;
+  readonly #keeping: SafeKeeping;
   readonly #queue = new WriteQueue();
   readonly #refusals = new WeakMap<ReadableSpan, Error>();
-  readonly #opened: Promise<void>;
-  readonly #endMetrics: () => void;
   readonly #underWay = new Set<Promise<void>>();
-  #spool: Spool | undefined;
-  #drain: Drain | undefined;
   #shutdown: Promise<void> | undefined;
 
   /**
@@ -49,37 +32,23 @@ export class DurableSpanWriter implements AsyncDisposable {
    * @throws ObservatoryError `INVALID_OPTION` for options that cannot be used.
    */
   constructor(options: DurableSpanProcessorOptions) {
-    this.#options = resolveDurableOptions(options);
-    this.#delivery = new Delivery(
-      this.#options,
-      this.#counters,
-      this.#log,
-      this.#giveUp.signal,
-      (spans, error) => {
+    this.#keeping = new SafeKeeping(options, {
+      sparesDownBackEnd: true,
+      drainsAtShutdown: false,
+      onRefused: (spans, error) => {
         for (const span of spans) this.#refusals.set(span, error);
       },
-    );
-    this.#opened = this.#openSpool();
-    // Reported by ready() and by every write.
-    this.#opened.catch(() => {});
-    this.#endMetrics = observe(this.#options.meterProvider, () => this.stats);
+    });
   }
 
   /** Spans handled so far. */
   get stats(): DurableStats {
-    const losses = this.#spool?.losses;
-    return {
-      ...this.#counters,
-      dropped: this.#counters.dropped + (losses?.unreadable ?? 0) + (losses?.dropped ?? 0),
-      spoolBytes: this.#spool?.bytes ?? 0,
-      damagedBytes: losses?.damagedBytes ?? 0,
-      isBackEndDown: this.#delivery.pace.isDown,
-    };
+    return this.#keeping.stats;
   }
 
   /** Time until the back end may be tried again after a failure, in milliseconds; 0 when due. */
   get waitMs(): number {
-    return this.#delivery.pace.waitMs;
+    return this.#keeping.waitMs;
   }
 
   /**
@@ -87,24 +56,25 @@ export class DurableSpanWriter implements AsyncDisposable {
    * @throws the file system's error when it cannot.
    */
   async ready(): Promise<void> {
-    await this.#opened;
+    const error = await this.#keeping.opened;
+    if (error !== undefined) throw error;
   }
 
   /** Reports the state of the back end found by other means, to avoid probing it with spans. */
   backEndSeen(isUp: boolean): void {
-    if (isUp) this.#delivery.pace.answered();
-    else this.#delivery.pace.failed();
+    this.#keeping.backEndSeen(isUp);
   }
 
   /** Writes spans. Never rejects. */
   async write(spans: readonly ReadableSpan[]): Promise<WriteOutcome> {
     if (spans.length === 0) return { kind: 'safe', refused: 0, error: undefined };
     if (this.#shutdown !== undefined) return failed('the writer was shut down');
-    const isTooMany = this.#counters.waiting + spans.length > this.#options.maxQueueSize;
+    const { counters, options } = this.#keeping;
+    const isTooMany = counters.waiting + spans.length > options.maxQueueSize;
     // A write larger than the limit is accepted when nothing else waits.
-    if (isTooMany && this.#counters.waiting > 0) return { kind: 'full' };
-    this.#counters.received += spans.length;
-    this.#counters.waiting += spans.length;
+    if (isTooMany && counters.waiting > 0) return { kind: 'full' };
+    counters.received += spans.length;
+    counters.waiting += spans.length;
     try {
       const settled = this.#queue.push(spans);
       this.#pump();
@@ -112,7 +82,7 @@ export class DurableSpanWriter implements AsyncDisposable {
       if (error !== undefined) return { kind: 'failed', error };
       return this.#outcomeOf(spans);
     } finally {
-      this.#counters.waiting -= spans.length;
+      counters.waiting -= spans.length;
     }
   }
 
@@ -126,15 +96,8 @@ export class DurableSpanWriter implements AsyncDisposable {
     return this.shutdown();
   }
 
-  async #openSpool(): Promise<void> {
-    const { spool: options } = this.#options;
-    if (options === undefined) return;
-    this.#spool = await Spool.open(options);
-    this.#drain = new Drain(this.#spool, this.#delivery, options, this.#counters, this.#log);
-  }
-
   #pump(): void {
-    const { maxExportBatchSize, maxConcurrentExports } = this.#options;
+    const { maxExportBatchSize, maxConcurrentExports } = this.#keeping.options;
     while (this.#underWay.size < maxConcurrentExports) {
       const portions = this.#queue.take(maxExportBatchSize);
       if (portions.length === 0) return;
@@ -154,17 +117,7 @@ export class DurableSpanWriter implements AsyncDisposable {
 
   /** @returns why the spans are not safe; `undefined` if they are. */
   async #makeSafe(batch: readonly ReadableSpan[]): Promise<Error | undefined> {
-    await this.#opened;
-    const { pace } = this.#delivery;
-    // With a spool, its drain detects when the back end has recovered.
-    const isSpared = this.#spool === undefined ? pace.waitMs > 0 : pace.isDown;
-    const unsent = isSpared ? batch : await this.#delivery.deliver(batch);
-    if (unsent.length === 0) return undefined;
-    if (this.#spool === undefined) return new Error('the back end does not take spans now');
-    await this.#spool.append(unsent);
-    this.#counters.spooled += unsent.length;
-    this.#drain?.notify();
-    return undefined;
+    return (await this.#keeping.opened) ?? (await this.#keeping.attempt(batch)).error;
   }
 
   #outcomeOf(spans: readonly ReadableSpan[]): WriteOutcome {
@@ -180,17 +133,78 @@ export class DurableSpanWriter implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const late = setTimeout(() => this.#giveUp.abort(), this.#options.flushTimeoutMs);
+    await this.#keeping.close(this.#allSettled());
+    await this.#keeping.options.exporter.shutdown();
+  }
+
+  async #allSettled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.race(this.#underWay);
-    await this.#opened.catch(() => {});
-    await this.#drain?.stop();
-    clearTimeout(late);
-    await this.#spool?.close();
-    this.#endMetrics();
-    await this.#options.exporter.shutdown();
   }
 }
 
 function failed(why: string): WriteOutcome {
   return { kind: 'failed', error: new Error(why) };
+}
+
+/** Spans of one write that go into one batch. */
+interface Portion {
+  readonly spans: readonly ReadableSpan[];
+  /** @param error why they are not safe; `undefined` if they are. */
+  settle(error: Error | undefined): void;
+}
+
+interface Write {
+  readonly spans: readonly ReadableSpan[];
+  /** Spans moved into batches. */
+  taken: number;
+  /** Spans whose batch is not finished. */
+  open: number;
+  error: Error | undefined;
+  readonly done: (error: Error | undefined) => void;
+}
+
+/** Pending writes, FIFO. Small ones are merged into batches, large ones split. */
+class WriteQueue {
+  #writes: Write[] = [];
+  #head = 0;
+
+  /** Resolves when all of the spans are finished, with the first error. */
+  push(spans: readonly ReadableSpan[]): Promise<Error | undefined> {
+    return new Promise((done) => {
+      this.#writes.push({ spans, taken: 0, open: spans.length, error: undefined, done });
+    });
+  }
+
+  /** The next spans, up to the limit; empty when nothing waits. */
+  take(max: number): Portion[] {
+    const portions: Portion[] = [];
+    let room = max;
+    for (
+      let write = this.#writes[this.#head];
+      write !== undefined && room > 0;
+      write = this.#writes[this.#head]
+    ) {
+      const spans = write.spans.slice(write.taken, write.taken + room);
+      write.taken += spans.length;
+      room -= spans.length;
+      portions.push(portionOf(write, spans));
+      if (write.taken === write.spans.length) this.#head += 1;
+    }
+    if (this.#head > 1024 || this.#head === this.#writes.length) {
+      this.#writes = this.#writes.slice(this.#head);
+      this.#head = 0;
+    }
+    return portions;
+  }
+}
+
+function portionOf(write: Write, spans: readonly ReadableSpan[]): Portion {
+  return {
+    spans,
+    settle: (error) => {
+      write.open -= spans.length;
+      write.error ??= error;
+      if (write.open === 0) write.done(write.error);
+    },
+  };
 }
