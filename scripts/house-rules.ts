@@ -29,15 +29,6 @@ export const ROOMS: readonly string[] = [
 
 const MAX_LINES = 340;
 
-export interface Breach {
-  /** What `KNOWN_BREACHES` names it by. */
-  readonly key: string;
-  readonly message: string;
-}
-
-/** Breaches of parts that are being rebuilt. Entries may only be removed. */
-export const KNOWN_BREACHES: readonly string[] = [];
-
 interface SourceFile {
   /** Path below `src`, with `/`. */
   readonly path: string;
@@ -46,8 +37,8 @@ interface SourceFile {
   readonly imports: readonly string[];
 }
 
-/** Checks the tree under `root`/src. */
-export function findBreaches(root: string): Breach[] {
+/** The breaches of the tree under `root`/src, each in one sentence. */
+export function findBreaches(root: string): string[] {
   const files = readSource(join(root, 'src'));
   return [
     ...files.flatMap(checkLength),
@@ -83,32 +74,26 @@ function relativeImports(text: string): string[] {
   );
 }
 
-function checkLength({ path, text }: SourceFile): Breach[] {
+function checkLength({ path, text }: SourceFile): string[] {
   const lines = text.split('\n').length - 1;
   if (lines <= MAX_LINES) return [];
-  return [
-    { key: `long ${path}`, message: `${path} has ${lines} lines; split it by idea below ${MAX_LINES}` },
-  ];
+  return [`${path} has ${lines} lines; split it by idea below ${MAX_LINES}`];
 }
 
 /** Files directly in `src` are the entries of the package; they stand above every room and nothing imports them. */
-function checkOrder({ path, imports }: SourceFile): Breach[] {
+function checkOrder({ path, imports }: SourceFile): string[] {
   const from = roomOf(path);
   if (from !== undefined && !ROOMS.includes(from)) {
-    return [
-      {
-        key: `room ${from}`,
-        message: `${path}: '${from}' is not in the list of rooms (scripts/house-rules.ts)`,
-      },
-    ];
+    return [`${path}: '${from}' is not in the list of rooms (scripts/house-rules.ts)`];
   }
   return imports.flatMap((target) => {
     const to = roomOf(target);
     if (from === to && from !== undefined) return [];
     const isBelow = to !== undefined && (from === undefined || ROOMS.indexOf(to) < ROOMS.indexOf(from));
     if (isBelow) return [];
-    const message = `${path} imports ${target}: ${to ?? 'an entry of the package'} is above ${from ?? 'the entries'}`;
-    return [{ key: `order ${from} > ${to}`, message }];
+    return [
+      `${path} imports ${target}: ${to ?? 'an entry of the package'} is above ${from ?? 'the entries'}`,
+    ];
   });
 }
 
@@ -118,13 +103,12 @@ function roomOf(path: string): string | undefined {
 }
 
 /** Entering a folder from outside must hit the `index.ts` of the outermost folder entered. */
-function checkDoors({ path, imports }: SourceFile): Breach[] {
+function checkDoors({ path, imports }: SourceFile): string[] {
   const from = foldersOf(path);
   return imports.flatMap((target) => {
     const entered = foldersOf(target).find((folder) => !from.includes(folder));
     if (entered === undefined || target === `${entered}/index.ts`) return [];
-    const message = `${path} imports ${target}: enter ${entered} by ${entered}/index.ts`;
-    return [{ key: `door ${roomOf(path) ?? '.'} > ${entered}`, message }];
+    return [`${path} imports ${target}: enter ${entered} by ${entered}/index.ts`];
   });
 }
 
@@ -138,7 +122,7 @@ function foldersOf(path: string): string[] {
  * In every folder, its subfolders and its own loose files must not depend on each other in a circle. The folder's
  * `index.ts` is left out: it only re-exports, and may name files that depend on its subfolders and the other way.
  */
-function checkCycles(files: readonly SourceFile[]): Breach[] {
+function checkCycles(files: readonly SourceFile[]): string[] {
   const graphs = new Map<string, FolderGraph>();
   for (const { path, imports } of files) {
     for (const target of imports) {
@@ -152,10 +136,7 @@ function checkCycles(files: readonly SourceFile[]): Breach[] {
     }
   }
   return [...graphs].flatMap(([folder, graph]) =>
-    cyclesOf(graph).map((cycle) => ({
-      key: `circle src/${folder}`,
-      message: `src/${folder}: folders in a circle: ${cycle.join('; ')}`,
-    })),
+    cyclesOf(graph).map((cycle) => `src/${folder}: folders in a circle: ${cycle.join('; ')}`),
   );
 }
 
@@ -196,7 +177,7 @@ const EXPORTED =
 const EXPORT_LIST = /^export (?:type )?\{([^}]*)\}/gm;
 
 /** Overloads, and a type beside the value of its name, are one definition: they are in one file. */
-function checkNames(files: readonly SourceFile[]): Breach[] {
+function checkNames(files: readonly SourceFile[]): string[] {
   const places = new Map<string, Set<string>>();
   for (const { path, text } of files) {
     for (const [, name = ''] of text.matchAll(EXPORTED)) {
@@ -205,18 +186,16 @@ function checkNames(files: readonly SourceFile[]): Breach[] {
   }
   const twice = [...places]
     .filter(([, paths]) => paths.size > 1)
-    .map(([name, paths]) => ({
-      key: `name ${name}`,
-      message: `'${name}' is defined in ${[...paths].join(', ')}: give each concept its own name`,
-    }));
+    .map(
+      ([name, paths]) => `'${name}' is defined in ${[...paths].join(', ')}: give each concept its own name`,
+    );
   return [...twice, ...files.flatMap(checkAliases)];
 }
 
-function checkAliases({ path, text }: SourceFile): Breach[] {
+function checkAliases({ path, text }: SourceFile): string[] {
   return [...text.matchAll(EXPORT_LIST)].flatMap(([, list = '']) =>
-    [...list.matchAll(/(\w+) as (\w+)/g)].map(([, name, alias]) => ({
-      key: `name ${alias}`,
-      message: `${path} exports '${name}' as '${alias}': one concept has one name`,
-    })),
+    [...list.matchAll(/(\w+) as (\w+)/g)].map(
+      ([, name, alias]) => `${path} exports '${name}' as '${alias}': one concept has one name`,
+    ),
   );
 }

@@ -11,7 +11,7 @@ import {
   type AskResult,
   asksForSummary,
   type CallToolPlan,
-  type CatalogueTool,
+  type CatalogTool,
   discoverTools,
   gateOf,
   guardedCall,
@@ -36,7 +36,7 @@ export interface SingleStepParts {
 
 const State = Annotation.Root({
   query: Annotation<string>,
-  tools: Annotation<readonly CatalogueTool[]>,
+  tools: Annotation<readonly CatalogTool[]>,
   raw: Annotation<string>,
   plan: Annotation<CallToolPlan>,
   result: Annotation<JsonObject>,

@@ -11,7 +11,7 @@ export {
   askResultToWire,
   asksForSummary,
   type CallToolPlan,
-  type CatalogueTool,
+  type CatalogTool,
   checkInput,
   checkSummary,
   connectPolicyServer,

@@ -9,7 +9,7 @@ import type { ReasonCode } from './reasons/index.ts';
 import { type DeclaredArguments, declaredArguments, definitionProblem, toolHash } from './tool-definition.ts';
 
 /** A tool of the catalog. */
-export interface CatalogueTool {
+export interface CatalogTool {
   readonly server: string;
   readonly name: string;
   readonly definition: ToolDefinition;
@@ -39,7 +39,7 @@ export interface ToolCatalogOptions {
 
 export class ToolCatalog {
   readonly #options: ToolCatalogOptions;
-  readonly #servers = new Map<string, Map<string, CatalogueTool>>();
+  readonly #servers = new Map<string, Map<string, CatalogTool>>();
   /** The servers that list a name, so that a duplicate is found without walking all of them. */
   readonly #serversByName = new Map<string, Set<string>>();
 
@@ -50,7 +50,7 @@ export class ToolCatalog {
   /** Replaces what a server lists. The old listing is gone when this returns: a removed tool is unknown. */
   setServer(server: string, tools: readonly ToolDefinition[]): void {
     this.removeServer(server);
-    const entries = new Map<string, CatalogueTool>();
+    const entries = new Map<string, CatalogTool>();
     for (const definition of tools) {
       const name = typeof definition?.name === 'string' ? definition.name : '';
       const twin = entries.get(name);
@@ -76,7 +76,7 @@ export class ToolCatalog {
   }
 
   /** The tool; barred when another server lists the same name. */
-  find(server: string, name: string): CatalogueTool | undefined {
+  find(server: string, name: string): CatalogTool | undefined {
     const tool = this.#servers.get(server)?.get(name);
     if (tool === undefined || this.#options.allowsDuplicates?.() === true) return tool;
     const servers = this.#serversByName.get(name);
@@ -85,14 +85,14 @@ export class ToolCatalog {
   }
 
   /** Every tool of a server, or of all servers. */
-  tools(server?: string): readonly CatalogueTool[] {
+  tools(server?: string): readonly CatalogTool[] {
     const ids = server === undefined ? this.servers() : [server];
     return ids.flatMap((id) =>
-      [...(this.#servers.get(id)?.keys() ?? [])].map((name) => this.find(id, name) as CatalogueTool),
+      [...(this.#servers.get(id)?.keys() ?? [])].map((name) => this.find(id, name) as CatalogTool),
     );
   }
 
-  #admit(server: string, name: string, definition: ToolDefinition): CatalogueTool {
+  #admit(server: string, name: string, definition: ToolDefinition): CatalogTool {
     const base = { server, name, definition, hash: '', checks: undefined };
     const problem = definitionProblem(definition);
     if (problem !== undefined) return { ...base, barred: { reasonCode: 'tool_invalid', message: problem } };
@@ -118,7 +118,7 @@ export class ToolCatalog {
   }
 }
 
-function duplicate(tool: CatalogueTool, other: string): CatalogueTool {
+function duplicate(tool: CatalogTool, other: string): CatalogTool {
   const message = `The name '${tool.name}' is also used by ${other}`;
   return { ...tool, barred: { reasonCode: 'tool_duplicate', message } };
 }

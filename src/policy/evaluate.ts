@@ -11,7 +11,7 @@ import {
   PLAN_LIMITS,
   StrictJsonError,
 } from '../json/index.ts';
-import type { CatalogueTool, ToolCatalog, ToolChecks } from './catalog.ts';
+import type { CatalogTool, ToolCatalog, ToolChecks } from './catalog.ts';
 import type { Decision, DecisionKind } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 import type { OutputContracts } from './output-contract.ts';
@@ -79,7 +79,7 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
 
 function toolProblem(
   call: GateCall,
-  tool: CatalogueTool | undefined,
+  tool: CatalogTool | undefined,
   catalog: ToolCatalog,
 ): Refusal | undefined {
   if (!catalog.hasServer(call.server)) {

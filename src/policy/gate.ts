@@ -11,7 +11,7 @@ import { ObservatoryError } from '../base/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
-import { type CatalogueTool, ToolCatalog } from './catalog.ts';
+import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
 import { applyAnswer, askDecisionPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
@@ -103,12 +103,12 @@ export class PolicyGate {
   }
 
   /** The tool as the server lists it now, barred ones included. */
-  find(server: string, tool: string): CatalogueTool | undefined {
+  find(server: string, tool: string): CatalogTool | undefined {
     return this.#catalog.find(server, tool);
   }
 
   /** The tools a model may be shown: listed now, not barred, allowable by some rule, with results that can be accepted. */
-  allowedTools(server?: string): readonly CatalogueTool[] {
+  allowedTools(server?: string): readonly CatalogTool[] {
     const policy = this.#source.policy;
     if (policy === undefined) return [];
     return this.#catalog
@@ -122,7 +122,7 @@ export class PolicyGate {
   }
 
   /** Tools that are kept away, with the reason. */
-  barred(): readonly CatalogueTool[] {
+  barred(): readonly CatalogTool[] {
     return this.#catalog.tools().filter((tool) => tool.barred !== undefined);
   }
 

@@ -9,7 +9,7 @@ export {
   openAudit,
 } from './audit.ts';
 export { type AuditProblem, type AuditReport, verifyAudit } from './audit-verify.ts';
-export type { CatalogueTool } from './catalog.ts';
+export type { CatalogTool } from './catalog.ts';
 export {
   type Decision,
   type DecisionKind,

@@ -3,7 +3,7 @@
  * is known before the call, so a tool whose results could not be accepted is never called.
  */
 import { isObject, type SchemaVerdict } from '../json/index.ts';
-import type { CatalogueTool } from './catalog.ts';
+import type { CatalogTool } from './catalog.ts';
 import type { Policy } from './policy.ts';
 import { compileRuleSchema } from './policy-file.ts';
 import { declaredArguments } from './tool-definition.ts';
@@ -42,14 +42,14 @@ const compiled = new WeakMap<object, Check>();
 export class OutputContracts {
   readonly #types: OutputTypes;
   #policy: Policy | undefined;
-  #contracts = new WeakMap<CatalogueTool, { readonly contract: OutputContract | undefined }>();
+  #contracts = new WeakMap<CatalogTool, { readonly contract: OutputContract | undefined }>();
 
   constructor(types: OutputTypes = {}) {
     this.#types = types;
   }
 
   /** The contract of a tool's results; undefined for an untyped tool whose results the policy does not take. */
-  of(tool: CatalogueTool, policy: Policy | undefined): OutputContract | undefined {
+  of(tool: CatalogTool, policy: Policy | undefined): OutputContract | undefined {
     if (policy !== this.#policy) this.#contracts = new WeakMap();
     this.#policy = policy;
     let known = this.#contracts.get(tool);
@@ -62,7 +62,7 @@ export class OutputContracts {
 }
 
 function outputContract(
-  tool: CatalogueTool,
+  tool: CatalogTool,
   policy: Policy | undefined,
   types: OutputTypes,
 ): OutputContract | undefined {

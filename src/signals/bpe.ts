@@ -62,7 +62,7 @@ function parse(file: Buffer): Vocabulary {
 }
 
 /**
- * Byte-pair encoding: of all neighbours, merges those whose union has the lowest rank, until none has one.
+ * Byte-pair encoding: of all neighbors, merges those whose union has the lowest rank, until none has one.
  *
  * @param bytes the piece, one character per byte.
  * @returns how many parts are left.

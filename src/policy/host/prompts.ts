@@ -1,7 +1,7 @@
 /** What the planner is asked. The gate does not rely on any of it being followed. */
 
 import { parseStrictJson, StrictJsonError } from '../../json/index.ts';
-import type { CatalogueTool } from '../catalog.ts';
+import type { CatalogTool } from '../catalog.ts';
 import { MAX_CLAIM_WORDS, SECTIONS } from '../evidence/index.ts';
 
 /** The model behind `PolicyHost`: it is asked for text, and nothing it says is believed. */
@@ -23,7 +23,7 @@ Use only the tools listed, with arguments that fit their inputSchema. Do not inv
 If no tool fits, or something is missing, give the final_answer.`;
 
 /** Messages that ask for a plan. Only allowed tools are named. */
-export function planMessages(query: string, tools: readonly CatalogueTool[]): readonly PlannerMessage[] {
+export function planMessages(query: string, tools: readonly CatalogTool[]): readonly PlannerMessage[] {
   const listed = tools.map(({ server, name, definition }) => ({
     server,
     tool: name,

@@ -9,7 +9,7 @@ import {
   type ToolCallOutcome,
   type ToolDefinition,
 } from '../../mcp-client/index.ts';
-import type { CatalogueTool } from '../catalog.ts';
+import type { CatalogTool } from '../catalog.ts';
 import type { PolicyGate } from '../gate.ts';
 
 /** What the host needs of a server. */
@@ -107,7 +107,7 @@ export async function discoverTools(
   gate: PolicyGate,
   servers: Iterable<readonly [id: string, server: Pick<PolicyServer, 'listTools'>]>,
   onFailed: (id: string, error: unknown) => void = () => {},
-): Promise<readonly CatalogueTool[]> {
+): Promise<readonly CatalogTool[]> {
   const ids = [...servers].map(([id, server]) => ({ id, listing: server.listTools() }));
   const listings = await Promise.allSettled(ids.map(({ listing }) => listing));
   for (const [index, listing] of listings.entries()) {
