@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { startOtlpReceiver } from './support/otlp-receiver.ts';
 
 const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 
 async function inEmptyFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'observatory-demo-'));

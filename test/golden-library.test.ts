@@ -10,6 +10,8 @@ import type { SuiteReport } from './support/golden-suite-process.ts';
 import { TEST_GOLDENS } from './support/test-golden.ts';
 
 const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
+/** How often some of them are replayed; more in the long tests. */
+const REPLAYS = process.env.OBSERVATORY_TEST_REPLAYS ?? '10';
 const support = (name: string) => fileURLToPath(new URL(`./support/${name}.js`, import.meta.url));
 
 const files = readdirSync(GOLDENS, { recursive: true })
@@ -18,7 +20,7 @@ const files = readdirSync(GOLDENS, { recursive: true })
 const goldens: Golden[] = await Promise.all(files.map((name) => readGolden(join(GOLDENS, name))));
 
 test('the orchestrator and policy goldens replay where there is no network, and come to what they hold', async () => {
-  const args = ['--import', support('no-network'), support('golden-suite-process'), GOLDENS, '100'];
+  const args = ['--import', support('no-network'), support('golden-suite-process'), GOLDENS, REPLAYS];
   const names = ['edge_case_parallel_calls', 'policy_summary_with_evidence'];
   // A namespace of its own without any interface, where the machine allows it; the refusals hold everywhere.
   const [command, before] = mayUnshare() ? ['unshare', ['-rn', process.execPath]] : [process.execPath, []];

@@ -13,7 +13,7 @@ process.env.OBSERVATORY_TEST_DATABASE = 'pglite';
 const files = readdirSync(import.meta.dirname).filter(
   (name) =>
     /(?<!\.long)\.test\.js$/.test(name) &&
-    readFileSync(join(import.meta.dirname, name), 'utf8').includes(' testDatabases()'),
+    readFileSync(join(import.meta.dirname, name), 'utf8').includes(' testDatabases('),
 );
 for (const name of files) await describe(name, () => import(`./${name}`));
 

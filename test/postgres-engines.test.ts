@@ -10,6 +10,7 @@ import { createPartitions, migrate, PostgresSpanExporter, refreshRollups } from 
 import { countRows, postgresDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
+import { startOwnPostgres } from './support/postgres-server.ts';
 
 const sqlOf = (name: string) => readFileSync(new URL(`../../schema/${name}.sql`, import.meta.url), 'utf8');
 
@@ -20,7 +21,8 @@ async function kindOf(db: Queryable): Promise<unknown> {
   return (await db.query(`SELECT relkind FROM pg_class WHERE oid = 'mcp_traces'::regclass`)).rows[0]?.relkind;
 }
 
-const postgres = postgresDatabases();
+// The refresh of roll-ups waits for every open transaction of a server, also in other databases.
+const postgres = postgresDatabases(startOwnPostgres);
 describe('other engines', { skip: postgres.skip }, () => {
   after(() => postgres[Symbol.asyncDispose]());
 

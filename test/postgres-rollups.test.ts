@@ -6,6 +6,7 @@ import { dbCommand } from '../src/cli/db.ts';
 import { migrate, PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
 import { postgresDatabases, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
+import { startOwnPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
 import { runCommand } from './support/run-command.ts';
 import { altered, spanWith } from './support/spans.ts';
@@ -66,7 +67,8 @@ async function assertTotals(db: Queryable): Promise<void> {
   assert.deepEqual(await one(db, `SELECT ${daily} FROM mcp_traces_daily`), rest);
 }
 
-for (const databases of testDatabases()) {
+// Roll-ups wait for every open transaction of a server, also in other databases: they need one to themselves.
+for (const databases of testDatabases(startOwnPostgres)) {
   describe(`roll-ups on ${databases.name}`, { skip: databases.skip }, () => {
     after(() => databases[Symbol.asyncDispose]());
 
@@ -134,7 +136,7 @@ for (const databases of testDatabases()) {
   });
 }
 
-const server = postgresDatabases();
+const server = postgresDatabases(startOwnPostgres);
 describe('roll-ups on a server that many processes use', { skip: server.skip }, () => {
   after(() => server[Symbol.asyncDispose]());
 

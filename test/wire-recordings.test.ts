@@ -1,4 +1,5 @@
 /** Every recorded answer, and every form of answer that one reader once got wrong, read in every way there is. */
+// Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { type AnswerRow, answerRows } from './support/answer-rows.ts';

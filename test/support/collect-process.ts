@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../lib/cli.js', import.meta.url));
 
 /** A collector that runs and has said where. */
 export interface CollectProcess extends AsyncDisposable {

@@ -18,21 +18,21 @@ export interface TestDatabases extends AsyncDisposable {
  * The databases for tests that hold on each kind: PostgreSQL, where there is one, else PGlite.
  * `pglite.long.test.ts` runs the same tests on PGlite, which takes seconds to start.
  */
-export function testDatabases(): readonly TestDatabases[] {
+export function testDatabases(start = startPostgres): readonly TestDatabases[] {
   if (process.env.OBSERVATORY_TEST_DATABASE === 'pglite') return [pgliteDatabases()];
-  const postgres = postgresDatabases();
+  const postgres = postgresDatabases(start);
   return postgres.skip === false ? [postgres] : [postgres, pgliteDatabases()];
 }
 
-/** Databases of a throwaway server, which starts when first asked for. */
-export function postgresDatabases(): TestDatabases {
+/** Databases of a throwaway server, which starts when first asked for: the shared one, or one of the test's own. */
+export function postgresDatabases(start = startPostgres): TestDatabases {
   let server: Promise<PostgresServer> | undefined;
   const pools: pg.Pool[] = [];
   return {
     name: 'Postgres',
     skip: noPostgres(),
     create: async () => {
-      server ??= startPostgres();
+      server ??= start();
       const pool = new pg.Pool({ connectionString: await (await server).createDatabase() });
       pools.push(pool);
       return pool;
