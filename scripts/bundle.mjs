@@ -49,6 +49,16 @@ async function bundleCode() {
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: { jsdoc: false },
+    // What every entry needs comes in few files: opening one takes longer than parsing what it has too much.
+    codeSplitting: {
+      groups: [
+        // All that the command line needs before it knows the command.
+        { name: 'errors', test: /\/src\/base\/(?:errors|version)\.ts/, priority: 1 },
+        { name: 'core', test: /\/src\/(?:json|signals|wire|interaction|processor)\// },
+        { name: 'postgres', test: /\/src\/postgres\// },
+        { name: 'instrumentation', test: /\/src\/instrumentation\// },
+      ],
+    },
   });
   await bundle.close();
   rmSync(LIB, { recursive: true, force: true });

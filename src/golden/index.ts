@@ -39,7 +39,12 @@ export {
 } from './file/index.ts';
 export { type GoldenFromTraceOptions, goldenFromTrace } from './from-trace/index.ts';
 export { type GhostOptions, type GoldenOption, mcpGhost } from './ghost.ts';
-export { ModelRecorder, type PolicyStep, recordPolicyStep } from './record/index.ts';
+export {
+  ModelRecorder,
+  type PolicyStep,
+  type RecordGoldenOptions,
+  recordPolicyStep,
+} from './record/index.ts';
 export {
   canonicalRequest,
   GoldenPlayer,
@@ -47,6 +52,7 @@ export {
   type Playback,
   type PlayerOptions,
   playGolden,
+  type ReplayGoldenOptions,
   type ReplayOptions,
   type ReplayReport,
   replayGolden,

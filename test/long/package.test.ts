@@ -1,0 +1,102 @@
+/** The package as it is published: its size, its types, and its programs from the folder it is installed in. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Consumers } from '../support/consumer.ts';
+import { OtlpCollector } from '../support/otlp-collector.ts';
+
+const run = promisify(execFile);
+const CLI = 'node_modules/mcp-observatory/dist/lib/cli.js';
+
+let consumers: Consumers;
+before(async () => {
+  consumers = await Consumers.pack();
+});
+after(() => consumers?.[Symbol.asyncDispose]());
+
+/** Sizes of all files below a folder, in bytes. */
+async function sizesIn(folder: string): Promise<number[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return Promise.all(files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size));
+}
+
+const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
+
+test('the package has fewer than 200 files and 5 MB, and 26 MB with what it depends on', async () => {
+  const folder = await consumers.install('alone', []);
+  const own = await sizesIn(join(folder, 'node_modules/mcp-observatory'));
+  assert.ok(own.length < 200, `${own.length} files`);
+  assert.ok(sum(own) < 5_000_000, `${sum(own)} bytes`);
+  const installed = sum(await sizesIn(join(folder, 'node_modules')));
+  assert.ok(installed < 26_000_000, `${installed} bytes`);
+});
+
+for (const compiler of ['typescript@5.9', 'typescript@7']) {
+  test(`a program compiles under ${compiler}, resolved as Node and as bundlers do`, async () => {
+    const folder = await consumers.install(compiler.replace('@', '-'), [compiler, '@types/node@20']);
+    for (const [module, moduleResolution] of [
+      ['nodenext', 'nodenext'],
+      ['esnext', 'bundler'],
+    ]) {
+      const lib = ['es2023', 'esnext.disposable'];
+      const compilerOptions = { module, moduleResolution, lib, target: 'es2022', types: ['node'] };
+      const config = { ...compilerOptions, strict: true, exactOptionalPropertyTypes: true, noEmit: true };
+      await writeFile(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: { ...config, skipLibCheck: true }, files: ['types.ts'] }),
+      );
+      const compiled = run('npx', ['tsc', '-p', '.'], { cwd: folder });
+      await compiled.catch(({ stdout }: { stdout: string }) => assert.fail(`${moduleResolution}: ${stdout}`));
+    }
+  });
+}
+
+test('the programs run from the installed package', async () => {
+  const folder = await consumers.install('programs', [
+    '@opentelemetry/api@1.9.1',
+    '@opentelemetry/sdk-trace-node@2.12.0',
+    '@opentelemetry/exporter-trace-otlp-http@0.223.1',
+    '@electric-sql/pglite@0.5',
+    '@modelcontextprotocol/sdk@1.32.2',
+    '@modelcontextprotocol/server-filesystem@2026',
+    'openai@6.49',
+    'zod@4',
+  ]);
+  const command = async (args: readonly string[], input = ''): Promise<string> => {
+    const child = run('node', [CLI, ...args], { cwd: folder });
+    child.child.stdin?.end(input);
+    return (await child).stdout;
+  };
+  const call = { id: 1, model: 'gpt-4o', prompt: '2 + 2?', answer: '4' };
+  const scored = JSON.parse(await command(['score'], `${JSON.stringify(call)}\n`)) as Record<string, unknown>;
+  assert.deepEqual([scored.prompt_tokens, scored.tokens_estimated], [5, true]);
+  assert.ok((scored.cost_usd as number) > 0);
+  const { modules } = JSON.parse(await command(['doctor', '--json'])) as { modules: { state: string }[] };
+  assert.equal(modules.filter(({ state }) => state === 'hooked').length, 2);
+  assert.match(await command(['db', 'migrate', '--data-dir', 'database']), /001_mcp_traces|version/);
+  assert.match(await command(['demo']), /mismatch/);
+  assert.match(await command(['collect', '--help']), /Usage: mcp-observatory collect/);
+
+  await using collector = await OtlpCollector.start();
+  await writeFile(
+    join(folder, 'app.mjs'),
+    `import OpenAI from 'openai';
+    const body = { id: 'a', object: 'chat.completion', model: 'gpt-4o', choices: [{ index: 0, finish_reason: 'stop',
+      message: { role: 'assistant', content: 'Hi' } }], usage: { prompt_tokens: 1, completion_tokens: 1 } };
+    const headers = { 'content-type': 'application/json' };
+    const client = new OpenAI({ apiKey: 'x', fetch: async () => new Response(JSON.stringify(body), { headers }) });
+    await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] });
+    // The last spans are sent by a process of their own.
+    process.exit();`,
+  );
+  await run('node', ['--import', 'mcp-observatory/register', 'app.mjs'], {
+    cwd: folder,
+    env: { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  });
+  await collector.until((spans) => spans.length > 0);
+  assert.equal(collector.spans[0]?.name, 'chat gpt-4o');
+});
