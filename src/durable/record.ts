@@ -85,6 +85,17 @@ export function findRecord(segment: Buffer, start: number): FoundRecord | number
   }
 }
 
+/** Spans in the intact records of a segment. */
+export function spansIn(segment: Buffer): number {
+  let spans = 0;
+  for (let at = 0; ; ) {
+    const found = findRecord(segment, at);
+    if (typeof found === 'number') return spans;
+    spans += found.spans;
+    at = found.end;
+  }
+}
+
 function checksum(count: Buffer, payload: Buffer): number {
   return crc32(payload, crc32(count));
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, ObservatoryError } from '../base/index.ts';
-import { findRecord } from './record.ts';
+import { spansIn } from './record.ts';
 import { REFUSED_FILE } from './refused-log.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';
 
@@ -55,14 +55,4 @@ export async function spoolStatus(directory: string): Promise<SpoolStatus> {
     oldest: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
     refusedBytes: refused?.size ?? 0,
   };
-}
-
-function spansIn(segment: Buffer): number {
-  let spans = 0;
-  for (let at = 0; ; ) {
-    const found = findRecord(segment, at);
-    if (typeof found === 'number') return spans;
-    spans += found.spans;
-    at = found.end;
-  }
 }

@@ -3,7 +3,7 @@ import { mkdir, readFile, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { ResolvedSpoolOptions } from './options.ts';
-import { decodeRecord, encodeRecord, findRecord } from './record.ts';
+import { decodeRecord, encodeRecord, findRecord, spansIn } from './record.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { adoptOrphans, createOwnFolder, type OwnFolder, SEGMENT_SUFFIX } from './spool-directory.ts';
 
@@ -205,12 +205,7 @@ export class Spool {
       if (segment === undefined) return;
       if (this.bytes + added <= this.#options.maxBytes && timeOf(segment.path) >= oldest) return;
       const content = await readFile(segment.path).catch(() => Buffer.alloc(0));
-      for (let at = 0; ; ) {
-        const found = findRecord(content, at);
-        if (typeof found === 'number') break;
-        this.losses.dropped += found.spans;
-        at = found.end;
-      }
+      this.losses.dropped += spansIn(content);
       this.#forget(segment);
       await unlink(segment.path).catch(() => {});
     }

@@ -1,7 +1,7 @@
 import type { BatchObservableCallback, MeterProvider } from '@opentelemetry/api';
 import { VERSION } from '../base/index.ts';
 
-/** Spans handled by a `DurableSpanProcessor` since its creation. */
+/** Spans handled by a `DurableSpanProcessor` or `DurableSpanWriter` since its creation. */
 export interface DurableStats {
   /** Sampled spans that ended. */
   readonly received: number;
@@ -27,29 +27,22 @@ export interface DurableStats {
   readonly isBackEndDown: boolean;
 }
 
+const COUNTED = [
+  'received',
+  'exported',
+  'refused',
+  'dropped',
+  'spooled',
+  'drained',
+  'waiting',
+  'failedExports',
+] as const;
+
 /** The counters behind {@link DurableStats}. */
-export interface Counters {
-  received: number;
-  exported: number;
-  refused: number;
-  dropped: number;
-  spooled: number;
-  drained: number;
-  waiting: number;
-  failedExports: number;
-}
+export type Counters = Record<(typeof COUNTED)[number], number>;
 
 export function newCounters(): Counters {
-  return {
-    received: 0,
-    exported: 0,
-    refused: 0,
-    dropped: 0,
-    spooled: 0,
-    drained: 0,
-    waiting: 0,
-    failedExports: 0,
-  };
+  return Object.fromEntries(COUNTED.map((name) => [name, 0])) as Counters;
 }
 
 /**

@@ -2,11 +2,11 @@ import { diag } from '@opentelemetry/api';
 
 const INTERVAL_MS = 60_000;
 
-/** Tells the first of a kind at once, then what came together at most once a minute: one line, not a flood. */
+/** Logs the first message of a kind at once, then at most one per minute with the total since. */
 export class ThrottledLog {
   readonly #kinds = new Map<string, { lastAt: number; held: number }>();
 
-  /** @param count of what, e.g. dropped spans; those of lines held back are added to the next one. */
+  /** @param count e.g. of dropped spans; counts of suppressed lines are added to the next one. */
   warn(kind: string, count: number, message: (total: number) => string): void {
     const now = Date.now();
     const known = this.#kinds.get(kind) ?? { lastAt: Number.NEGATIVE_INFINITY, held: 0 };

@@ -2,10 +2,10 @@ import { cleanText } from './clean-text.ts';
 
 const SLAB_BYTES = 256 * 1024;
 
-/** Kept free behind every text and piece of JSON: more than the values of fixed size of one row take. */
+/** Kept free after each text and piece of JSON: more than the fixed-size values of a row need. */
 const SPARE_BYTES = 4096;
 
-/** Texts up to this length are written character by character: a call into native code costs more. */
+/** Texts up to this length are written by character: a call into native code costs more. */
 const SHORT_TEXT = 128;
 
 const QUOTE = 0x22;
@@ -13,7 +13,7 @@ const BACKSLASH = 0x5c;
 const DIGIT_0 = 0x30;
 const HEX = Buffer.from('0123456789abcdef', 'latin1');
 
-/** Second character of the escapes of JSON that have one, by the code escaped. */
+/** Second character of two-character JSON escapes, by the escaped code. */
 const SHORT_ESCAPES: ReadonlyMap<number, number> = new Map(
   ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].map((pair) => [pair.charCodeAt(0), pair.charCodeAt(1)]),
 );
@@ -25,7 +25,7 @@ export interface Place {
   readonly end: number;
 }
 
-/** The bytes of these places in their order, those that stand side by side as one. */
+/** The bytes of these places in their order; adjacent places become one buffer. */
 export function joinPlaces(places: readonly Place[]): Buffer[] {
   const buffers: Buffer[] = [];
   for (let i = 0; i < places.length; ) {
@@ -38,11 +38,11 @@ export function joinPlaces(places: readonly Place[]): Buffer[] {
 }
 
 /**
- * Writes records one behind the other into large buffers: a buffer for each would cost more than its content. A record
- * is in one piece, and stays valid when later ones are written.
+ * Writes records consecutively into large buffers, because a buffer per record would cost more than its content. A
+ * record is contiguous and stays valid when later ones are written.
  *
- * Methods without a word on it need no call of {@link reserve} as long as a record has fewer than 4,096 bytes of them
- * between two texts.
+ * Methods that write a fixed number of bytes need no call of {@link reserve} as long as a record has fewer than 4,096
+ * such bytes between two texts.
  */
 export class ByteWriter {
   #slab: Buffer = Buffer.alloc(0);
@@ -55,22 +55,22 @@ export class ByteWriter {
     this.reserve(0);
   }
 
-  /** The record begun, so far. */
+  /** The current record, so far. */
   get record(): Buffer {
     return this.#slab.subarray(this.#start, this.#at);
   }
 
-  /** Where the record begun stands, so far: to make a view of each would cost much beside what is in it. */
+  /** The place of the current record, so far, which is cheaper than a view of it. */
   get place(): Place {
     return { slab: this.#slab, start: this.#start, end: this.#at };
   }
 
-  /** How much of the record is written, in bytes. */
+  /** Bytes of the current record, so far. */
   get length(): number {
     return this.#at - this.#start;
   }
 
-  /** Makes room; the record begun moves on to a new buffer when this one is full. */
+  /** Makes room; the current record moves to a new buffer when this one is full. */
   reserve(bytes: number): void {
     if (this.#at + bytes + SPARE_BYTES <= this.#slab.length) return;
     const begun = this.record;
@@ -90,7 +90,7 @@ export class ByteWriter {
     this.byte(value);
   }
 
-  /** By hand, because most of a row is nulls and lengths, and the methods of Buffer check their arguments. */
+  /** Without the methods of Buffer, which check their arguments: most of a row is nulls and lengths. */
   int32(value: number): void {
     const slab = this.#slab;
     const at = this.#at;
@@ -109,7 +109,7 @@ export class ByteWriter {
     this.#at = this.#slab.writeBigInt64BE(value, this.#at);
   }
 
-  /** Writes a number of bytes over the four that were kept for it at `position` of the record. */
+  /** Fills in the length of all bytes after `position`, where four bytes were reserved for it. */
   lengthAt(position: number): void {
     const end = this.#at;
     this.#at = this.#start + position;
@@ -126,12 +126,12 @@ export class ByteWriter {
 
   /** Of any length, and well-formed. */
   utf8(text: string): void {
-    // The most that UTF-8 may need, or what it does need: long texts are measured.
+    // The maximum that UTF-8 may need; long texts are measured.
     this.reserve(text.length <= SLAB_BYTES / 8 ? 3 * text.length : Buffer.byteLength(text));
     this.#at += this.#slab.write(text, this.#at);
   }
 
-  /** A number that is finite, in digits. */
+  /** A finite number, in digits. */
   digits(value: number): void {
     if (value >= 0 && value <= 9 && Number.isInteger(value)) this.byte(DIGIT_0 + value);
     else this.#shortAscii(String(value));
@@ -145,7 +145,7 @@ export class ByteWriter {
     return clean !== text;
   }
 
-  /** Text of any length in the characters of JSON, in quotes, cleaned. @returns whether that changed it. */
+  /** Text of any length as a JSON string, cleaned. @returns whether that changed it. */
   jsonText(text: string): boolean {
     if (text.length <= SHORT_TEXT && this.#shortJson(text)) return false;
     const clean = cleanText(text);
@@ -153,7 +153,7 @@ export class ByteWriter {
     return clean !== text;
   }
 
-  /** The same for a text that is clean. @returns false, with nothing written, when it is not. */
+  /** Text as a JSON string if it is clean. @returns false, with nothing written, if it is not. */
   cleanJsonText(text: string): boolean {
     if (text.length <= SHORT_TEXT && this.#shortJson(text)) return true;
     if (cleanText(text) !== text) return false;
@@ -161,7 +161,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** Text of ASCII only, without NUL. @returns false, with nothing written, when it is not. */
+  /** ASCII text without NUL. @returns false, with nothing written, if it is not. */
   #shortAscii(text: string): boolean {
     this.reserve(text.length);
     const slab = this.#slab;
@@ -176,7 +176,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** The same as JSON. */
+  /** ASCII text without NUL as a JSON string. @returns false, with nothing written, if it is not. */
   #shortJson(text: string): boolean {
     this.reserve(6 * text.length + 2);
     const slab = this.#slab;
@@ -200,7 +200,7 @@ export class ByteWriter {
   }
 }
 
-/** @returns where to go on. */
+/** @returns the position after the escape. */
 function writeEscape(slab: Buffer, at: number, code: number): number {
   slab[at] = BACKSLASH;
   const short = SHORT_ESCAPES.get(code);

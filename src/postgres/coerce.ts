@@ -5,7 +5,7 @@ import { canonicalUuid } from './ids.ts';
 const INT4_MIN = -2_147_483_648;
 const INT4_MAX = 2_147_483_647;
 
-/** Text columns that stand in a B-tree index, whose entries may not exceed 2,704 bytes. */
+/** Text columns in a B-tree index, whose entries may not exceed 2,704 bytes. */
 const INDEXED_TEXT_COLUMNS: ReadonlySet<string> = new Set([
   'service',
   'model',
@@ -16,16 +16,16 @@ const INDEXED_TEXT_COLUMNS: ReadonlySet<string> = new Set([
 /** UTF-16 units an indexed text may have: at most 1,536 bytes of UTF-8. */
 const MAX_INDEXED_TEXT = 512;
 
-/** What a column can hold from attributes. */
+/** A column value from an attribute. */
 export type Scalar = string | number | boolean;
 
 /**
- * The value as the column holds it, or `undefined` when it does not fit; it then stays in the `attributes` JSON.
+ * The value for the column, or `undefined` if it does not fit; it then stays in the `attributes` JSON.
  *
- * Nothing is guessed: a number in a text is not a number, and 0 is not false. An integer column takes whole numbers
- * of 32 bits; a float column finite numbers, because NaN is not JSON. A text column takes a list of texts too, joined
- * by commas. A uuid column takes a UUID in any case, or the 32 hex digits of a trace id. A text longer than the column
- * takes, or its index, does not fit.
+ * Nothing is guessed: the text '1' is not a number, and 0 is not false. Integer columns accept whole numbers of 32 bits,
+ * float columns finite numbers, because NaN is not JSON. Text columns also accept a list of texts, joined by commas.
+ * uuid columns accept a UUID in any case, or the 32 hex digits of a trace id. Text that is too long for the column or
+ * its index does not fit.
  */
 export function coerce(value: unknown, field: FieldDefinition, maxColumnChars: number): Scalar | undefined {
   switch (field.sqlType) {

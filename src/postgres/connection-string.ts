@@ -3,9 +3,9 @@ import { ObservatoryError } from '../base/index.ts';
 /**
  * Checks a connection string before a driver sees it.
  *
- * @returns how to name it to a person: scheme, user, host, port and database, never the password or the parameters.
- * @throws ObservatoryError `INVALID_OPTION` when it does not parse. The message does not repeat it, because a string
- *   that does not parse cannot be searched for its password.
+ * @returns its name for messages: scheme, user, host, port and database, never the password or the parameters.
+ * @throws ObservatoryError `INVALID_OPTION` when it does not parse. The message does not contain it, because the
+ *   password cannot be located in it.
  */
 export function nameOfConnectionString(connectionString: string): string {
   const url = parse(connectionString);
@@ -28,7 +28,7 @@ function parse(connectionString: string): URL | undefined {
     decodeURIComponent(url.password);
     return url.protocol === 'postgresql:' || url.protocol === 'postgres:' ? url : undefined;
   } catch {
-    // The error of the URL parser holds its whole input, so it must not become a cause.
+    // The URL parser's error contains the whole input, so it must not become a cause.
     return undefined;
   }
 }

@@ -2,12 +2,12 @@ import type { Writable } from 'node:stream';
 import { sqlStateOf } from './database-error.ts';
 import type { Queryable } from './types.ts';
 
-/** What COPY needs of a connection of the package `pg`: its extension point, on which pg-copy-streams stands too. */
+/** A connection of the package `pg`, with its extension point, which pg-copy-streams uses too. */
 export interface CopyClient {
   query(submittable: object, callback: (error: unknown) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   removeListener(event: 'error', listener: (error: Error) => void): unknown;
-  /** Gives the connection back to its pool, or closes it. */
+  /** Returns the connection to its pool, or closes it. */
   release(destroy?: boolean): void;
   readonly connection?: Partial<CopyConnection> | undefined;
 }
@@ -25,21 +25,21 @@ export interface CopyPool extends Queryable {
   connect(callback: (error: Error | undefined, client: CopyClient | undefined) => void): void;
 }
 
-/** Of the messages `CopyData` and `CopyDone`: PostgreSQL documentation, "Message Formats". */
+/** First byte of the message `CopyData`: PostgreSQL documentation, "Message Formats". */
 const COPY_DATA = 0x64;
 const LENGTH_BYTES = 4;
-/** The server is shutting down or has lost us, so its connection is of no use any more. */
+/** The server is shutting down or the connection is lost. */
 const CONNECTION_IS_OVER = /^(?:08|57P)/;
 
-/** Whether this is a pool of `pg`, whatever its copy: it says how many of its connections are idle. */
+/** Whether this is a pool of `pg`, from any installed copy of the package. */
 export function isCopyPool(db: Queryable): db is CopyPool {
   return 'connect' in db && typeof db.connect === 'function' && 'idleCount' in db && 'totalCount' in db;
 }
 
-/** Takes a connection for a piece of work; one that broke is closed, and its loss never ends the host. */
+/** Runs work on a connection of the pool. A broken connection is closed and never ends the host process. */
 export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) => Promise<T>): Promise<T> {
-  // The statement also gets the error of a lost connection; without a listener it would end the process. It must stand
-  // at once: a promise answers a moment later, and the connection may be lost in that very moment.
+  // The statement reports a lost connection too, but without a listener the event would end the process. It is added
+  // in the callback, because the connection may be lost before the promise resolves.
   const ignore = () => {};
   const client = await new Promise<CopyClient>((resolve, reject) => {
     pool.connect((error, connected) => {
@@ -63,14 +63,14 @@ export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) =
   }
 }
 
-/** Whether this connection speaks COPY; that of pg-native does not. */
+/** Whether this connection supports COPY; one of pg-native does not. */
 export function canCopy(client: CopyClient): boolean {
   return typeof client.connection?.endCopyFrom === 'function';
 }
 
 /**
- * Runs statements, one of which is a `COPY ... FROM STDIN` that is given these buffers. They go in one message, so
- * Postgres makes one transaction of them.
+ * Runs statements, one of which is a `COPY ... FROM STDIN` of these buffers. They are sent as one message, so Postgres
+ * runs them in one transaction.
  *
  * @returns the tags of the commands completed, e.g. `INSERT 0 5`.
  * @throws the driver's or server's error.
@@ -78,7 +78,7 @@ export function canCopy(client: CopyClient): boolean {
 export function copyIn(client: CopyClient, sql: string, buffers: readonly Buffer[]): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const statement = new CopyStatement(sql, buffers);
-    // The callback goes beside the statement: instrumentations and the timeout of `pg` put theirs around it.
+    // The callback is a separate argument, because instrumentations and the timeout of `pg` wrap it.
     client.query(statement, (error) => {
       if (error === null || error === undefined) resolve(statement.tags);
       else reject(error);
@@ -86,7 +86,7 @@ export function copyIn(client: CopyClient, sql: string, buffers: readonly Buffer
   });
 }
 
-/** A statement as `pg` runs it: it calls these methods as the messages of the server come in. */
+/** A statement as `pg` runs it, which calls these methods for the server's messages. */
 class CopyStatement {
   readonly tags: string[] = [];
   /** Set by `pg`. */
@@ -105,9 +105,9 @@ class CopyStatement {
 
   handleCopyInResponse(connection: CopyConnection): void {
     const { stream } = connection;
-    // A connection that was lost tells it by itself.
+    // A lost connection is reported by `pg`.
     if (!stream.writable) return;
-    // Straight to the socket, all in one write: the driver would copy every byte into a buffer of its own.
+    // Straight to the socket, in one write: the driver would copy every byte into its own buffer.
     stream.cork();
     for (const buffer of this.#buffers) {
       stream.write(headerOf(buffer));

@@ -5,17 +5,17 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isProcessAlive, ObservatoryError, startOfProcess } from '../base/index.ts';
 
-/** Contenders that start in the same instant each give way; a few tries later one of them is alone. */
+/** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
 
 /**
- * Keeps a PGlite data directory to one process: PGlite itself lets a second one in, and the two corrupt it.
+ * Locks a PGlite data directory for one process: PGlite does not prevent a second one, and the two would corrupt it.
  *
- * Each contender writes a file of its own beside the directory, `<directory>.lock.<unique>`, and then looks for those
- * of others. As each writes before it looks, two can never both find themselves alone. Files of processes that no
- * longer run are removed, which is safe because no name is ever used twice.
+ * Each contender writes its own file next to the directory, `<directory>.lock.<unique>`, and then looks for others. As
+ * each writes before it looks, two can never both find themselves alone. Files of dead processes are removed, which is
+ * safe because names are never reused.
  *
- * @returns a function that gives the directory free.
+ * @returns a function that releases the directory.
  * @throws ObservatoryError `DATABASE_UNREACHABLE` when another owner is alive.
  */
 export async function lockDataDirectory(directory: string): Promise<() => Promise<void>> {
@@ -38,13 +38,13 @@ export async function lockDataDirectory(directory: string): Promise<() => Promis
 interface Owner {
   readonly pid: number;
   readonly host: string;
-  /** When the process started, in the kernel's ticks: tells a reused pid. Absent where the system does not say. */
+  /** Start time of the process in kernel ticks, to detect a reused pid. Absent where unknown. */
   readonly started?: string | undefined;
 }
 
 interface OtherOwner {
   readonly file: string;
-  /** Who it is, for the message. */
+  /** Description for the message. */
   readonly text: string;
 }
 
@@ -57,7 +57,7 @@ async function findLiveOwner(folder: string, prefix: string, own: string): Promi
   for (const name of names) {
     const file = join(folder, name);
     const text = await readFile(file, 'utf8').catch(() => undefined);
-    if (text === undefined) continue; // given free in the meantime
+    if (text === undefined) continue; // released in the meantime
     const owner = parseOwner(text);
     if (owner === undefined) return { file, text: 'another process' };
     if (await isAlive(owner)) return { file, text: `process ${owner.pid} on ${owner.host}` };
@@ -71,11 +71,11 @@ function parseOwner(text: string): Owner | undefined {
     const owner = JSON.parse(text) as Owner;
     return Number.isInteger(owner.pid) && typeof owner.host === 'string' ? owner : undefined;
   } catch {
-    return undefined; // being written this instant
+    return undefined; // being written
   }
 }
 
-/** An owner on another host (a container that shares the folder) cannot be asked, so it counts as alive. */
+/** An owner on another host, such as a container that shares the folder, cannot be checked and counts as alive. */
 async function isAlive(owner: Owner): Promise<boolean> {
   if (owner.host !== hostname()) return true;
   return isProcessAlive(owner.pid, owner.started);

@@ -1,26 +1,26 @@
 import { errorMessage, ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 
-/** A SQLSTATE, which system error codes such as `EPIPE` are not: no class of it begins with E. */
+/** A SQLSTATE, as opposed to a system error code such as `EPIPE`: no SQLSTATE begins with E. */
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** Connection lost, wrong password, shutting down, no such database, too many connections. */
 const NO_CONNECTION = /^(?:08|28|57P|3D000|53300)/;
-/** Faults of one row: its data, its size, a constraint or a trigger that refuses it. */
+/** Faults of one row: its data, its size, or a constraint or trigger. */
 const ROW_AT_FAULT = /^(?:22|23|44|54|P0)/;
 /** No such table, function or column, or a column of another type. */
 const OTHER_SCHEMA = /^(?:42P01|42703|42804|42883|42P10|3F000)/;
 
-/** The five-character code Postgres gave, `undefined` for errors that are not the server's. */
+/** The server's five-character code; `undefined` for other errors. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);
   return code !== undefined && SQLSTATE.test(code) ? code : undefined;
 }
 
-/** Whether another statement without the row at fault may succeed. */
+/** Whether the statement may succeed without the row at fault. */
 export function isRowAtFault(error: unknown): boolean {
   return ROW_AT_FAULT.test(sqlStateOf(error) ?? '');
 }
 
-/** Whether the tables are absent or not those this version knows. */
+/** Whether tables are missing or of another schema version. */
 export function isSchemaAtFault(error: unknown): boolean {
   return OTHER_SCHEMA.test(sqlStateOf(error) ?? '');
 }

@@ -6,7 +6,7 @@ import { lockDataDirectory } from './data-directory-lock.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Database } from './types.ts';
 
-/** Where the embedded database stands when no connection string is given, relative to the current folder. */
+/** Default directory of the embedded database, relative to the current folder. */
 export const DEFAULT_DATA_DIR: string = join('.mcp-observatory', 'pgdata');
 
 /** Which database to open. */
@@ -15,17 +15,17 @@ export interface OpenDatabaseOptions extends PoolOptions {
   readonly url?: string | undefined;
   /** Data directory of the embedded PGlite, used without `url`. @defaultValue `.mcp-observatory/pgdata` */
   readonly dataDir?: string | undefined;
-  /** Whether to make the embedded database when its directory is not there. @defaultValue true */
+  /** Whether to create the embedded database if its directory is missing. @defaultValue true */
   readonly create?: boolean | undefined;
 }
 
 /**
- * Opens a Postgres server by its connection string, or an embedded PGlite in a directory that no other process uses.
- * The caller closes it: `await using db = await openDatabase(...)`.
+ * Opens a Postgres server by its connection string, or an embedded PGlite in a directory that no other process uses. The
+ * caller closes it: `await using db = await openDatabase(...)`.
  *
  * @throws ObservatoryError `INVALID_OPTION` for a connection string that does not parse, `MISSING_PEER` when `pg` or
  *   `@electric-sql/pglite` is needed and not installed, `DATABASE_UNREACHABLE` when the data directory is in use, or
- *   not there and not to be made. A server is first spoken to by the first query.
+ *   missing and `create` is false. A server is not contacted before the first query.
  */
 export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<Database> {
   return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);

@@ -24,7 +24,7 @@ export function spanIdHex(spanId: string): string | undefined {
   return hex.length === 16 && isLowerHex(hex) && hex !== INVALID_SPAN_ID ? hex : undefined;
 }
 
-/** The UUID of 32 or 16 hex digits, or the UUID that it is already. */
+/** The UUID of 32 or 16 hex digits; a UUID is returned unchanged. */
 export function uuidOfHex(hex: string): string {
   if (hex.length === 16) return `${SPAN_UUID_PREFIX}${hex.slice(0, 4)}-${hex.slice(4)}`;
   return hex.length === 32 ? hyphenate(hex) : hex;
@@ -58,14 +58,14 @@ export function uuidToSpanId(uuid: string): string | undefined {
   return hex === INVALID_SPAN_ID ? undefined : hex;
 }
 
-/** Any UUID, or 32 hex digits as OpenTelemetry writes a trace id, in the form Postgres prints; else `undefined`. */
+/** Any UUID, or 32 hex digits like those of a trace id, in the form Postgres prints; else `undefined`. */
 export function canonicalUuid(text: string): string | undefined {
   const lower = text.toLowerCase();
   if (UUID.test(lower)) return lower;
   return HEX_32.test(lower) ? hyphenate(lower) : undefined;
 }
 
-/** By hand, because each span has three ids and a regular expression costs more to begin than to run. */
+/** A loop is faster than a regular expression on texts this short, and each span has three ids. */
 function isLowerHex(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);

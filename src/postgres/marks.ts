@@ -1,20 +1,20 @@
 import { cleanText, cutText } from './clean-text.ts';
 
-/** Lists, in `attributes`, what could not be stored as it was: names of attributes and columns. */
+/** Entry of `attributes` with the names of attributes and columns that could not be stored unchanged. */
 export const SANITIZED_ATTRIBUTE = 'observatory.sanitised';
 
-/** Lists, in `attributes`, what was cut because it was too long or too much: names of attributes and columns. */
+/** Entry of `attributes` with the names of attributes and columns that were cut. */
 export const TRUNCATED_ATTRIBUTE = 'observatory.truncated';
 
-/** Names listed of one kind, and their length: a mark must not be the flood it tells of. */
+/** Bounds of each list, which would otherwise grow with the values that were cut. */
 const MAX_NAMES = 100;
 const MAX_NAME_CHARS = 200;
 
-/** What had to be changed in one row. */
+/** Changes to the values of one row. */
 export class Marks {
-  /** Names whose characters or values Postgres or JSON cannot say. */
+  /** Names of values that Postgres or JSON cannot represent. */
   readonly sanitized: Set<string> = new Set();
-  /** Names of what was too long, too deep or too much. */
+  /** Names of values that were too long, too deep or too many. */
   readonly truncated: Set<string> = new Set();
 
   sanitize(name: string): void {
@@ -25,7 +25,7 @@ export class Marks {
     add(this.truncated, name);
   }
 
-  /** For the next row. */
+  /** Prepares for the next row. */
   clear(): void {
     if (this.sanitized.size > 0) this.sanitized.clear();
     if (this.truncated.size > 0) this.truncated.clear();
@@ -35,7 +35,7 @@ export class Marks {
     return this.sanitized.size === 0 && this.truncated.size === 0;
   }
 
-  /** Takes over marks that were made before: those of a resource, or of a row that is stored once more. */
+  /** Adds earlier marks: those of a resource, or of a row that is stored again. */
   addAll(sanitized: Iterable<string>, truncated: Iterable<string>): void {
     for (const name of sanitized) this.sanitize(name);
     for (const name of truncated) this.truncate(name);

@@ -7,28 +7,28 @@ import { execScript, nameOfDatabase, type Queryable } from './types.ts';
 /** The oldest server the schema is tested on. */
 const MIN_SERVER_VERSION = 130_000;
 
-/** unique_violation, duplicate_schema, duplicate_table, duplicate_object: another process did the same just now. */
-const SOMEONE_ELSE_DID_IT: ReadonlySet<string> = new Set(['23505', '42P06', '42P07', '42710']);
+/** unique_violation, duplicate_schema, duplicate_table, duplicate_object: another process was faster. */
+const ALREADY_DONE: ReadonlySet<string> = new Set(['23505', '42P06', '42P07', '42710']);
 
-/** How often a migration may meet someone else's work without any of it becoming visible. */
+/** How often a migration may find its objects present without its version being recorded. */
 const MAX_FRUITLESS_ATTEMPTS = 5;
 
-/** What {@link migrate} did. */
+/** Result of {@link migrate}. */
 export interface MigrationResult {
   /** Names of the migrations applied by this call; empty when the schema was up to date. */
   readonly applied: readonly string[];
-  /** Version of the schema now. */
+  /** Resulting version of the schema. */
   readonly version: number;
 }
 
 /**
- * Creates or updates the tables. Any number of processes may do so at once: all of them succeed and each migration is
- * applied by one. A migration and the record of it are one transaction.
+ * Creates or updates the tables. Processes may run it concurrently: all succeed, and each migration is applied once. A
+ * migration and its record are one transaction.
  *
- * @param db may hand out another connection for each call, as a pool does.
+ * @param db may use another connection for each call, as a pool does.
  * @throws ObservatoryError `DATABASE_SCHEMA_TOO_NEW` when a newer version of this package has migrated the database,
- *   `DATABASE_UNREACHABLE`, or `DATABASE_REFUSED` for a server that is too old or a statement it refuses (for instance
- *   because an unrelated table has the name `mcp_traces`).
+ *   `DATABASE_UNREACHABLE`, or `DATABASE_REFUSED` for an old server or a refused statement (for instance because an
+ *   unrelated table has the name `mcp_traces`).
  */
 export async function migrate(db: Queryable): Promise<MigrationResult> {
   try {
@@ -44,7 +44,7 @@ export async function migrate(db: Queryable): Promise<MigrationResult> {
  * @throws the driver's error.
  */
 export async function schemaVersion(db: Queryable): Promise<number> {
-  // Two queries, because a statement that names an absent table fails however its condition is written.
+  // Two queries, because a statement that names a missing table fails whatever its condition.
   const { rows } = await db.query(`SELECT to_regclass('mcp_observatory_migrations') IS NOT NULL AS present`);
   if (rows[0]?.present !== true) return 0;
   const migrations = await db.query(
@@ -72,7 +72,7 @@ async function applyPending(db: Queryable): Promise<MigrationResult> {
       await execScript(db, migrationScript(migration));
       applied.push(migration.name);
     } catch (error) {
-      if (!SOMEONE_ELSE_DID_IT.has(sqlStateOf(error) ?? '')) throw error;
+      if (!ALREADY_DONE.has(sqlStateOf(error) ?? '')) throw error;
       fruitless += 1;
       if (fruitless > MAX_FRUITLESS_ATTEMPTS) throw inTheWay(migration, error);
       await sleep(20 * fruitless);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../base/index.ts';
 
-/** One numbered file of `schema/`. A file is never edited once a release holds it; a change is a new file. */
+/** One numbered file of `schema/`. Released files are never edited; a change is a new file. */
 export interface Migration {
   readonly id: number;
   /** File name without `.sql`. */
   readonly name: string;
 }
 
-/** All migrations, in order; a test holds the list equal to the files in `schema/`. */
+/** All migrations, in order; a test compares the list with the files in `schema/`. */
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: '001_mcp_traces' },
   { id: 2, name: '002_partitions' },
@@ -21,12 +21,12 @@ export const MIGRATIONS: readonly Migration[] = [
 /** Version of the schema that this code reads and writes. */
 export const LATEST_MIGRATION: number = Math.max(...MIGRATIONS.map((migration) => migration.id));
 
-/** Key of the advisory lock that keeps processes from migrating at the same moment: the bytes of "mcpobsvt". */
+/** Key of the advisory lock held while migrating: the bytes of "mcpobsvt". */
 const LOCK_KEY = '7882267396523914868';
 
 /**
- * What has to stand before any migration; run under the lock, because IF NOT EXISTS alone can race. A table from before
- * there were migrations, known by its times without time zone, is set aside; migration 3 takes its rows over.
+ * Runs before any migration, under the lock, because IF NOT EXISTS alone can race. A table from before migrations
+ * existed, recognized by its times without time zone, is renamed; migration 3 copies its rows.
  */
 const PREPARATION = `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK_KEY}); END $$;
 CREATE TABLE IF NOT EXISTS mcp_observatory_migrations (
@@ -43,14 +43,14 @@ DO $first$ BEGIN
   END IF;
 END $first$;`;
 
-/** SQL of one migration as its file has it. */
+/** SQL of one migration. */
 function readMigration(migration: Migration): string {
   return readFileSync(packageFile(`schema/${migration.name}.sql`), 'utf8').trim();
 }
 
 /**
- * One migration with the record of it, to be run in one transaction. The record comes first: when another process has
- * applied the migration, its key clashes before anything is touched.
+ * One migration and its record, to be run in one transaction. The record comes first: if another process has applied
+ * the migration, the key violation comes before any change.
  */
 export function migrationScript(migration: Migration): string {
   return [
@@ -61,8 +61,8 @@ export function migrationScript(migration: Migration): string {
 }
 
 /**
- * All migrations as one file for psql, which leaves the same schema and the same record as `migrate()`, may be
- * applied again, and does nothing to a database that is newer.
+ * All migrations as one file for psql, equivalent to `migrate()`. It may be applied again and does not change a newer
+ * database.
  */
 export function handAppliedScript(): string {
   return [
@@ -79,7 +79,7 @@ export function handAppliedScript(): string {
   ].join('\n');
 }
 
-/** Runs a migration only where there is no record of it. */
+/** Runs a migration unless it is recorded. */
 function guarded(migration: Migration): string {
   const tag = `$migration_${migration.id}$`;
   return `

@@ -2,39 +2,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlStateOf, toObservatoryError } from './database-error.ts';
 import { execScript, nameOfDatabase, type Queryable } from './types.ts';
 
-/** Days for which partitions are made ahead; rows of days without one go to the default partition, and are not lost. */
+/** Days for which partitions are created in advance; rows of other days go to the default partition. */
 const DAYS_AHEAD = 3;
 
-/** Key of the advisory lock under which partitions are made and dropped; also in `schema/002_partitions.sql`. */
+/** Key of the advisory lock for creating and dropping partitions; also in `schema/002_partitions.sql`. */
 const LOCK_KEY = '7882267396523914869';
 
-/** A partition is dropped only when nobody holds it for long: writers behind a waiting lock would wait with it. */
+/** Waiting long for the lock of a partition would block its writers, which queue behind it. */
 const DROP_LOCK_TIMEOUT = '2s';
 const DROP_ATTEMPTS = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Rows of partitions without an end are deleted so many at a time. */
+/** Rows deleted by one statement. */
 const DELETE_ROWS = 10_000;
 
 /** One partition of `mcp_traces`. */
 export interface Partition {
   readonly name: string;
-  /** Its first and last moment (exclusive), ISO 8601 UTC; null where it has no bound. */
+  /** Start, and end (exclusive), ISO 8601 UTC; null where unbounded. */
   readonly from: string | null;
   readonly to: string | null;
   /** Size with indexes, in bytes. */
   readonly bytes: number;
 }
 
-/** What {@link prune} did. */
+/** Result of {@link prune}. */
 export interface PruneResult {
-  /** Partitions dropped, or to be dropped. */
+  /** Partitions dropped, or in a dry run to be dropped. */
   readonly dropped: readonly string[];
-  /** Rows deleted from partitions that hold younger rows too: those without an end, or from before partitions. */
+  /** Rows deleted from partitions that also hold younger rows: those without a start. */
   readonly deletedRows: number;
 }
 
-/** Makes the partitions of today and the next days. @returns how many were made. @throws the driver's error. */
+/** Creates the partitions of today and the next days. @returns how many. @throws the driver's error. */
 export async function createPartitions(db: Queryable): Promise<number> {
   const { rows } = await db.query(`SELECT mcp_traces_create_partitions(${DAYS_AHEAD}) AS made`);
   return Number(rows[0]?.made);
@@ -59,14 +59,13 @@ export async function listPartitions(db: Queryable): Promise<Partition[]> {
 }
 
 /**
- * Drops the spans that started before a time: whole partitions, which costs next to nothing and gives the disk back.
- * The day in which the time falls stays until it is over. Only in partitions that have no end, or that hold what was
- * there before there were partitions, rows are deleted one by one. Any number of processes may do so at once, and
- * writers do not wait for long.
+ * Deletes the spans that started before a time by dropping whole partitions, which costs little and frees the disk at
+ * once. The day that contains the time is kept. Single rows are deleted only from the default partition and from one
+ * that holds rows from before partitions existed. Processes may run it concurrently, and writers do not wait long.
  *
- * @param isDryRun only says what would be dropped.
+ * @param isDryRun only reports what would be dropped.
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING`, or `DATABASE_REFUSED`, for instance
- *   because somebody reads from a partition without end.
+ *   because a long query reads from a partition to be dropped.
  */
 export async function prune(db: Queryable, before: Date, isDryRun = false): Promise<PruneResult> {
   try {
@@ -126,6 +125,7 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function textOrNull(value: unknown): string | null {
+/** Text of a nullable column. */
+export function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }

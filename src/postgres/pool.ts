@@ -4,28 +4,28 @@ import { loadPeer } from '../base/index.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import type { CopyClient, CopyPool } from './copy-in.ts';
 
-/** Bounds of a pool that this package opens. */
+/** Options of a connection string's pool. */
 export interface PoolOptions {
   /** @defaultValue 4 */
   readonly maxConnections?: number | undefined;
   /** How long to wait for a connection, in milliseconds. @defaultValue 10000 */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long to wait for a statement, in milliseconds; 0 waits for ever. @defaultValue 0 */
+  /** How long to wait for a statement, in milliseconds; 0 for no limit. @defaultValue 0 */
   readonly statementTimeoutMs?: number | undefined;
   /**
-   * TLS of the connection, as `pg` takes it: `true`, or options of `node:tls` such as `{ ca }`, which check the
-   * server's certificate and name. What the connection string says by `sslmode`, `sslrootcert`, `sslcert` and `sslkey`
-   * comes first. @defaultValue as the connection string says; none without a word in it
+   * TLS, as `pg` accepts it: `true`, or options of `node:tls` such as `{ ca }`, which check the server's certificate and
+   * name. `sslmode`, `sslrootcert`, `sslcert` and `sslkey` of the connection string take precedence.
+   * @defaultValue as in the connection string, else none
    */
   readonly ssl?: boolean | ConnectionOptions | undefined;
 }
 
-/** A pool of our own. */
+/** A pool that this package opened. */
 export interface OwnPool extends CopyPool {
   readonly kind: 'postgres';
   /** The connection string without its password. */
   readonly name: string;
-  /** Waits for running statements and closes the connections. Calling it again does nothing. */
+  /** Waits for running statements and closes the connections. Idempotent. */
   end(): Promise<void>;
 }
 
@@ -44,13 +44,13 @@ export async function openPool(connectionString: string, options: PoolOptions = 
     application_name: 'mcp-observatory',
     max: options.maxConnections ?? 4,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
-    // Counted by the client: as a start-up parameter a statement timeout would be refused by PgBouncer.
+    // Enforced by the client: PgBouncer would refuse a statement timeout as a start-up parameter.
     ...(statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {}),
     keepAlive: true,
     allowExitOnIdle: true,
     ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
   });
-  // Without a listener the loss of an idle connection would end the host process.
+  // Without a listener, losing an idle connection would end the host process.
   pool.on('error', (error) => {
     diag.warn(`mcp-observatory: an idle connection to ${name} was lost: ${error.message}`);
   });

@@ -2,13 +2,13 @@ import { toObservatoryError } from './database-error.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
 
 /**
- * Counts the spans that came since the last refresh into `mcp_traces_hourly`, which the view `mcp_traces_daily` sums up
- * by day. Every span is counted once, however late it came, and stays counted when it is pruned. Any number of processes
- * may call it at once; those that find another at it do nothing.
+ * Adds the spans stored since the last refresh to `mcp_traces_hourly`, which the view `mcp_traces_daily` sums up by
+ * day. Each span is counted once, however late it arrives, and stays counted when it is pruned. Processes may call it
+ * concurrently: one works, the others return.
  *
- * Spans of a transaction that is open, or that began after one that still is, are counted by a later refresh.
+ * Spans of an open transaction, or of one that began after it, are counted by a later refresh.
  *
- * @returns how many spans were counted, null when another process is at it.
+ * @returns how many spans were counted, null when another process is refreshing.
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
 export async function refreshRollups(db: Queryable): Promise<number | null> {

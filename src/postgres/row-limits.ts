@@ -1,6 +1,6 @@
 import { ObservatoryError } from '../base/index.ts';
 
-/** How much of a span one row takes; what is over it is cut, named on the row and counted. */
+/** Bounds of a row; values beyond them are cut, listed in the row and counted. */
 export interface RowLimits {
   /**
    * Longest text of a text column, in UTF-16 units, 262,144 at most. A longer attribute stays in the JSON of `attributes`, its column
@@ -15,18 +15,18 @@ export interface RowLimits {
 
 export type ResolvedRowLimits = { readonly [K in keyof RowLimits]-?: number };
 
-/** Levels of nesting kept in JSON; Postgres' own limit depends on its stack and is in the thousands. */
+/** Levels of nesting kept in JSON; Postgres's own limit depends on its stack and is in the thousands. */
 export const MAX_DEPTH = 100;
 
-/** Values kept in one JSON column: an object that is referred to many times over would have no end. */
+/** Values kept in one JSON column: objects with many references to each other could otherwise expand endlessly. */
 export const MAX_VALUES = 100_000;
 
 /** UTF-16 units of a key in JSON. */
 export const MAX_KEY_CHARS = 1024;
 
 /**
- * Postgres ends a connection that sends it a gigabyte, and a character may take six bytes: with all texts and all four
- * columns of JSON as long as may be, a row has less than half of that.
+ * Postgres closes a connection that sends a row of a gigabyte, and a character may take six bytes: with all texts and
+ * all four JSON columns at their limits, a row has less than half of that.
  */
 const MOST_COLUMN_CHARS = 262_144;
 const MOST_JSON_CHARS = 16_777_216;

@@ -8,7 +8,7 @@ import { spanIdHex, traceIdHex } from './ids.ts';
 import { Marks } from './marks.ts';
 import { ResourceCache, type ResourceParts } from './resource-parts.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
-import { isSayable, UNKNOWN_TIME } from './time.ts';
+import { isRepresentable, UNKNOWN_TIME } from './time.ts';
 
 const SPAN_COLUMNS = columnsReadFrom('span');
 
@@ -101,7 +101,7 @@ export class SpanCells {
 
   /** The time, or an unknown time and a mark if it cannot be stored. */
   time(time: HrTime, name: string): HrTime {
-    if (isSayable(time)) return time;
+    if (isRepresentable(time)) return time;
     this.marks.sanitize(name);
     return UNKNOWN_TIME;
   }

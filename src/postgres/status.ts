@@ -1,22 +1,22 @@
 import { toObservatoryError } from './database-error.ts';
 import { schemaVersion } from './migrate.ts';
 import { LATEST_MIGRATION } from './migrations.ts';
-import { listPartitions, type Partition } from './partitions.ts';
+import { listPartitions, type Partition, textOrNull } from './partitions.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
 
 /** How many services and models are listed. */
 const TOP = 5;
 
-/** How the schema of a database stands to this code. */
+/** The schema of a database compared with this code. */
 export type SchemaState = 'current' | 'missing' | 'behind' | 'too_new';
 
-/** Rows of one service or model; `name` is null for rows that have none. */
+/** Rows of one service or model; `name` is null for rows without one. */
 export interface NamedCount {
   readonly name: string | null;
   readonly rows: number;
 }
 
-/** What {@link databaseStatus} found. */
+/** Result of {@link databaseStatus}. */
 export interface DatabaseStatus {
   /** Version of the server, e.g. `15.18`. */
   readonly serverVersion: string;
@@ -35,8 +35,8 @@ export interface TableStatus {
   readonly firstStartTime: string | null;
   readonly lastStartTime: string | null;
   /**
-   * Seconds from the end of the span that ended last to now: how far the table lags behind a program that records all
-   * the time. Null when the table is empty; negative when a clock is ahead.
+   * Seconds since the end of the latest span: how far the table lags behind a program that records continuously. Null
+   * when the table is empty; negative when a clock is ahead.
    */
   readonly lagSeconds: number | null;
   /** Size of the table with its out-of-line values, in bytes. */
@@ -47,11 +47,11 @@ export interface TableStatus {
   readonly bytesPerSpan: number | null;
   /** Oldest first; empty for a schema that has none. */
   readonly partitions: readonly Partition[];
-  /** Rows, as the server estimates them, that no partition of a day took. */
+  /** The server's estimate of rows outside the partitions of days. */
   readonly defaultPartitionRows: number;
-  /** Rows that were deleted and whose space is not free yet, as the server estimates them. */
+  /** The server's estimate of deleted rows whose space is not free yet. */
   readonly deadRows: number;
-  /** Part of all rows that they make up (0..1): the bloat that vacuum has yet to take away. */
+  /** Their share of all rows (0..1): the bloat that vacuum has not removed yet. */
   readonly deadShare: number;
   /** Services with the most rows, then the models. */
   readonly services: readonly NamedCount[];
@@ -61,8 +61,7 @@ export interface TableStatus {
 const ISO_UTC = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
 /**
- * Looks at the schema and the table without changing anything. It counts all rows, which takes about a tenth of a
- * second for each million.
+ * Reads the state of schema and table. It counts all rows, which takes about a tenth of a second per million.
  * @throws ObservatoryError `DATABASE_UNREACHABLE` or `DATABASE_REFUSED`.
  */
 export async function databaseStatus(db: Queryable): Promise<DatabaseStatus> {
@@ -106,8 +105,8 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
   const indexBytes = Number(rows[0]?.index_bytes);
   return {
     rows: count,
-    firstStartTime: textOf(rows[0]?.first_start_time),
-    lastStartTime: textOf(rows[0]?.last_start_time),
+    firstStartTime: textOrNull(rows[0]?.first_start_time),
+    lastStartTime: textOrNull(rows[0]?.last_start_time),
     lagSeconds: count === 0 ? null : Number(rows[0]?.lag_seconds),
     tableBytes,
     indexBytes,
@@ -126,9 +125,5 @@ async function topOf(db: Queryable, column: 'service' | 'model'): Promise<NamedC
     `SELECT ${column} AS name, count(*)::float8 AS rows FROM mcp_traces
      GROUP BY ${column} ORDER BY 2 DESC, 1 LIMIT ${TOP}`,
   );
-  return rows.map((row) => ({ name: textOf(row.name), rows: Number(row.rows) }));
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+  return rows.map((row) => ({ name: textOrNull(row.name), rows: Number(row.rows) }));
 }
