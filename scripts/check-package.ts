@@ -1,12 +1,13 @@
 /**
- * Checks the package as it would be published: its size, and what publint and attw say of its entries. Expects that it
- * is built: `npm run build && npm run check:package`.
+ * Checks the package as it would be published: its size, its entries (publint, attw), and that the code samples of the
+ * docs compile against it. Needs a build: `npm run build && npm run check:package`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkSamples } from './check-samples.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAX_FILES = 200;
@@ -33,6 +34,11 @@ try {
   const tarball = join(folder, filename);
   run('publint', [tarball, '--strict']);
   run('attw', [tarball, '--profile', 'esm-only']);
+  try {
+    process.stdout.write(`${checkSamples(ROOT)} samples of the docs compile\n`);
+  } catch {
+    fail('A sample of the docs does not compile');
+  }
 } finally {
   rmSync(folder, { recursive: true });
 }
