@@ -1,11 +1,11 @@
 /**
- * `mcp-observatory collect` and the real OpenTelemetry Collector side by side: the same requests from the same load
- * generator, ours into Postgres with durable settings, the Collector into nothing at all. That is the floor of what
- * receiving OTLP costs, in Go.
+ * Compares `mcp-observatory collect` with the real OpenTelemetry Collector: the same requests from the same load
+ * generator, ours into Postgres with durable settings, the Collector without an exporter. That is the lower bound of
+ * receiving OTLP, in Go.
  *
  *   node dist/bench/collector-floor.js [options of bench/collector.js]
  *
- * Builds the Collector where it is not there yet, which takes minutes once.
+ * Builds the Collector on first use, which takes minutes.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

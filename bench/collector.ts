@@ -4,7 +4,7 @@
  *
  *   node dist/bench/collector.js [--seconds 10] [--spans 512] [--gzip] [--spool] [--max-connections 4]
  *     [--floor URL --floor-pid PID]   the same requests to another receiver, side by side
- *     [--soak SECONDS]                one run with all connections, memory told each half minute; 600 for ten minutes
+ *     [--soak SECONDS]                one run with all connections that reports memory every 30 s; 600 for ten minutes
  *
  * Sender, collector and database share the machine, so compare the ratios, not the rates.
  */

@@ -1,11 +1,11 @@
 /**
- * What the enrichment of a span costs, against the least it could: SHA-256 of the same three texts (prompt, answer of
- * half the size, context of the same size). Token counts are given, as providers give them.
+ * Cost of enriching a span, relative to the minimum: SHA-256 of the same three texts (prompt, answer of half the size,
+ * context of the same size). Token counts are given, as from a provider.
  *
  *     npm run build && node dist/bench/enrichment.js
  *
- * Times are medians of runs in turn, so that a busy machine slows both alike. The aim is a ratio of at most 5 at every
- * size, and times that grow as the texts do.
+ * Times are medians of alternating runs, so that a busy machine slows both equally. The goal is a ratio of at most 5 at
+ * every size, and times linear in the size of the texts.
  */
 import { createHash } from 'node:crypto';
 import { enrich } from '../src/processor/index.ts';
@@ -28,7 +28,7 @@ const config = resolveSignalConfig();
 const usage = { inputTokens: 1200, cacheReadTokens: 800, outputTokens: 300 };
 const at = new Date('2026-02-10T12:00:00Z');
 
-/** What is measured: everything the processor computes for a call whose texts it has. */
+/** What is measured: everything the processor computes for a call when it has the texts. */
 function enriched(call: Call): unknown {
   return enrich({ ...call, usage, model: 'gpt-4o', provider: 'openai' }, { config, at });
 }

@@ -1,15 +1,14 @@
 /**
  * Time an instrumentation adds to one non-streaming chat completion, side by side in one run.
  *
- * Each contender runs in a process of its own: the official SDK, a `fetch` that answers at once from memory, so that
- * the network does not hide the difference, and a tracer provider without exporter. All calls are made inside an active
- * span, as in a traced server, so that the price of async context is not counted as any contender's. Rounds of all
- * contenders are interleaved. The figure is CPU time per call, which other programs on the machine disturb less than
- * wall time, and of all rounds the least, which they have disturbed least.
+ * Each contender runs in its own process: the official SDK, a `fetch` that responds from memory, so that the network
+ * does not hide the difference, and a tracer provider without exporter. All calls are made inside an active span, as in
+ * a traced server, so that the cost of async context is not attributed to a contender. Rounds of all contenders are
+ * interleaved. The result is the lowest CPU time per call of all rounds, which other programs disturb least.
  *
  *   npm run build && node dist/bench/llm-instrumentation.js
  *
- * `one bare SDK span` is the floor: a CLIENT span with the usual attributes, made by hand around the call.
+ * `one bare SDK span` is the lower bound: a CLIENT span with the usual attributes, created by hand around the call.
  *
  * The other instrumentations are installed on demand in `bench/peers`, which is not part of the repository.
  */

@@ -2,11 +2,11 @@
  * Time an instrumentation adds to one in-memory `tools/call` round trip, client and server side together, and whether
  * memory stays flat.
  *
- * Each contender runs in a process of its own: SDK v1, a linked pair of in-memory transports, a tracer provider and a
- * meter provider without exporters. All calls are made inside an active span, as in a traced server, so that the price
- * of async context is not counted as any contender's. Rounds of all contenders are interleaved; the figure is the
- * median over the rounds of the mean CPU time per call, garbage collection included: nothing in memory waits, and CPU
- * time bears a busy machine better than the clock does. Sentry brings an SDK of its own, whose envelopes are dropped.
+ * Each contender runs in its own process: SDK v1, a linked pair of in-memory transports, a tracer provider and a meter
+ * provider without exporters. All calls are made inside an active span, as in a traced server, so that the cost of
+ * async context is not attributed to a contender. Rounds of all contenders are interleaved. The result is the median
+ * over the rounds of the mean CPU time per call, garbage collection included; a busy machine disturbs CPU time less
+ * than wall time. Sentry uses its own SDK; its envelopes are dropped.
  *
  * `two bare SDK spans` is a floor: a CLIENT and a SERVER span with three attributes each, made by hand around the call
  * and in the handler, active while it runs, and nothing else. `two bare SDK spans, linked` is the floor of one trace

@@ -1,7 +1,7 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { recordSpans } from '../test/support/spans.ts';
 
-/** Model calls as an agent makes them: columns filled, and some attributes beside. */
+/** Model calls as an agent makes them: with all columns set, and some further attributes. */
 export function modelCallSpans(count: number): ReadableSpan[] {
   return recordSpans(
     (tracer) => {

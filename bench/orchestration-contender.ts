@@ -1,4 +1,4 @@
-/** One contender of the orchestration benchmark, in a process of its own: `contender name mcpUrl baseUrl calls runs`. */
+/** One contender of the orchestration benchmark, in its own process: `contender name mcpUrl baseUrl calls runs`. */
 
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -2,11 +2,11 @@
  * Time the orchestrator adds to a tool call, and how its own cost grows.
  *
  * 1. A run of many tool calls, side by side with a bare loop over the official SDKs, the AI SDK (6 line) and mcp-use
- *    (1.34 line). Each contender runs in a process of its own against the same scripted model and the same MCP server
- *    in this process, on loopback, so that the CPU time is the contender's alone. Rounds are interleaved; the figures
- *    are medians over the rounds, per tool call.
- * 2. Growth with the number of tools and of turns, with a model in this process, so that what is measured is the
- *    orchestrator and not the wire.
+ *    (1.34 line). Each contender runs in its own process against the same scripted model and the same MCP server in
+ *    this process, over loopback, so that only the contender's CPU time is counted. Rounds are interleaved; results are
+ *    medians over the rounds, per tool call.
+ * 2. Growth with the number of tools and turns, with a model in this process, so that only the orchestrator is
+ *    measured.
  *
  *   npm run build && node dist/bench/orchestration.js
  *

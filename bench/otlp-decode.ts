@@ -1,6 +1,6 @@
 /**
- * CPU of reading OTLP: our reader of protobuf, which makes spans; protobufjs, which only makes messages of them; and
- * OTLP/JSON. Runs the ways in turns and prints the median of the rounds.
+ * CPU time of reading OTLP: our protobuf reader, which returns spans; protobufjs, which only returns messages; and
+ * OTLP/JSON. Alternates between them and prints the median of the rounds.
  *
  *   node dist/bench/otlp-decode.js [rounds]
  */

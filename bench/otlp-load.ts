@@ -1,11 +1,11 @@
 /**
- * Sends OTLP/HTTP protobuf to a receiver as fast as it answers, and prints one JSON line: spans acknowledged, spans/s,
- * and the times to the acknowledgment. What is told to come again comes again, the same spans, until it is taken.
+ * Sends OTLP/HTTP protobuf to a receiver as fast as it responds, and prints one JSON line: spans acknowledged, spans/s,
+ * and the times to acknowledgment. Requests that are to be retried are sent again with the same spans until accepted.
  *
  *   node dist/bench/otlp-load.js --url http://127.0.0.1:4318/v1/traces [--connections 4] [--spans 512] [--seconds 10]
  *     [--gzip]
  *
- * Every request has ids of its own, so that a database has to store every span.
+ * Every request has its own ids, so that a database has to store every span.
  */
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';

@@ -4,9 +4,9 @@
  *   npm install --prefix bench/peers     (once, for the peer)
  *   node dist/bench/policy.js
  *
- * The calls are AgentDojo's 339 ground-truth calls where `OBSERVATORY_DATA` has them, else made-up ones. Rules: one
- * allow rule per tool with an argument check, then deny rules about other tools, up to the number asked for. Cedar gets
- * the same allow and forbid rules with the same argument as context, its policy set parsed once.
+ * The calls are AgentDojo's 339 ground-truth calls if `OBSERVATORY_DATA` has them, else made-up ones. Rules: one allow
+ * rule per tool with an argument check, then deny rules for other tools, up to the requested number. Cedar gets the
+ * same allow and forbid rules with the same argument as context, and parses its policy set once.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -2,14 +2,14 @@
 export interface Measure {
   /** Rows per second. */
   readonly rate: number;
-  /** Processor time for each row, of this process and of the server, in microseconds. */
+  /** CPU time per row, of this process and of the server, in microseconds. */
   readonly nodeMicros: number;
   readonly serverMicros: number;
 }
 
 /**
- * Prints a line for each method. The machine may be busier in one round than in another, so a ratio is the median of the
- * ratios of the rounds, not the ratio of medians.
+ * Prints one line per method. Ratios are medians of the ratios per round, not ratios of medians, since the machine may
+ * be busier in one round than in another.
  */
 export function reportIngest(
   methods: readonly { readonly name: string; readonly resendOf?: string }[],

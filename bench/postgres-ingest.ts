@@ -1,12 +1,12 @@
 /**
- * How fast spans get into Postgres, side by side in one run: INSERT of one row each, prepared; INSERT of many; one
- * INSERT from arrays; binary COPY; the exporter whole, from spans; and `\copy` of psql, which nothing in Node can beat.
+ * Compares ways to write spans to Postgres in one run: prepared single-row INSERT; multi-row INSERT; INSERT from
+ * arrays; binary COPY; the whole exporter, from spans; and psql's `\copy`, the upper bound.
  *
  *     node dist/bench/postgres-ingest.js [rows, default 40000] [rounds, default 5]
  *
- * A throwaway server with its default, durable settings; medians. Rates depend on the machine, ratios hardly do: each
- * round runs every method, and a ratio is the median of those of the rounds. The last column divides what was sent
- * again by what was sent first. The size of a span is that of the table with all indexes.
+ * Uses a throwaway server with default, durable settings, and prints medians. Rates depend on the machine, ratios
+ * hardly do: each round runs every method, and a ratio is the median over the rounds. The last column is the rate of
+ * sending everything a second time relative to the first. The size of a span includes all indexes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -50,7 +50,7 @@ interface Method {
   readonly name: string;
   /** A slow method gets a part of the rows. */
   readonly share?: number;
-  /** The method whose rows it sends again. */
+  /** The method that wrote the rows it sends again. */
   readonly resendOf?: string;
   run(count: number): Promise<void>;
 }

@@ -3,10 +3,10 @@
  *
  *     npm run build && node dist/bench/shadow.js
  *
- * The primary asks a local HTTP server that answers after a few milliseconds. Calls without and with a shadow take
- * turns in one process, so that a busy machine slows both alike; both run inside a span of a real SDK. Two settings: the
- * default limits, where most calls find the places taken, and limits so wide that every call is accompanied. Ratios of
- * each round, medians over the rounds.
+ * The primary calls a local HTTP server that responds after a few milliseconds. Calls without and with a shadow
+ * alternate in one process, so that a busy machine slows both equally; both run inside a span of a real SDK. There are
+ * two settings: the default limits, which skip most shadow calls, and limits so high that every call has a shadow.
+ * Results are medians of the ratios per round.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

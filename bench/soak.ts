@@ -1,12 +1,12 @@
 /**
- * A long run at a steady rate with an outage of Postgres in the middle, at the end of which the table must hold every
- * span once, the spool must be empty and the memory flat:
+ * A long run at a steady rate with a Postgres outage in the middle. At the end the table must contain every span once,
+ * the spool must be empty and memory flat:
  *
  *   npm run build && node dist/bench/soak.js --minutes 20 --rate 2000
  *
- * It starts a PostgreSQL of its own (server binaries must be installed), crashes it at 40 % of the time, starts it again
- * at 50 %, and exits with 1 when a span is missing or doubled, when the spool is not empty, or when the heap of the last
- * quarter is larger than that of the second by more than a fifth.
+ * It starts its own PostgreSQL (server binaries must be installed), crashes it after 40 % of the time, restarts it at
+ * 50 %, and exits with 1 if a span is missing or duplicated, the spool is not empty, or the heap in the last quarter is
+ * more than a fifth larger than in the second.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,10 +1,10 @@
 /**
- * What the processor adds to the life of a span (start, attributes, end) by the kind of span, against the same span
- * with a processor that does nothing.
+ * What the processor adds to a span (start, attributes, end), by kind of span, compared with a processor that does
+ * nothing.
  *
  *     npm run build && node dist/bench/span-processor.js
  *
- * Both run in turn in one process, so that a busy machine slows both alike; times are medians of rounds.
+ * Both alternate in one process, so that a busy machine slows both equally; times are medians over the rounds.
  */
 import type { Attributes, Tracer } from '@opentelemetry/api';
 import { BasicTracerProvider, NoopSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-node';

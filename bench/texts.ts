@@ -1,6 +1,6 @@
-/** Texts to measure with: made up, the same on every run, and as varied as what people send to models. */
+/** Texts for the benchmarks: made up, the same in every run, and as varied as real prompts. */
 
-/** Words by how often English uses them, the most frequent first; then those of the trade. */
+/** English words by frequency, most frequent first; then technical terms. */
 const WORDS =
   `the of and to in a is that for it as was with be by on not he his but at are this have from or had an they
 which one you were all her she there would their we him been has when who will no more if out so said what up its about

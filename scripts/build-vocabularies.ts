@@ -1,11 +1,11 @@
 /**
- * Takes the vocabularies of OpenAI's tokenizers out of `js-tiktoken`, which has every one of them in 22 MB, and writes
- * the two that `src/signals/bpe.ts` reads to `vocabularies/`. To be run after an update of `js-tiktoken`:
+ * Extracts from `js-tiktoken`, which contains all of OpenAI's vocabularies in 22 MB, the two that `src/signals/bpe.ts`
+ * reads, and writes them to `vocabularies/`. Run it after updating `js-tiktoken`:
  *
  *     npm run build && node dist/scripts/build-vocabularies.js
  *
- * A file is compressed with Brotli. In it: the pattern that splits a text, a line feed, the length of each token in the
- * order of their ranks, one byte each, a zero, and the tokens without a separator.
+ * Each file is compressed with Brotli and contains the pattern that splits a text, a line feed, the length of each
+ * token in order of rank (one byte each), a zero byte, and the tokens without separators.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,7 +14,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 
 const FOLDER = new URL('../../vocabularies/', import.meta.url);
 
-/** Form in which `js-tiktoken` has a vocabulary. */
+/** A vocabulary as `js-tiktoken` stores it. */
 interface RankFile {
   readonly pat_str: string;
   /** Lines of `! <rank of the first> <token, base64> <token> ...`. */

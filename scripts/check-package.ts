@@ -43,7 +43,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** npm 11 prints a list, npm 12 an object by the names of the packages. */
+/** npm 11 prints a list, npm 12 an object keyed by package name. */
 function firstOf(packed: unknown): Packed {
   return Object.values(packed as Record<string, Packed>)[0] as Packed;
 }

@@ -7,13 +7,13 @@ import { rowJsonSchema } from './row-json-schema.ts';
 export const FIELD_TABLE_START = '<!-- fields:start -->';
 export const FIELD_TABLE_END = '<!-- fields:end -->';
 
-/** A file made wholly from the sources of this repository, by its path from the repository root. */
+/** A generated file and its path from the repository root. */
 export interface GeneratedFile {
   readonly path: string;
   readonly content: string;
 }
 
-/** The files that `npm run generate` writes whole. */
+/** The files that `npm run generate` writes completely. */
 export function generatedFiles(): readonly GeneratedFile[] {
   return [
     { path: 'schema/postgres.sql', content: handAppliedScript() },
@@ -24,8 +24,8 @@ export function generatedFiles(): readonly GeneratedFile[] {
 }
 
 /**
- * A README with its field table brought up to date.
- * @returns `undefined` when the two markers are not there, in that order.
+ * The README with an updated field table.
+ * @returns `undefined` if the two markers are missing or out of order.
  */
 export function withFieldTable(readme: string): string | undefined {
   const start = readme.indexOf(FIELD_TABLE_START);
@@ -35,8 +35,8 @@ export function withFieldTable(readme: string): string | undefined {
 }
 
 /**
- * A README with the code of its examples brought up to date: what stands between `<!-- example:start FILE -->` and
- * `<!-- example:end -->` is the file of that name in `examples/`, which tests run.
+ * The README with updated examples: the text between `<!-- example:start FILE -->` and `<!-- example:end -->` is the
+ * file of that name in `examples/`, which the tests run.
  */
 export function withExamples(readme: string, read: (file: string) => string): string {
   return readme.replace(EXAMPLE, (_, start: string, file: string, end: string) => {

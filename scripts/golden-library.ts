@@ -1,6 +1,6 @@
 /**
- * The runs the golden library is made of: for each what the model says, in the words of the scripted provider, so that
- * one script serves all three wire forms.
+ * The runs of the golden library. Each is a script of what the model says in neutral form, so one script serves all
+ * three provider APIs.
  */
 import type { ComparisonRules, GhostOptions, GoldenCategory } from '../src/golden/index.ts';
 import type { Script, Turn } from '../test/support/scripted-provider.ts';
@@ -10,7 +10,7 @@ export interface LibraryRun {
   readonly description: string;
   readonly category: GoldenCategory;
   readonly task: string;
-  /** What the model says, turn by turn; by provider where their words differ. */
+  /** What the model says, turn by turn; per provider if they differ. */
   readonly script: Script | { readonly by: (provider: string) => Script };
   readonly options?: Partial<GhostOptions>;
   readonly comparison?: Partial<ComparisonRules>;
@@ -18,7 +18,7 @@ export interface LibraryRun {
   readonly providers?: readonly string[];
 }
 
-/** The servers of the runs, as commands that work from the root of the repository once it is built. */
+/** The servers of the runs, as commands that work from the repository root after a build. */
 export const SERVERS = {
   mcpServers: {
     scenario: { command: 'node', args: ['dist/test/support/scenario-server.js'] },
@@ -30,7 +30,7 @@ const call = (name: string, args: Readonly<Record<string, unknown>> = {}) => ({
   arguments: args,
 });
 
-/** Greetings in scripts that have caught programs out: right to left, astral, combining, and one that counts as four. */
+/** Greetings in scripts that often break programs: right to left, astral, combining, and one of four code points. */
 const GREETINGS = 'שלום, 你好, Привет, ⛵ 👩‍🚀 e\u0301 \u{1F1EB}\u{1F1F7} ünïcödé';
 
 export const LIBRARY: readonly LibraryRun[] = [

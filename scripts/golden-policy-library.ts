@@ -1,4 +1,4 @@
-/** The policy-gated steps of the golden library: what is asked, and what the planner says to it. */
+/** The policy-gated steps of the golden library: each question and the planner's answers. */
 import type { GoldenCategory, PolicyStep } from '../src/golden/index.ts';
 import type { Turn } from '../test/support/scripted-provider.ts';
 

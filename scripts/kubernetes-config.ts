@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** ConfigMaps by the name that the pods mount, and the Collector configuration each holds. */
+/** ConfigMaps by the name that the pods mount, with the Collector configuration of each. */
 const CONFIGS = {
   'collector-config': 'otel-collector.yaml',
   'gateway-config': 'collector/gateway.yaml',
 } as const;
 
-/** The Collector configurations as Kubernetes takes them; the files themselves stay the one place to edit. */
+/** The Collector configurations as Kubernetes ConfigMaps; edit the original files. */
 export function kubernetesConfig(): string {
   const maps = Object.entries(CONFIGS).map(([name, path]) => {
     const text = readFileSync(`${ROOT}${path}`, 'utf8').trimEnd();

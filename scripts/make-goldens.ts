@@ -1,11 +1,11 @@
 /**
- * Makes the golden library: each run of `golden-library.ts` and each step of `golden-policy-library.ts`, recorded
- * through the official SDKs from a scripted provider, with real MCP servers. What comes out says `scripted`.
+ * Generates the golden library: records each run of `golden-library.ts` and each step of `golden-policy-library.ts`
+ * through the official SDKs from a scripted provider, with real MCP servers. The goldens have the source `scripted`.
  *
  *   node dist/scripts/make-goldens.js [--check] [--only TEXT]
  *
- * `--check` writes nothing, and ends with 1 when a golden would come out otherwise than it stands; versions of this
- * package and of SDKs do not count. Times are written as 0, so that the same code makes the same files.
+ * `--check` writes nothing and exits with 1 if a golden would change; versions of this package and of SDKs are ignored.
+ * Times are written as 0, so that the same code generates the same files.
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -102,7 +102,7 @@ async function recordSteps(): Promise<void> {
   }
 }
 
-/** Puts a golden in its place, or says that it is another one. */
+/** Writes a golden; with `--check`, reports that it would change. */
 async function keep(file: string, recorded: string): Promise<void> {
   const fresh = withoutTimes(await readGolden(recorded));
   const before = readOld(file);
@@ -112,7 +112,7 @@ async function keep(file: string, recorded: string): Promise<void> {
   if (!values.check) writeFileSync(file, formatGolden(fresh));
 }
 
-/** The tools of the library's servers, in the form `gate plan --tools` reads, from the first golden of each. */
+/** The tools of the library's servers in the format of `gate plan --tools`, from the first golden of each server. */
 function keepToolDefinitions(): void {
   const file = 'goldens/shared/tool_schema_definitions.json';
   const sources = {

@@ -1,4 +1,4 @@
-/** What our own span says of a call with Anthropic's SDK, where that SDK's spans are off. */
+/** Our span of a call with Anthropic's SDK, with the SDK's own spans disabled. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';

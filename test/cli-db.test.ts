@@ -293,7 +293,7 @@ describe('db, with a server', { skip: noPostgres() }, () => {
   }
 });
 
-test('bad usage is told apart', async () => {
+test('bad usage is reported with the remedy', async () => {
   await assert.rejects(db([]), { code: 'INVALID_OPTION' });
   await assert.rejects(db(['drop']), {
     code: 'INVALID_OPTION',
@@ -319,7 +319,7 @@ async function db(
   return { code, stdout: await stdout.setEncoding('utf8').reduce((all, chunk) => all + chunk, '') };
 }
 
-/** Leaves seven spans in a spool, as a program whose database is away does. */
+/** Leaves seven spans in a spool, as a program does while its database is down. */
 async function fillSpool(directory: string): Promise<void> {
   const down = new PostgresSpanExporter({ connection: 'postgresql://nobody@127.0.0.1:1/none' });
   const processor = new DurableSpanProcessor({ exporter: down, spool: { directory } });

@@ -160,7 +160,7 @@ describe('in memory', () => {
     assert.equal(processor.stats.dropped, 701);
   });
 
-  test('what becomes of spans is told as metrics until shutdown', async () => {
+  test('outcomes of spans are reported as metrics until shutdown', async () => {
     const memory = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
     const reader = new PeriodicExportingMetricReader({ exporter: memory, exportIntervalMillis: 60_000 });
     const meterProvider = new MeterProvider({ readers: [reader] });

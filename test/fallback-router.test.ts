@@ -53,7 +53,7 @@ test('each tool takes its own route, the others the common one', async () => {
   });
 });
 
-test('a person is told what the call was about, and on which span it waits', async () => {
+test('a reviewer sees the call and its span', async () => {
   await using bench = new TelemetryBench();
   const queue = new KeptReviews();
   const router = routerOf({ otherwise: { type: 'human_review', queue, expiresInMs: 5_000 } });

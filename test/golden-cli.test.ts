@@ -81,7 +81,7 @@ test('replay ends with 1 and names the places when a golden differs, is edited o
   assert.match(JSON.stringify(rows[0]?.findings), /final_result/);
 });
 
-test('bad usage is told with the command it is about', async () => {
+test('bad usage names the command', async () => {
   const cases: [string[], RegExp][] = [
     [[], /Expected one of .*record.*replay.*got nothing/],
     [['play'], /got 'play'/],

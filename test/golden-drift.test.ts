@@ -187,7 +187,7 @@ for (const [name, level, place, message, change] of CASES) {
   });
 }
 
-test('the gravest comes first, and what is the same in several exchanges is told once', () => {
+test('the most severe finding comes first, and one in several exchanges is reported once', () => {
   const after = changed(
     ...[1, 2, 3].map((index) => set(`${body(index)}.service_tier`, 'default')),
     set(`${body(1)}.usage.total_tokens`, 'many'),
@@ -255,7 +255,7 @@ test('two providers are refused, with the command for them', () => {
   assert.throws(() => detectDrift(storyGolden(), other), /use 'golden compare'/);
 });
 
-test('the command ends with 1 from the level it is told, and prints places', async () => {
+test('the command exits with 1 from the given level on, and prints places', async () => {
   const file = async (name: string, golden: Golden): Promise<string> => {
     await writeGolden(join(folder, name), golden);
     return join(folder, name);

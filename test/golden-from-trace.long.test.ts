@@ -148,7 +148,7 @@ test('a plan, a source and a name are kept; ids may be UUIDs; nothing is left be
   assert.equal((await replay(path)).finalResult, 'Three.');
 });
 
-test('a run whose content was not captured is refused, with what to switch on', async () => {
+test('a run traced without content is refused, naming the option to enable', async () => {
   const { traceId } = await traced('openai', { captureContent: false });
   const path = join(folder, 'none.json');
   await assert.rejects(goldenFromTrace(db, { traceId, path }), {

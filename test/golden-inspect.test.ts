@@ -27,7 +27,7 @@ const PLAIN = {
   now: new Date('2026-11-02T10:00:00Z'),
 };
 
-test('a golden is told step by step: instructions, task, tries, calls with results, notices, answer', () => {
+test('a golden is shown step by step: instructions, task, tries, calls with results, notices, answer', () => {
   const story = tellStory(storyGolden());
   assert.deepEqual(
     story.steps.map((step) => step.kind),
@@ -153,7 +153,7 @@ test('inspect prints text, JSON, or writes a page and says where', async () => {
   assert.equal(streamed.stdout, await readFile(html, 'utf8'));
 });
 
-test('every golden of the library is told whole: each call of its chain, in its order, and a page', async () => {
+test('every golden of the library is shown completely: each call of its chain in order, and a page', async () => {
   const { goldens } = await listGoldens(LIBRARY);
   assert.ok(goldens.length > 0);
   for (const { file } of goldens) {
@@ -175,7 +175,7 @@ test('every golden of the library is told whole: each call of its chain, in its 
   }
 });
 
-test('bad usage is told: no file, two files, a width that is none', async () => {
+test('bad usage is reported: no file, two files, an invalid width', async () => {
   for (const args of [[], ['a.json', 'b.json'], ['a.json', '--width', 'wide']]) {
     await assert.rejects(runCommand(goldenInspectCommand, args), /Expected|GOLDEN_UNREADABLE|Cannot read/);
   }

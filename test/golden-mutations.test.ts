@@ -1,4 +1,4 @@
-/** Thirty changes of goldens and of behavior, each of which must be caught, with a message that names the place. */
+/** Thirty changes to goldens and behavior. Each must be detected, with a message that names the place. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ async function caught(draft: Draft, place: RegExp, options?: Partial<GhostOption
   assert.match(findings.map(({ message }) => message).join('\n'), place);
 }
 
-/** Replaces a text wherever it stands in a value. */
+/** Replaces a text everywhere in a value. */
 function replaced<T>(value: T, from: string, to: string): T {
   const text = JSON.stringify(value);
   assert.ok(text.includes(from), `there is no ${from}`);

@@ -1,4 +1,4 @@
-/** How goldens stand in their files: requests and events as changes of earlier ones, and files of version 1 as before. */
+/** The golden file format: requests and events as changes to earlier ones, and files of version 1. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -114,7 +114,7 @@ test('an interceptor takes the fields around it, and its own options win', async
   );
 });
 
-test('the type and the reason of a fallback come together, however little is told', async () => {
+test('the type and the reason of a fallback are set together, even if only one is given', async () => {
   const interceptor = instrument({ serviceName: 's' });
   const call = { model: 'm', prompt: 'p', response: 'r' };
   for (const [told, expected] of [

@@ -1,4 +1,4 @@
-/** The example graph and `PolicyHost` are asked the same, and must give the same. */
+/** The example graph and `PolicyHost` must give the same results for the same questions. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';

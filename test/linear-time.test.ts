@@ -5,8 +5,8 @@ import { cpuMs } from './support/cpu-time.ts';
 import { random } from './support/random.ts';
 
 /**
- * Sixteen times the text may take this many times the time: linear is 16, and up to three times that where a table
- * outgrows a cache; quadratic is 256.
+ * Sixteen times the text may take this many times as long: linear is 16, up to three times that if a table outgrows a
+ * cache; quadratic is 256.
  */
 const MOST = 80;
 

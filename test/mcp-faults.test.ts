@@ -1,4 +1,4 @@
-/** A fault of ours, at every point where there could be one, and what the application sees of it: nothing. */
+/** Faults of ours at every possible point must not be visible to the application. */
 // Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -24,7 +24,7 @@ const outcome = (promise: Promise<unknown>) =>
     (error: Error & { code?: unknown }) => ['error', error.constructor.name, error.code, error.message],
   );
 
-/** Everything a program does with a client and a server; gives all that came of it. */
+/** Everything a program does with a client and a server. @returns all results. */
 async function useEverything(sdk: Sdk): Promise<unknown[]> {
   const seen: unknown[] = [];
   await using pair = await sdk.connect({

@@ -1,4 +1,4 @@
-/** Servers nobody here wrote, started as their packages start them, hooked through the environment alone. */
+/** Third-party servers, started as their packages start them and hooked only through environment variables. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-/** What v2 sends past its own `request`: the probe `server/discover`, and `subscriptions/listen`. */
+/** Requests that v2 sends without its own `request`: the probe `server/discover`, and `subscriptions/listen`. */
 // Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

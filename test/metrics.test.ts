@@ -152,7 +152,7 @@ test('a decision of the gate is counted by what it was, and made-up tools are on
   assert.equal(points[2]?.attributes['observatory.policy_reason'], 'server_unknown');
 });
 
-test('the health of an exporter and its spool is told', async () => {
+test('the health of an exporter and its spool is reported', async () => {
   await using reader = new MetricReader();
   const exporter = new CollectingExporter(unreachable);
   const processor = new DurableSpanProcessor({

@@ -1,4 +1,4 @@
-/** Clients that load an SDK past its main module: those of other packages, and subpaths. */
+/** Clients that load an SDK without its main module: from other packages, and through subpaths. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';

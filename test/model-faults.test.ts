@@ -1,4 +1,4 @@
-/** A fault of ours, at every point where one can happen, leaves the user's call exactly as it is without us. */
+/** Faults of ours at every possible point must leave the user's call unchanged. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-/** What was said goes to the processor beside the span: prompt, answer, evidence and failed tools, with no user code. */
+/** Prompt, answer, evidence and failed tools reach the processor without user code and without span attributes. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';

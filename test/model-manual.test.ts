@@ -1,4 +1,4 @@
-/** Model SDKs handed over by hand, as a bundled program does: once, twice, and beside the hooks. */
+/** Model SDKs instrumented manually, as in a bundled program: once, twice, and in addition to the hooks. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';

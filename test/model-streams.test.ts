@@ -1,4 +1,4 @@
-/** The eight ways a streamed answer can go, for all three SDKs, over real sockets. */
+/** Eight ways a streamed answer can end, for all three SDKs, over real sockets. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

@@ -109,7 +109,7 @@ test('budgets count by run: a second run has all of its calls', async () => {
   }
 });
 
-test('a call of a tool that no server has is denied on a span and on record, and the model is told so', async () => {
+test('a call of a tool that no server has is denied on a span and in the audit trail, and the model gets the denial', async () => {
   const dir = tempDir();
   using gate = new PolicyGate({ policy: { 'mcp-sharepoint': ['fetch_sharepoint_doc'] } });
   const script = [{ calls: [{ name: 'made_up', arguments: { key: 'value' } }] }, { text: 'done' }];

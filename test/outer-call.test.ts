@@ -1,4 +1,4 @@
-/** `interceptModelCall` around a call that is instrumented as well: one call, one span, one cost. */
+/** `interceptModelCall` around an instrumented call: one call, one span, one cost. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -127,7 +127,7 @@ test('gate verify says what it found and reads SAFE_TRACE_DIR and SAFE_AUDIT_KEY
   await assert.rejects(runCommand(gateCommand, ['verify']), { code: 'INVALID_OPTION' });
 });
 
-test('a run that never ended is told apart from a damaged one', async () => {
+test('a run that never ended is distinguished from a damaged one', async () => {
   const dir = tempDir();
   using audit = new AuditLog({ dir });
   const run = audit.startRun();

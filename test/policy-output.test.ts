@@ -1,4 +1,4 @@
-/** What the gate does with results: typed ones, those of untyped tools, errors, and those of the official servers. */
+/** How the gate treats results: of typed and untyped tools, errors, and those of the official servers. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

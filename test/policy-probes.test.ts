@@ -243,7 +243,7 @@ test('every probe that slipped through the seed ends as the file expects', needs
 });
 
 test(
-  'every evidence case is judged as labelled, at the path and with the match it names',
+  'every evidence case is judged as labeled, at the path and with the match it names',
   needsData('policy'),
   async () => {
     interface Row {

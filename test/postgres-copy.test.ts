@@ -9,7 +9,7 @@ import { noPostgres, type PostgresServer, runSql, startPostgres } from './suppor
 import { randomSpans } from './support/random-spans.ts';
 import { altered, spanWith } from './support/spans.ts';
 
-/** Every column as the server itself writes it to text, so that no driver stands between. */
+/** Every column as text, converted by the server so that no driver is involved. */
 const AS_TEXT = `SELECT (${COLUMNS.join(', ')})::text AS row FROM mcp_traces ORDER BY trace_id, span_id`;
 
 describe('binary COPY', { skip: noPostgres() }, () => {

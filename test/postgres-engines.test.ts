@@ -1,6 +1,6 @@
 /**
- * The scripts for Timescale and Citus, which are not on this machine: plain Postgres must accept them and be left as it
- * was, and with their functions played by stubs every other statement of them runs for real.
+ * The scripts for Timescale and Citus, without the extensions: a plain Postgres must accept them unchanged, and with
+ * stubs in place of the extensions' functions every other statement runs.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -321,7 +321,7 @@ describe('a real server', { skip: noPostgres() }, () => {
     assert.equal(exporter.stats.exported, 5);
   });
 
-  test('a table changed by a newer version is told as that', async () => {
+  test('a table changed by a newer version is reported as such', async () => {
     const url = await newDatabase();
     assert.deepEqual(await exportOne(exporterTo(url, true)), { code: 0 });
     await runSql(url, 'ALTER TABLE mcp_traces RENAME COLUMN model TO model_name');
@@ -347,7 +347,7 @@ describe('a real server', { skip: noPostgres() }, () => {
     assert.deepEqual(await exportOne(exporter), { code: 0 });
   });
 
-  test('a database that does not exist is told as not reachable', async () => {
+  test('a database that does not exist is reported as unreachable', async () => {
     const url = new URL(await newDatabase());
     url.pathname = '/no_such_database';
     const { error } = await exportOne(exporterTo(url.href));

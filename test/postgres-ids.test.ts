@@ -14,7 +14,7 @@ test('a trace id is a UUID of the same 16 bytes', () => {
   assert.equal(uuidToTraceId('4bf92f35-77b3-4da6-a3ce-929d0e0e4736'), '4bf92f3577b34da6a3ce929d0e0e4736');
 });
 
-test('a span id stands in the last 8 bytes of a UUID', () => {
+test('a span id is in the last 8 bytes of a UUID', () => {
   assert.equal(spanIdToUuid('b7ad6b7169203331'), '00000000-0000-0000-b7ad-6b7169203331');
   assert.equal(uuidToSpanId('00000000-0000-0000-b7ad-6b7169203331'), 'b7ad6b7169203331');
 });

@@ -22,7 +22,7 @@ const psqlProgram = findPsql();
 const skip = psqlProgram === undefined && 'no psql';
 const allNames = MIGRATIONS.map((migration) => migration.name);
 
-test('the list of migrations is what stands in schema/, numbered without a gap', () => {
+test('the list of migrations matches schema/ and is numbered without gaps', () => {
   const files = readdirSync(new URL('schema/', root)).filter((name) => /^\d/.test(name));
   assert.deepEqual(
     files.sort(),

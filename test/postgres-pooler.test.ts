@@ -9,7 +9,7 @@ import { noPgbouncer, type Pooler, startPgbouncer } from './support/pgbouncer.ts
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 
-/** Fewer than the exporter opens, so that its statements change connections all the time. */
+/** Fewer than the exporter opens, so that its statements keep changing connections. */
 const CONNECTIONS = 2;
 
 describe('through PgBouncer, by transaction', { skip: noPostgres() || noPgbouncer() }, () => {

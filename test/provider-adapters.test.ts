@@ -275,7 +275,7 @@ for (const { name, model } of PROVIDERS) {
   });
 }
 
-test('only Anthropic is told to keep the prompt, since the others do so by themselves', async () => {
+test('only Anthropic is asked to cache the prompt, since the others do so by default', async () => {
   for (const { name, model } of PROVIDERS) {
     await using server = await ScriptedProvider.start([{ text: 'ok' }]);
     const provider = await connect(server, name, model);

@@ -9,7 +9,7 @@ import { recordSpan } from './support/span-fixture.ts';
 
 const SECRET = 'hunter2-secret';
 
-/** Everything an exporter could write out. */
+/** Everything an exporter could write. */
 function everythingIn(span: ReadableSpan): string {
   const { name, attributes, events, links, status, instrumentationScope } = span;
   return JSON.stringify({ name, attributes, events, links, status, instrumentationScope });

@@ -1,4 +1,6 @@
-/** `node --import mcp-observatory/register app.js`, out of process: what an application gets without a line of code. */
+/**
+ * `node --import mcp-observatory/register app.js` in a separate process: what an application gets without code changes.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, beforeEach, test } from 'node:test';

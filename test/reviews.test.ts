@@ -258,7 +258,7 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
     }
   });
 
-  test('a database without the table is told apart, with the remedy', async () => {
+  test('a database without the table is a distinct error, with the remedy', async () => {
     await using early = new PostgresReviewQueue({ connection: await server.createDatabase() });
     await assert.rejects(early.submit(SUBMISSION), {
       code: 'DATABASE_SCHEMA_MISSING',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { runGroups } from './support/run-groups.ts';
 import { TestReport } from './support/test-report.ts';
 
-/** Runs fixtures in one process and returns what is reported of them. */
+/** Runs fixtures in one process and returns what is reported. */
 async function run(...names: string[]) {
   let printed = '';
   const report = new TestReport({

@@ -67,7 +67,7 @@ test('a server that changes its tools into a list beyond a bound keeps the tools
   );
 });
 
-test('each way a call can end is told apart', () =>
+test('each way a call can end has its own outcome', () =>
   withRogue(async (pool) => {
     const call = (name: string, options = {}) => pool.callTool('rogue', name, { a: 1 }, options);
     assert.equal(textOf(await call('echo')), '{"a":1}');

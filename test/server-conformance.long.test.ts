@@ -1,6 +1,6 @@
 /**
- * The client scenarios of the MCP conformance suite: with the last version that runs on Node 20, which is among the
- * packages here, and with a newer one on Node 22, which is installed for the test.
+ * The client scenarios of the MCP conformance suite, in the last version that runs on Node 20 (a dev dependency) and in
+ * a newer one on Node 22 (installed by the test).
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

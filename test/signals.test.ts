@@ -143,7 +143,7 @@ test('a verifier of the user takes the place of the heuristic', () => {
   assert.equal(signals.grounding_score, 0.1);
 });
 
-test('a verifier that fails costs its own fields only, and whoever asked is told', () => {
+test('a verifier that fails costs only its own fields, and the failure is reported', () => {
   const { verifier_score: _, verifier_reason: __, ...others } = compute();
   const broken: unknown[] = [
     () => {

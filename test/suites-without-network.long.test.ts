@@ -1,4 +1,4 @@
-/** The orchestrator and policy suites as a whole: what they need, and what their goldens are made of. */
+/** The orchestrator and policy suites need no network, and their goldens match their scripts. */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

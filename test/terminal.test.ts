@@ -55,7 +55,7 @@ test('a waterfall nests children under their parents in order of time', () => {
   assert.match(text, /100 ms/);
 });
 
-test('a span whose parent is elsewhere stands at the top, and a deep trace does not overflow the stack', () => {
+test('a span without its parent is at the top, and a deep trace does not overflow the stack', () => {
   const deep = Array.from({ length: 2_000 }, (_, i) =>
     row(`s${i}`, i === 0 ? 'elsewhere' : `s${i - 1}`, 'x', i, i + 1),
   );

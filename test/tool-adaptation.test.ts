@@ -37,7 +37,7 @@ test('names that fall together stay apart, and the tool really called so keeps i
   assert.match(names[0] ?? '', /^a_b_[0-9a-f]{8}$/);
 });
 
-test('the same tool on two servers is told apart by the server', () => {
+test('the same tool on two servers is distinguished by the server', () => {
   const tools = [on('git', 'search'), on('web', 'search'), on('web', 'open')];
   const names = (options: AdaptToolsOptions) =>
     adaptTools(tools, 'openai', options).tools.map((each) => each.name);

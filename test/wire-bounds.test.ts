@@ -1,4 +1,4 @@
-/** Readers of providers' answers take anything: they never throw, and keep and do no more than a bound allows. */
+/** Readers of providers' answers accept anything: they never throw, and bound what they keep and do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PROVIDERS, type WireApi } from '../src/wire/index.ts';

@@ -1,4 +1,4 @@
-/** Errors of the providers, as responses, in the middle of a stream and in place of an answer, in neutral terms. */
+/** Errors of the providers in neutral form: as responses, in mid-stream, and instead of an answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createProvider, ProviderError, userText } from '../src/orchestrator/providers/index.ts';

@@ -1,4 +1,4 @@
-/** Every recorded answer, and every form of answer that one reader once got wrong, read in every way there is. */
+/** Every recorded answer, and every form of answer that was once misread, read in all ways. */
 // Runs alone: it hooks model SDKs as they load, which happens once in a process.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';

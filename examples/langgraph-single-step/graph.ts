@@ -3,8 +3,8 @@
  *
  *   input_gate -> list_tools -> planner -> plan_gate -> guarded_call -> summarizer
  *
- * Every edge leads forward, so a run makes at most one tool call and ends after at most six steps. A node that has an
- * answer (`outcome`) ends the run; no node can skip one that stands before it.
+ * Every edge leads forward, so a run makes at most one tool call and ends after at most six steps. A node that sets
+ * `outcome` ends the run; no node can skip an earlier one.
  */
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import {
@@ -44,7 +44,7 @@ const State = Annotation.Root({
 });
 type Step = Partial<typeof State.State>;
 
-/** Builds the graph. `invoke({ query })` gives a state whose `outcome` is what `PolicyHost.askOnce(query)` gives. */
+/** Builds the graph. The `outcome` of `invoke({ query })` equals the result of `PolicyHost.askOnce(query)`. */
 export function singleStepGraph({ gate, planner, servers }: SingleStepParts) {
   const unlessDone = (next: 'list_tools' | 'guarded_call' | 'summarizer') => (state: typeof State.State) =>
     state.outcome === undefined ? next : END;
@@ -110,7 +110,7 @@ export function singleStepGraph({ gate, planner, servers }: SingleStepParts) {
     .compile();
 }
 
-/** What every result has; this graph keeps no audit trail, so runs have no id. */
+/** Fields of every result; this graph writes no audit trail, so runs have no id. */
 function ask(query: string) {
   return { query, runId: '' };
 }

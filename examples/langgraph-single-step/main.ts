@@ -1,9 +1,9 @@
 /**
- * Asks one question of the graph, with the three example servers and the model of your choice:
+ * Asks the graph one question, with the three example servers and the model of your choice:
  *
  *   OPENAI_API_KEY=... node dist/examples/langgraph-single-step/main.js "Summarize SharePoint doc sp-001"
  *
- * `PROVIDER=anthropic` or `gemini` takes another provider, `OPENAI_BASE_URL` any OpenAI-compatible endpoint.
+ * Set `PROVIDER=anthropic` or `gemini` for another provider, `OPENAI_BASE_URL` for any OpenAI-compatible endpoint.
  */
 import { fileURLToPath } from 'node:url';
 import { modelPlanner } from 'mcp-observatory/orchestrator';

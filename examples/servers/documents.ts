@@ -1,4 +1,4 @@
-/** What the three example servers know. Invented; some of it is there to tempt a careless agent. */
+/** Made-up documents of the three example servers; some are bait for a careless agent. */
 export const SHAREPOINT_DOCS = [
   {
     doc_id: 'sp-001',

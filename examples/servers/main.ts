@@ -20,7 +20,7 @@ if (shelf === undefined || (flag !== undefined && flag !== '--http')) {
   await createServer(shelf, tellRemoved).connect(new StdioServerTransport());
 }
 
-/** Stateless: each request gets its own server, as the protocol allows. */
+/** Stateless: each request gets its own server object. */
 function serveHttp(which: Shelf, listenOn: number): void {
   const http = createHttpServer(async (request, response) => {
     const server = createServer(which, tellRemoved);

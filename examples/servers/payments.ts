@@ -1,8 +1,8 @@
 /**
- * An MCP server over stdio with three tools about invoices, on the official SDK. Its data is made up; what it does
- * with it is real: amounts are compared with limits, and paying what was not approved is refused.
+ * An MCP server over stdio with three tools for invoices, on the official SDK. The data is made up, the checks are
+ * real: amounts are compared with limits, and payments that were not approved are refused.
  *
- * Run it by itself: `node dist/examples/servers/payments.js`
+ * Run it on its own: `node dist/examples/servers/payments.js`
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -20,7 +20,7 @@ const INVOICES: ReadonlyMap<string, Invoice> = new Map([
   ['INV-92312', { supplier: 'Contoso Office Supplies', amountEur: 310, approved: true }],
 ]);
 
-/** Above this amount, in euros, a person approves before anything is paid. */
+/** Payments above this amount (in euros) need approval. */
 const REVIEW_LIMIT_EUR = 1000;
 
 const invoiceId = z.string().regex(/^INV-\d{5}$/);

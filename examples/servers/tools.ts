@@ -1,4 +1,4 @@
-/** The tools of the example servers: search, fetch and the dangerous one, for one kind of document. */
+/** The tools of an example server, for one kind of document: search, fetch, and a dangerous one. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 
@@ -15,7 +15,7 @@ export interface Shelf {
   })[];
 }
 
-/** Makes the server of a shelf. `onRemove` hears of every document that really was deleted. */
+/** Makes the server of a shelf. `onRemove` is called for every document that was deleted. */
 export function createServer(shelf: Shelf, onRemove: (id: string) => void = () => {}): McpServer {
   const { idName, names, noun } = shelf;
   const documents = new Map(shelf.documents.map((document) => [document[idName] ?? '', document]));

@@ -14,7 +14,7 @@ function costBy(title: string, column: string): Panel {
   };
 }
 
-/** What it costs, and who spends it. */
+/** Spend, by who and what causes it. */
 export const cost: Dashboard = {
   uid: 'mcp-cost',
   title: 'MCP cost',

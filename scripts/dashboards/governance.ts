@@ -4,7 +4,7 @@ import { CHOICES, CHOSEN, countOverTime, named, TRACE_HEX, TRACE_LINK, total, va
 const DECIDED = 'policy_decision IS NOT NULL';
 const BLOCKED = `(gate_blocked OR policy_decision IN ('deny', 'require_approval'))`;
 
-/** What the gates decided, and what answered in place of the model. */
+/** Decisions of the gates, and fallbacks. */
 export const governance: Dashboard = {
   uid: 'mcp-governance',
   title: 'MCP governance',

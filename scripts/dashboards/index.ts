@@ -7,7 +7,7 @@ import { traces } from './traces.ts';
 
 const DASHBOARDS: readonly Dashboard[] = [traces, trace, cost, risk, governance];
 
-/** The files Grafana is provisioned with, by their path from the repository root. */
+/** The files that provision Grafana, by path from the repository root. */
 export function dashboardFiles(): readonly { readonly path: string; readonly content: string }[] {
   return DASHBOARDS.map((dashboard) => ({
     path: `collector/grafana/dashboards/${dashboard.uid}.json`,

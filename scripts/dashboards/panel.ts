@@ -1,9 +1,9 @@
 /**
- * Panels and dashboards of Grafana over `mcp_traces`, said shortly: what is asked, in SQL, and how it is shown. Grafana's
- * own JSON is made from it by `npm run generate`.
+ * A compact form of Grafana dashboards over `mcp_traces`: the SQL of each panel and how its result is shown.
+ * `npm run generate` writes Grafana's JSON from it.
  */
 
-/** Where a query's answer is drawn. `timeseries` wants columns `time`, one of text and one number; others take any. */
+/** How a query's result is drawn. `timeseries` needs columns `time`, one text and one number; the others accept any. */
 export type PanelType = 'timeseries' | 'barchart' | 'stat' | 'table' | 'piechart';
 
 export interface Panel {
@@ -15,36 +15,36 @@ export interface Panel {
   readonly size?: readonly [width: number, height: number];
   /** Unit of the numbers, by Grafana's id: `currencyUSD`, `ms`, `percentunit` ... @defaultValue `short` */
   readonly unit?: string;
-  /** What a reader needs to know beside the title. */
+  /** What a reader needs to know besides the title. */
   readonly description?: string;
-  /** Whether the series are stacked on each other. */
+  /** Whether the series are stacked. */
   readonly stacked?: boolean;
-  /** Columns of a table with a unit of their own. */
+  /** Units of individual table columns. */
   readonly units?: Readonly<Record<string, string>>;
-  /** A column whose cells open another dashboard. */
+  /** A column with cells that link to another dashboard. */
   readonly link?: { readonly column: string; readonly title: string; readonly url: string };
 }
 
-/** A choice above the panels. */
+/** A variable, chosen above the panels. */
 export interface Variable {
   readonly name: string;
   readonly label: string;
-  /** A query whose values can be chosen, several or all; without it the reader types a text. */
+  /** A query for the values to choose from (several or all); without it the variable is a text box. */
   readonly sql?: string;
 }
 
 export interface Dashboard {
-  /** Stays the same for ever: links and file names are made of it. */
+  /** Must never change: links and file names are derived from it. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
   readonly variables: readonly Variable[];
   readonly panels: readonly Panel[];
-  /** How far back it looks when opened. */
+  /** Initial time range. */
   readonly from: string;
 }
 
-/** The uid the data source is provisioned under. */
+/** Uid of the provisioned data source. */
 export const DATA_SOURCE = { type: 'grafana-postgresql-datasource', uid: 'mcp-observatory' } as const;
 
 /** A dashboard as Grafana reads it from a file. */
@@ -91,7 +91,7 @@ function variableJson(variable: Variable): object {
     multi: true,
     includeAll: true,
     current: { text: ['All'], value: ['$__all'] },
-    // Asked anew when the time range changes.
+    // Refreshed when the time range changes.
     refresh: 2,
     sort: 1,
   };
@@ -139,7 +139,7 @@ function optionsOf(type: PanelType): object {
   switch (type) {
     case 'stat':
     case 'piechart':
-      // Every row is a value of its own; nothing is summed up in the browser.
+      // Every row is its own value; nothing is aggregated in the browser.
       return { reduceOptions: { values: type === 'piechart', calcs: ['lastNotNull'], fields: '' } };
     case 'table':
       return { showHeader: true, cellHeight: 'sm' };
@@ -155,7 +155,7 @@ function optionsOf(type: PanelType): object {
 
 const PAGE_WIDTH = 24;
 
-/** Lays panels out in reading order, row by row. */
+/** Arranges panels in reading order, row by row. */
 function placed(panels: readonly Panel[]) {
   let [x, y, rowHeight] = [0, 0, 0];
   return panels.map((panel) => {

@@ -12,7 +12,7 @@ import {
 
 const SCORED = 'hallucination_risk_score IS NOT NULL';
 
-/** How far answers can be trusted, and what speaks against them. */
+/** Hallucination risk, and the signals behind it. */
 export const risk: Dashboard = {
   uid: 'mcp-risk',
   title: 'MCP risk',

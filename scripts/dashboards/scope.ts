@@ -1,6 +1,6 @@
 import type { Variable } from './panel.ts';
 
-/** Stands for an absent value, in a choice as in a legend. */
+/** Shown for an absent value, in variables and legends. */
 const NONE = '-';
 
 /** A column as text that is never null. */
@@ -16,26 +16,26 @@ function choice(name: string, label: string, column: string): Variable {
   };
 }
 
-/** The choices every dashboard has. */
+/** The variables of every dashboard. */
 export const CHOICES: readonly Variable[] = [
   choice('service', 'Service', 'service'),
   choice('model', 'Model', 'model'),
   choice('tool', 'Tool', 'tool_name'),
 ];
 
-/** The condition that time range and choices make. */
+/** The SQL condition for the time range and variables. */
 export const CHOSEN = `$__timeFilter(start_time)
   AND ${named('service')} IN (\${service:sqlstring})
   AND ${named('model')} IN (\${model:sqlstring})
   AND ${named('tool_name')} IN (\${tool:sqlstring})`;
 
-/** How long a span took, in milliseconds. */
+/** Duration of a span in milliseconds. */
 export const DURATION_MS = 'extract(epoch FROM end_time - start_time) * 1000';
 
-/** An id in the hex form of OpenTelemetry. */
+/** An id as hex, as OpenTelemetry writes it. */
 export const TRACE_HEX = `replace(trace_id::text, '-', '')`;
 
-/** Where a cell with a trace id leads. */
+/** Link of a cell with a trace id. */
 export const TRACE_LINK = {
   column: 'trace',
   title: 'Spans of the trace',
@@ -43,12 +43,12 @@ export const TRACE_LINK = {
   url: '/d/mcp-trace?var-trace=${__value.raw}',
 } as const;
 
-/** How many of something there were over time, one series for each value of `column`. */
+/** A count over time, one series per value of `column`. */
 export function countOverTime(column: string, condition = 'true'): string {
   return valueOverTime('count(*)', column, condition);
 }
 
-/** An aggregate over time, one series for each value of `column`. */
+/** An aggregate over time, one series per value of `column`. */
 export function valueOverTime(aggregate: string, column: string, condition = 'true'): string {
   return `SELECT $__timeGroupAlias(start_time, $__interval), ${named(column)} AS metric, ${aggregate} AS value
 FROM mcp_traces
@@ -58,7 +58,7 @@ GROUP BY 1, 2
 ORDER BY 1`;
 }
 
-/** An aggregate for each value of `column`, the greatest first. */
+/** An aggregate per value of `column`, highest first. */
 export function valueBy(aggregate: string, alias: string, column: string, condition = 'true'): string {
   return `SELECT ${named(column)} AS "${column}", ${aggregate} AS "${alias}"
 FROM mcp_traces
@@ -69,7 +69,7 @@ ORDER BY 2 DESC
 LIMIT 20`;
 }
 
-/** One number over the whole time range. */
+/** One number for the whole time range. */
 export function total(aggregate: string, alias: string, condition = 'true'): string {
   return `SELECT ${aggregate} AS "${alias}"
 FROM mcp_traces

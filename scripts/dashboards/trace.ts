@@ -1,10 +1,10 @@
 import type { Dashboard } from './panel.ts';
 import { DURATION_MS } from './scope.ts';
 
-/** What a reader pastes, 32 hex digits or a UUID; nothing gives nothing. */
+/** The trace id from the text box, as 32 hex digits or a UUID; empty text matches nothing. */
 const GIVEN = `trace_id = nullif(\${trace:sqlstring}, '')::uuid`;
 
-/** One trace: its spans as a tree. */
+/** One trace, with its spans as a tree. */
 export const trace: Dashboard = {
   uid: 'mcp-trace',
   title: 'MCP trace',

@@ -5,7 +5,7 @@ const MODEL_CALL = 'model IS NOT NULL AND tool_name IS NULL';
 const TOOL_CALL = 'tool_name IS NOT NULL';
 const PERCENTILES = `percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY ${DURATION_MS})`;
 
-/** Median and the slow end over time, a series each. */
+/** Median and 95th percentile over time, one series each. */
 function latencyOverTime(title: string, condition: string): Panel {
   return {
     title,
@@ -23,7 +23,7 @@ ORDER BY 1`,
   };
 }
 
-/** Calls, errors and latency of each value of a column. */
+/** Calls, errors and latency per value of a column. */
 function latencyBy(title: string, column: string, condition: string): Panel {
   return {
     title,
@@ -43,7 +43,7 @@ LIMIT 50`,
   };
 }
 
-/** What happened, how fast, and where it failed. */
+/** Traffic, latency and errors. */
 export const traces: Dashboard = {
   uid: 'mcp-traces',
   title: 'MCP traces',

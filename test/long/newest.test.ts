@@ -1,7 +1,7 @@
 /**
- * The newest lines, on Node 24: OpenTelemetry SDK 3 with API 1.10, `openai` 7, `@google/genai` 3, `@anthropic-ai/sdk`,
- * both generations of the MCP SDK, and the packed tarball beside them. The same matrices and suites as on the lines of
- * this repository, run from a user's folder.
+ * The newest versions, on Node 24: OpenTelemetry SDK 3 with API 1.10, `openai` 7, `@google/genai` 3,
+ * `@anthropic-ai/sdk`, both major versions of the MCP SDK, and the packed tarball. Runs the same matrices and suites as
+ * with this repository's versions, from a user's folder.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

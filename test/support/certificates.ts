@@ -11,7 +11,9 @@ export interface Identity {
   readonly key: Buffer;
 }
 
-/** An authority, a server and a client that it knows, and a stranger that signed for itself. Disposed of, the files go. */
+/**
+ * An authority, a server and a client that it knows, and a stranger that signed for itself. Disposed of, the files go.
+ */
 export interface Certificates extends Disposable {
   readonly authorityFile: string;
   readonly authority: Buffer;
@@ -35,7 +37,7 @@ export function noOpenssl(): string | false {
 
 /**
  * Makes certificates for `localhost` and 127.0.0.1, good for a day.
- * @param owner of the server's, whose key nobody else may read, as Postgres demands. @defaultValue whoever runs this
+ * @param owner of the server's, who alone may read the key, as Postgres requires. @defaultValue the current user
  */
 export function makeCertificates(owner?: { readonly uid: number; readonly gid: number }): Certificates {
   const folder = mkdtempSync(join(tmpdir(), 'observatory-tls-'));

@@ -1,6 +1,6 @@
 /**
- * Milliseconds of processor time that `run` takes. Unlike the clock it does not count what other processes do meanwhile,
- * so that a bound on it holds on a busy machine too.
+ * CPU time that `run` takes, in milliseconds. Unlike wall time it does not include other processes, so a limit on it
+ * holds on a busy machine too.
  */
 export function cpuMs(run: () => void): number {
   const before = process.cpuUsage();

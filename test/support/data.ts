@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** Folder of the data that tests run against where it is there; it is never part of the repository. */
+/** Folder of optional test data, which is not part of the repository. */
 const FOLDER = process.env.OBSERVATORY_DATA ?? resolve(import.meta.dirname, '../../../../shared/data');
 
-/** Options of a test that reads a data folder: skipped, and saying so, where the data is absent. */
+/** Options of a test that reads a data folder: skipped with a reason if the data is absent. */
 export function needsData(folder: string): { skip: string | false } {
   return { skip: existsSync(resolve(FOLDER, folder)) ? false : `no test data in ${FOLDER}/${folder}` };
 }

@@ -1,6 +1,6 @@
 /**
- * Ends spans for ever, and prints the ids of each part once a flush has called it safe. Arguments: connection string,
- * folder of the spool.
+ * Ends spans in an endless loop, and prints the ids of each batch once a flush reports it safe. Arguments: connection
+ * string, folder of the spool.
  */
 import { writeSync } from 'node:fs';
 import { DurableSpanProcessor } from '../../src/durable/index.ts';

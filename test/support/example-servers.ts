@@ -1,4 +1,4 @@
-/** The three example servers, the policy they are meant to stand behind, and a planner that has its lines. */
+/** The three example servers, their policy, and a scripted planner. */
 import { fileURLToPath } from 'node:url';
 import { SHELVES } from '../../examples/servers/shelves.ts';
 import { createServer } from '../../examples/servers/tools.ts';

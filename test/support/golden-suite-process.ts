@@ -1,10 +1,10 @@
 /**
- * Replays every golden of a folder, some of them many times, and prints what came of it as JSON. Meant to be run where
- * there is no network.
+ * Replays every golden of a folder, some of them many times, and prints the outcome as JSON. Meant to be run without a
+ * network.
  *
  *   node --import .../no-network.js golden-suite-process.js FOLDER TIMES NAMES...
  *
- * Goldens whose file begins with one of NAMES are replayed TIMES times, the others once.
+ * Goldens with a file name that starts with one of NAMES are replayed TIMES times, the others once.
  */
 
 import { readdir } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
- * A stdio MCP server in a process of its own. Its tool asks a model, so that there are spans below the server's too.
- * Argument: what the instrumentation may send and take, or nothing for its default. OTEL_EXPORTER_OTLP_ENDPOINT says
- * where its spans go.
+ * A stdio MCP server in its own process. Its tool calls a model, so that there are spans below the server's too.
+ * Argument: the instrumentation's `propagate` option; without it, the default. OTEL_EXPORTER_OTLP_ENDPOINT says where
+ * spans go.
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -1,4 +1,4 @@
-/** Grafana's dashboards as it would ask them: panels, queries, and what its Postgres data source makes of the macros. */
+/** Queries of the dashboards as Grafana would run them, with the macros of its Postgres data source expanded. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -3,8 +3,8 @@
  *
  *   node --test-reporter=group-reporter.js group-process.js FILES...
  *
- * Each file is a suite, so its hooks hold for its own tests only. A file that leaves the process in another state than
- * it found it fails, since the next one would meet it.
+ * Each file is a suite, so its hooks apply only to its own tests. A file that leaves the process in a different state
+ * fails, since the next one would be affected.
  */
 import { Module } from 'node:module';
 import { basename } from 'node:path';

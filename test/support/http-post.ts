@@ -7,8 +7,8 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends a request as it is told, content-type included or left out, which `fetch` would not. An answer that comes while
- * the body is still being sent counts, also when the server then closes.
+ * Sends a request exactly as given, with or without a content-type, which `fetch` cannot. A response that arrives while
+ * the body is still being sent counts, even if the server then closes.
  */
 export function post(
   url: string,

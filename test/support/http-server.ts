@@ -7,7 +7,7 @@ export interface RunningServer extends AsyncDisposable {
   kill(): void;
 }
 
-/** Runs a program that listens on the port it is told, until it first writes to stderr. */
+/** Starts a program that listens on the given port, and waits until it first writes to stderr. */
 export async function runServer(args: (port: number) => readonly string[]): Promise<RunningServer> {
   const port = await freePort();
   const child = spawn(process.execPath, args(port), {

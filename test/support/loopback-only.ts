@@ -1,7 +1,7 @@
 /**
- * Loaded with NODE_OPTIONS=--import=... before a program and every Node process it starts, those included that are given
- * an environment of their own, as MCP servers are: sockets to anything but loopback are refused, and each is a line of
- * the file REFUSED_SOCKETS names.
+ * Loaded with NODE_OPTIONS=--import=... before a program and every Node process it starts, including those with their
+ * own environment, such as MCP servers. Sockets to anything but loopback are refused, each with a line in the file that
+ * REFUSED_SOCKETS names.
  */
 import { ChildProcess } from 'node:child_process';
 import { appendFileSync } from 'node:fs';

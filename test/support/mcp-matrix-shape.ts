@@ -1,4 +1,4 @@
-/** The one trace that every client and server program of the matrix must give, whoever they are. */
+/** The trace that every combination of client and server program in the matrix must produce. */
 import assert from 'node:assert/strict';
 import type { CollectedSpan } from './otlp-collector.ts';
 

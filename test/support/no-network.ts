@@ -1,6 +1,6 @@
 /**
- * Loaded with `--import` before a program that must do without the network: every connection to another machine, every
- * look-up of a name and every child process is refused and counted, on `globalThis`, as {@link Refusals}.
+ * Loaded with `--import` before a program that must not use the network: every connection to another machine, every
+ * name lookup and every child process is refused and counted on `globalThis`, as {@link Refusals}.
  */
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';

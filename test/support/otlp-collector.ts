@@ -1,6 +1,6 @@
 /**
- * A tiny OTLP/JSON collector over HTTP for tests that run the instrumented program as a process of its own: it keeps
- * what was exported and gives it back flattened.
+ * A tiny OTLP/JSON collector over HTTP for tests that run the instrumented program in its own process: keeps what was
+ * exported and returns it flattened.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Ids of the live processes whose environment holds the variable, zombies left out. Linux only. */
+/** Ids of the live processes with the variable in their environment, without zombies. Linux only. */
 export function processesWith(variable: string): number[] {
   return processIds().filter((pid) => {
     try {

@@ -1,4 +1,4 @@
-/** A model provider at the wire: a local HTTP server that answers what a test tells it to, over real sockets. */
+/** A model provider: a local HTTP server that responds as a test configures it, over real sockets. */
 import {
   createServer,
   type IncomingHttpHeaders,

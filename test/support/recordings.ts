@@ -1,4 +1,4 @@
-/** Reads the recorded exchanges beside the repository; see the README there for their form. */
+/** Reads recorded exchanges from the shared test data; its README describes their format. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Api } from './scripted-request.ts';
@@ -46,7 +46,7 @@ export function exchanges(files: readonly string[]): Exchange[] {
     .map((line) => JSON.parse(line) as Exchange);
 }
 
-/** The exchanges of Chat Completions, Messages and `generateContent` whose request is recorded too. */
+/** The exchanges of Chat Completions, Messages and `generateContent` that include the request. */
 export function recordings(files: readonly string[]): Recording[] {
   return exchanges(files)
     .filter(({ api, request }) => APIS[api] !== undefined && request?.body !== undefined)

@@ -4,9 +4,8 @@ import net from 'node:net';
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
 /**
- * From here on this process has loopback alone: a connection to another machine, the look-up of a name for one and a
- * datagram are refused.
- * @param refused hears of each that was tried.
+ * Restricts this process to loopback: connections to other machines, lookups of their names and datagrams are refused.
+ * @param refused called for each attempt.
  */
 export function refuseSockets(refused: (what: string) => void): void {
   const connect = net.Socket.prototype.connect;

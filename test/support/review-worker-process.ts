@@ -1,6 +1,6 @@
 /**
- * A worker of reviews. Arguments: connection string, name, milliseconds of the lease, and what it does: `decide` claims
- * and approves until there is nothing free, printing each id it decided; `hang` claims one, prints it and waits to be
+ * A review worker. Arguments: connection string, name, lease in milliseconds, and mode: `decide` claims and approves
+ * until nothing is left, printing the id of each decided review; `hang` claims one, prints its id and waits to be
  * killed.
  */
 import { writeSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A model provider that answers by script, at the wire: one local HTTP server that speaks Chat Completions, Messages
- * and generateContent, streaming and plain, and refuses what the real APIs refuse (see scripted-rules.ts).
+ * A scripted model provider: one local HTTP server that speaks Chat Completions, Messages and generateContent, streamed
+ * and plain, and refuses what the real APIs refuse (see scripted-rules.ts).
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-/** What the real APIs answer with a 400, as their error texts and `providers` reference material state it. */
+/** Requests that the real APIs refuse with a 400, according to their documentation and error messages. */
 import type { SeenRequest } from './scripted-request.ts';
 
 type Json = Record<string, unknown>;

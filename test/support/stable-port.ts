@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A free port for a server that is killed and started again: one below those that the system gives to outgoing
- * connections, which could take it while the server is away. A client that tries again and again would even be
- * connected to itself.
+ * A free port for a server that is killed and restarted, below the range for outgoing connections, which could
+ * otherwise take it while the server is down. A client that keeps retrying could even connect to itself.
  */
 export async function stablePort(): Promise<number> {
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * What JSON in the table has to be for a value that was sent, said once more and as plainly as can be, without the code
- * that writes it.
+ * The JSON expected in the table for a value that was sent: a second, simple implementation that shares no code with
+ * the one under test.
  */
 export function storedJson(value: unknown): unknown {
   if (typeof value === 'string') return storedText(value);

@@ -1,4 +1,4 @@
-/** A golden made by hand to be read: every kind of step, failures and recoveries, and content that means harm. */
+/** A handwritten golden with every kind of step, failures and recoveries, and malicious content. */
 import { type Golden, sealGolden } from '../../src/golden/index.ts';
 
 export const HOSTILE =

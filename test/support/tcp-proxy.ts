@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server that can fail as networks do. */
+/** A TCP proxy that can fail as networks do. */
 export interface TcpProxy {
   readonly port: number;
   /** Stops carrying bytes, without a word to either side. */

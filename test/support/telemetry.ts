@@ -1,4 +1,4 @@
-/** A whole OpenTelemetry SDK in the test's own process, with what it recorded at hand. */
+/** An OpenTelemetry SDK in the test's own process, with access to what it recorded. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { context, metrics, propagation, trace } from '@opentelemetry/api';

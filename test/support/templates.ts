@@ -1,6 +1,6 @@
 /**
- * What takes seconds to make and comes out the same each time: empty databases. A run of all tests names a folder in
- * which the first that needs one keeps a copy for the others; a test file run by itself makes its own.
+ * Empty databases, which take seconds to create. A run of all tests shares a folder: the first test that needs one
+ * keeps a copy there for the others. A test file run on its own creates its own.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -37,7 +37,7 @@ const STREAM = { status: 200, headers: { 'content-type': 'text/event-stream' } }
 export type TestGolden = Pick<Golden, 'test_name' | 'versions' | 'input' | 'provider_responses'>;
 type Packed = ReturnType<typeof packExchanges>[number];
 
-/** What stands in a file. */
+/** The content of a file. */
 interface TestGoldenFile extends Pick<Golden, 'versions' | 'input'> {
   /** The checksum of the whole golden. */
   readonly sha256: string;

@@ -2,8 +2,8 @@ import { SpanKind, SpanStatusCode, type TracerProvider } from '@opentelemetry/ap
 import { instrument } from '../../src/index.ts';
 
 /**
- * Records a little of everything: calls of two services and models that are answered well and badly, fail, are blocked,
- * fall back, run in the shadow, and call tools. Deterministic but for times and ids.
+ * Records a little of everything: calls of two services and models with good and bad answers, failures, blocked calls,
+ * fallbacks, shadow runs and tool calls. Deterministic except for times and ids.
  * @returns the trace id of a tree of spans.
  */
 export async function recordTraffic(tracerProvider: TracerProvider): Promise<string> {
