@@ -20,6 +20,8 @@ export {
   type PlayerOptions,
   playGolden,
   type ReadGoldenOptions,
+  type RecordGoldenOptions,
+  type ReplayGoldenOptions,
   type ReplayOptions,
   type ReplayReport,
   readGolden,
