@@ -11,7 +11,7 @@ import { Budget } from '../src/orchestrator/budget.ts';
 import { compacted, criticalLines, digest, planCompaction } from '../src/orchestrator/compaction.ts';
 import { LoopDetector } from '../src/orchestrator/loop-detector.ts';
 import { selectTools } from '../src/orchestrator/offered-tools.ts';
-import { PerformanceLog } from '../src/orchestrator/performance.ts';
+import { toolPerformance } from '../src/orchestrator/performance.ts';
 import { type ModelMessage, pairCallsWithResults, userText } from '../src/orchestrator/providers/index.ts';
 import { quotedResults } from '../src/orchestrator/quoted-results.ts';
 import { ResultCap } from '../src/orchestrator/result-cap.ts';
@@ -291,11 +291,18 @@ test('quoted values are found where they came from', () => {
 });
 
 test('performance is added up per tool, slowest first', () => {
-  const log = new PerformanceLog();
-  log.record('a', { success: true, executionTime: 1, retry: false, cached: false });
-  log.record('a', { success: false, executionTime: 3, retry: true, cached: false });
-  log.record('b', { success: true, executionTime: 9, retry: false, cached: true });
-  assert.deepEqual(log.toList(), [
+  const entry = (
+    toolName: string,
+    success: boolean,
+    executionTime: number,
+    retryAttempt: number,
+    cached: boolean,
+  ) => ({
+    ...{ toolName, success, executionTime, retryAttempt, cached, iteration: 1, arguments: {} },
+    ...{ result: null, error: null, reasoning: '', dependsOn: [] },
+  });
+  const chain = [entry('a', true, 1, 0, false), entry('a', false, 3, 1, false), entry('b', true, 9, 0, true)];
+  assert.deepEqual(toolPerformance(chain), [
     { toolName: 'b', calls: 1, failures: 0, retries: 0, cacheHits: 1, totalTime: 9, maxTime: 9, meanTime: 9 },
     { toolName: 'a', calls: 2, failures: 1, retries: 1, cacheHits: 0, totalTime: 4, maxTime: 3, meanTime: 2 },
   ]);

@@ -1,7 +1,7 @@
 /**
  * The only conversion between naming styles: TypeScript says `promptHash`, columns and wire documents say
- * `prompt_hash`. Only names of the field dictionary are converted, by table; keys of user data (tool arguments,
- * results, prompts) never pass through here.
+ * `prompt_hash`. Keys of user data (tool arguments, results, prompts) never pass through here: spans are converted by
+ * the table of the field dictionary, documents member by member without a look at the values.
  */
 import { type AttributeColumn, attributeOf, FIELDS, type FieldValues } from './fields.ts';
 
@@ -42,6 +42,32 @@ export function fromAttributes(attributes: Readonly<Record<string, unknown>>): C
   return fields as CamelFieldValues;
 }
 
-function camelCase(column: string): string {
-  return column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+/** `hallucinationRiskScore` -> `hallucination_risk_score`. */
+type SnakeCase<S extends string> = S extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
+  : S;
+
+/** An object under its names on the wire. */
+export type SnakeKeys<T> = { readonly [K in keyof T as K extends string ? SnakeCase<K> : never]: T[K] };
+
+/** The object with its own names in snake_case; its values are not walked. */
+export function snakeKeys<T extends object>(fields: T): SnakeKeys<T> {
+  return renamed(fields, snakeCase) as SnakeKeys<T>;
+}
+
+/** The inverse of {@link snakeKeys}, for documents whose names are known. */
+export function camelKeys(fields: object): Record<string, unknown> {
+  return renamed(fields, camelCase);
+}
+
+function renamed(fields: object, rename: (name: string) => string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [rename(name), value]));
+}
+
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -2,7 +2,16 @@ import * as semconv from './semconv.ts';
 
 export { type Attempted, bisect } from './bisect.ts';
 export { BoundedNames } from './bounded-names.ts';
-export { type CamelFieldValues, fromAttributes, toColumns } from './camel-case.ts';
+export {
+  type CamelFieldValues,
+  camelCase,
+  camelKeys,
+  fromAttributes,
+  type SnakeKeys,
+  snakeCase,
+  snakeKeys,
+  toColumns,
+} from './camel-case.ts';
 
 export { errorMessage, ObservatoryError, type ObservatoryErrorCode } from './errors.ts';
 export { addEvaluationEvents, type EventSpan, isToldByColumns } from './evaluation-events.ts';

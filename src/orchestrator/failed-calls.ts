@@ -1,30 +1,17 @@
 import { chooseRecovery, type Recovery, recoveryPrompt } from './backtrack.ts';
-import type { CircuitBreakers } from './breaker.ts';
-import type { EventListener } from './events.ts';
 import type { OfferedTools } from './offered-tools.ts';
-import type { ResolvedOptions } from './options.ts';
 import type { ToolCallPart } from './providers/index.ts';
-import type { RunLog } from './run-log.ts';
-import type { RunTelemetry } from './telemetry.ts';
+import type { Session } from './session.ts';
 import type { CallReport } from './tool-runner.ts';
-
-/** What recovering from failed calls takes. */
-export interface FailedCallsParts {
-  readonly options: ResolvedOptions;
-  readonly breakers: CircuitBreakers;
-  readonly telemetry: RunTelemetry;
-  readonly emit: EventListener;
-  readonly log: RunLog;
-}
 
 /** The failed calls of a run, turn by turn, and the ways to go on after them. */
 export class FailedCalls {
-  readonly #parts: FailedCallsParts;
+  readonly #session: Session;
   /** Turns in a row with a failed call. */
   #failedTurns = 0;
 
-  constructor(parts: FailedCallsParts) {
-    this.#parts = parts;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
   /**
@@ -36,7 +23,7 @@ export class FailedCalls {
     calls: readonly ToolCallPart[],
     catalog: OfferedTools,
   ): Promise<string[]> {
-    const { options, telemetry, breakers, emit, log } = this.#parts;
+    const { options, telemetry, breakers, emit, log } = this.#session;
     const failed = reports.flatMap((report, index) => {
       const call = calls[index];
       return report.failure === undefined || call === undefined ? [] : [{ failure: report.failure, call }];

@@ -52,8 +52,8 @@ export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<Gh
       },
     });
     const gated = gatedCalls(resolved, pool, run);
-    const session = { resolved, provider, model, telemetry, emit, span, pool, gated, startedAt };
-    return await runSession(session, () => changes);
+    const opened = { options: resolved, provider, model, telemetry, emit, span, pool, gated, startedAt };
+    return await runSession(opened, () => changes);
   };
   const result = await telemetry.agent(resolved.namespace, parent, (span) =>
     audited(resolved, (run) => session(span, run)),

@@ -1,20 +1,16 @@
-import type { Budget } from './budget.ts';
 import { digest } from './compaction.ts';
-import type { Conversation } from './conversation.ts';
 import type { EventListener } from './events.ts';
-import type { ResolvedOptions } from './options.ts';
 import { PLAN_REQUEST, SUMMARY_REQUEST } from './prompts.ts';
 import {
   type Completion,
   type CompletionOptions,
   type ModelMessage,
   type ModelTool,
-  type Provider,
   ProviderError,
   userText,
   visibleText,
 } from './providers/index.ts';
-import type { RunTelemetry } from './telemetry.ts';
+import type { Session } from './session.ts';
 
 /** Share of the context a summary is made at, so that the turn to come still fits. */
 const COMPACT_AT = 0.8;
@@ -26,24 +22,14 @@ const SUMMARY_MAX_TOKENS = 2_000;
 const MAX_TRANSCRIPT_CHARS = 200_000;
 const FALLBACK_SUMMARY_CHARS = 8_000;
 
-export interface ModelCallerParts {
-  readonly provider: Provider;
-  readonly model: string;
-  readonly options: ResolvedOptions;
-  readonly telemetry: RunTelemetry;
-  readonly budget: Budget;
-  readonly conversation: Conversation;
-  readonly emit: EventListener;
-}
-
 /** Makes the model calls of a run: each with its span, its count in the budget, and room in the context. */
 export class ModelCaller {
-  readonly #parts: ModelCallerParts;
+  readonly #session: Session;
   #compactions = 0;
   #retries = 0;
 
-  constructor(parts: ModelCallerParts) {
-    this.#parts = parts;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
   get compactions(): number {
@@ -61,7 +47,7 @@ export class ModelCaller {
     iteration: number,
     toolChoice?: CompletionOptions['toolChoice'],
   ): Promise<Completion> {
-    const { conversation, options } = this.#parts;
+    const { conversation, options } = this.#session;
     if (options.conversationMemory && conversation.size > options.maxContextTokens * COMPACT_AT) {
       await this.compact(MIN_OLD_TURNS);
     }
@@ -87,7 +73,7 @@ export class ModelCaller {
 
   /** Asks for a plan; nothing of it enters the conversation. */
   async plan(tools: readonly ModelTool[]): Promise<string> {
-    const { conversation, options, telemetry, emit } = this.#parts;
+    const { conversation, options, telemetry, emit } = this.#session;
     return await telemetry.step(
       'plan',
       { 'gen_ai.operation.name': 'plan', 'gen_ai.agent.name': options.namespace },
@@ -106,7 +92,7 @@ export class ModelCaller {
    * @returns false when there was nothing to summarize.
    */
   async compact(minOldTurns = 1): Promise<boolean> {
-    const { conversation, options, telemetry, emit } = this.#parts;
+    const { conversation, options, telemetry, emit } = this.#session;
     const plan = conversation.planCompaction(options.keepTurns, options.maxContextTokens * KEEP_SHARE);
     const oldTurns = plan?.old.filter((message) => message.role === 'assistant').length ?? 0;
     if (plan === undefined || oldTurns < minOldTurns) return false;
@@ -121,7 +107,7 @@ export class ModelCaller {
   }
 
   async #summarize(old: readonly ModelMessage[]): Promise<string> {
-    const { options, budget } = this.#parts;
+    const { options, budget } = this.#session;
     const fallback = (): string => digest(old, FALLBACK_SUMMARY_CHARS);
     if (budget.exceeded !== undefined) return fallback();
     const room = Math.min(MAX_TRANSCRIPT_CHARS, options.maxContextTokens * 2);
@@ -144,7 +130,7 @@ export class ModelCaller {
     extra: Pick<CompletionOptions, 'toolChoice' | 'maxOutputTokens'>,
     iteration?: number,
   ): Promise<Completion> {
-    const { provider, model, options, telemetry, budget, emit } = this.#parts;
+    const { provider, model, options, telemetry, budget, emit } = this.#session;
     // Pieces of summaries and plans are no answer to show.
     const shown = iteration === undefined ? {} : { onDelta: deltaListener(emit, iteration) };
     const completion = await telemetry.chat(messages, tools, true, () =>

@@ -3,7 +3,7 @@ import type { CallableTool, ServerTool } from '../mcp-client/index.ts';
 import { type Alternative, findAlternatives, toolWords } from './backtrack.ts';
 import type { ModelTool } from './providers/index.ts';
 import type { QuarantinedTool } from './result.ts';
-import type { Session } from './session.ts';
+import type { OpenedRun } from './session.ts';
 import { type AdaptedTool, adaptTools, chooseToolNames, type ToolProvider } from './tools/index.ts';
 
 /** A tool the model can call, and where it leads. */
@@ -60,10 +60,10 @@ export class OfferedTools {
 const CHANGED_TOOLS_WAIT_MS = 5_000;
 
 /** The catalog, rebuilt whenever a server has announced other tools; a change that is being read is waited for. */
-export function liveTools(session: Session, changes: () => number): () => Promise<OfferedTools> {
+export function liveTools(opened: OpenedRun, changes: () => number): () => Promise<OfferedTools> {
   let built: { readonly catalog: OfferedTools; readonly at: number } | undefined;
   return async () => {
-    const { pool, resolved, provider, emit, gated } = session;
+    const { pool, options, provider, emit, gated } = opened;
     await pool.toolsSettled(CHANGED_TOOLS_WAIT_MS);
     const at = changes();
     if (built?.at === at) return built.catalog;
@@ -72,7 +72,7 @@ export function liveTools(session: Session, changes: () => number): () => Promis
       pool.tools,
       allowed ?? pool.tools,
       provider.toolDialect ?? 'openai',
-      resolved.userPrompt,
+      options.userPrompt,
     );
     for (const { toolName, reason } of catalog.quarantined) {
       emit({ type: 'tool_quarantined', toolName, reason });

@@ -1,3 +1,5 @@
+import type { ToolChainEntry } from './result.ts';
+
 /** How one tool fared over a run. Times in seconds. */
 export interface ToolPerformance {
   readonly toolName: string;
@@ -10,49 +12,25 @@ export interface ToolPerformance {
   readonly maxTime: number;
 }
 
-interface Figures {
-  calls: number;
-  failures: number;
-  retries: number;
-  cacheHits: number;
-  totalTime: number;
-  maxTime: number;
-}
-
-/** Adds up figures per tool. A cache hit counts as a call that took no time. */
-export class PerformanceLog {
-  readonly #figures = new Map<string, Figures>();
-
-  record(
-    toolName: string,
-    call: {
-      readonly success: boolean;
-      readonly executionTime: number;
-      readonly retry: boolean;
-      readonly cached: boolean;
-    },
-  ): void {
-    const figures = this.#figures.get(toolName) ?? {
-      calls: 0,
-      failures: 0,
-      retries: 0,
-      cacheHits: 0,
-      totalTime: 0,
-      maxTime: 0,
-    };
-    this.#figures.set(toolName, figures);
-    figures.calls += 1;
-    if (!call.success) figures.failures += 1;
-    if (call.retry) figures.retries += 1;
-    if (call.cached) figures.cacheHits += 1;
-    figures.totalTime += call.executionTime;
-    figures.maxTime = Math.max(figures.maxTime, call.executionTime);
-  }
-
-  /** The figures, slowest tool first. */
-  toList(): ToolPerformance[] {
-    return [...this.#figures]
-      .map(([toolName, figures]) => ({ toolName, ...figures, meanTime: figures.totalTime / figures.calls }))
-      .sort((left, right) => right.totalTime - left.totalTime);
-  }
+/** The figures of each tool, slowest tool first. A cache hit counts as a call that took no time. */
+export function toolPerformance(chain: readonly ToolChainEntry[]): ToolPerformance[] {
+  const byTool = new Map<string, ToolChainEntry[]>(chain.map(({ toolName }) => [toolName, []]));
+  for (const entry of chain) byTool.get(entry.toolName)?.push(entry);
+  return [...byTool]
+    .map(([toolName, entries]) => {
+      const count = (counts: (entry: ToolChainEntry) => boolean): number => entries.filter(counts).length;
+      const times = entries.map(({ executionTime }) => executionTime);
+      const totalTime = times.reduce((sum, time) => sum + time, 0);
+      return {
+        toolName,
+        calls: entries.length,
+        failures: count(({ success }) => !success),
+        retries: count(({ retryAttempt }) => retryAttempt > 0),
+        cacheHits: count(({ cached }) => cached),
+        totalTime,
+        meanTime: totalTime / entries.length,
+        maxTime: times.reduce((most, time) => Math.max(most, time), 0),
+      };
+    })
+    .sort((left, right) => right.totalTime - left.totalTime);
 }

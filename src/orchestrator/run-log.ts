@@ -1,10 +1,10 @@
 import type { RunError, ToolChainEntry } from './result.ts';
-import type { CallReport } from './tool-runner.ts';
 
 /** What a run has done and said so far, and what went wrong. */
 export class RunLog {
   readonly chain: ToolChainEntry[] = [];
   readonly errors: RunError[] = [];
+  serversConnected = 0;
   /** Turns of the model so far. */
   iterations = 0;
   /** Attempts to recover: recovery prompts, one per failed call, and automatic retries. */
@@ -16,7 +16,7 @@ export class RunLog {
     if (text !== '') this.#lastWords = { text, iteration: this.iterations };
   }
 
-  add(report: CallReport): void {
+  add(report: { readonly entries: readonly ToolChainEntry[]; readonly retried: readonly RunError[] }): void {
     this.chain.push(...report.entries);
     this.errors.push(...report.retried);
     this.backtracks += report.retried.length;

@@ -1,8 +1,5 @@
-import type { Span } from '@opentelemetry/api';
-import type { Budget } from './budget.ts';
-import type { Conversation } from './conversation.ts';
-import { FailedCalls, type FailedCallsParts } from './failed-calls.ts';
-import type { LoopDetector, LoopVerdict } from './loop-detector.ts';
+import { FailedCalls } from './failed-calls.ts';
+import { LoopDetector, type LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import {
@@ -25,22 +22,10 @@ import {
 import { readResultTool } from './read-result-tool.ts';
 import type { StopReason } from './result.ts';
 import type { ResultCap } from './result-cap.ts';
+import type { Session } from './session.ts';
 import type { CallReport, ToolRunner } from './tool-runner.ts';
 
 const MAX_CONTINUATIONS = 3;
-
-export interface RunParts extends FailedCallsParts {
-  readonly conversation: Conversation;
-  readonly caller: ModelCaller;
-  readonly runner: ToolRunner;
-  readonly budget: Budget;
-  readonly loops: LoopDetector;
-  readonly cap: ResultCap;
-  readonly span: Span;
-  /** The tools as they are now; servers may change them at any time. */
-  readonly catalog: () => Promise<OfferedTools>;
-  readonly providerName: string;
-}
 
 /** How a run ended, and with what answer. */
 export interface RunEnd {
@@ -55,19 +40,25 @@ export interface RunEnd {
  * run takes the same course with every provider.
  */
 export class GhostRun {
-  readonly #parts: RunParts;
+  readonly #session: Session;
+  readonly #caller: ModelCaller;
+  readonly #runner: ToolRunner;
+  readonly #loops: LoopDetector;
   readonly #failedCalls: FailedCalls;
   #emptyAnswers = 0;
   readonly #cutTexts: string[] = [];
 
-  constructor(parts: RunParts) {
-    this.#parts = parts;
-    this.#failedCalls = new FailedCalls(parts);
+  constructor(session: Session, caller: ModelCaller, runner: ToolRunner) {
+    this.#session = session;
+    this.#caller = caller;
+    this.#runner = runner;
+    this.#loops = new LoopDetector(session.options.loop);
+    this.#failedCalls = new FailedCalls(session);
   }
 
   /** @throws the signal's reason when aborted; every other trouble ends in a `RunEnd`. */
   async run(): Promise<RunEnd> {
-    const { options, emit, budget, log, providerName } = this.#parts;
+    const { options, emit, budget, log, provider } = this.#session;
     try {
       while (log.iterations < options.maxIterations) {
         const spent = budget.exceeded;
@@ -84,23 +75,23 @@ export class GhostRun {
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
-      log.fail(providerName, error.message);
+      log.fail(provider.name, error.message);
       return { stopReason: 'provider_failed', answer: log.known() };
     }
   }
 
   /** One turn of the model and the calls it asks for. */
   async #turn(): Promise<RunEnd | undefined> {
-    const { conversation, caller, runner, cap, log } = this.#parts;
-    const catalog = await this.#parts.catalog();
-    const completion = await caller.nextTurn(offered(catalog, cap), log.iterations);
+    const { conversation, cap, log } = this.#session;
+    const catalog = await this.#session.catalog();
+    const completion = await this.#caller.nextTurn(offered(catalog, cap), log.iterations);
     conversation.push(completion.message);
     log.says(visibleText(completion.message.parts).trim());
     const calls = toolCallsOf(completion.message);
     if (calls.length === 0) return await this.#withoutCalls(completion);
     this.#cutTexts.length = 0;
     const reasoning = reasoningBehind(completion);
-    const reports = await runner.runTurn(calls, catalog, log.iterations, reasoning);
+    const reports = await this.#runner.runTurn(calls, catalog, log.iterations, reasoning);
     conversation.push({ role: 'tool', parts: reports.map((report) => report.shown) });
     for (const report of reports) log.add(report);
     const notices = await this.#failedCalls.recover(reports, calls, catalog);
@@ -114,7 +105,7 @@ export class GhostRun {
 
   /** An answer, or a reason to continue. */
   async #withoutCalls(completion: Completion): Promise<RunEnd | undefined> {
-    const { conversation, caller, log, providerName } = this.#parts;
+    const { conversation, log, provider } = this.#session;
     const text = visibleText(completion.message.parts);
     switch (completion.finishReason) {
       case 'pause':
@@ -125,11 +116,11 @@ export class GhostRun {
         conversation.push(userText(CONTINUE_REQUEST));
         return undefined;
       case 'malformed_call':
-        log.fail(providerName, `The model's call could not be read (${completion.rawFinishReason})`, true);
+        log.fail(provider.name, `The model's call could not be read (${completion.rawFinishReason})`, true);
         conversation.push(userText(MALFORMED_CALL));
         return undefined;
       case 'context_length':
-        if (await caller.compact()) return undefined;
+        if (await this.#caller.compact()) return undefined;
         break;
       case 'content_filter':
         break;
@@ -143,7 +134,7 @@ export class GhostRun {
         return undefined;
     }
     const reason = completion.rawFinishReason ?? completion.finishReason;
-    log.fail(providerName, `The model stopped without an answer (${reason})`);
+    log.fail(provider.name, `The model stopped without an answer (${reason})`);
     return {
       stopReason: 'model_stopped',
       answer: [...this.#cutTexts, text].join('').trim() || log.known(),
@@ -151,12 +142,12 @@ export class GhostRun {
   }
 
   #watchLoops(reports: readonly CallReport[], calls: readonly ToolCallPart[]): LoopVerdict {
-    const { loops, emit, span } = this.#parts;
+    const { emit, span } = this.#session;
     let worst: LoopVerdict = 'fine';
     for (const [index, { trace }] of reports.entries()) {
       const name = calls[index]?.name ?? '';
       if (trace === undefined) continue;
-      const verdict = loops.record(name, trace.argumentsText, trace.resultText, trace.readOnly);
+      const verdict = this.#loops.record(name, trace.argumentsText, trace.resultText, trace.readOnly);
       if (verdict === 'fine') continue;
       emit({ type: 'loop', toolName: name, decision: verdict });
       span.addEvent('loop', { 'gen_ai.tool.name': name, 'observatory.loop_decision': verdict });
@@ -167,25 +158,25 @@ export class GhostRun {
 
   /** At a limit: one last turn without tools, to answer from what is known. */
   async #answerNow(reason: StopReason, why: string): Promise<RunEnd> {
-    const { conversation, caller, budget, cap, options, log, providerName } = this.#parts;
+    const { conversation, budget, cap, options, log, provider } = this.#session;
     if (budget.exceeded !== undefined) return this.#limit(reason, why, log.known());
     conversation.push(userText(finalAnswerRequest(why)));
     // The tools stay listed: a conversation that holds calls is refused without them.
-    const tools = offered(await this.#parts.catalog(), cap);
+    const tools = offered(await this.#session.catalog(), cap);
     try {
-      const completion = await caller.nextTurn(tools, log.iterations, 'none');
+      const completion = await this.#caller.nextTurn(tools, log.iterations, 'none');
       conversation.push(completion.message);
       return this.#limit(reason, why, visibleText(completion.message.parts).trim() || log.known());
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof ProviderError)) throw error;
-      log.fail(providerName, error.message);
+      log.fail(provider.name, error.message);
       return this.#limit(reason, why, log.known());
     }
   }
 
   #limit(stopReason: StopReason, message: string, answer: string | null): RunEnd {
-    const { emit, span, log, options } = this.#parts;
+    const { emit, span, log, options } = this.#session;
     emit({ type: 'limit_reached', reason: stopReason, message });
     span.addEvent('limit', { 'observatory.stop_reason': stopReason });
     log.fail(options.namespace, `Stopped early: ${message}`);

@@ -1,16 +1,7 @@
-import type { GhostResult, RunError, StopReason, ToolChainEntry } from './result.ts';
+import type { GhostResult, StopReason, ToolChainEntry } from './result.ts';
+import type { RunLog } from './run-log.ts';
 
 const MAX_REASON_CHARS = 300;
-
-/** Facts of a run that its summary is made from. */
-export interface RunFacts {
-  readonly stopReason: StopReason;
-  readonly chain: readonly ToolChainEntry[];
-  readonly errors: readonly RunError[];
-  readonly iterations: number;
-  readonly serversConnected: number;
-  readonly serversConfigured: number;
-}
 
 const ENDINGS: Readonly<Record<StopReason, string>> = {
   completed: 'The model finished with an answer',
@@ -23,11 +14,14 @@ const ENDINGS: Readonly<Record<StopReason, string>> = {
 };
 
 /** The operation in a few sentences, from counted facts alone. */
-export function summarize(facts: RunFacts): string {
-  const { chain, errors } = facts;
+export function summarize(
+  { chain, errors, iterations, serversConnected }: RunLog,
+  end: StopReason,
+  serversConfigured: number,
+): string {
   const good = chain.filter((entry) => entry.success).length;
   const tools = [...new Set(chain.map((entry) => entry.toolName))];
-  const sentences = [`${ENDINGS[facts.stopReason]}, after ${count(facts.iterations, 'turn')}.`];
+  const sentences = [`${ENDINGS[end]}, after ${count(iterations, 'turn')}.`];
   sentences.push(
     chain.length === 0
       ? 'No tool was called.'
@@ -37,8 +31,8 @@ export function summarize(facts: RunFacts): string {
   if (errors.length > 0) {
     sentences.push(`${count(errors.length, 'error')}, ${recovered} of them with an attempt to recover.`);
   }
-  if (facts.serversConnected < facts.serversConfigured) {
-    sentences.push(`${facts.serversConnected} of ${count(facts.serversConfigured, 'server')} connected.`);
+  if (serversConnected < serversConfigured) {
+    sentences.push(`${serversConnected} of ${count(serversConfigured, 'server')} connected.`);
   }
   return sentences.join(' ');
 }

@@ -18,12 +18,10 @@ import {
   rawResultOf,
   ToolCallError,
 } from '../policy/index.ts';
-import type { CircuitBreakers } from './breaker.ts';
-import type { EventListener } from './events.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import type { ToolCallPart } from './providers/index.ts';
-import type { RunTelemetry } from './telemetry.ts';
-import type { ToolCache } from './tool-cache.ts';
+import type { Session } from './session.ts';
+import { ToolCache } from './tool-cache.ts';
 import {
   type Ending,
   endingOf,
@@ -33,24 +31,15 @@ import {
   textOfArguments,
 } from './tool-text.ts';
 
-export interface ToolAttemptParts {
-  readonly pool: ServerPool;
-  readonly breakers: CircuitBreakers;
-  readonly cache: ToolCache<ToolResult> | undefined;
-  /** Makes the calls of a gated run. */
-  readonly gated: GatedCalls | undefined;
-  readonly telemetry: RunTelemetry;
-  readonly emit: EventListener;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** Single tries of the calls of one run, each through cache, breaker and gate to its server. */
 export class ToolAttempts {
-  readonly #parts: ToolAttemptParts;
+  readonly #session: Session;
+  readonly #cache: ToolCache<ToolResult> | undefined;
 
-  constructor(parts: ToolAttemptParts) {
-    this.#parts = parts;
+  constructor(session: Session) {
+    this.#session = session;
+    const { toolCache = false } = session.options;
+    if (toolCache !== false) this.#cache = new ToolCache(toolCache === true ? {} : toolCache);
   }
 
   /** @throws the signal's reason when the run is aborted; what the gate throws when it cannot record the call. */
@@ -60,7 +49,8 @@ export class ToolAttempts {
     args: JsonObject,
     attempt: number,
   ): Promise<Ending> {
-    const { gated, cache, breakers, signal } = this.#parts;
+    const cache = this.#cache;
+    const { gated, breakers, options } = this.#session;
     if (call.invalidArguments !== undefined) {
       const why = `The arguments are no JSON object: ${call.invalidArguments.reason}`;
       return refusedEnding('invalid_arguments', why);
@@ -96,7 +86,7 @@ export class ToolAttempts {
     if (kind === 'cancelled' || (kind === 'denied' && !isMade)) breakers.abandoned(server, name);
     else if (kind === 'transport_error' || kind === 'timeout') breakers.failed(server, name);
     else breakers.succeeded(server, name);
-    if (kind === 'cancelled') signal?.throwIfAborted();
+    if (kind === 'cancelled') options.signal?.throwIfAborted();
     if (kind === 'ok' && readOnly) cache?.set(server, name, argumentsText, outcome.result);
     return endingOf(outcome);
   }
@@ -107,14 +97,14 @@ export class ToolAttempts {
     args: JsonObject,
     attempt: number,
   ): Promise<ToolCallOutcome> {
-    const { pool, telemetry, timeoutMs, signal, emit, gated } = this.#parts;
+    const { pool, telemetry, options, emit, gated } = this.#session;
     return await telemetry.tool(
       { server, tool: tool.name, callId: call.id, retry: attempt, args },
       async (meta) => {
         try {
           return await pool.server(server).callTool(tool.name, args, {
-            timeoutMs,
-            signal,
+            timeoutMs: options.timeout * 1000,
+            signal: options.signal,
             meta,
             onProgress: (progress) => emit({ type: 'tool_progress', toolName, ...progress }),
           });

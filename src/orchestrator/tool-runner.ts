@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
 import type { OfferedTool, OfferedTools } from './offered-tools.ts';
-import type { PerformanceLog } from './performance.ts';
 import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
 import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
-import { READ_RESULT_TOOL, type ResultCap } from './result-cap.ts';
-import { isReadOnly, type ToolAttemptParts, ToolAttempts } from './tool-attempt.ts';
+import { READ_RESULT_TOOL } from './result-cap.ts';
+import type { Session } from './session.ts';
+import { isReadOnly, ToolAttempts } from './tool-attempt.ts';
 import { type Ending, refusedEnding, shownResult, textOfArguments } from './tool-text.ts';
 
 const RETRY_DELAY_MS = 200;
@@ -29,24 +29,17 @@ export interface CallReport {
   };
 }
 
-/** What the runner works with. */
-export interface ToolRunnerParts extends ToolAttemptParts {
-  readonly cap: ResultCap;
-  readonly performance: PerformanceLog;
-  readonly retries: number;
-}
-
 /** Runs the tool calls of one run, each with its retries, and reports how they ended. */
 export class ToolRunner {
-  readonly #parts: ToolRunnerParts;
+  readonly #session: Session;
   readonly #attempts: ToolAttempts;
   readonly #failuresInARow = new Map<string, number>();
   /** Texts of the results so far, by position in the chain. */
   readonly #resultTexts: string[] = [];
 
-  constructor(parts: ToolRunnerParts) {
-    this.#parts = parts;
-    this.#attempts = new ToolAttempts(parts);
+  constructor(session: Session) {
+    this.#session = session;
+    this.#attempts = new ToolAttempts(session);
   }
 
   /**
@@ -61,7 +54,7 @@ export class ToolRunner {
   ): Promise<CallReport[]> {
     const reports = inOrder(calls, catalog, (call, tool) => this.#run(call, tool, iteration, reasoning));
     const settled = await Promise.allSettled(reports);
-    this.#parts.signal?.throwIfAborted();
+    this.#session.options.signal?.throwIfAborted();
     const done = settled.map((one) => {
       if (one.status === 'rejected') throw one.reason;
       return one.value;
@@ -80,7 +73,9 @@ export class ToolRunner {
       return this.#readStored(call, iteration, reasoning);
     const toolName = tool?.toolName ?? call.name;
     const args = tool === undefined ? call.arguments : tool.mapArguments(call.arguments);
-    const { emit, retries, signal } = this.#parts;
+    const { emit, options } = this.#session;
+    const { signal } = options;
+    const retries = options.enableBacktracking ? options.toolRetries : 0;
     const entries: ToolChainEntry[] = [];
     const retried: RunError[] = [];
     for (let attempt = 0; ; attempt += 1) {
@@ -116,12 +111,6 @@ export class ToolRunner {
     const retryAttempt = this.#failuresInARow.get(toolName) ?? 0;
     if (ending.success) this.#failuresInARow.delete(toolName);
     else this.#failuresInARow.set(toolName, retryAttempt + 1);
-    this.#parts.performance.record(toolName, {
-      success: ending.success,
-      executionTime: ending.seconds,
-      retry: retryAttempt > 0,
-      cached: ending.cached,
-    });
     return {
       iteration,
       toolName,
@@ -146,7 +135,7 @@ export class ToolRunner {
     entries: readonly ToolChainEntry[],
     retried: readonly RunError[],
   ): CallReport {
-    const { text } = this.#parts.cap.apply(ending.text);
+    const { text } = this.#session.cap.apply(ending.text);
     return {
       entries,
       retried,
@@ -171,7 +160,7 @@ export class ToolRunner {
 
   #readStored(call: ToolCallPart, iteration: number, reasoning: string): CallReport {
     const { reference, offset, length } = call.arguments;
-    const part = this.#parts.cap.read(String(reference), Number(offset ?? 0), Number(length ?? 0));
+    const part = this.#session.cap.read(String(reference), Number(offset ?? 0), Number(length ?? 0));
     const ending =
       part === undefined
         ? refusedEnding('invalid_arguments', `There is no stored result ${JSON.stringify(reference)}.`)

@@ -1,5 +1,5 @@
 /** What the gate decides, in TypeScript and on the wire. */
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, type SnakeKeys, snakeKeys } from '../base/index.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
 
 export type DecisionKind = 'allow' | 'deny' | 'require_approval';
@@ -28,40 +28,16 @@ export interface Decision {
 }
 
 /** The wire form of {@link Decision}. */
-export interface WireDecision {
-  readonly decision: DecisionKind;
-  readonly enforcement: 'enforced' | 'shadow';
-  readonly would_block: boolean;
-  readonly reason_code: ReasonCode;
-  readonly gate: Gate;
-  readonly message: string;
-  readonly rule_ids: readonly string[];
-  readonly policy_hash: string | null;
-  readonly tool_hash: string | null;
-  readonly args_digest: string | null;
-  readonly latency_us: number;
-}
+export type WireDecision = SnakeKeys<Decision>;
 
 /** True when the call must not be made. */
 export function isBlocked(decision: Decision): boolean {
   return decision.enforcement === 'enforced' && decision.decision !== 'allow';
 }
 
-/** The wire form. Names are converted one by one; values, which may be user data, are left alone. */
+/** The wire form. Only names are converted; values, which may be user data, are left alone. */
 export function decisionToWire(decision: Decision): WireDecision {
-  return {
-    decision: decision.decision,
-    enforcement: decision.enforcement,
-    would_block: decision.wouldBlock,
-    reason_code: decision.reasonCode,
-    gate: decision.gate,
-    message: decision.message,
-    rule_ids: decision.ruleIds,
-    policy_hash: decision.policyHash,
-    tool_hash: decision.toolHash,
-    args_digest: decision.argsDigest,
-    latency_us: decision.latencyUs,
-  };
+  return snakeKeys(decision);
 }
 
 /** The decision with another outcome, for a reason found later. */

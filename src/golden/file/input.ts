@@ -1,3 +1,4 @@
+import { camelCase, camelKeys, snakeCase, snakeKeys } from '../../base/index.ts';
 import { isObject, type JsonObject } from '../../json/index.ts';
 import { readServerEntries } from '../../mcp-client/index.ts';
 import type { RunOptions } from '../../orchestrator/index.ts';
@@ -52,7 +53,7 @@ export async function toGoldenInput(
   for (const name of GROUPS) {
     const value = options[name];
     if (value === undefined) continue;
-    kept[snakeCase(name)] = typeof value === 'object' ? renamed(value, snakeCase) : value;
+    kept[snakeCase(name)] = typeof value === 'object' ? snakeKeys(value) : value;
   }
   const notKept = NOT_KEPT.filter((name) => options[name] !== undefined).map(snakeCase);
   return {
@@ -76,8 +77,7 @@ export function fromGoldenInput(input: GoldenInput): RunOptions {
     const camel = camelCase(name);
     const isGroup = (GROUPS as readonly string[]).includes(camel);
     if (!isGroup && !(PLAIN as readonly string[]).includes(camel)) continue;
-    options[camel] =
-      isGroup && typeof value === 'object' && value !== null ? renamed(value, camelCase) : value;
+    options[camel] = isGroup && typeof value === 'object' && value !== null ? camelKeys(value) : value;
   }
   return {
     ...options,
@@ -129,16 +129,4 @@ function withReferences(entries: JsonObject): JsonObject {
     return [name, kept] as const;
   });
   return Object.fromEntries(servers);
-}
-
-function renamed(fields: object, rename: (name: string) => string): Json {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [rename(name), value]));
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { camelCase, ObservatoryError } from '../../base/index.ts';
 import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
 import { compareWithGolden, outputOf } from '../compare/index.ts';
 import {
@@ -113,6 +113,5 @@ async function run(golden: Golden, path: string, options: ReplayOptions): Promis
 }
 
 function hasOption(options: object | undefined, wireName: string): boolean {
-  const name = wireName.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return options !== undefined && Object.hasOwn(options, name);
+  return options !== undefined && Object.hasOwn(options, camelCase(wireName));
 }
