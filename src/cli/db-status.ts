@@ -1,3 +1,4 @@
+import { snakeKeys } from '../base/index.ts';
 import type { SpoolStatus } from '../durable/index.ts';
 import type { DatabaseStatus, NamedCount, TableStatus } from '../postgres/index.ts';
 
@@ -23,42 +24,18 @@ export function formatStatus(database: string, status: DatabaseStatus, spool?: S
 
 /** A status as a wire document. */
 export function statusJson({ table, ...status }: DatabaseStatus): object {
+  if (table === undefined) return snakeKeys(status);
   return {
-    server_version: status.serverVersion,
-    state: status.state,
-    schema_version: status.schemaVersion,
-    code_version: status.codeVersion,
-    ...(table === undefined ? {} : tableJson(table)),
+    ...snakeKeys(status),
+    ...snakeKeys(table),
+    services: table.services.map(({ name, rows }) => ({ service: name, rows })),
+    models: table.models.map(({ name, rows }) => ({ model: name, rows })),
   };
 }
 
 /** The spool's part of a status, as a wire document. */
 export function spoolJson(spool: SpoolStatus): object {
-  return {
-    spans: spool.spans,
-    files: spool.files,
-    bytes: spool.bytes,
-    oldest: spool.oldest,
-    refused_bytes: spool.refusedBytes,
-  };
-}
-
-function tableJson(table: TableStatus): object {
-  return {
-    rows: table.rows,
-    first_start_time: table.firstStartTime,
-    last_start_time: table.lastStartTime,
-    lag_seconds: table.lagSeconds,
-    table_bytes: table.tableBytes,
-    index_bytes: table.indexBytes,
-    bytes_per_span: table.bytesPerSpan,
-    partitions: table.partitions,
-    default_partition_rows: table.defaultPartitionRows,
-    dead_rows: table.deadRows,
-    dead_share: table.deadShare,
-    services: table.services.map(({ name, rows }) => ({ service: name, rows })),
-    models: table.models.map(({ name, rows }) => ({ model: name, rows })),
-  };
+  return snakeKeys(spool);
 }
 
 function tableLines(table: TableStatus): [string, string][] {

@@ -1,3 +1,4 @@
+import { snakeKeys } from '../base/index.ts';
 import type { DriftReport, DriftRule, PromptDrift } from '../execution/index.ts';
 import { cleanPreview } from '../policy/index.ts';
 import { formatTable, type TableColumn } from './terminal/index.ts';
@@ -29,27 +30,8 @@ export function driftJson(database: string, report: DriftReport, rule: DriftRule
     fail_over_growth: rule.failOverGrowth ?? null,
     alert: report.isAlert,
     groups: report.groups.map((group) => ({
-      service: group.service,
-      tool_name: group.toolName,
-      status: group.status,
-      prompts: group.prompts,
-      hashes: group.hashes,
-      baseline_prompts: group.baselinePrompts,
-      baseline_hashes: group.baselineHashes,
-      new_hashes: group.newHashes,
-      new_prompts: group.newPrompts,
-      unexplained_hashes: group.unexplainedHashes,
-      unexplained_prompts: group.unexplainedPrompts,
-      new_share: group.newShare,
-      drift_share: group.driftShare,
-      growth: group.growth,
-      template_changes: group.templateChanges.map((change) => ({
-        prompt_template_id: change.promptTemplateId,
-        first_seen: change.firstSeen,
-        prompts: change.prompts,
-        hashes: change.hashes,
-        new_hashes: change.newHashes,
-      })),
+      ...snakeKeys(group),
+      template_changes: group.templateChanges.map((change) => snakeKeys(change)),
     })),
   };
 }

@@ -7,11 +7,18 @@ export {
 export type { JsonObject } from '../json/index.ts';
 export {
   type CallableTool,
+  type ConnectionOptions,
+  type ConnectServersOptions,
+  connectServers,
   type RejectedTool,
   type ServerEntry,
+  type ServerPool,
   type ServerTool,
+  type ToolCallOptions,
+  type ToolCallOutcome,
   ToolListError,
   type ToolListLimits,
+  type ToolProgress,
 } from '../mcp-client/index.ts';
 export {
   type AdaptedTool,
@@ -21,9 +28,6 @@ export {
   type BudgetOptions,
   type Completion,
   type CompletionOptions,
-  type ConnectionOptions,
-  type ConnectServersOptions,
-  connectServers,
   createProvider,
   type FailedAttempt,
   type GhostEvent,
@@ -40,11 +44,7 @@ export {
   type RetryPolicy,
   type RunOptions,
   registerProvider,
-  type ServerPool,
   type StopReason,
   type ToolCacheOptions,
-  type ToolCallOptions,
-  type ToolCallOutcome,
   type ToolChainEntry,
-  type ToolProgress,
 } from '../orchestrator/index.ts';

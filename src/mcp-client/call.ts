@@ -95,7 +95,8 @@ function failureOf(error: unknown, { session, server, causeOfDeath }: CallContex
       ...(data !== undefined && { data }),
     };
   }
-  if (session.isInvalidResult(error)) return { kind: 'invalid_output', message, violations: [message] };
+  if (session.isInvalidResult?.(error) === true)
+    return { kind: 'invalid_output', message, violations: [message] };
   return { kind: 'transport_error', message: `Server "${server}": ${message}`, cause: error };
 }
 

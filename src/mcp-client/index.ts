@@ -1,16 +1,6 @@
 export { RecordedTimeout, readToolResult } from './call.ts';
-export {
-  loadServerConfig,
-  type ParseConfigOptions,
-  type ProtocolChoice,
-  parseServerConfig,
-  type RemoteServerConfig,
-  readServerEntries,
-  type ServerConfig,
-  type ServerEntry,
-  type StdioServerConfig,
-} from './config.ts';
-export type { ServerConnection, ServerState } from './connection.ts';
+export { loadServerConfig, parseServerConfig, readServerEntries, type ServerEntry } from './config.ts';
+export type { ServerConnection } from './connection.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
 export { type McpSession, requestToolPage } from './session.ts';

@@ -82,7 +82,6 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
       error instanceof types.McpError
         ? { code: error.code, message: error.message.replace(/^MCP error -?\d+: /, ''), data: error.data }
         : undefined,
-    isInvalidResult: () => false,
     close: () => client.close(),
   };
 }

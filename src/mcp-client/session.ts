@@ -63,8 +63,8 @@ export interface McpSession {
    * same form when the connection ends or a signal fires, so check for those first.
    */
   protocolError(error: unknown): { code: number; message: string; data?: unknown } | undefined;
-  /** True when the SDK refused an answer because of its form. */
-  isInvalidResult(error: unknown): boolean;
+  /** True when the SDK refused an answer because of its form; only client v2 checks one. */
+  readonly isInvalidResult?: ((error: unknown) => boolean) | undefined;
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonObject } from '../json/index.ts';
+import { canonicalJson, type JsonObject, parseContainerOrKeep } from '../json/index.ts';
 import type { ToolCallOutcome, ToolContent, ToolResult } from '../mcp-client/index.ts';
 import { isUntrusted } from '../policy/index.ts';
 import type { FailureKind } from './backtrack.ts';
@@ -80,18 +80,8 @@ function base64Bytes(data: string): number {
 export function valueOfResult(result: ToolResult): unknown {
   if (result.structuredContent !== undefined) return result.structuredContent;
   const [only] = result.content;
-  if (result.content.length === 1 && only?.type === 'text') return parsedOrText(only.text);
+  if (result.content.length === 1 && only?.type === 'text') return parseContainerOrKeep(only.text);
   return result.content;
-}
-
-function parsedOrText(text: string): unknown {
-  const first = text.trimStart()[0];
-  if (first !== '{' && first !== '[') return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }
 
 /** How a call through the gate ended: as one without it, or refused, before it was made or after. */

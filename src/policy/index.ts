@@ -1,5 +1,5 @@
 export type { ToolDefinition } from '../mcp-client/index.ts';
-export { Approvals, cleanPreview } from './approvals.ts';
+export { cleanPreview } from './approvals.ts';
 export {
   AuditLog,
   type AuditOption,
@@ -8,7 +8,7 @@ export {
   auditRun,
   openAudit,
 } from './audit.ts';
-export { type AuditProblem, type AuditReport, verifyAudit } from './audit-verify.ts';
+export { verifyAudit } from './audit-verify.ts';
 export type { CatalogTool } from './catalog.ts';
 export {
   type Decision,
@@ -16,16 +16,9 @@ export {
   decisionToWire,
   isBlocked,
   PolicyDeniedError,
-  type WireDecision,
 } from './decision.ts';
 export type { PolicyAnswer, PolicyDecisionPoint, PolicyRequest } from './decision-point.ts';
-export type { Echo } from './evidence/index.ts';
-export {
-  checkSummary,
-  type GroundedItem,
-  type GroundedSummary,
-  type SummaryVerdict,
-} from './evidence/index.ts';
+export { checkSummary, type GroundedSummary, type SummaryVerdict } from './evidence/index.ts';
 export { type DecisionRecorder, PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
 export type { GateCall, PolicyGateOptions } from './gate-types.ts';
@@ -48,25 +41,11 @@ export {
   summaryMessages,
   ToolCallError,
 } from './host/index.ts';
-export { checkInput, type InputVerdict } from './input-policy.ts';
+export { checkInput } from './input-policy.ts';
 export type { OutputVerdict } from './output.ts';
 export { PinStore } from './pins.ts';
-export { type CallToolPlan, type FinalAnswerPlan, type Plan, type PlanResult, parsePlan } from './plan.ts';
-export {
-  type LoadedPolicy,
-  type PolicyDocument,
-  policyPath,
-  readPolicy,
-  readPolicyFile,
-} from './policy-file.ts';
-export {
-  type Gate,
-  gateOf,
-  REASONS,
-  type ReasonCode,
-  riskOf,
-  type ScanFinding,
-  scanText,
-} from './reasons/index.ts';
-export { type ToolsByServer, toolHash } from './tool-definition.ts';
+export { type CallToolPlan, type FinalAnswerPlan, type Plan, parsePlan } from './plan.ts';
+export { type PolicyDocument, policyPath, readPolicy } from './policy-file.ts';
+export { type Gate, gateOf, type ReasonCode, scanText } from './reasons/index.ts';
+export type { ToolsByServer } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

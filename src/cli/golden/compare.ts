@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError, snakeKeys } from '../../base/index.ts';
 import { inspectGolden } from '../../golden/index.ts';
 import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
 import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
@@ -102,31 +102,11 @@ function short(text: string, most = MAX_SHOWN): string {
   return printable(text.length > most ? `${text.slice(0, most)}…` : text).replaceAll('\n', ' ');
 }
 
-function toWire({ a, b, inputDifferences, differences, calls, answerOverlap }: SideBySide): object {
+function toWire(comparison: SideBySide): object {
   return {
-    same: differences.length === 0,
-    a: factsToWire(a),
-    b: factsToWire(b),
-    input_differences: inputDifferences,
-    differences,
-    calls,
-    answer_overlap: answerOverlap,
-  };
-}
-
-function factsToWire(side: SideFacts): object {
-  return {
-    test_name: side.testName,
-    provider: side.provider,
-    model: side.model,
-    source: side.source,
-    outcome: side.outcome,
-    turns: side.turns,
-    tool_calls: side.toolCalls,
-    failed_tool_calls: side.failedToolCalls,
-    total_tokens: side.totalTokens,
-    cost_usd: side.costUsd,
-    model_ms: side.modelMs,
-    answer: side.answer,
+    same: comparison.differences.length === 0,
+    ...snakeKeys(comparison),
+    a: snakeKeys(comparison.a),
+    b: snakeKeys(comparison.b),
   };
 }

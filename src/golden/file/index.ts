@@ -37,6 +37,12 @@ export {
   readGolden,
 } from './read.ts';
 export { type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
-export { keptPath, keptRequestHeaders, keptResponseHeaders, Scrubber } from './scrubber.ts';
-export { fromWireResponse, noResponse, toNetworkFault, toWireResponse } from './wire-response.ts';
+export { keptResponseHeaders, Scrubber } from './scrubber.ts';
+export {
+  fromWireResponse,
+  noResponse,
+  toNetworkFault,
+  toWireRequest,
+  toWireResponse,
+} from './wire-response.ts';
 export { formatGolden, writeGolden } from './write.ts';

@@ -1,5 +1,16 @@
-import type { NetworkFault, StreamEvent, WireResponse } from './format.ts';
-import { keptResponseHeaders } from './scrubber.ts';
+import { parseOrKeep } from '../../json/index.ts';
+import type { NetworkFault, StreamEvent, WireRequest, WireResponse } from './format.ts';
+import { keptPath, keptRequestHeaders, keptResponseHeaders } from './scrubber.ts';
+
+/** The recorded form of a request whose body has been read; a body that is not JSON stays text. */
+export function toWireRequest({ method, url, headers }: Request, text: string): WireRequest {
+  return {
+    method,
+    path: keptPath(new URL(url)),
+    headers: keptRequestHeaders(headers),
+    body: parseOrKeep(text),
+  };
+}
 
 /** The recorded form of a response whose body has been read. */
 export function toWireResponse(

@@ -2,7 +2,7 @@ import { type Message, toolResultText } from '../../interaction/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import { type Golden, type GoldenOutput, readExchange } from '../file/index.ts';
 import { unusable } from './spans.ts';
-import type { StoredCall, StoredRun } from './stored-run.ts';
+import { type StoredRun, takeCall } from './stored-run.ts';
 
 /**
  * Asserts that the played run took the same course as the trace: every request to the model had the same content.
@@ -60,16 +60,9 @@ function short(line: string | undefined): string {
 /** Replaces the times of the played run by those of the trace. */
 export function withStoredTimes(golden: Golden, run: StoredRun): Golden {
   const left = [...run.calls];
-  const take = (server: string, tool: string, args: unknown): StoredCall | undefined => {
-    const wanted = canonicalJson(args ?? {});
-    const at = left.findIndex(
-      (call) => call.server === server && call.tool === tool && canonicalJson(call.arguments) === wanted,
-    );
-    return at < 0 ? undefined : left.splice(at, 1)[0];
-  };
   const calls = (golden.mcp_cassette?.calls ?? []).map((call) => ({
     ...call,
-    duration_ms: Math.round(take(call.server, call.tool, call.arguments)?.durationMs ?? 0),
+    duration_ms: Math.round(takeCall(left, call.server, call.tool, call.arguments)?.durationMs ?? 0),
   }));
   const provider_responses = golden.provider_responses.map((exchange, index) => ({
     ...exchange,

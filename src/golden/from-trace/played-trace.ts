@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { canonicalJson } from '../../json/index.ts';
 import { apiOfPath, PROVIDERS, type WrittenAnswer } from '../../wire/index.ts';
 import { type Loopback, openLoopback } from '../replay/index.ts';
-import type { StoredCall, StoredRun, StoredTurn } from './stored-run.ts';
+import { type StoredCall, type StoredRun, type StoredTurn, takeCall } from './stored-run.ts';
 
 /** Base URL for a provider's SDK, by the key of the provider. */
 export function baseUrlOf(key: string, { url }: Loopback): string {
@@ -120,14 +119,6 @@ function answerTo(
     default:
       return { error: { code: -32601, message: `Method not found: ${String(message.method)}` } };
   }
-}
-
-function takeCall(left: StoredCall[], server: string, tool: string, args: unknown): StoredCall | undefined {
-  const wanted = canonicalJson(args ?? {});
-  const at = left.findIndex(
-    (call) => call.server === server && call.tool === tool && canonicalJson(call.arguments) === wanted,
-  );
-  return at < 0 ? undefined : left.splice(at, 1)[0];
 }
 
 function callAnswer(call: StoredCall | undefined): object {

@@ -1,4 +1,5 @@
 import type { Message } from '../../interaction/index.ts';
+import { canonicalJson } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 
 /** A run of `mcpGhost`, read from its spans. Times are in milliseconds. */
@@ -56,4 +57,18 @@ export interface StoredTool {
   readonly name: string;
   readonly description: string | undefined;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** Takes the first call of a tool with these arguments out of a list. */
+export function takeCall(
+  left: StoredCall[],
+  server: string,
+  tool: string,
+  args: unknown,
+): StoredCall | undefined {
+  const wanted = canonicalJson(args ?? {});
+  const at = left.findIndex(
+    (call) => call.server === server && call.tool === tool && canonicalJson(call.arguments) === wanted,
+  );
+  return at < 0 ? undefined : left.splice(at, 1)[0];
 }

@@ -3,14 +3,13 @@ import { apiOfPath, PROVIDERS, providerOf } from '../../wire/index.ts';
 import {
   type ExchangeUsage,
   type GoldenVersions,
-  keptPath,
-  keptRequestHeaders,
   type NetworkFault,
   noResponse,
   type ProviderExchange,
   readAnswer,
   type Scrubber,
   toNetworkFault,
+  toWireRequest,
   toWireResponse,
   type WireRequest,
   type WireResponse,
@@ -105,14 +104,8 @@ export class ModelRecorder {
     this.#scrubber.add(url.searchParams.get('key') ?? undefined);
     this.#onlyProviders &&= PROVIDER_HOSTS.has(url.host) && url.protocol === 'https:';
     this.#sdk ??= sdkOf(url.pathname, request.headers);
-    const text = await request.text();
     const taken: Taken = {
-      request: {
-        method: request.method,
-        path: keptPath(url),
-        headers: keptRequestHeaders(request.headers),
-        body: parsed(text),
-      },
+      request: toWireRequest(request, await request.text()),
       response: undefined,
       durationMs: 0,
     };
@@ -161,14 +154,6 @@ function sdkOf(path: string, headers: Headers): GoldenVersions['sdk'] {
   const provider = api === undefined ? undefined : providerOf(api);
   const version = provider?.sdkVersion(headers);
   return provider === undefined || version === undefined ? null : { name: provider.sdk, version };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function exchangeUsage({ inputTokens, outputTokens }: TokenUsage = {}): ExchangeUsage | null {

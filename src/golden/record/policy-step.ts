@@ -1,4 +1,4 @@
-import type { ServerEntry } from '../../mcp-client/index.ts';
+import type { ConnectServersOptions, ServerEntry } from '../../mcp-client/index.ts';
 import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
 import {
   askResultToWire,
@@ -6,10 +6,9 @@ import {
   type PolicyDocument,
   PolicyGate,
   PolicyHost,
-  type PolicyServer,
 } from '../../policy/index.ts';
 import { type GoldenCategory, type GoldenOutput, writeGolden } from '../file/index.ts';
-import type { CassetteRecorder } from './cassette-recorder.ts';
+import { recordingLink } from './cassette-recorder.ts';
 import { RunRecorder } from './record.ts';
 
 /** One policy-gated step, as a golden holds it. */
@@ -41,13 +40,13 @@ export async function recordPolicyStep(
   options: RecordPolicyStepOptions,
 ): Promise<GoldenOutput> {
   const recorder = new RunRecorder();
-  const connected = await connectPolicyServers({ mcpServers: step.servers });
-  const servers = Object.fromEntries(
-    Object.entries(connected).map(([id, server]) => [id, recordingServer(id, server, recorder.servers)]),
-  );
   const { apiKey, baseUrl } = options;
   recorder.scrubber.add(apiKey);
-  const output = await askStep(step, { apiKey, baseUrl, fetch: recorder.model.fetch }, servers);
+  const output = await askStep(
+    step,
+    { apiKey, baseUrl, fetch: recorder.model.fetch },
+    { openLink: recordingLink(recorder.servers) },
+  );
   const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;
   await writeGolden(options.path, {
     ...recorder.parts(),
@@ -76,12 +75,13 @@ export async function recordPolicyStep(
   return output;
 }
 
-/** Answers the question of a step, and closes the servers. */
+/** Connects the servers of a step and answers its question. */
 export async function askStep(
   step: PolicyStep,
   providerOptions: ProviderOptions,
-  servers: Readonly<Record<string, PolicyServer>>,
+  serverOptions: ConnectServersOptions,
 ): Promise<GoldenOutput> {
+  const servers = await connectPolicyServers({ mcpServers: step.servers }, serverOptions);
   try {
     using gate = new PolicyGate({ policy: step.policy });
     const { model } = step;
@@ -97,34 +97,4 @@ export async function askStep(
   } finally {
     await Promise.allSettled(Object.values(servers).map((server) => server.close()));
   }
-}
-
-/** Wraps a server to record it. */
-function recordingServer(id: string, server: PolicyServer, recorder: CassetteRecorder): PolicyServer {
-  const recording = recorder.opened(id, {
-    sdk: 'v1',
-    protocol_version: null,
-    server_info: null,
-    capabilities: { tools: {} },
-    instructions: null,
-  });
-  return {
-    listTools: async () => {
-      const tools = await server.listTools();
-      recording.listed(tools, true);
-      return tools;
-    },
-    callTool: async (tool, args) => {
-      const ended = recorder.called(id, tool, args);
-      try {
-        const result = await server.callTool(tool, args);
-        ended({ outcome: 'result', result: result as Readonly<Record<string, unknown>> });
-        return result;
-      } catch (error) {
-        ended({ outcome: 'lost', message: error instanceof Error ? error.message : String(error) });
-        throw error;
-      }
-    },
-    close: () => server.close(),
-  };
 }

@@ -1,8 +1,8 @@
-import { type Difference, differencesBetween } from '../file/index.ts';
+import { canonicalHash } from '../../json/index.ts';
+import { type Difference, differencesBetween, GoldenMismatchError } from '../file/index.ts';
 
 interface Entry<T> {
   readonly place: string;
-  readonly key: string;
   readonly canonical: unknown;
   readonly value: T;
   used: boolean;
@@ -22,19 +22,20 @@ export class Entries<T> {
 
   /**
    * @param place its place in the file, for messages.
-   * @param canonical the value that `key` is the hash of.
+   * @param canonical what the entry is found by.
    */
-  add(place: string, key: string, canonical: unknown, value: T): void {
-    const entry: Entry<T> = { place, key, canonical, value, used: false };
+  add(place: string, canonical: unknown, value: T): void {
+    const entry: Entry<T> = { place, canonical, value, used: false };
+    const key = canonicalHash(canonical);
     this.#entries.push(entry);
     const waiting = this.#waiting.get(key);
     if (waiting === undefined) this.#waiting.set(key, [entry]);
     else waiting.push(entry);
   }
 
-  /** The next unused entry of a key. */
-  take(key: string): T | undefined {
-    const entry = this.#waiting.get(key)?.shift();
+  /** The next unused entry that is found by a value. */
+  take(canonical: unknown): T | undefined {
+    const entry = this.#waiting.get(canonicalHash(canonical))?.shift();
     if (entry === undefined) return undefined;
     entry.used = true;
     return entry.value;
@@ -45,8 +46,27 @@ export class Entries<T> {
     return this.#entries.filter((entry) => !entry.used).map((entry) => entry.place);
   }
 
+  /**
+   * The error for a value that finds no entry.
+   * @param what the missing entry, in words.
+   * @param noun of the entries.
+   * @param inside place of the differing part in an entry.
+   */
+  miss(canonical: unknown, what: string, noun: string, inside = ''): GoldenMismatchError {
+    const nearest = this.#nearest(canonical);
+    if (nearest === undefined) return new GoldenMismatchError(`${what}: it holds no ${noun}`);
+    const { place, used, differences } = nearest;
+    const where = used
+      ? `every ${noun} is used; the nearest was ${place}`
+      : `the nearest is ${place}, which differs at`;
+    return new GoldenMismatchError(
+      `${what}: ${where}`,
+      differences.map((one) => ({ ...one, place: `${place}${inside}.${one.place}` })),
+    );
+  }
+
   /** The entry with the fewest differences, among the unused ones if there are any. */
-  nearest(canonical: unknown): Nearest | undefined {
+  #nearest(canonical: unknown): Nearest | undefined {
     const unused = this.#entries.filter((entry) => !entry.used);
     let best: Nearest | undefined;
     for (const { place, used, canonical: recorded } of unused.length > 0 ? unused : this.#entries) {

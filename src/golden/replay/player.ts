@@ -1,12 +1,10 @@
-import { canonicalHash } from '../../json/index.ts';
 import {
   fromWireResponse,
   type Golden,
   GoldenMismatchError,
-  keptPath,
-  keptRequestHeaders,
   type ProviderExchange,
   Scrubber,
+  toWireRequest,
   type WireRequest,
 } from '../file/index.ts';
 import { CassettePlayer } from './cassette-player.ts';
@@ -44,8 +42,7 @@ export class GoldenPlayer {
     this.#inOrder = options.inOrder === true;
     this.#cassette = new CassettePlayer(golden, (error) => this.#miss(error));
     for (const [index, exchange] of golden.provider_responses.entries()) {
-      const canonical = this.#canonical(exchange.request, index);
-      this.#exchanges.add(`provider_responses[${index}]`, canonicalHash(canonical), canonical, exchange);
+      this.#exchanges.add(`provider_responses[${index}]`, this.#canonical(exchange.request, index), exchange);
     }
   }
 
@@ -67,9 +64,9 @@ export class GoldenPlayer {
   /** Replaces the global `fetch` in an SDK's options. Opens no connection. */
   readonly fetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
-    const text = await request.text();
+    const wire = toWireRequest(request, await request.text());
     request.signal.throwIfAborted();
-    return fromWireResponse(this.#take(toWireRequest(request, text, this.#scrubber)).response);
+    return fromWireResponse(this.#take({ ...wire, body: this.#scrubber.clean(wire.body) }).response);
   };
 
   /**
@@ -87,24 +84,13 @@ export class GoldenPlayer {
 
   #take(request: WireRequest): ProviderExchange {
     const canonical = this.#canonical(request, this.#taken);
-    const exchange = this.#exchanges.take(canonicalHash(canonical));
+    const exchange = this.#exchanges.take(canonical);
     if (exchange !== undefined) {
       this.#taken += 1;
       return exchange;
     }
-    const nearest = this.#exchanges.nearest(canonical);
-    const where =
-      nearest === undefined
-        ? 'it has no exchange with a model'
-        : nearest.used
-          ? `every exchange is used; the nearest was ${nearest.place}`
-          : `the nearest is ${nearest.place}, which differs at`;
-    throw this.#miss(
-      new GoldenMismatchError(
-        `The golden '${this.#golden.test_name}' has no answer to this request to ${request.path}: ${where}`,
-        nearest?.differences.map((one) => ({ ...one, place: `${nearest.place}.request.${one.place}` })),
-      ),
-    );
+    const what = `The golden '${this.#golden.test_name}' has no answer to this request to ${request.path}`;
+    throw this.#miss(this.#exchanges.miss(canonical, what, 'exchange', '.request'));
   }
 
   /** What requests are matched by. @param index position among all requests. */
@@ -117,22 +103,6 @@ export class GoldenPlayer {
     this.#aborter.abort(this.#failure);
     return error;
   }
-}
-
-/** The request as the recorder keeps it, scrubbed in the same way. */
-function toWireRequest(request: Request, text: string, scrubber: Scrubber): WireRequest {
-  let body: unknown = text;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // Stays text, as in a recording.
-  }
-  return {
-    method: request.method,
-    path: keptPath(new URL(request.url)),
-    headers: keptRequestHeaders(request.headers),
-    body: scrubber.clean(body),
-  };
 }
 
 /** The part of a path that names the API, after any host, version or gateway prefix. */

@@ -1,7 +1,6 @@
-import { connectPolicyServers, type PolicyServer, type ToolDefinition } from '../../policy/index.ts';
 import type { Golden, GoldenOutput } from '../file/index.ts';
 import { askStep, type PolicyStep } from '../record/index.ts';
-import type { CassettePlayer } from './cassette-player.ts';
+import { playedLink } from './cassette-player.ts';
 import { GoldenPlayer } from './player.ts';
 
 /**
@@ -14,20 +13,16 @@ export async function replayPolicyStep(
 ): Promise<GoldenOutput> {
   const { input } = golden;
   const { policy, summarize } = (input.options ?? {}) as Pick<PolicyStep, 'policy' | 'summarize'>;
-  const configs = (input.server_config?.mcpServers ?? {}) as PolicyStep['servers'];
   const step: PolicyStep = {
     query: input.user_prompt ?? '',
     policy,
     provider: input.provider,
     model: input.model,
-    servers: configs,
+    servers: (input.server_config?.mcpServers ?? {}) as PolicyStep['servers'],
     summarize,
   };
   const player = new GoldenPlayer(golden, { liveTools: tools === 'live' });
-  const servers: Readonly<Record<string, PolicyServer>> =
-    tools === 'live'
-      ? await connectPolicyServers({ mcpServers: configs })
-      : Object.fromEntries(Object.keys(configs).map((id) => [id, playedServer(id, player.cassette)]));
+  const servers = tools === 'live' ? {} : { openLink: playedLink(player.cassette), expandVariables: false };
   try {
     const output = await askStep(step, { apiKey: 'not-needed', fetch: player.fetch }, servers);
     player.assertFinished();
@@ -36,25 +31,4 @@ export async function replayPolicyStep(
     // The host reports a failed planner or tool; the miss is the cause.
     throw player.failure ?? error;
   }
-}
-
-/** Plays a server of a golden. */
-function playedServer(id: string, cassette: CassettePlayer): PolicyServer {
-  const connection = cassette.open(id);
-  const lists = connection.outcome === 'ready' ? connection.tool_lists : [];
-  let read = 0;
-  return {
-    listTools: async () => {
-      if (connection.outcome === 'failed') throw new Error(connection.error);
-      const list = lists[read] ?? lists.at(-1) ?? [];
-      read += 1;
-      return list as readonly ToolDefinition[];
-    },
-    callTool: async (tool, args) => {
-      const call = cassette.call(id, tool, args);
-      if (call.outcome === 'result') return call.result;
-      throw new Error(call.message ?? call.error?.message);
-    },
-    close: () => Promise.resolve(),
-  };
 }

@@ -26,4 +26,4 @@ export type {
   RetryPolicy,
 } from './provider.ts';
 export { ProviderError } from './provider-error.ts';
-export { createProvider, providerNames, registerProvider } from './registry.ts';
+export { createProvider, registerProvider } from './registry.ts';

@@ -25,7 +25,7 @@ export function registerProvider(name: string, factory: ProviderFactory): () => 
 }
 
 /** Names `createProvider` takes. */
-export function providerNames(): string[] {
+function providerNames(): string[] {
   return [...factories.keys()];
 }
 

@@ -77,8 +77,3 @@ export function scanText(text: string): readonly ScanFinding[] {
   if (INVISIBLE.test(raw)) findings.push({ detector: 'invisible-characters', weight: 0.5 });
   return findings;
 }
-
-/** Findings as one number: 1 - the product of (1 - weight). */
-export function riskOf(findings: readonly ScanFinding[]): number {
-  return 1 - findings.reduce((rest, { weight }) => rest * (1 - weight), 1);
-}
