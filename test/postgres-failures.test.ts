@@ -259,7 +259,8 @@ describe('a database that cannot be reached', () => {
   test('without the package pg the error names the install command', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'observatory-no-pg-'));
     try {
-      cpSync(join(root, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
+      const filter = (path: string) => !/\.(?:map|d\.ts)$/.test(path);
+      cpSync(join(root, 'dist/src'), join(folder, 'dist/src'), { recursive: true, filter });
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
       mkdirSync(join(folder, 'node_modules/@opentelemetry'), { recursive: true });
       symlinkSync(

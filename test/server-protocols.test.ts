@@ -84,15 +84,11 @@ for (const protocol of ['v1', 'v2'] as const) {
   });
 }
 
-test('a server gets no request it has no handler for', async () => {
+test('a tool that runs as a task only is run as one, and a server gets no request it has no handler for', async () => {
   await using pool = await connectServers({ mcpServers: { e: node(EVERYTHING) } });
   const names = pool.tools.map((each) => each.tool.name);
   assert.equal(names.includes('trigger-sampling-request'), false);
   assert.equal(names.includes('get-roots-list'), false);
-});
-
-test('a tool that runs as a task only is run as one', async () => {
-  await using pool = await connectServers({ mcpServers: { e: node(EVERYTHING) } });
   assert.match(await said(pool, 'e', 'simulate-research-query', { topic: 'tides' }), /tides/);
   const late = await pool.callTool('e', 'simulate-research-query', { topic: 'tides' }, { timeoutMs: 200 });
   assert.equal(late.kind, 'timeout');

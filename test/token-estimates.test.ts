@@ -10,8 +10,14 @@ import { random } from './support/random.ts';
 const require = createRequire(import.meta.url);
 const root = new URL('../../', import.meta.url);
 
+const tokenizers = new Map<string, Tiktoken>();
+
+/** The tokenizer to compare with, made once: that takes most of the time. */
 function tokenizer(encoding: string): Tiktoken {
-  return new Tiktoken(require(`js-tiktoken/ranks/${encoding}`) as TiktokenBPE);
+  const made =
+    tokenizers.get(encoding) ?? new Tiktoken(require(`js-tiktoken/ranks/${encoding}`) as TiktokenBPE);
+  tokenizers.set(encoding, made);
+  return made;
 }
 
 const next = random(11);

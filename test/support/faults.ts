@@ -17,6 +17,8 @@ import { startProxy } from './tcp-proxy.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface FaultScale {
+  /** All faults, or only those that every change is tried with. */
+  readonly every: boolean;
   readonly spans: number;
   /** How long an outage lasts. */
   readonly outageMs: number;
@@ -36,7 +38,7 @@ const untilStruck = (processor: DurableSpanProcessor, count: 'failedExports' | '
 const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
 /** Everything that goes wrong with a database, at a scale of choice. */
-export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale): void {
+export function describeFaults({ every, spans, outageMs, refusedMs, kills }: FaultScale): void {
   describe(`no span is lost or doubled, of ${spans}`, { skip: noPostgres() }, () => {
     let server: PostgresServer;
     before(async () => {
@@ -59,24 +61,6 @@ export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale
       await exportUnderFault({ url: await server.createDatabase(), spans, fault });
     });
 
-    test(`when connections are refused for ${refusedMs} ms under load`, async (t) => {
-      const { crash, restart } = server;
-      if (crash === undefined || restart === undefined) return t.skip('the server is not ours to kill');
-      const fault: FaultRun['fault'] = async ({ processor }) => {
-        await sleep(30);
-        await crash();
-        await sleep(refusedMs);
-        await untilStruck(processor, 'spooled');
-        await restart();
-      };
-      const { spooled, drained } = await exportUnderFault({
-        url: await server.createDatabase(),
-        spans,
-        fault,
-      });
-      assert.ok(spooled > 0 && drained > 0, `${spooled} spooled, ${drained} drained`);
-    });
-
     test('when the server ends its connections again and again', async () => {
       const url = await server.createDatabase();
       const fault: FaultRun['fault'] = async ({ processor }) => {
@@ -93,6 +77,77 @@ export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale
     test('when a quarter of the spans end twice', async () => {
       const url = await server.createDatabase();
       await exportUnderFault({ url, spans, repeats: true, fault: () => sleep(1) });
+    });
+
+    test(`when the exporting process is killed ${kills} times: what it called safe is there`, async () => {
+      const url = await server.createDatabase();
+      {
+        await using db = await openDatabase({ url });
+        await migrate(db);
+      }
+      const directory = mkdtempSync(join(tmpdir(), 'observatory-kill-'));
+      const program = fileURLToPath(new URL('./durable-process.js', import.meta.url));
+      const acknowledged: string[] = [];
+      for (let i = 0; i < kills; i += 1) {
+        // Every second one has no database to send to and writes to the disk.
+        const connection = i % 2 === 0 ? url : url.replace(/:\d+\//, ':1/');
+        const child = spawn(process.execPath, [program, connection, directory], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        let output = '';
+        child.stdout.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+        });
+        await once(child.stdout, 'data');
+        // At any moment: while starting, taking over what others left, exporting, or writing to the disk.
+        await sleep(Math.random() * 150);
+        child.kill('SIGKILL');
+        await once(child, 'close');
+        acknowledged.push(...output.split('\n').slice(0, -1));
+      }
+      await drainRest(url, directory);
+      const rows = await runSql(url, 'SELECT span_id FROM mcp_traces_hex');
+      const found = new Set(rows.map((row) => row.span_id));
+      assert.equal(found.size, rows.length);
+      assert.ok(acknowledged.length >= kills);
+      const missing = acknowledged.filter((id) => !found.has(id));
+      assert.equal(
+        missing.length,
+        0,
+        `${missing.length} of ${acknowledged.length} are missing: ${missing[0]}`,
+      );
+      rmSync(directory, { recursive: true });
+    });
+
+    test('and resending all of them adds none', async () => {
+      const url = await server.createDatabase();
+      const sent = manySpans(Math.min(spans, 20_000));
+      await using exporter = new PostgresSpanExporter({ connection: url, migrate: true });
+      for (let i = 0; i < 2; i += 1) assert.deepEqual(await exportSpans(exporter, sent), { code: 0 });
+      await assertExactly(
+        url,
+        sent.map((span) => span.spanContext().spanId),
+      );
+    });
+
+    if (!every) return;
+
+    test(`when connections are refused for ${refusedMs} ms under load`, async (t) => {
+      const { crash, restart } = server;
+      if (crash === undefined || restart === undefined) return t.skip('the server is not ours to kill');
+      const fault: FaultRun['fault'] = async ({ processor }) => {
+        await sleep(30);
+        await crash();
+        await sleep(refusedMs);
+        await untilStruck(processor, 'spooled');
+        await restart();
+      };
+      const { spooled, drained } = await exportUnderFault({
+        url: await server.createDatabase(),
+        spans,
+        fault,
+      });
+      assert.ok(spooled > 0 && drained > 0, `${spooled} spooled, ${drained} drained`);
     });
 
     test('when statements time out', async () => {
@@ -189,57 +244,6 @@ export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale
       } finally {
         disk.unmount();
       }
-    });
-
-    test(`when the exporting process is killed ${kills} times: what it called safe is there`, async () => {
-      const url = await server.createDatabase();
-      {
-        await using db = await openDatabase({ url });
-        await migrate(db);
-      }
-      const directory = mkdtempSync(join(tmpdir(), 'observatory-kill-'));
-      const program = fileURLToPath(new URL('./durable-process.js', import.meta.url));
-      const acknowledged: string[] = [];
-      for (let i = 0; i < kills; i += 1) {
-        // Every second one has no database to send to and writes to the disk.
-        const connection = i % 2 === 0 ? url : url.replace(/:\d+\//, ':1/');
-        const child = spawn(process.execPath, [program, connection, directory], {
-          stdio: ['ignore', 'pipe', 'inherit'],
-        });
-        let output = '';
-        child.stdout.on('data', (chunk: Buffer) => {
-          output += chunk.toString();
-        });
-        await once(child.stdout, 'data');
-        // At any moment: while starting, taking over what others left, exporting, or writing to the disk.
-        await sleep(Math.random() * 150);
-        child.kill('SIGKILL');
-        await once(child, 'close');
-        acknowledged.push(...output.split('\n').slice(0, -1));
-      }
-      await drainRest(url, directory);
-      const rows = await runSql(url, 'SELECT span_id FROM mcp_traces_hex');
-      const found = new Set(rows.map((row) => row.span_id));
-      assert.equal(found.size, rows.length);
-      assert.ok(acknowledged.length >= kills);
-      const missing = acknowledged.filter((id) => !found.has(id));
-      assert.equal(
-        missing.length,
-        0,
-        `${missing.length} of ${acknowledged.length} are missing: ${missing[0]}`,
-      );
-      rmSync(directory, { recursive: true });
-    });
-
-    test('and resending all of them adds none', async () => {
-      const url = await server.createDatabase();
-      const sent = manySpans(Math.min(spans, 20_000));
-      await using exporter = new PostgresSpanExporter({ connection: url, migrate: true });
-      for (let i = 0; i < 2; i += 1) assert.deepEqual(await exportSpans(exporter, sent), { code: 0 });
-      await assertExactly(
-        url,
-        sent.map((span) => span.spanContext().spanId),
-      );
     });
   });
 }
