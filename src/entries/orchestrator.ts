@@ -3,6 +3,8 @@ export {
   type GhostOptions,
   type GoldenOption,
   mcpGhost,
+  type RecordGoldenOptions,
+  type ReplayGoldenOptions,
 } from '../golden/index.ts';
 export type { JsonObject } from '../json/index.ts';
 export {

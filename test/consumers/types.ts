@@ -31,10 +31,19 @@ export const processors = [
 ];
 export const instrumentations = getObservatoryInstrumentations({ captureContent: false });
 export const interceptor: Interceptor = instrument({ serviceName: 'consumer' });
-export const engine = new TieredExecutionEngine(interceptor, TieredExecutionConfig.fromBaseCost(0.01));
+export const engine = new TieredExecutionEngine(
+  interceptor,
+  TieredExecutionConfig.fromBaseCost(0.01, { tier1Confidence: 0.5, tier1HallucinationRisk: 0.4 }),
+);
 export const router = new FallbackRouter({ interceptor, routes: {} });
 export const gate = new PolicyGate({ policy: 'allowlist.json' });
-export const run: GhostOptions = { provider: 'openai', userPrompt: 'Hello', serverConfig: {}, gate };
+export const run: GhostOptions = {
+  provider: 'openai',
+  systemPrompt: '',
+  userPrompt: 'Hello',
+  serverConfig: {},
+  gate,
+};
 export const error: ObservatoryError = new GateError('INVALID_OPTION', 'one class');
 
 export async function play(path: string): Promise<Golden> {
@@ -49,5 +58,5 @@ export async function serve(given: CollectorOptions): Promise<void> {
   console.log(observatory.isGlobal, collector);
 }
 
-export const isDenied = (decision: Decision): boolean => decision.kind === 'deny';
+export const isDenied = (decision: Decision): boolean => decision.decision === 'deny';
 export { DurableSpanProcessor, shadow };
