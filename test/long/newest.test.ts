@@ -41,7 +41,7 @@ const SUITES = [
   'openai-instrumentation',
   'anthropic-native',
   'outer-call',
-  'cassette-replay',
+  'model-interactions',
   'mcp-spans',
   'mcp-propagation',
   'mcp-metrics',
