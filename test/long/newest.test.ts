@@ -41,7 +41,7 @@ const SUITES = [
   'openai-instrumentation',
   'anthropic-native',
   'outer-call',
-  'model-interactions',
+  'wire-recordings',
   'mcp-spans',
   'mcp-propagation',
   'mcp-metrics',
@@ -120,7 +120,9 @@ test('an application that requires the API and starts its own SDK 3 keeps it', a
 for (const suite of SUITES) {
   test(`the suite ${suite} passes`, async () => {
     const place = join(folder, 'suite');
-    await cp(join(ROOT, 'dist'), join(place, 'dist'), { recursive: true });
+    for (const part of ['dist', 'schema', 'vocabularies', 'package.json']) {
+      await cp(join(ROOT, part), join(place, part), { recursive: true });
+    }
     const shim = join(place, 'node_modules/@opentelemetry/sdk-trace-node');
     await cp(join(ROOT, 'test/consumers/sdk-trace-node'), shim, { recursive: true });
     const OBSERVATORY_DATA = process.env.OBSERVATORY_DATA ?? resolve(ROOT, '../shared/data');
