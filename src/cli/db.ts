@@ -19,6 +19,7 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   parseDuration,
+  writeJson,
 } from './command-line/index.ts';
 import { formatStatus, spoolJson, statusJson } from './db-status.ts';
 
@@ -167,8 +168,4 @@ function report(
   } else {
     io.stdout.write(`${formatStatus(db.name, status, spool)}\n`);
   }
-}
-
-function writeJson(io: CommandIo, value: object): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
 }

@@ -10,6 +10,7 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   parseDuration,
+  writeJson,
 } from './command-line/index.ts';
 import { formatReview, formatReviews, reviewJson } from './review-format.ts';
 
@@ -199,8 +200,4 @@ function wholeNumber(option: string, text: string): number {
 
 function invalid(message: string): ObservatoryError {
   return new ObservatoryError('INVALID_OPTION', message);
-}
-
-function writeJson(io: CommandIo, value: object): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
 }

@@ -32,3 +32,8 @@ export interface Command {
    */
   run(args: readonly string[], io: CommandIo): Promise<number>;
 }
+
+/** Writes the answer to `--json`: one line. */
+export function writeJson(io: CommandIo, value: object): void {
+  io.stdout.write(`${JSON.stringify(value)}\n`);
+}

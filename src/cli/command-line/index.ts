@@ -1,4 +1,4 @@
-export { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+export { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, writeJson } from './command.ts';
 export { databaseUrlFrom } from './database-url.ts';
 export { parseDuration } from './duration.ts';
 export { kindOf, pumpJsonl } from './jsonl.ts';
