@@ -16,6 +16,9 @@ export function modelCallSpans(count: number): ReadableSpan[] {
           'gen_ai.usage.output_tokens': i % 400,
           'gen_ai.response.id': `chatcmpl-${hash.slice(40)}`,
           'gen_ai.response.finish_reasons': ['stop'],
+          'gen_ai.conversation.id': `conversation-${hash.slice(34, 62)}`,
+          'session.id': `session-${hash.slice(34, 63)}`,
+          'user.id': `user-${i % 1000}`,
           'observatory.prompt_hash': hash,
           'observatory.normalized_prompt_hash': (i % 50).toString(16).padStart(64, 'a'),
           'observatory.answer_hash': hash,
@@ -24,7 +27,6 @@ export function modelCallSpans(count: number): ReadableSpan[] {
           'observatory.hallucination_risk_score': (i % 97) / 97,
           'observatory.hallucination_risk_level': 'low',
           'server.address': 'api.openai.com',
-          'app.user.id': `user-${i % 1000}`,
           'app.route': '/v1/assistants/{assistant}/threads/{thread}/runs',
           'app.note': 'a short text that an application adds to each of its spans',
         };

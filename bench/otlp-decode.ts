@@ -4,7 +4,7 @@
  *
  *   node dist/bench/otlp-decode.js [rounds]
  */
-import { decodeJson, decodeProtobuf } from '../src/collector/decode/index.ts';
+import { decodeJson, decodeProtobuf } from '../src/otlp/index.ts';
 import { decodeRequest, encodeJson, encodeProtobuf, requestJson } from '../test/support/otlp-encode.ts';
 import { recordSpans } from '../test/support/spans.ts';
 

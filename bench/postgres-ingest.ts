@@ -17,12 +17,13 @@ import pg from 'pg';
 import { COLUMNS, type TraceRow } from '../src/base/fields.ts';
 import { joinPlaces } from '../src/postgres/byte-writer.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
-import { databaseStatus, migrate, PostgresSpanExporter, spanToRow } from '../src/postgres/index.ts';
+import { databaseStatus, migrate, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { encodeForInsert, INSERT_STATEMENT, insertValues } from '../src/postgres/insert-writer.ts';
 import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, RowEncoder } from '../src/postgres/row-encoder.ts';
-import { DEFAULT_ROW_LIMITS } from '../src/postgres/row-limits.ts';
+import { resolveRowLimits } from '../src/postgres/row-limits.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { findPsql, startOwnPostgres } from '../test/support/postgres-server.ts';
+import { spanToRow } from '../test/support/span-row.ts';
 import { modelCallSpans } from './model-call-spans.ts';
 import { type Measure, reportIngest } from './postgres-ingest-report.ts';
 
@@ -42,7 +43,7 @@ const postmaster = statOf(Number(backend.rows[0]?.pid))?.parent ?? 0;
 
 const spans = modelCallSpans(rowCount);
 const rows = spans.map(spanToRow);
-const encoder = new RowEncoder(DEFAULT_ROW_LIMITS);
+const encoder = new RowEncoder(resolveRowLimits({}));
 const folder = mkdtempSync(join(tmpdir(), 'observatory-bench-'));
 const psql = findPsql() ?? 'psql';
 

@@ -2,7 +2,7 @@ import { instrument, startObservatory } from 'mcp-observatory';
 
 // Sets up OpenTelemetry for a program that has none. Spans go to Postgres when MCP_OBSERVATORY_DATABASE_URL is set,
 // and over OTLP when OTEL_EXPORTER_OTLP_ENDPOINT is.
-await using observatory = await startObservatory({ serviceName: 'payments-mcp' });
+const observatory = await startObservatory({ serviceName: 'payments-mcp' });
 const interceptor = instrument({ serviceName: 'payments-mcp' });
 
 const { result, record } = await interceptor.recordModelCall({
@@ -32,4 +32,4 @@ const { result, record } = await interceptor.recordModelCall({
 
 console.log(result);
 console.log(record.fields);
-await observatory.forceFlush();
+await observatory.shutdown();

@@ -3,7 +3,7 @@
  * chunks they share. `npm run build:bundle` bundles the sources; `npm run build:types`, this script with `--types`,
  * adds the declarations, from those that `tsc` has written to `dist/src`; `--strict` makes its warnings errors.
  */
-import { renameSync, rmSync } from 'node:fs';
+import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -24,8 +24,12 @@ const ENTRIES = {
   collector: 'entries/collector',
 };
 
-/** Programs have no declarations. The second is started by a chunk, which expects it beside itself. */
-const PROGRAMS = { cli: 'cli/main', 'last-export-process': 'setup/last-export-process' };
+/** Without declarations. All but the first are loaded by a chunk, which expects them beside itself. */
+const PROGRAMS = {
+  cli: 'cli/main',
+  'last-export-process': 'setup/last-export-process',
+  'hook-probe': 'setup/registration/hook-probe',
+};
 
 /** Packages stay imports, since hooks and peers must be the application's own; only the bundler's helpers go in. */
 const isExternal = (id) => !/^[./]|^@oxc-project\/runtime\//.test(id);
@@ -54,15 +58,35 @@ async function bundleCode() {
       groups: [
         // All that the command line needs before it knows the command.
         { name: 'errors', test: /\/src\/base\/(?:errors|version)\.ts/, priority: 1 },
-        { name: 'core', test: /\/src\/(?:json|signals|wire|interaction|processor)\// },
+        {
+          name: 'core',
+          test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process)|(?:json|signals|wire|interaction|processor)\/)/,
+        },
+        // The queue asks whether a row was at fault, whatever the spans are sent to.
+        { name: 'database-error', test: /\/src\/postgres\/database-error\.ts/, priority: 1 },
         { name: 'postgres', test: /\/src\/postgres\// },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
       ],
     },
   });
   await bundle.close();
+  await bundlePage(join(unfinished, 'page'));
   rmSync(LIB, { recursive: true, force: true });
   renameSync(unfinished, LIB);
+}
+
+/** The page is one script for browsers, with what it needs inside, beside its markup and its style. */
+async function bundlePage(folder) {
+  const source = join(ROOT, 'src/ui/page');
+  const bundle = await rolldown({
+    input: join(source, 'main.tsx'),
+    platform: 'browser',
+    tsconfig: join(source, 'tsconfig.json'),
+    transform: { target: 'es2022' },
+  });
+  await bundle.write({ file: join(folder, 'page.js'), format: 'esm', minify: true });
+  await bundle.close();
+  for (const name of ['index.html', 'page.css']) cpSync(join(source, name), join(folder, name));
 }
 
 async function bundleTypes() {

@@ -54,7 +54,10 @@ export function checkSamples(root: string): number {
   for (const { name, code } of samples) writeFileSync(join(folder, name), `${code}\nexport {};\n`);
   writeFileSync(join(folder, 'readers-program.d.ts'), READERS_PROGRAM);
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(TSCONFIG));
-  execFileSync(join(root, 'node_modules/.bin/tsc'), ['--project', folder], { cwd: root, stdio: 'inherit' });
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--project', folder], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   return samples.length;
 }
 

@@ -1,6 +1,7 @@
 import { FIELDS, type FieldDefinition } from '../src/base/fields.ts';
-import { handAppliedScript } from '../src/postgres/index.ts';
+import { COLLECTOR_CONFIG, collectorConfig } from './collector-config.ts';
 import { dashboardFiles } from './dashboards/index.ts';
+import { handAppliedScript } from './hand-applied-schema.ts';
 import { kubernetesConfig } from './kubernetes-config.ts';
 import { rowJsonSchema } from './row-json-schema.ts';
 
@@ -19,7 +20,8 @@ export function generatedFiles(): readonly GeneratedFile[] {
     { path: 'schema/postgres.sql', content: handAppliedScript() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
     ...dashboardFiles(),
-    { path: 'collector/k8s/config.yaml', content: kubernetesConfig() },
+    { path: COLLECTOR_CONFIG, content: collectorConfig() },
+    { path: 'collector/k8s/config.yaml', content: kubernetesConfig(collectorConfig()) },
   ];
 }
 

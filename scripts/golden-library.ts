@@ -25,6 +25,20 @@ export const SERVERS = {
   },
 };
 
+/** A real database and real files: Postgres in process (PGlite), and the file server of npm. */
+const REAL_SERVERS = {
+  mcpServers: {
+    database: { command: 'node', args: ['dist/examples/servers/database.js'] },
+    files: {
+      command: 'node',
+      args: ['node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', 'examples/documents'],
+    },
+  },
+};
+
+const query = (sql: string) => ({ name: 'database__query', arguments: { sql } });
+const read = (path: string) => ({ name: 'files__read_text_file', arguments: { path } });
+
 const call = (name: string, args: Readonly<Record<string, unknown>> = {}) => ({
   name: `scenario__${name}`,
   arguments: args,
@@ -33,7 +47,112 @@ const call = (name: string, args: Readonly<Record<string, unknown>> = {}) => ({
 /** Greetings in scripts that often break programs: right to left, astral, combining, and one of four code points. */
 const GREETINGS = 'שלום, 你好, Привет, ⛵ 👩‍🚀 e\u0301 \u{1F1EB}\u{1F1F7} ünïcödé';
 
+/** The runs that the requirements of MCP-Ghost name, over a real database and real files. */
+const REAL: readonly LibraryRun[] = [
+  {
+    name: 'happy_path_database_query',
+    description: 'The tables of a database are listed, and one query answers the question.',
+    category: 'happy_path',
+    task: 'Which customers have unpaid invoices, and how much do they owe together?',
+    script: [
+      { text: 'I look at the tables first.', calls: [{ name: 'database__list_tables' }] },
+      {
+        calls: [
+          query(
+            'SELECT c.name, sum(i.amount_eur) AS owed FROM invoices i JOIN customers c ON c.id = i.customer_id WHERE NOT i.paid GROUP BY c.name ORDER BY c.name',
+          ),
+        ],
+      },
+      { text: 'Ada owes 80.50, Edsger 45.25 and Grace 310.00: 435.75 EUR together.' },
+    ],
+    comparison: { final_answer: { check: 'contains', texts: ['435.75'] } },
+  },
+  {
+    name: 'error_recovery_file_not_found',
+    description: 'A file is not where the model looks; it lists the folder and reads the right one.',
+    category: 'error_recovery',
+    task: 'What does the payment policy say about large payments?',
+    script: [
+      { calls: [read('policy.md')] },
+      { text: 'I list the folder.', calls: [{ name: 'files__list_directory', arguments: { path: '.' } }] },
+      { calls: [read('payment-policy.md')] },
+      { text: 'The payment policy is in payment-policy.md; large payments need an approval.' },
+    ],
+    comparison: { final_answer: { check: 'contains', texts: ['approval'] } },
+  },
+  {
+    name: 'multi_tool_chain_analysis',
+    description: 'A chain of five calls over both servers, each with what the one before returned.',
+    category: 'happy_path',
+    task: 'Which unpaid invoice is the largest, whose is it, and what does our policy say?',
+    script: [
+      { calls: [{ name: 'database__list_tables' }] },
+      { calls: [{ name: 'database__describe_table', arguments: { table: 'invoices' } }] },
+      {
+        calls: [
+          query(
+            'SELECT id, customer_id, amount_eur FROM invoices WHERE NOT paid ORDER BY amount_eur DESC LIMIT 1',
+          ),
+        ],
+      },
+      { calls: [query("SELECT name, city FROM customers WHERE id = 'C2'")] },
+      { calls: [read('payment-policy.md')] },
+      {
+        text: 'I-103 over 310.00 EUR is the largest; it is Grace’s, of Oslo. The policy asks for an approval.',
+      },
+    ],
+    comparison: { final_answer: { check: 'contains', texts: ['I-103', 'Grace'] } },
+  },
+  {
+    name: 'backtracking_scenario',
+    description: 'A query fails twice; the model looks at the columns, and gets it right.',
+    category: 'error_recovery',
+    task: 'What does Ada owe?',
+    script: [
+      { calls: [query("SELECT sum(amount) FROM invoices WHERE customer = 'Ada'")] },
+      { calls: [query("SELECT sum(amount_eur) FROM invoices WHERE customer = 'Ada'")] },
+      {
+        text: 'I need the columns.',
+        calls: [{ name: 'database__describe_table', arguments: { table: 'invoices' } }],
+      },
+      {
+        calls: [query("SELECT sum(amount_eur) AS owed FROM invoices WHERE customer_id = 'C1' AND NOT paid")],
+      },
+      { text: 'Ada owes 80.50 EUR.' },
+    ],
+    comparison: { final_answer: { check: 'contains', texts: ['80.50'] } },
+  },
+  {
+    name: 'complex_tool_orchestration',
+    description: 'Calls of both servers side by side, turn after turn, and one answer from all of them.',
+    category: 'edge_case',
+    task: 'Check our unpaid invoices against the payment policy.',
+    script: [
+      {
+        text: 'I look at both places at once.',
+        calls: [
+          { name: 'database__list_tables' },
+          { name: 'files__list_directory', arguments: { path: '.' } },
+        ],
+      },
+      {
+        calls: [
+          query('SELECT id, amount_eur, due FROM invoices WHERE NOT paid ORDER BY id'),
+          read('payment-policy.md'),
+          { name: 'files__get_file_info', arguments: { path: 'no-such-file.md' } },
+        ],
+      },
+      {
+        calls: [query("SELECT count(*)::int AS overdue FROM invoices WHERE NOT paid AND due < '2026-11-01'")],
+      },
+      { text: 'Three invoices are unpaid, two of them overdue since before November 2026.' },
+    ],
+    comparison: { final_answer: { check: 'contains', texts: ['two'] } },
+  },
+].map((run) => ({ ...run, options: { serverConfig: REAL_SERVERS } }) as LibraryRun);
+
 export const LIBRARY: readonly LibraryRun[] = [
+  ...REAL,
   {
     name: 'happy_path_customer_lookup',
     description: 'Two calls, one after the other, and an answer from both.',
@@ -50,7 +169,7 @@ export const LIBRARY: readonly LibraryRun[] = [
     },
   },
   {
-    name: 'multi_tool_chain_analysis',
+    name: 'chain_of_five_calls',
     description: 'A chain of five calls in which each uses what the one before returned.',
     category: 'happy_path',
     task: 'Look up C3, add its district to 35, and write down what you found.',
@@ -99,7 +218,7 @@ export const LIBRARY: readonly LibraryRun[] = [
     ],
   },
   {
-    name: 'backtracking_scenario',
+    name: 'backtracking_to_search',
     description: 'A tool keeps failing until the model takes another one.',
     category: 'error_recovery',
     task: 'Where does Grace live?',

@@ -13,6 +13,7 @@ export const ROOMS: readonly string[] = [
   'wire',
   'interaction',
   'processor',
+  'otlp',
   'postgres',
   'durable',
   'instrumentation',
@@ -23,6 +24,7 @@ export const ROOMS: readonly string[] = [
   'golden',
   'setup',
   'collector',
+  'ui',
   'entries',
   'cli',
 ];
@@ -44,6 +46,7 @@ export function findBreaches(root: string): string[] {
     ...files.flatMap(checkLength),
     ...files.flatMap(checkOrder),
     ...files.flatMap(checkDoors),
+    ...files.flatMap(checkOutput),
     ...checkCycles(files),
     ...checkNames(files),
   ];
@@ -110,6 +113,16 @@ function checkDoors({ path, imports }: SourceFile): string[] {
     if (entered === undefined || target === `${entered}/index.ts`) return [];
     return [`${path} imports ${target}: enter ${entered} by ${entered}/index.ts`];
   });
+}
+
+/** The files that write to the process's own outputs; all others write through what these give them. */
+const WRITERS: readonly string[] = ['base/stderr-diag.ts', 'cli/main.ts', 'cli/program.ts'];
+
+/** A direct write could print control characters that a server has sent. */
+function checkOutput({ path, text }: SourceFile): string[] {
+  const [found] = /\bprocess\.std(?:out|err)\b|\bconsole\.\w+\(/.exec(text) ?? [];
+  if (found === undefined || WRITERS.includes(path)) return [];
+  return [`${path} uses ${found}: print through the Output of the command, or report through diag`];
 }
 
 /** The folders around a file, outermost first: `a/b/c.ts` is in `a` and `a/b`. */

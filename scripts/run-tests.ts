@@ -1,26 +1,30 @@
 /**
- * Runs the compiled tests, two processes at a time, and fails when none ran.
+ * Runs the compiled tests, three processes at a time (two with `--long`), and fails when none ran.
  *
  * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [NAME...]
  *
  * Without `--long`, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time, other
- * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`. A name picks the files
- * that contain it. `--reverse` turns the order of the files around, which shows a test that depends on another one.
+ * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`, and again, in full, those of
+ * the others that come in two sizes (test/support/size.ts). A name picks the files that contain it. `--reverse` turns
+ * the order of the files around, which shows a test that depends on another one.
  *
- * Files share processes, because a process of its own costs each the time to load everything. A file that needs its
- * own says so in a comment, `// Runs alone: <why>`. All files share one PostgreSQL, with a database for each use.
+ * Files share a few processes, because one of its own costs each the time to load everything. A file that needs its
+ * own says so in a comment, `// Runs alone: <why>`. One that leaves a hook of `require()` says `// Runs with the others
+ * that hook <what>`, and shares a process with those. All files share one PostgreSQL, with a database for each use.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { noPostgres, startOwnPostgres } from '../test/support/postgres-server.ts';
+import { rolldown } from 'rolldown';
+import { nameOfDatabase, noPostgres, startOwnPostgres } from '../test/support/postgres-server.ts';
 import { runGroups } from '../test/support/run-groups.ts';
+import { SERVER_INPUTS } from '../test/support/server-file.ts';
 import { TestReport } from '../test/support/test-report.ts';
 
 const TESTS = join(import.meta.dirname, '../test');
-/** Files in a process: enough that loading the package is cheap, few enough that the last groups end together. */
-const GROUP_SIZE = 12;
+/** How many processes run at a time: with three, one uses the time in which two wait for a server, a disk or a timer. */
+const PROCESSES = 3;
 
 const { values: options, positionals: names } = parseArgs({
   options: { long: { type: 'boolean', default: false }, reverse: { type: 'boolean', default: false } },
@@ -29,36 +33,61 @@ const { values: options, positionals: names } = parseArgs({
 const files = [TESTS, ...(options.long ? [join(TESTS, 'long')] : [])].flatMap((folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.test.js'))
-    .filter((name) => folder !== TESTS || name.endsWith('.long.test.js') === options.long)
+    .filter((name) => folder !== TESTS || isInRun(name))
     .filter((name) => names.length === 0 || names.some((part) => name.includes(part)))
     .sort()
     .map((name) => join(folder, name)),
 );
 if (options.reverse) files.reverse();
 
-const runsAlone = (file: string) => /^\/\/ Runs alone: \S/m.test(readFileSync(file, 'utf8'));
+function isInRun(name: string): boolean {
+  if (name.endsWith('.long.test.js')) return options.long;
+  return !options.long || readFileSync(join(TESTS, name), 'utf8').includes("'./support/size.js'");
+}
+
+const says = (what: RegExp) => (file: string) => what.test(readFileSync(file, 'utf8'));
+const runsAlone = says(/^\/\/ Runs alone: \S/m);
+/** What the file hooks, if it shares a process with those that hook the same. */
+const hookOf = (file: string) =>
+  /^\/\/ Runs with the others that hook ([^:]+)/m.exec(readFileSync(file, 'utf8'))?.[1];
 /** Keeps two processors busy itself: it runs when the others have ended. */
 const isLast = (file: string) => basename(file) === 'suites-without-network.long.test.js';
 
 const alone = files.filter((file) => options.long || runsAlone(file));
-const shared = files.filter((file) => !alone.includes(file));
+const hooking = new Map<string | undefined, string[]>();
+for (const file of files.filter((one) => !alone.includes(one))) {
+  hooking.set(hookOf(file), [...(hooking.get(hookOf(file)) ?? []), file]);
+}
+const shared = hooking.get(undefined) ?? [];
+hooking.delete(undefined);
+// Files of one subject, which take about as long, are spread; the small groups come last. So all processes end together.
 const groups = [
+  ...Array.from({ length: PROCESSES }, (_, process) => shared.filter((_, i) => i % PROCESSES === process)),
+  ...hooking.values(),
   ...alone.filter((file) => !isLast(file)).map((file) => [file]),
-  ...Array.from({ length: Math.ceil(shared.length / GROUP_SIZE) }, (_, i) =>
-    shared.slice(i * GROUP_SIZE, (i + 1) * GROUP_SIZE),
-  ),
-];
+].filter((group) => group.length > 0);
 const last = alone.filter(isLast);
+
+async function bundleServers(dir: string): Promise<string> {
+  await using bundle = await rolldown({ input: SERVER_INPUTS, platform: 'node' });
+  await bundle.write({ dir, format: 'esm' });
+  return dir;
+}
 
 const report = new TestReport(process.stdout);
 // Empty databases, made once for all test files; see test/support/templates.ts.
 const templates = mkdtempSync(join(tmpdir(), 'observatory-templates-'));
-const limits = { processes: 2, fileTimeoutMs: options.long ? 1_200_000 : 120_000 };
+process.env.OBSERVATORY_TEST_TEMPLATES = templates;
+const limits = { processes: options.long ? 2 : PROCESSES, fileTimeoutMs: options.long ? 1_200_000 : 120_000 };
 await using server = noPostgres() ? undefined : await startOwnPostgres();
 const env = {
   ...process.env,
-  OBSERVATORY_TEST_TEMPLATES: templates,
-  ...(server && { OBSERVATORY_TEST_POSTGRES: server.url }),
+  OBSERVATORY_TEST_BUNDLES: await bundleServers(join(templates, 'servers')),
+  ...(options.long && { OBSERVATORY_TEST_SIZE: 'full' }),
+  ...(server && {
+    OBSERVATORY_TEST_POSTGRES: server.url,
+    OBSERVATORY_TEST_MIGRATED: nameOfDatabase(await server.createMigrated()),
+  }),
 };
 try {
   await runGroups(groups, { ...limits, env }, report);

@@ -24,6 +24,8 @@ export {
 export {
   AnthropicInstrumentation,
   type AnthropicInstrumentationConfig,
+  FrameworkInstrumentation,
+  type FrameworkInstrumentationConfig,
   GoogleGenAIInstrumentation,
   type GoogleGenAIInstrumentationConfig,
   getObservatoryInstrumentations,
@@ -82,6 +84,7 @@ export type {
   RiskWeights,
   SignalOptions,
   TokenUsage,
+  TraceStep,
   Verifier,
   VerifierInput,
   VerifierResult,

@@ -1,15 +1,16 @@
 /** Our span of a call with Anthropic's SDK, with the SDK's own spans disabled. */
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { duringTests } from './support/during-tests.ts';
+import { duringFile } from './support/model-hooks.ts';
 import { type ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry();
-new AnthropicInstrumentation({ native: 'suppress' });
+duringFile(new AnthropicInstrumentation({ native: 'suppress' }));
 const { Anthropic } = createRequire(import.meta.url)(
   '@anthropic-ai/sdk',
 ) as typeof import('@anthropic-ai/sdk');

@@ -1,10 +1,11 @@
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { context, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { collectGarbage } from './support/garbage.ts';
+import { duringFile } from './support/model-hooks.ts';
 import { anthropicSdk } from './support/model-sdks.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
@@ -24,7 +25,7 @@ const telemetry = new Telemetry({
   forceFlush: async () => {},
   shutdown: async () => {},
 });
-const instrumentation = new AnthropicInstrumentation();
+const instrumentation = duringFile(new AnthropicInstrumentation());
 const sdk = anthropicSdk();
 let provider: ProviderServer;
 

@@ -1,24 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { commandIo } from '../src/cli/command-line/index.ts';
 import { dbCommand } from '../src/cli/db.ts';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
-import {
-  LATEST_MIGRATION,
-  MIGRATIONS,
-  migrate,
-  openDatabase,
-  PostgresSpanExporter,
-} from '../src/postgres/index.ts';
+import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
+import { LATEST_MIGRATION, MIGRATIONS } from '../src/postgres/migrations.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { longTest } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'observatory-db-'));
@@ -35,7 +32,7 @@ describe('db, embedded', () => {
     assert.equal(existsSync(dataDir), false);
   });
 
-  test('migrate makes the tables, then finds them up to date, and status counts what is in them and in a spool', async () => {
+  longTest('migrate makes the tables, then finds them up to date', async () => {
     const first = await db(['migrate', '--data-dir', dataDir]);
     assert.deepEqual(
       [first.code, first.stdout],
@@ -51,64 +48,9 @@ describe('db, embedded', () => {
       applied: [],
       schema_version: LATEST_MIGRATION,
     });
-
-    const empty = await db(['status', '--data-dir', dataDir]);
-    assert.equal(empty.code, 0);
-    assert.match(empty.stdout, /^spans +0$/m);
-
-    await fill(dataDir);
-    const directory = join(folder, 'spool');
-    await fillSpool(directory);
-    const json = await db(['status', '--data-dir', dataDir, '--spool', directory, '--json']);
-    const status = JSON.parse(json.stdout) as Record<string, unknown>;
-    const {
-      spool,
-      server_version: version,
-      table_bytes: table,
-      index_bytes: index,
-      bytes_per_span: perSpan,
-      partitions,
-      default_partition_rows: inDefault,
-      dead_rows: deadRows,
-      dead_share: deadShare,
-      lag_seconds: lag,
-      ...rest
-    } = status;
-    assert.equal((partitions as unknown[]).length, 5);
-    assert.deepEqual([typeof inDefault, typeof deadRows, typeof deadShare], ['number', 'number', 'number']);
-    // The spans ended on 2026-11-18.
-    const expected = (Date.now() - Date.parse('2026-11-18T11:06:42Z')) / 1000;
-    assert.ok(Math.abs(Number(lag) - expected) < 3600, `${lag} s, expected ${expected}`);
-    assert.deepEqual(rest, {
-      database: dataDir,
-      kind: 'pglite',
-      state: 'current',
-      schema_version: LATEST_MIGRATION,
-      code_version: LATEST_MIGRATION,
-      rows: 3,
-      first_start_time: '2026-11-18T11:06:40.000001Z',
-      last_start_time: '2026-11-18T11:06:42.000001Z',
-      services: [
-        { service: 'billing', rows: 2 },
-        { service: 'search', rows: 1 },
-      ],
-      models: [
-        { model: null, rows: 2 },
-        { model: 'gpt-4o', rows: 1 },
-      ],
-    });
-    assert.match(String(version), /^\d+/);
-    assert.equal(perSpan, Math.round((Number(table) + Number(index)) / 3));
-    const { bytes, oldest, ...counts } = spool as Record<string, unknown>;
-    assert.deepEqual(counts, { spans: 7, files: 1, refused_bytes: 0 });
-    assert.ok(Number(bytes) > 100 && Date.parse(String(oldest)) <= Date.now());
-    const text = (await db(['status', '--data-dir', dataDir, '--spool', directory])).stdout;
-    assert.match(text, /^spans +3$/m);
-    assert.match(text, /^services +billing 2, search 1$/m);
-    assert.match(text, /^models +\(none\) 2, gpt-4o 1$/m);
-    assert.match(text, /^spool +7 spans wait in 1 files, .*oldest from 20/m);
-    assert.match(text, /^lag +\d+\.\d s since the newest span ended$/m);
   });
+
+  longTest('status counts what is in it and in a spool', () => assertStatus({ dataDir }, dataDir, 'pglite'));
 
   test('status refuses a folder that is no spool', async () => {
     await assert.rejects(db(['status', '--data-dir', dataDir, '--spool', join(folder, 'absent')]), {
@@ -117,34 +59,37 @@ describe('db, embedded', () => {
     });
   });
 
-  test('a data directory that another process uses is refused until that process ends, however it ends', async () => {
-    const program = fileURLToPath(new URL('./support/hold-database-process.js', import.meta.url));
-    const holder = spawn(process.execPath, [program, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const exited = new Promise((resolve) => holder.once('exit', resolve));
-    try {
-      const lines = createInterface({ input: holder.stdout })[Symbol.asyncIterator]();
-      assert.equal((await lines.next()).value, 'open');
-      await assert.rejects(openDatabase({ dataDir }), {
-        code: 'DATABASE_UNREACHABLE',
-        message: new RegExp(`in use by process ${holder.pid} on ${hostname()}`),
-      });
-    } finally {
-      holder.kill('SIGKILL');
-      await exited;
-    }
-    await using database = await openDatabase({ dataDir });
-    assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.one, 1);
-    await assert.rejects(openDatabase({ dataDir }), { code: 'DATABASE_UNREACHABLE' });
-    await database.close();
-    await database.close();
-    assert.deepEqual(
-      readdirSync(dirname(dataDir)).filter((name) => name.includes('.lock.')),
-      [],
-      'no lock is left',
-    );
-  });
+  longTest(
+    'a data directory that another process uses is refused until that process ends, however it ends',
+    async () => {
+      const program = fileURLToPath(new URL('./support/hold-database-process.js', import.meta.url));
+      const holder = spawn(process.execPath, [program, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const exited = new Promise((resolve) => holder.once('exit', resolve));
+      try {
+        const lines = createInterface({ input: holder.stdout })[Symbol.asyncIterator]();
+        assert.equal((await lines.next()).value, 'open');
+        await assert.rejects(openDatabase({ dataDir }), {
+          code: 'DATABASE_UNREACHABLE',
+          message: new RegExp(`in use by process ${holder.pid} on ${hostname()}`),
+        });
+      } finally {
+        holder.kill('SIGKILL');
+        await exited;
+      }
+      await using database = await openDatabase({ dataDir });
+      assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.one, 1);
+      await assert.rejects(openDatabase({ dataDir }), { code: 'DATABASE_UNREACHABLE' });
+      await database.close();
+      await database.close();
+      assert.deepEqual(
+        readdirSync(dirname(dataDir)).filter((name) => name.includes('.lock.')),
+        [],
+        'no lock is left',
+      );
+    },
+  );
 
-  test('of many that open a data directory at once, one at the most gets it', async () => {
+  longTest('of many that open a data directory at once, one at the most gets it', async () => {
     const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => openDatabase({ dataDir })));
     const open = attempts.filter((attempt) => attempt.status === 'fulfilled');
     for (const { value } of open) await value.close();
@@ -153,6 +98,7 @@ describe('db, embedded', () => {
 
   test('the lock of another host is respected, and the error names the file to delete', async () => {
     const lock = `${dataDir}.lock.1`;
+    mkdirSync(dirname(dataDir), { recursive: true });
     writeFileSync(lock, JSON.stringify({ pid: 1, host: 'another-host' }));
     await assert.rejects(openDatabase({ dataDir }), (error: Error) => {
       assert.match(error.message, /process 1 on another-host/);
@@ -162,7 +108,7 @@ describe('db, embedded', () => {
     rmSync(lock);
   });
 
-  test('status of a database without the schema exits with 1 and says what to run', async () => {
+  longTest('status of a database without the schema exits with 1 and says what to run', async () => {
     {
       await using database = await openDatabase({ dataDir });
       await database.query('DROP SCHEMA public CASCADE');
@@ -194,6 +140,12 @@ describe('db, with a server', { skip: noPostgres() }, () => {
     assert.deepEqual(await Promise.all([flag, own, common].map(hasTable)), [true, true, false]);
     assert.equal((await db(['migrate'], { MCP_OBSERVATORY_DATABASE_URL: '', DATABASE_URL: common })).code, 0);
     assert.deepEqual(await Promise.all([flag, own, common].map(hasTable)), [true, true, true]);
+  });
+
+  test('status counts what is in it and in a spool', async () => {
+    const url = await newDatabase();
+    await db(['migrate', '--database-url', url]);
+    await assertStatus({ url }, url, 'postgres');
   });
 
   test('no output holds the password', async () => {
@@ -303,9 +255,76 @@ test('bad usage is reported with the remedy', async () => {
   for (const age of ['30', '0d', '1.5d', '1y', '']) {
     await assert.rejects(db(['prune', '--older-than', age]), { code: 'INVALID_OPTION' }, age);
   }
-  await assert.rejects(db(['status', '--nonsense']), { code: 'ERR_PARSE_ARGS_UNKNOWN_OPTION' });
+  await assert.rejects(db(['status', '--nonsense']), { code: 'INVALID_OPTION', message: /--nonsense/ });
   await assert.rejects(db(['status', '--database-url', 'nonsense']), { code: 'INVALID_OPTION' });
 });
+
+/** Fills a migrated database and reads its status. */
+async function assertStatus(
+  place: { url: string } | { dataDir: string },
+  database: string,
+  kind: string,
+): Promise<void> {
+  const flags = 'url' in place ? ['--database-url', place.url] : ['--data-dir', place.dataDir];
+  const empty = await db(['status', ...flags]);
+  assert.equal(empty.code, 0);
+  assert.match(empty.stdout, /^spans +0$/m);
+
+  await fill(place);
+  const directory = join(folder, `spool of ${kind}`);
+  await fillSpool(directory);
+  const json = await db(['status', ...flags, '--spool', directory, '--json']);
+  const status = JSON.parse(json.stdout) as Record<string, unknown>;
+  const {
+    spool,
+    server_version: version,
+    table_bytes: table,
+    index_bytes: index,
+    bytes_per_span: perSpan,
+    partitions,
+    default_partition_rows: inDefault,
+    dead_rows: deadRows,
+    dead_share: deadShare,
+    lag_seconds: lag,
+    ...rest
+  } = status;
+  assert.equal((partitions as unknown[]).length, 5);
+  assert.deepEqual([typeof inDefault, typeof deadRows, typeof deadShare], ['number', 'number', 'number']);
+  // The spans ended on 2026-11-18.
+  const expected = (Date.now() - Date.parse('2026-11-18T11:06:42Z')) / 1000;
+  assert.ok(Math.abs(Number(lag) - expected) < 3600, `${lag} s, expected ${expected}`);
+  assert.deepEqual(rest, {
+    database,
+    kind,
+    state: 'current',
+    schema_version: LATEST_MIGRATION,
+    code_version: LATEST_MIGRATION,
+    rows: 3,
+    model_calls: 0,
+    untemplated_calls: 0,
+    first_start_time: '2026-11-18T11:06:40.000001Z',
+    last_start_time: '2026-11-18T11:06:42.000001Z',
+    services: [
+      { service: 'billing', rows: 2 },
+      { service: 'search', rows: 1 },
+    ],
+    models: [
+      { model: null, rows: 2 },
+      { model: 'gpt-4o', rows: 1 },
+    ],
+  });
+  assert.match(String(version), /^\d+/);
+  assert.equal(perSpan, Math.round((Number(table) + Number(index)) / 3));
+  const { bytes, oldest, ...counts } = spool as Record<string, unknown>;
+  assert.deepEqual(counts, { spans: 7, files: 1, unreadable_bytes: 0, refused_bytes: 0 });
+  assert.ok(Number(bytes) > 100 && Date.parse(String(oldest)) <= Date.now());
+  const text = (await db(['status', ...flags, '--spool', directory])).stdout;
+  assert.match(text, /^spans +3$/m);
+  assert.match(text, /^services +billing 2, search 1$/m);
+  assert.match(text, /^models +\(none\) 2, gpt-4o 1$/m);
+  assert.match(text, /^spool +7 spans wait in 1 files, .*oldest from 20/m);
+  assert.match(text, /^lag +\d+\.\d s since the newest span ended$/m);
+}
 
 /** Runs the command as the shell would. */
 async function db(
@@ -313,8 +332,8 @@ async function db(
   env: Record<string, string> = {},
 ): Promise<{ code: number; stdout: string }> {
   const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const code = await dbCommand.run(args, { stdin: Readable.from([]), stdout, stderr, env });
+  const io = commandIo({ stdin: Readable.from([]), stdout, stderr: new PassThrough(), env });
+  const code = await dbCommand.run(args, io);
   stdout.end();
   return { code, stdout: await stdout.setEncoding('utf8').reduce((all, chunk) => all + chunk, '') };
 }
@@ -327,8 +346,8 @@ async function fillSpool(directory: string): Promise<void> {
   await processor.shutdown();
 }
 
-async function fill(dataDir: string): Promise<void> {
-  await using database = await openDatabase({ dataDir });
+async function fill(place: { url: string } | { dataDir: string }): Promise<void> {
+  await using database = await openDatabase(place);
   await migrate(database);
   await using exporter = new PostgresSpanExporter({ connection: database });
   const spans = [

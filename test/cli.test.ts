@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { VERSION } from '../src/base/version.ts';
-import { EXIT_OK, EXIT_USAGE } from '../src/cli/command-line/index.ts';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../src/cli/command-line/index.ts';
 import { runCli } from '../src/cli/run-cli.ts';
 
 function manifest() {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string;
+    engines: { node: string };
   };
 }
 
@@ -48,10 +51,49 @@ test('an unknown command or flag is bad usage and names itself', async () => {
   assert.match(flag.stderr, /--nonsense/);
 });
 
+test('demo --live without a key is bad usage', async () => {
+  const { code, stderr } = await cli(['demo', '--live']);
+  assert.equal(code, EXIT_USAGE);
+  assert.match(stderr, /OPENAI_API_KEY/);
+});
+
 test('every command explains itself with --help', async () => {
   for (const name of ['demo', 'score', 'db']) {
     const { code, stdout } = await cli([name, '--help']);
     assert.equal(code, EXIT_OK);
     assert.match(stdout, new RegExp(`^Usage: mcp-observatory ${name}`));
+  }
+});
+
+/** The program as the package ships it. */
+const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
+
+test('an older Node is told the version that is needed, and nothing else', () => {
+  const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.18.3" })';
+  const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, MAIN, '--version'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, old, { encoding: 'utf8' });
+  const [, wanted = ''] = />=(.+)$/.exec(manifest().engines.node) ?? [];
+  assert.deepEqual(
+    [status, stdout, stderr],
+    [EXIT_USAGE, '', `mcp-observatory needs Node ${wanted} or newer; this is Node 20.18.3\n`],
+  );
+  // An import of a name that an older Node lacks would fail before the check.
+  assert.doesNotMatch(readFileSync(MAIN, 'utf8'), /^(?:import|export)\b.*['"]/m);
+});
+
+test('an output that cannot be written is one line on stderr and exit code 1', {
+  skip: !existsSync('/dev/full'),
+}, () => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    const stdio = ['ignore', full, 'pipe'] as const;
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, '--version'], {
+      encoding: 'utf8',
+      stdio: [...stdio],
+    });
+    assert.equal(status, EXIT_FAILED);
+    assert.match(stderr, /^mcp-observatory: The output cannot be written: ENOSPC.*\n$/);
+  } finally {
+    closeSync(full);
   }
 });

@@ -281,7 +281,7 @@ describe('OTLP conformance', { skip: noPostgres() }, () => {
 
   before(async () => {
     server = await startPostgres();
-    url = await server.createDatabase();
+    url = await server.createMigrated();
     const anywhere = { host: '127.0.0.1', port: 0 };
     const limits = { maxBodyBytes: MAX_BODY, maxSpans: MAX_SPANS };
     collector = await startCollector({ databaseUrl: url, http: anywhere, grpc: anywhere, ...limits });

@@ -36,7 +36,7 @@ describe('bounds and doors of the collector', { skip: noPostgres() }, () => {
   async function open(
     options: Partial<CollectorOptions> = {},
   ): Promise<{ url: string; collector: Collector }> {
-    const url = options.databaseUrl ?? (await server.createDatabase());
+    const url = options.databaseUrl ?? (await server.createMigrated());
     return {
       url,
       collector: await startCollector({ databaseUrl: url, http: ANYWHERE, grpc: ANYWHERE, ...options }),

@@ -21,6 +21,6 @@ describe('what is deployed, against the schemas of those who take it', { skip: n
   test('the compose file is one by the specification', async () => {
     const args = [pythonProgram('check_compose.py'), join(FOLDER, 'compose.yaml')];
     const { stdout } = await run(await pythonWithPackages(), args);
-    assert.equal(stdout.trim(), 'apm grafana observatory otelcol postgres reader');
+    assert.equal(stdout.trim(), 'apm grafana migrate observatory otelcol postgres roles');
   });
 });

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { RE2JS } from 're2js';
 import { parse, parseAllDocuments } from 'yaml';
 import { readCollectOptions } from '../src/cli/collect-options.ts';
 
@@ -202,4 +203,34 @@ describe('the Kubernetes manifests', () => {
     const [container] = named('Deployment', 'observatory')?.spec.template.spec.containers ?? [];
     await assertCollectStarts(container?.args ?? [], container?.env.map(({ name }) => name) ?? []);
   });
+});
+
+test('the forms of secrets in the configuration of the Collector are expressions of Go, and leave ids and models', () => {
+  const { processors } = parse(read('otel-collector.yaml')) as {
+    processors: Record<string, { blocked_values?: string[] }>;
+  };
+  const sources = processors['redaction/no_secrets']?.blocked_values ?? [];
+  assert.ok(sources.length > 90);
+  const forms = sources.map((source) => RE2JS.compile(source));
+  const isMasked = (text: string) => forms.some((form) => form.matcher(text).find());
+  const secrets = [
+    ['gh', 'p_', 'B'.repeat(36)],
+    ['AK', 'IAIOSFODNN7EXAMPLE'],
+    ['h', 'f_', 'c'.repeat(34)],
+    ['Bearer ', 'd'.repeat(24)],
+    ['-----BEGIN RSA PRIV', 'ATE KEY-----'],
+    ['redis', '://:pw@cache'],
+    ['sk_', 'live_', 'e'.repeat(24)],
+  ].map((parts) => parts.join(''));
+  assert.deepEqual(
+    secrets.filter((secret) => !isMasked(`agent ${secret}`)),
+    [],
+  );
+  const kept = [
+    'gpt-4o-2024-08-06',
+    'https://api.example.com:443/v1',
+    'chatcmpl-AbC123dEf456GhI789jKl',
+    'a'.repeat(64),
+  ];
+  assert.deepEqual(kept.filter(isMasked), []);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { SpanStatusCode } from '@opentelemetry/api';
+import { type Context, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as GrpcExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtoExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -16,7 +16,7 @@ import {
 import pg from 'pg';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import { attachInteraction } from '../src/interaction/index.ts';
-import { migrate, PostgresSpanExporter } from '../src/postgres/index.ts';
+import { PostgresSpanExporter } from '../src/postgres/index.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { readRows } from './support/databases.ts';
 import { DIALECT_CASES } from './support/dialect-cases.ts';
@@ -43,6 +43,12 @@ class RawCopies implements SpanProcessor {
   async forceFlush(): Promise<void> {}
 
   async shutdown(): Promise<void> {}
+}
+
+function recordSpans() {
+  const finished = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(finished)] });
+  return { provider, finish: () => finished.getFinishedSpans() };
 }
 
 /** A trace of every dialect, with errors, events and links beside. */
@@ -74,7 +80,7 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
 
   /** A database, and a collector for it. */
   async function open(captureContent = false): Promise<{ url: string; pool: pg.Pool; collector: Collector }> {
-    const url = await server.createDatabase();
+    const url = await server.createMigrated();
     const pool = new pg.Pool({ connectionString: url });
     pools.push(pool);
     const anywhere = { host: '127.0.0.1', port: 0 };
@@ -95,9 +101,8 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
   }
 
   const inProcess = async (spans: readonly ReadableSpan[]) => {
-    const pool = new pg.Pool({ connectionString: await server.createDatabase() });
+    const pool = new pg.Pool({ connectionString: await server.createMigrated() });
     pools.push(pool);
-    await migrate(pool);
     const answer = await exportSpans(new PostgresSpanExporter({ connection: pool }), spans);
     assert.equal(answer.code, 0, answer.error?.message);
     return readRows(pool, 'trace_id, span_id');
@@ -128,6 +133,49 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
       assert.ok(expected.some((row) => row.cost_usd !== null));
     });
   }
+
+  test('holds an answer against the calls of its trace that arrived before it or with it, and says that it may lack some', async () => {
+    const { pool, collector } = await open();
+    const { provider, finish } = recordSpans();
+    const tracer = provider.getTracer('pieces');
+    const inRun = (write: (inside: Context) => void) => {
+      const root = tracer.startSpan('run');
+      write(trace.setSpan(ROOT_CONTEXT, root));
+    };
+    const call = (inside: Context, isError: boolean) => {
+      const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'cancel_order' };
+      const span = tracer.startSpan('execute_tool cancel_order', { attributes }, inside);
+      if (isError) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    };
+    const answer = (inside: Context) => {
+      const said = (role: string, content: string) =>
+        JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+      const attributes = {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.input.messages': said('user', 'Cancel order 7.'),
+        'gen_ai.output.messages': said('assistant', 'Order 7 has been cancelled.'),
+      };
+      tracer.startSpan('chat gpt-4o', { attributes }, inside).end();
+    };
+    for (const isError of [true, false])
+      inRun((inside) => {
+        call(inside, isError);
+        answer(inside);
+      });
+    const spans = finish();
+    const pieces = [spans.slice(0, 1), spans.slice(1, 2), spans.slice(2).reverse()];
+    for (const piece of pieces)
+      await send(collector, 'application/x-protobuf', encodeProtobuf(requestJson(piece)));
+    await collector.close();
+    const rows = await pool.query(
+      "SELECT evidence_partial, evidence_findings::jsonb -> 0 ->> 'kind' AS kind FROM mcp_traces WHERE span_name LIKE 'chat%' ORDER BY start_time",
+    );
+    assert.deepEqual(rows.rows, [
+      { evidence_partial: true, kind: 'tool_failed_claimed_success' },
+      { evidence_partial: true, kind: null },
+    ]);
+  });
 
   test('gives the same rows of spans with values of every kind', async () => {
     const spans = randomSpans(150, 21).map(onTheWire);
@@ -183,7 +231,8 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
       new JsonExporter({ url: http }),
       new GrpcExporter({ url: `http://${collector.grpcAddress}` }),
     ];
-    const attributes = { team: 'payments', stages: ['a', 'b'], 'gen_ai.prompt': 'The launch code' };
+    const named = { 'service.namespace': 'payments', 'gen_ai.response.finish_reasons': ['a', 'b'] };
+    const attributes = { ...named, 'gen_ai.prompt': 'The launch code' };
     const instrumentationScope = { name: 'lib', attributes, droppedAttributesCount: 3 };
     for (const exporter of exporters) {
       const span = recordSpan({ name: 'chat', attributes: { 'gen_ai.operation.name': 'chat' } });
@@ -196,7 +245,7 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
       `SELECT scope, attributes -> 'otel.scope.attributes' AS attributes,
          attributes -> 'otel.scope.dropped_attributes_count' AS dropped FROM mcp_traces`,
     );
-    const kept = { scope: 'lib', attributes: { team: 'payments', stages: ['a', 'b'] }, dropped: 3 };
+    const kept = { scope: 'lib', attributes: named, dropped: 3 };
     assert.deepEqual(rows, [kept, kept, kept]);
   });
 

@@ -62,7 +62,13 @@ test('no text of a request becomes part of a statement, whatever way it comes in
   const proxy = await startProxy(Number(new URL(url).port));
   const through = new URL(url);
   through.port = String(proxy.port);
-  const first = await startCollector({ databaseUrl: through.href, http: ANYWHERE, grpc: ANYWHERE, spool });
+  const first = await startCollector({
+    databaseUrl: through.href,
+    http: ANYWHERE,
+    grpc: ANYWHERE,
+    spool,
+    captureContent: true,
+  });
   const target = `${first.httpUrl}/v1/traces`;
   const protobuf = { 'content-type': 'application/x-protobuf' };
   const json = Buffer.from(JSON.stringify(hostileRequest('000000000000000b')));
@@ -79,7 +85,13 @@ test('no text of a request becomes part of a statement, whatever way it comes in
   assert.equal((await caller.call(encodeProtobuf(hostileRequest('000000000000000d')))).code, 0);
   caller.close();
   await first.close();
-  const second = await startCollector({ databaseUrl: url, http: ANYWHERE, grpc: false, spool });
+  const second = await startCollector({
+    databaseUrl: url,
+    http: ANYWHERE,
+    grpc: false,
+    spool,
+    captureContent: true,
+  });
   await waitUntil(() => second.stats.drained === 1, 30_000);
   await second.close();
 

@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { commandIo } from '../src/cli/command-line/index.ts';
 import { doctorCommand } from '../src/cli/doctor.ts';
 import type { Diagnosis } from '../src/setup/registration/diagnosis.ts';
-import { inRange } from '../src/setup/registration/diagnosis.ts';
+import { inRange } from '../src/setup/registration/installed.ts';
 
 async function doctor(args: string[], env: Record<string, string> = {}) {
   const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const code = await doctorCommand.run(args, { stdin: Readable.from([]), stdout, stderr, env });
+  const quiet = { OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' };
+  const all = { ...quiet, ...env };
+  const io = commandIo({ stdin: Readable.from([]), stdout, stderr: new PassThrough(), env: all });
+  const code = await doctorCommand.run(args, io);
   stdout.end();
   return { code, printed: await text(stdout) };
 }
@@ -39,7 +45,6 @@ test('this package has nothing wrong, and says what would be hooked', async () =
   assert.deepEqual(diagnosis.problems, []);
   assert.equal(code, 0);
   for (const { name, state } of diagnosis.modules) assert.equal(state, 'hooked', name);
-  assert.equal(diagnosis.runtime.hook_copies.length, 1);
 });
 
 test('an SDK of a version we do not know is a problem, and exit code 1', async () => {
@@ -88,6 +93,31 @@ test('the OTLP protocols and propagators that register can speak are fine, and o
   assert.equal(code, 1);
   assert.match(printed, /OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=grpc .* use http\/json or http\/protobuf/);
   assert.match(printed, /OTEL_METRICS_EXPORTER=prometheus/);
+});
+
+test('where spans and metrics go is shown and tried, without keys', async (t) => {
+  const secret = 'k3y';
+  const receiver = createServer((request, response) => {
+    request.resume();
+    response.writeHead(request.url === '/v1/metrics' ? 401 : 200).end();
+  }).listen(0, '127.0.0.1');
+  t.after(() => receiver.close());
+  await once(receiver, 'listening');
+  const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://user:${secret}@${host}`;
+  t.after(() => delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT);
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: process.env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_METRICS_EXPORTER: 'otlp',
+    MCP_OBSERVATORY_DATABASE_URL: `postgresql://user:${secret}@127.0.0.1:1/db`,
+  };
+  const { printed, code } = await doctor([], env);
+  assert.equal(code, 1);
+  assert.match(printed, new RegExp(`spans go to http://${host}/v1/traces, which accepts them`));
+  assert.match(printed, new RegExp(`NOT_RECEIVED: http://${host}/v1/metrics does not accept metrics: .*401`));
+  assert.match(printed, /NOT_RECEIVED: .*127\.0\.0\.1:1.* does not accept spans: .*ECONNREFUSED/);
+  assert.doesNotMatch(printed, new RegExp(secret));
 });
 
 test('an unknown option is bad usage', async () => {

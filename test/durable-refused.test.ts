@@ -8,6 +8,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { DurableSpanProcessor, type DurableSpanProcessorOptions } from '../src/durable/index.ts';
 import { CollectingExporter, unreachable } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
+import { sized } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -35,10 +36,9 @@ describe('spans that the back end refuses', () => {
   const refusing = () =>
     new CollectingExporter((spans) => (spans.some(isPoison) ? new Error('some row is bad') : undefined));
 
-  for (const [name, options] of [
-    ['in memory', () => ({})],
-    ['with a spool', withSpool],
-  ] as const) {
+  const inMemory = ['in memory', () => ({})] as const;
+  const spooled = ['with a spool', withSpool] as const;
+  for (const [name, options] of sized([spooled], [inMemory, spooled])) {
     test(`stand alone in the end, and all others are stored once (${name})`, async () => {
       const exporter = refusing();
       const processor = processorOf(exporter, options());
@@ -81,7 +81,7 @@ describe('spans that the back end refuses', () => {
     const spans = manySpans(300);
     end(processor, spans);
     await processor.forceFlush();
-    await sleep(1500);
+    await sleep(sized(200, 1500));
     assert.equal(processor.stats.refused, 0);
     isBroken = false;
     await waitUntil(() => exporter.spans.length === 300, 15_000);

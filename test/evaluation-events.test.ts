@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attachInteraction } from '../src/interaction/index.ts';
-import { spanToRow } from '../src/postgres/index.ts';
 import { chat, chatContent, observe } from './support/observed.ts';
+import { spanToRow } from './support/span-row.ts';
 
 const EVENT = 'gen_ai.evaluation.result';
 const SCORED = chatContent('Was it sent?', 'Maybe it was sent: 12 of 14.');
@@ -10,7 +10,7 @@ const SCORED = chatContent('Was it sent?', 'Maybe it was sent: 12 of 14.');
 function scoredSpan(options: Parameters<typeof observe>[0] = {}) {
   const { tracer, span } = observe({
     ...options,
-    options: { signals: { enableSelfConsistency: true }, ...options.options },
+    options: { ...options.options },
   });
   chat(tracer, SCORED, (s) =>
     attachInteraction(s, {
@@ -29,6 +29,7 @@ for (const exporter of ['before', 'after'] as const) {
     assert.ok(events.every((event) => event.name === EVENT));
     const columns = {
       hallucination_risk: 'hallucination_risk_score',
+      evidence_risk: 'evidence_risk_score',
       verifier: 'verifier_score',
       grounding: 'grounding_score',
       self_consistency: 'self_consistency_score',
@@ -51,7 +52,7 @@ for (const exporter of ['before', 'after'] as const) {
     assert.equal(risk?.['gen_ai.evaluation.score.label'], attributes['observatory.hallucination_risk_level']);
     const verifier = told.get('verifier')?.attributes;
     assert.equal(verifier?.['gen_ai.evaluation.explanation'], attributes['observatory.verifier_reason']);
-    assert.equal(events.length, 6);
+    assert.equal(events.length, 7);
   });
 }
 
@@ -65,7 +66,7 @@ test('a call without scores has no such events, and none has them where they are
 
 test('events carry no content, and redaction leaves them whole', () => {
   const { events } = scoredSpan({ options: { redactContent: true } });
-  assert.equal(events.length, 6);
+  assert.equal(events.length, 7);
   assert.ok(events.every((event) => event.attributes?.['gen_ai.evaluation.name'] !== undefined));
   assert.ok(!JSON.stringify(events).includes('was sent'));
 });
@@ -86,6 +87,28 @@ test('a row does not repeat what its columns tell, and keeps the evaluations of 
     ],
   );
   assert.equal(typeof row.verifier_score, 'number');
+});
+
+test('an evaluation by another tool fills the column that is empty, and stays an event', () => {
+  const { tracer, span } = observe();
+  chat(tracer, { 'gen_ai.usage.input_tokens': 10 }, (s) => {
+    const told = (name: string, value: unknown) =>
+      s.addEvent(EVENT, { 'gen_ai.evaluation.name': name, 'gen_ai.evaluation.score.value': value as number });
+    told('Hallucination', 7);
+    told('Hallucination', 0.8);
+    told('Hallucination', 0.1);
+    told('faithfulness_score', 0.25);
+    told('toxicity', 0.5);
+  });
+  const row = spanToRow(span());
+  assert.equal(row.hallucination_risk_score, 0.8);
+  assert.equal(row.grounding_score, 0.25);
+  assert.equal(row.events.length, 5);
+  const own = observe();
+  chat(own.tracer, SCORED, (s) =>
+    s.addEvent(EVENT, { 'gen_ai.evaluation.name': 'hallucination', 'gen_ai.evaluation.score.value': 0.99 }),
+  );
+  assert.notEqual(spanToRow(own.span()).hallucination_risk_score, 0.99);
 });
 
 test('an SDK without onEnding gets the fields and no events, since the span has ended by then', () => {

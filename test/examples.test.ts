@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { bundle } from './support/bundle.ts';
 import { noPostgres, startPostgres } from './support/postgres-server.ts';
+import { longTest } from './support/size.ts';
 
 const run = promisify(execFile);
 
@@ -30,7 +31,20 @@ test("the seed's tiered execution answers with the fallback, for the reasons it 
   assert.equal(stdout, 'Deterministic policy response\ntrue\nlow_confidence\nfalse\n');
 });
 
-test('the review example holds a payment back until a person has approved it', async () => {
+longTest('an MCP server records in its handler, and another one without a line of code', async () => {
+  const { stdout } = await run(process.execPath, [example('mcp-server/main.js')]);
+  const [byHand = '', zeroCode = ''] = stdout.trim().split('\n\n');
+  assert.match(
+    byHand,
+    /^Recorded in the handler\n {2}answer: The invoice is not approved\. It needs human review\.\n/,
+  );
+  assert.match(byHand, /span: chat gpt-4o \(tool -, template payment-risk-v3, risk (?:low|medium|high)\)/);
+  assert.match(byHand, /span: tools\/call assess_invoice \(tool assess_invoice,/);
+  assert.match(zeroCode, /^Without a line of code\n {2}answer: Invoice INV-92311 .* Needs human review/);
+  assert.match(zeroCode, /span: tools\/call payment_risk_check \(tool payment_risk_check,/);
+});
+
+longTest('the review example holds a payment back until a person has approved it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'observatory-review-'));
   // The example makes an embedded database where there is no server, which takes seconds.
   const server = noPostgres() ? undefined : await startPostgres();

@@ -7,7 +7,7 @@ import {
   type ReviewSubmission,
 } from '../src/execution/index.ts';
 import { govern, instrument, ObservatoryError } from '../src/index.ts';
-import { spanToRow } from '../src/postgres/index.ts';
+import { spanToRow } from './support/span-row.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
 const interceptor = instrument({ serviceName: 'payments-mcp' });
@@ -94,7 +94,7 @@ test('a reviewer sees the call and its span', async () => {
 test('routes of no known type, a review without a queue, and a tool without a route are refused by name', () => {
   assert.throws(() => routerOf({ routes: { pay: { type: 'hope' } as never } }), {
     code: 'INVALID_OPTION',
-    message: /tool 'pay'.*template, human_review or draft_only, got 'hope'/,
+    message: /tool 'pay'.*template, human_review or draft_only, got hope/,
   });
   assert.throws(() => routerOf({ otherwise: { type: 'human_review' } as never }), /needs a 'queue'/);
   assert.throws(() => routerOf({ routes: { a: { type: 'draft_only' } } }).routeOf('b'), /'b'.*with one: 'a'/);

@@ -7,11 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Golden, readGolden } from '../src/golden/index.ts';
 import type { SuiteReport } from './support/golden-suite-process.ts';
+import { sized } from './support/size.ts';
 import { TEST_GOLDENS } from './support/test-golden.ts';
 
 const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
-/** How often some of them are replayed; more in the long tests. */
-const REPLAYS = process.env.OBSERVATORY_TEST_REPLAYS ?? '10';
+/** Which of them are replayed, how many these are at least, and how often some are. */
+const REPLAYED = sized('openai', '');
+const RUNS = sized({ mcp_ghost: 16, policy_host: 0 }, { mcp_ghost: 50, policy_host: 8 });
+const REPLAYS = sized('3', '100');
 const support = (name: string) => fileURLToPath(new URL(`./support/${name}.js`, import.meta.url));
 
 const files = readdirSync(GOLDENS, { recursive: true })
@@ -20,16 +23,25 @@ const files = readdirSync(GOLDENS, { recursive: true })
 const goldens: Golden[] = await Promise.all(files.map((name) => readGolden(join(GOLDENS, name))));
 
 test('the orchestrator and policy goldens replay where there is no network, and come to what they hold', async () => {
-  const args = ['--import', support('no-network'), support('golden-suite-process'), GOLDENS, REPLAYS];
+  const args = [
+    '--import',
+    support('no-network'),
+    support('golden-suite-process'),
+    join(GOLDENS, REPLAYED),
+    REPLAYS,
+  ];
   const names = ['edge_case_parallel_calls', 'policy_summary_with_evidence'];
   // A namespace of its own without any interface, where the machine allows it; the refusals hold everywhere.
   const [command, before] = mayUnshare() ? ['unshare', ['-rn', process.execPath]] : [process.execPath, []];
   const { stdout } = await promisify(execFile)(command, [...before, ...args, ...names], { maxBuffer: 1e8 });
   const report = JSON.parse(stdout) as SuiteReport;
   assert.deepEqual(report.findings, []);
-  assert.equal(report.replayed, files.length - 1, 'all but the one of the demo');
+  const asked = files.filter((name) => name.startsWith(REPLAYED));
+  assert.equal(report.replayed, asked.length - 1, 'all but the one of the demo');
   assert.deepEqual(report.refusals, { network: 0, processes: 0 }, 'nothing was even tried');
-  assert.ok((report.runners.mcp_ghost ?? 0) >= 50 && (report.runners.policy_host ?? 0) >= 8);
+  for (const [runner, atLeast] of Object.entries(RUNS)) {
+    assert.ok((report.runners[runner] ?? 0) >= atLeast, runner);
+  }
   const varying = Object.entries(report.results).filter(([, results]) => results !== 1);
   assert.deepEqual(varying, [], 'every replay of a golden gives the same');
 });

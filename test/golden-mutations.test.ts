@@ -25,7 +25,7 @@ const path = join(folder, 'mutated.json');
 
 const RECOVERY = 'openai/error_recovery_bad_argument';
 const PARALLEL = 'gemini/edge_case_parallel_calls';
-const CHAIN = 'anthropic/multi_tool_chain_analysis';
+const CHAIN = 'anthropic/chain_of_five_calls';
 const LIMITED = 'anthropic/edge_case_rate_limit';
 const LOOP = 'openai/edge_case_loop';
 const POLICY = 'shared/policy_allowed_call';

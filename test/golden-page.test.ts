@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { storyPage, tellStory } from '../src/cli/golden/inspect/index.ts';
 import { noChromium, visit } from './support/chromium.ts';
+import { longTest } from './support/size.ts';
 import { storyGolden } from './support/story-golden.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -26,34 +27,40 @@ async function pageFile(name: string, page: string): Promise<string> {
   return pathToFileURL(file).href;
 }
 
-test('a real browser opens the page without a request, and what tools said stays text', TIMEOUT, async () => {
-  const story = tellStory(storyGolden({ turns: 4, resultChars: 30_000 }));
-  const url = await pageFile('story.html', storyPage(story));
-  await visit(url, async ({ requests, complaints, evaluate }) => {
-    assert.deepEqual(
-      requests.filter((one) => !one.startsWith('data:')),
-      [url],
-    );
-    assert.deepEqual(complaints, [], 'the policy refuses nothing the page itself has');
-    assert.equal(await evaluate('document.title'), `${story.title} · golden`);
-    assert.equal(await evaluate('document.querySelectorAll("li.step").length'), story.steps.length);
-    assert.equal(
-      await evaluate('document.querySelectorAll("script,img,iframe,a[href^=javascript]").length'),
-      0,
-    );
-    assert.ok(await evaluate(`document.body.innerText.includes('<script>document.title="owned"</script>')`));
-    // The style is applied, so its hash is right; and the reader's choice of colors works without a script.
-    const paper = 'getComputedStyle(document.body).backgroundColor';
-    await evaluate('document.getElementById("light").checked = true');
-    const light = await evaluate(paper);
-    await evaluate('document.getElementById("dark").checked = true');
-    assert.notEqual(await evaluate(paper), light);
-    assert.equal(
-      await evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth'),
-      false,
-    );
-  });
-});
+longTest(
+  'a real browser opens the page without a request, and what tools said stays text',
+  TIMEOUT,
+  async () => {
+    const story = tellStory(storyGolden({ turns: 4, resultChars: 30_000 }));
+    const url = await pageFile('story.html', storyPage(story));
+    await visit(url, async ({ requests, complaints, evaluate }) => {
+      assert.deepEqual(
+        requests.filter((one) => !one.startsWith('data:')),
+        [url],
+      );
+      assert.deepEqual(complaints, [], 'the policy refuses nothing the page itself has');
+      assert.equal(await evaluate('document.title'), `${story.title} · golden`);
+      assert.equal(await evaluate('document.querySelectorAll("li.step").length'), story.steps.length);
+      assert.equal(
+        await evaluate('document.querySelectorAll("script,img,iframe,a[href^=javascript]").length'),
+        0,
+      );
+      assert.ok(
+        await evaluate(`document.body.innerText.includes('<script>document.title="owned"</script>')`),
+      );
+      // The style is applied, so its hash is right; and the reader's choice of colors works without a script.
+      const paper = 'getComputedStyle(document.body).backgroundColor';
+      await evaluate('document.getElementById("light").checked = true');
+      const light = await evaluate(paper);
+      await evaluate('document.getElementById("dark").checked = true');
+      assert.notEqual(await evaluate(paper), light);
+      assert.equal(
+        await evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth'),
+        false,
+      );
+    });
+  },
+);
 
 test('were markup to get through, the policy would let nothing run or load', TIMEOUT, async () => {
   const asked: string[] = [];

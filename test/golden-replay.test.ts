@@ -15,11 +15,15 @@ import {
   writeGolden,
 } from '../src/golden/index.ts';
 import { chainOf, PROVIDERS, scenarioServer, tryGhost } from './support/ghost.ts';
-import { startHttpMcpServer } from './support/http-mcp-server.ts';
+import { serveMcp, startHttpMcpServer } from './support/http-mcp-server.ts';
+import { createScenario } from './support/scenario-tools.ts';
 import type { Script } from './support/scripted-provider.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'golden-replay-'));
 after(() => rm(folder, { recursive: true }));
+
+const served = await serveMcp(() => createScenario());
+after(() => served[Symbol.asyncDispose]());
 
 const SCRIPT: Script = [
   { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x1' } }] },
@@ -37,7 +41,7 @@ const SCRIPT: Script = [
 async function record(provider: string, script: Script = SCRIPT, options: Partial<GhostOptions> = {}) {
   const path = join(folder, `${provider}.json`);
   const trial = await tryGhost(provider, script, {
-    serverConfig: { mcpServers: { scenario: scenarioServer() } },
+    serverConfig: { mcpServers: { scenario: { url: served.url } } },
     golden: { mode: 'record', path },
     ...options,
   });
@@ -77,15 +81,18 @@ for (const { provider } of PROVIDERS) {
 }
 
 test('with live tools the model comes from the file and the servers are real', async () => {
-  const { path } = await record('openai', (_, index) =>
-    index === 0 ? { calls: [{ name: 'scenario__slow_report', arguments: { ms: 1 } }] } : { text: 'done' },
+  const { path } = await record(
+    'openai',
+    (_, index) =>
+      index === 0 ? { calls: [{ name: 'scenario__slow_report', arguments: { ms: 1 } }] } : { text: 'done' },
+    { serverConfig: { mcpServers: { scenario: scenarioServer() } } },
   );
   const result = await replay(path, { golden: { mode: 'replay', path, tools: 'live' } });
   assert.equal(result.success, true);
   assert.equal(result.toolChain[0]?.result, 'the report');
 });
 
-const LOOKUP = fileURLToPath(new URL('../../goldens/openai/multi_tool_chain_analysis.json', import.meta.url));
+const LOOKUP = fileURLToPath(new URL('../../goldens/openai/chain_of_five_calls.json', import.meta.url));
 
 /** A golden of the library, changed and sealed again. */
 async function changed(change: (golden: Golden) => Golden): Promise<string> {

@@ -59,7 +59,7 @@ for (const { provider, model } of PROVIDERS) {
       // Both forms of a server config.
       serverConfig: provider === 'gemini' ? mcpServers : { mcpServers },
       systemPrompt: 'You are a test.',
-      userPrompt: `Do not keep ${FORMED[2]}.`,
+      userPrompt: `Do not keep ${FORMED[2]}. Reset the password: hunter22 for bob.`,
       provider,
       model,
       apiKey: PLANTED.apiKey,
@@ -72,6 +72,7 @@ for (const { provider, model } of PROVIDERS) {
       ...Object.values(PLANTED),
       ...FORMED,
       'query-token-value',
+      'hunter22',
       'user:pass',
       'req_0001',
     ]) {

@@ -1,15 +1,16 @@
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallableTool } from '@google/genai';
-import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
+import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai.ts';
 import { duringTests } from './support/during-tests.ts';
+import { duringFile } from './support/model-hooks.ts';
 import { googleSdk } from './support/model-sdks.ts';
 import { type ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry();
-new GoogleGenAIInstrumentation();
+duringFile(new GoogleGenAIInstrumentation());
 const google = googleSdk();
 let provider: ProviderServer;
 duringTests(telemetry, (started) => {

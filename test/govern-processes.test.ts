@@ -1,4 +1,4 @@
-// Runs alone: it hooks the MCP SDK as it loads, which happens once in a process.
+// Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import * as v1Protocol from '@modelcontextprotocol/sdk/shared/protocol.js';
 import { context, propagation } from '@opentelemetry/api';
 import { type GovernanceFields, govern, McpInstrumentation, type McpPropagation } from '../src/index.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
+import { longTest } from './support/size.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -72,14 +73,14 @@ test("an MCP server in another process has the client's template id on its spans
   assert.deepEqual(baggage, ['tenant'], 'what was taken is not left to be sent on');
 });
 
-test('where the client may send no baggage, nothing of it arrives', async () => {
+longTest('where the client may send no baggage, nothing of it arrives', async () => {
   const { spans, baggage } = await callGoverned({ client: 'trace' });
   for (const { attributes } of spans)
     assert.deepEqual(governed(attributes), [undefined, undefined, undefined]);
   assert.deepEqual(baggage, []);
 });
 
-test('where the server takes none, it holds for nothing', async () => {
+longTest('where the server takes none, it holds for nothing', async () => {
   const { spans, baggage } = await callGoverned({ client: 'all', server: 'trace' });
   for (const { attributes } of spans)
     assert.deepEqual(governed(attributes), [undefined, undefined, undefined]);

@@ -90,6 +90,21 @@ test('a value of the wrong type is left out, counted and named', () => {
   assert.match(lines.join(), /risk_tier, confidence, retries/);
 });
 
+test('a confidence or a fallback type out of its range is left out, counted and named', () => {
+  const { tracer, span, processor } = observe();
+  const wrong = { confidence: 7, fallbackType: 'nonsense', fallbackReason: 'tool_error', riskTier: 'low' };
+  const lines = captureDiag(() => {
+    tracer
+      .startSpan('chat', { attributes: CHAT_ATTRIBUTES }, setGovernance(ROOT_CONTEXT, wrong as never))
+      .end();
+  });
+  assert.equal(span().attributes['observatory.risk_tier'], 'low');
+  assert.equal(span().attributes['observatory.confidence'], undefined);
+  assert.equal(span().attributes['observatory.fallback_type'], undefined);
+  assert.equal(processor.stats.faults, 1);
+  assert.match(lines.join(), /confidence, fallback_type/);
+});
+
 test('the active context serves where the parent context carries none', () => {
   new NodeTracerProvider().register();
   try {

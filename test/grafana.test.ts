@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { parse } from 'yaml';
 import { ObservatorySpanProcessor, PostgresSpanExporter } from '../src/index.ts';
-import { migrate, type Queryable } from '../src/postgres/index.ts';
+import type { Queryable } from '../src/postgres/index.ts';
 import { postgresDatabases } from './support/databases.ts';
 import { type Chosen, expand, readDashboards } from './support/grafana.ts';
 import { recordTraffic } from './support/traffic.ts';
@@ -19,8 +19,7 @@ describe('every query of the dashboards', { skip: postgres.skip }, () => {
   let db: Queryable;
   let chosen: Chosen;
   before(async () => {
-    db = await postgres.create();
-    await migrate(db);
+    db = await postgres.createMigrated();
     await using exporter = new PostgresSpanExporter({ connection: db });
     const provider = new NodeTracerProvider({
       spanProcessors: [new ObservatorySpanProcessor(), new BatchSpanProcessor(exporter)],

@@ -71,6 +71,18 @@ test('a folder entered other than by its index.ts is a breach, also where a nest
   ]);
 });
 
+test('a file that prints past the outputs of its command is a breach', () => {
+  const files = {
+    'cli/main.ts': 'process.stderr.write(message);\n',
+    'cli/a.ts': 'process.stdout.write(answer);\n',
+    'golden/b.ts': 'console.log(answer);\n',
+  };
+  assert.deepEqual(breachesOf(files), [
+    'cli/a.ts uses process.stdout: print through the Output of the command, or report through diag',
+    'golden/b.ts uses console.log(: print through the Output of the command, or report through diag',
+  ]);
+});
+
 test('folders that depend on each other in a circle are a breach', () => {
   const files = {
     'base/a/index.ts': "import type { B } from '../b/index.ts';\n",

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  context,
+  DiagConsoleLogger,
+  type DiagLogger,
+  diag,
+  propagation,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
-import { spanToRow } from '../src/postgres/index.ts';
+import { spanToRow } from './support/span-row.ts';
 
 let exporter: InMemorySpanExporter;
 let provider: NodeTracerProvider;
@@ -113,7 +121,7 @@ test("a call's error is rethrown after the span is marked, and its message stays
   const row = onlyRow();
   assert.equal(row.status_code, 'error');
   assert.equal(row.status_message, null);
-  assert.equal(row.attributes['error.type'], 'ProviderDown');
+  assert.equal(row.attributes['error.type'], 'Error');
   assert.equal(row.prompt_hash, sha256('Hello'));
   assert.equal(row.answer_hash, null);
   assert.ok(!JSON.stringify(row).includes('secret'));
@@ -173,7 +181,7 @@ test("usage, model and finish reason of a provider's response stand on the span"
 });
 
 test('grounding, tool-claim mismatch and a second answer are scored from what the caller gives', async () => {
-  const scored = instrument({ serviceName: 's', signals: { enableSelfConsistency: true } });
+  const scored = instrument({ serviceName: 's' });
   await scored.interceptModelCall({
     model: 'm',
     prompt: 'p',
@@ -224,6 +232,47 @@ test('without a registered provider the call works, and its fields are computed 
   assert.equal(result, 'r');
   assert.deepEqual(record.fields, recorded.record.fields);
   assert.ok(Object.keys(record.fields).length > 15);
+});
+
+test('a call that cannot be described is made all the same, and logged', async (t) => {
+  const logged: unknown[] = [];
+  diag.setLogger({
+    ...new DiagConsoleLogger(),
+    error: (...said: unknown[]) => logged.push(said),
+  } as DiagLogger);
+  t.after(() => diag.disable());
+  const hostile = {
+    get: () => {
+      throw new Error('a getter');
+    },
+  };
+  const bad = [undefined, null, 42, Symbol('model'), Object.create(null), new Proxy({}, hostile)];
+  const fails = { startSpan: () => assert.fail('no span') };
+  const broken = instrument({ serviceName: 's', tracerProvider: { getTracer: () => fails } as never });
+  for (const each of [interceptor, broken]) {
+    for (const value of bad as never[]) {
+      const call = () => Promise.resolve('done');
+      for (const field of [
+        'model',
+        'operation',
+        'provider',
+        'prompt',
+        'usage',
+        'toolName',
+        'riskTier',
+      ] as const) {
+        const described = { model: 'm', prompt: 'p', [field]: value, call };
+        assert.equal((await each.recordModelCall(described)).result, 'done', field);
+        assert.equal(await each.interceptModelCall(described), 'done', field);
+      }
+      assert.equal(await each.interceptToolCall({ toolName: value, call }), 'done');
+      const fallback = { fallbackType: value, fallbackReason: value, toolName: value, call };
+      assert.equal((await each.recordFallback(fallback)).result, 'done');
+    }
+  }
+  assert.ok(logged.length > 0);
+  const names = new Set(exporter.getFinishedSpans().map(({ name }) => name));
+  assert.ok(names.has('chat') && names.has('execute_tool') && names.has('fallback'), [...names].join());
 });
 
 test('neither call nor response, and an empty service name, are refused', async () => {

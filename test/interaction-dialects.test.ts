@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpanKind } from '@opentelemetry/api';
-import { attributeNamesOf, FIELDS } from '../src/base/fields.ts';
+import { attributeNamesOf } from '../src/base/field-lookup.ts';
+import { FIELDS } from '../src/base/fields.ts';
 import { type Interaction, readInteraction } from '../src/interaction/index.ts';
 import { CHAT, DIALECT_CASES, MESSAGES, OUTPUT, SYSTEM } from './support/dialect-cases.ts';
 import { recordSpan } from './support/span-fixture.ts';

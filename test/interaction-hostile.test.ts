@@ -172,7 +172,7 @@ test('reading 20,000 numbered messages takes time in proportion', () => {
   const timeOf = (count: number) => {
     const span = view(attributesOf(count));
     // The best of several runs: noise of a shared machine only ever adds.
-    const times = [1, 2, 3, 4].map(() => {
+    const times = [1, 2].map(() => {
       return cpuMs(() => assert.equal(readInteraction(span).prompt?.length, count * 3 - 2));
     });
     return Math.min(...times);

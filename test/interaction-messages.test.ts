@@ -74,7 +74,17 @@ test('what a provider or a shell of the application ran is evidence too, in the 
   const gemini = said([
     { role: 'model', parts: [ran('OUTCOME_OK'), ran('OUTCOME_FAILED'), { text: 'So.' }] },
   ]);
-  assert.deepEqual(gemini, { prompt: 'So.', retrievedContext: '42', toolResultSummary: 'error: 42' });
+  const step = { tool: '', arguments: undefined, result: '42' };
+  assert.deepEqual(gemini, {
+    prompt: 'So.',
+    retrievedContext: '42',
+    stepContext: '42',
+    toolResultSummary: 'error: 42',
+    steps: [
+      { ...step, isError: false },
+      { ...step, isError: true },
+    ],
+  });
 });
 
 test('a result that holds no text is no evidence, and not the lack of it', () => {
@@ -161,7 +171,9 @@ test('reads the request of every provider into the same messages', () => {
   const expected = {
     prompt: 'Be brief.\n\nWeather in Bonn?',
     retrievedContext: 'Rain',
+    stepContext: 'Rain',
     toolResultSummary: undefined,
+    steps: [{ tool: 'w', arguments: {}, result: 'Rain', isError: false }],
   };
   const requests = {
     chat: {

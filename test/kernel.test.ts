@@ -5,9 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { hashFolder } from '../scripts/hash-folder.ts';
 import { Kernel } from '../src/signals/kernel.ts';
 import { KERNEL_SOURCE_HASH } from '../src/signals/kernel-binary.ts';
-import { KernelTokenSets } from '../src/signals/kernel-token-sets.ts';
 import { normalize } from '../src/signals/normalize.ts';
-import { ANSWER } from '../src/signals/token-sets.ts';
+import { ANSWER, KernelTokenSets } from '../src/signals/token-sets.ts';
 import { Utf8Text } from '../src/signals/utf8-text.ts';
 import { tokenSets } from '../src/signals/workspace.ts';
 import { random } from './support/random.ts';
@@ -103,7 +102,7 @@ test('without WebAssembly the signals are the same', () => {
   const program = `
     import { computeSignals, resolveSignalConfig } from ${JSON.stringify(new URL('dist/src/signals/index.js', root).href)};
     import { tokenSets } from ${JSON.stringify(new URL('dist/src/signals/workspace.js', root).href)};
-    const config = resolveSignalConfig({ enableSelfConsistency: true });
+    const config = resolveSignalConfig();
     const input = { prompt: 'P 1', answer: 'I think ÉÈ 2 was sent', retrievedContext: 'SENT 2', secondaryAnswer: 'x' };
     console.log(JSON.stringify([tokenSets.constructor.name, computeSignals(input, config)]));
   `;

@@ -11,22 +11,34 @@ import {
   type PolicyServer,
 } from '../src/policy/index.ts';
 import { bundle } from './support/bundle.ts';
-import { ALLOWLIST, call, FETCH, fromRoot, SERVERS, script } from './support/example-servers.ts';
+import {
+  ALLOWLIST,
+  call,
+  FETCH,
+  fromRoot,
+  type ServedMcps,
+  script,
+  serveShelves,
+} from './support/example-servers.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
+import { longTest } from './support/size.ts';
 
 // The example imports the package by its name.
 bundle();
 const { singleStepGraph } = await import('../examples/langgraph-single-step/graph.ts');
 
+let shelves: ServedMcps;
 let servers: Record<string, PolicyServer>;
 before(async () => {
-  const connected = Object.entries(SERVERS).map(
+  shelves = await serveShelves();
+  const connected = Object.entries(shelves.servers).map(
     async ([id, config]) => [id, await connectPolicyServer(config)] as const,
   );
   servers = Object.fromEntries(await Promise.all(connected));
 });
 after(async () => {
   await Promise.all(Object.values(servers).map((server) => server.close()));
+  await shelves[Symbol.asyncDispose]();
 });
 
 const summary = (evidence: string) => ({
@@ -85,7 +97,7 @@ for (const [name, type, query, ...lines] of CASES) {
   });
 }
 
-test('the example program answers over real servers and a model at the wire', async () => {
+longTest('the example program answers over real servers and a model at the wire', async () => {
   await using model = await ScriptedProvider.start([{ text: JSON.stringify(FETCH) }]);
   const { stdout } = await promisify(execFile)(
     process.execPath,

@@ -1,4 +1,4 @@
-// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
+// Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { z } from 'zod';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
+import { targetOf } from '../src/instrumentation/mcp/methods.ts';
+import { errorFacts } from '../src/instrumentation/shared/index.ts';
 import { readInteractions, takeInteraction } from '../src/interaction/index.ts';
 import { SDKS, type Sdk, v1 } from './support/mcp-sdks.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
@@ -194,4 +196,30 @@ test('headers and credentials of an HTTP connection stay out', async () => {
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
   }
+});
+
+test('of a resource in its own address only the media type is kept, and no secret of any address', () => {
+  const uriOf = (uri: string, captureContent = false) =>
+    targetOf('resources/read', { uri }, captureContent).resourceUri;
+  assert.equal(uriOf(`data:text/plain;base64,${SECRET}`), 'data:text/plain,REDACTED');
+  assert.equal(uriOf(`DATA:${SECRET}`), 'data:,REDACTED');
+  assert.equal(uriOf(`data:,${SECRET}`, true), `data:,${SECRET}`);
+  assert.equal(
+    uriOf(`file:///tokens/${`ghp_${'a1'.repeat(18)}`}.txt`),
+    'file:///tokens/[redacted: token].txt',
+  );
+  assert.equal(uriOf(`postgres://bob:${SECRET}@db/x?a=${SECRET}`), 'postgres://REDACTED@db/x?REDACTED');
+});
+
+test('an error class that the application named is on the span only with captureContent', () => {
+  class CustomerBobIsBankrupt extends RangeError {}
+  const error = Object.assign(new CustomerBobIsBankrupt(SECRET), { code: 'bob-is-bankrupt', name: 'Bob' });
+  assert.equal(errorFacts(error, undefined).type, 'RangeError');
+  assert.equal(errorFacts(error, undefined, true).type, 'CustomerBobIsBankrupt');
+  const plain = Object.assign(new Error(SECRET), { code: 'bob-is-bankrupt', name: 'Bob' });
+  assert.equal(errorFacts(plain, undefined).type, 'Error');
+  assert.equal(
+    errorFacts(Object.assign(new Error(SECRET), { code: 'ECONNRESET' }), undefined).type,
+    'ECONNRESET',
+  );
 });

@@ -1,4 +1,4 @@
-// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
+// Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistogramMetricData } from '@opentelemetry/sdk-metrics';
@@ -36,6 +36,10 @@ for (const sdk of SDKS) {
           'gen_ai.tool.name': 'nap',
           'gen_ai.operation.name': 'execute_tool',
           'mcp.protocol.version': version,
+          // A peer of many; this side is known by its service.
+          ...(side === 'client'
+            ? { 'observatory.mcp.server.name': 'test-server' }
+            : { 'observatory.mcp.client.name': 'test-client' }),
         });
         assert.equal(naps?.value.count, 2);
         assert.ok((naps?.value.sum ?? 0) > 0.055 && (naps?.value.sum ?? 99) < 50, `${naps?.value.sum}`);

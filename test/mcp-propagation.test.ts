@@ -1,4 +1,4 @@
-// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
+// Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';

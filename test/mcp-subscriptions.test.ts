@@ -1,5 +1,5 @@
 /** Requests that v2 sends without its own `request`: the probe `server/discover`, and `subscriptions/listen`. */
-// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
+// Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as v2Client from '@modelcontextprotocol/client';

@@ -1,4 +1,4 @@
-// Runs alone: it hooks the MCP SDKs as they load, which happens once in a process.
+// Runs with the others that hook the MCP SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as v2 from '@modelcontextprotocol/client';
@@ -22,6 +22,7 @@ import { SpanKind } from '@opentelemetry/api';
 import { z } from 'zod';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { transportFacts } from '../src/instrumentation/mcp/transport.ts';
+import { longTest } from './support/size.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
 const HTTP = { 'network.transport': 'tcp', 'network.protocol.name': 'http' };
@@ -87,7 +88,7 @@ test('the transports of both SDK lines are told apart, and which peers are local
   }
 });
 
-test('requests that are never answered are given up, the oldest first, beyond ten thousand', async () => {
+longTest('requests that are never answered are given up, the oldest first, beyond ten thousand', async () => {
   await using bench = new TelemetryBench();
   const instrumentation = new McpInstrumentation();
   instrumentation.manuallyInstrument(v1Protocol);

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { after, afterEach, test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
 import { hookedModules } from '../src/instrumentation/index.ts';
-import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { OpenAIInstrumentation } from '../src/instrumentation/openai.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry();

@@ -1,11 +1,12 @@
 /** Prompt, answer, evidence and failed tools reach the processor without user code and without span attributes. */
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
-import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
-import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai.ts';
+import { OpenAIInstrumentation } from '../src/instrumentation/openai.ts';
 import { type Interaction, readInteractions, takeInteraction } from '../src/interaction/index.ts';
+import { duringFile } from './support/model-hooks.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './support/model-sdks.ts';
 import { ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
@@ -22,9 +23,9 @@ const telemetry = new Telemetry({
   forceFlush: async () => {},
   shutdown: async () => {},
 });
-new OpenAIInstrumentation();
-new AnthropicInstrumentation({ native: 'suppress' });
-new GoogleGenAIInstrumentation();
+duringFile(new OpenAIInstrumentation());
+duringFile(new AnthropicInstrumentation({ native: 'suppress' }));
+duringFile(new GoogleGenAIInstrumentation());
 const openai = openaiSdk();
 const anthropic = anthropicSdk();
 const google = googleSdk();

@@ -1,14 +1,17 @@
 /** `PolicyHost` with its planner on the three providers, at the wire. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { replayGolden } from '../src/golden/index.ts';
 import { modelPlanner } from '../src/orchestrator/index.ts';
 import { connectPolicyServer, PolicyGate, PolicyHost } from '../src/policy/index.ts';
-import { ALLOWLIST, FETCH, stdio } from './support/example-servers.ts';
+import { ALLOWLIST, FETCH, serveShelf } from './support/example-servers.ts';
 import { PROVIDERS } from './support/ghost.ts';
 import { type Script, ScriptedProvider } from './support/scripted-provider.ts';
 import { Telemetry } from './support/telemetry.ts';
+
+const shelf = await serveShelf('mcp-sharepoint');
+after(() => shelf[Symbol.asyncDispose]());
 
 async function plannerOn(provider: string, model: string, script: Script) {
   const server = await ScriptedProvider.start(script);
@@ -35,7 +38,7 @@ for (const { provider, model } of PROVIDERS) {
     await using host = await PolicyHost.open({
       gate: new PolicyGate({ policy: ALLOWLIST }),
       planner,
-      servers: { 'mcp-sharepoint': await connectPolicyServer(stdio('mcp-sharepoint')) },
+      servers: { 'mcp-sharepoint': await connectPolicyServer({ url: shelf.url }) },
       audit: false,
     });
     const plain = await host.askOnce('Show SharePoint doc sp-001');

@@ -10,9 +10,10 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { z } from 'zod';
 import { AuditLog, gateClient, PolicyDeniedError, PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { type AuditRecord, auditRecords } from './support/audit-records.ts';
-import { call, script, stdio } from './support/example-servers.ts';
+import { call, script, serveShelf, stdio } from './support/example-servers.ts';
 import { tryGhost } from './support/ghost.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
+import { sized } from './support/size.ts';
 import { Telemetry } from './support/telemetry.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -36,9 +37,11 @@ interface Scene {
   readonly calls: readonly { readonly tool: string; readonly args: Readonly<Record<string, unknown>> }[];
 }
 
+const shelf = await serveShelf(SERVER);
+after(() => shelf[Symbol.asyncDispose]());
 const EXAMPLE: Scene = {
   server: SERVER,
-  entry: stdio(SERVER),
+  entry: sized<Scene['entry']>({ url: shelf.url }, stdio(SERVER)),
   policy: {
     version: 1,
     rules: [{ id: 'read', effect: 'allow', server: SERVER, tool: ALLOWED.tool, risk_tier: 'low' }],
@@ -120,10 +123,14 @@ async function sameTrail(scene: Scene): Promise<{ records: object[]; spans: obje
 function callRecords(records: readonly AuditRecord[]): object[] {
   return records
     .filter(({ event }) => String(event).startsWith('call_'))
-    .map(({ run_id, time, seq, prev, hash, duration_ms, latency_us, ...rest }) => {
+    .map(({ run_id, time, seq, prev, hash, decided, duration_ms, latency_us, ...rest }) => {
       assert.match(`${run_id} ${time} ${prev} ${hash}`, /^\d+-\w+ \S+Z [0-9a-f]{64} [0-9a-f]{64}$/);
       assert.equal(typeof seq, 'number');
       assert.equal(typeof latency_us, rest.event === 'call_decided' ? 'number' : 'undefined');
+      assert.equal(
+        typeof decided,
+        /^call_(?:started|finished)$/.test(String(rest.event)) ? 'number' : 'undefined',
+      );
       assert.equal(typeof duration_ms, rest.event === 'call_finished' ? 'number' : 'undefined');
       return rest;
     });
@@ -187,6 +194,7 @@ test('an allowed and a denied call leave the same audit records and spans in all
   ]);
 
   const attributes = {
+    'observatory.mcp_server': SERVER,
     'observatory.policy_enforcement': 'enforced',
     'observatory.policy_hash': hash,
     'observatory.tool_hash': hash,

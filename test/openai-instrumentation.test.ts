@@ -1,16 +1,17 @@
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
 import type { OpenAI } from 'openai';
-import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { OpenAIInstrumentation } from '../src/instrumentation/openai.ts';
 import { collectGarbage } from './support/garbage.ts';
+import { duringFile } from './support/model-hooks.ts';
 import { ProviderServer, sse } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry();
-const instrumentation = new OpenAIInstrumentation();
+const instrumentation = duringFile(new OpenAIInstrumentation());
 const sdk = createRequire(import.meta.url)('openai') as typeof import('openai');
 let provider: ProviderServer;
 let client: OpenAI;
@@ -75,7 +76,6 @@ test('a chat completion is a CLIENT span with request, response and usage', asyn
     'openai.api.type': 'chat_completions',
     'gen_ai.request.temperature': 0,
     'gen_ai.request.seed': 0,
-    'gen_ai.request.stop_sequences': ['x'],
     'gen_ai.request.max_tokens': 50,
     'gen_ai.request.choice.count': 2,
     'http.response.status_code': 200,
@@ -317,9 +317,11 @@ test('content stands on the span only with captureContent', async () => {
   instrumentation.setConfig({ captureContent: true });
   await client.chat.completions.create({
     ...ASK,
+    stop: 'x',
     messages: [{ role: 'system', content: 'Be brief.' }, ...ASK.messages],
   });
   const { attributes } = telemetry.only;
+  assert.deepEqual(attributes['gen_ai.request.stop_sequences'], ['x']);
   assert.deepEqual(JSON.parse(String(attributes['gen_ai.system_instructions'])), [
     { type: 'text', content: 'Be brief.' },
   ]);

@@ -8,10 +8,10 @@ import { mcpGhost } from '../src/golden/index.ts';
 import { toWire } from '../src/orchestrator/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { PROVIDERS, replayGhost, scenarioServer } from './support/ghost.ts';
-import { GoldenModel } from './support/golden-model.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
 import { createScenario } from './support/scenario-tools.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
+import { sized } from './support/size.ts';
 
 const scenario = await serveMcp(() => createScenario());
 const serverConfig = { mcpServers: { scenario: { url: scenario.url } } };
@@ -34,7 +34,7 @@ function mayCall(seen: SeenRequest): boolean {
   return said?.toLowerCase() !== 'none';
 }
 
-for (const { provider } of PROVIDERS) {
+for (const { provider } of sized(PROVIDERS.slice(0, 1), PROVIDERS)) {
   test(`${provider}: at the limit of turns the model answers from what it knows`, async () => {
     const { result, model, events } = await replayGhost(
       'limits/turns',
@@ -285,26 +285,6 @@ test('a gate with rules of its own hides tools, stops calls, withholds results, 
   assert.doesNotMatch(JSON.stringify(result), /secret detail/);
 });
 
-test('abort ends a run in mid-call with the reason', async () => {
-  await using model = await GoldenModel.open('limits/abort.openai', [
-    { calls: [{ name: 'scenario__never' }] },
-  ]);
-  const controller = new AbortController();
-  const run = mcpGhost({
-    serverConfig: { mcpServers: { scenario: scenarioServer() } },
-    systemPrompt: '',
-    userPrompt: 'wait',
-    provider: 'openai',
-    apiKey: 'k',
-    baseUrl: model.baseUrl('openai'),
-    signal: controller.signal,
-    onEvent: (event) => {
-      if (event.type === 'tool_started') setTimeout(() => controller.abort(new Error('enough')), 20);
-    },
-  });
-  await assert.rejects(run, { message: 'enough' });
-});
-
 test('bad input is a typed error before anything starts', async () => {
   const good = { serverConfig, systemPrompt: '', userPrompt: 'x', provider: 'openai', apiKey: 'k' };
   await assert.rejects(mcpGhost({ ...good, provider: 'nobody' }), { code: 'INVALID_OPTION' });
@@ -313,6 +293,8 @@ test('bad input is a typed error before anything starts', async () => {
   await assert.rejects(mcpGhost({ ...good, maxCostUsd: 1, model: 'nobody-knows-this' }), {
     code: 'INVALID_OPTION',
   });
+  await assert.rejects(mcpGhost({ ...good, breaker: { failureThreshold: 0 } }), { code: 'INVALID_OPTION' });
+  await assert.rejects(mcpGhost({ ...good, loop: { stopafter: 3 } as object }), { code: 'INVALID_OPTION' });
   await assert.rejects(mcpGhost({ ...good, timeout: Number.NaN }), { code: 'INVALID_OPTION' });
   await assert.rejects(mcpGhost({ ...good, serverConfig: { mcpServers: { a: { args: [] } } } }), {
     code: 'INVALID_SERVER_CONFIG',

@@ -9,14 +9,16 @@ import {
 import { type BreakerChange, CircuitBreakers } from '../src/orchestrator/breaker.ts';
 import { Budget } from '../src/orchestrator/budget.ts';
 import { compacted, criticalLines, digest, planCompaction } from '../src/orchestrator/compaction.ts';
+import { Conflicts, conflictSentence } from '../src/orchestrator/conflicts.ts';
+import { Dependencies } from '../src/orchestrator/dependencies.ts';
 import { LoopDetector } from '../src/orchestrator/loop-detector.ts';
 import { selectTools } from '../src/orchestrator/offered-tools.ts';
-import { toolPerformance } from '../src/orchestrator/performance.ts';
-import { type ModelMessage, pairCallsWithResults, userText } from '../src/orchestrator/providers/index.ts';
-import { quotedResults } from '../src/orchestrator/quoted-results.ts';
+import { type ModelMessage, userText } from '../src/orchestrator/providers/index.ts';
 import { ResultCap } from '../src/orchestrator/result-cap.ts';
+import { toolPerformance } from '../src/orchestrator/synthesis.ts';
 import { ToolCache } from '../src/orchestrator/tool-cache.ts';
 import { showResult, valueOfResult } from '../src/orchestrator/tool-text.ts';
+import { pairCallsWithResults } from '../src/wire/contract/index.ts';
 
 /** A small repeatable source of numbers. */
 function numbers(seed: number): (below: number) => number {
@@ -31,6 +33,22 @@ function numbers(seed: number): (below: number) => number {
 function isWhole(text: string): boolean {
   return Buffer.from(text, 'utf8').toString('utf8') === text;
 }
+
+test('a breaker opens at the same error again and again, later at errors that differ, and not at wrong ids', () => {
+  const breakers = new CircuitBreakers({ failureThreshold: 3, toolErrorThreshold: 5 });
+  for (const error of ['locked', 'locked', 'locked']) breakers.failed('s', 'same', error);
+  assert.equal(breakers.tryEnter('s', 'same'), false);
+  assert.equal(breakers.keepsFailing('s', 'same'), true);
+  for (const error of ['no A', 'no B', 'no C']) breakers.failed('s', 'ids', error);
+  assert.equal(breakers.tryEnter('s', 'ids'), true, 'three wrong ids lock no tool');
+  for (const error of ['no D', 'no E']) breakers.failed('s', 'ids', error);
+  assert.equal(breakers.tryEnter('s', 'ids'), false);
+  breakers.failed('s', 'mixed', 'locked');
+  breakers.failed('s', 'mixed', 'locked');
+  breakers.succeeded('s', 'mixed');
+  breakers.failed('s', 'mixed', 'locked');
+  assert.equal(breakers.tryEnter('s', 'mixed'), true, 'a good answer in between counts');
+});
 
 test('a breaker opens after failures in a row, lets one probe through, and closes on any answer', () => {
   let now = 0;
@@ -66,30 +84,46 @@ test('a breaker opens after failures in a row, lets one probe through, and close
   );
 });
 
-test('a loop needs the same result; polls that change and read-only polls go on for longer', () => {
+test('a loop needs the same result; polls that change go on, read-only polls for a little longer', () => {
   const loops = new LoopDetector();
+  let turn = 0;
   const verdicts = (times: number, result: (at: number) => string, readOnly: boolean, tool: string) =>
-    Array.from({ length: times }, (_, at) => loops.record(tool, '{}', result(at), readOnly));
+    Array.from({ length: times }, (_, at) => {
+      turn += 1;
+      return loops.record(turn, tool, { argumentsText: '{}', resultText: result(at), readOnly });
+    });
   assert.deepEqual(
     verdicts(5, () => 'same', false, 'write'),
     ['fine', 'fine', 'warn', 'fine', 'stop'],
   );
   assert.ok(verdicts(40, String, false, 'page').every((verdict) => verdict === 'fine'));
-  assert.equal(verdicts(19, () => 'pending', true, 'poll').includes('stop'), false);
+  assert.equal(verdicts(7, () => 'pending', true, 'poll').includes('stop'), false);
   assert.deepEqual(
     verdicts(1, () => 'pending', true, 'poll'),
     ['stop'],
   );
 });
 
+test('equal calls of one turn are no loop, those of five turns are', () => {
+  const loops = new LoopDetector();
+  const call = { argumentsText: '{}', resultText: 'same', readOnly: false };
+  const turns = [1, 2, 3, 4, 5].map((turn) =>
+    Array.from({ length: 5 }, () => loops.record(turn, 'add', call)),
+  );
+  assert.deepEqual(turns[0], ['fine', 'fine', 'fine', 'fine', 'fine']);
+  assert.equal(turns.slice(0, 4).flat().includes('stop'), false);
+  assert.equal(turns[4]?.[0], 'stop');
+});
+
 test('two calls taking turns are a loop too, and what left the window is forgotten', () => {
+  const call = { argumentsText: '{}', resultText: 'x', readOnly: false };
   const turns = new LoopDetector();
-  const seen = Array.from({ length: 9 }, (_, at) => turns.record(at % 2 === 0 ? 'a' : 'b', '{}', 'x', false));
+  const seen = Array.from({ length: 9 }, (_, at) => turns.record(at, at % 2 === 0 ? 'a' : 'b', call));
   assert.equal(seen.at(-1), 'stop');
   const windowed = new LoopDetector({ window: 20 });
   for (let at = 0; at < 400; at += 1) {
     const tool = at % 10 === 0 ? 'now and then' : `other ${at}`;
-    assert.notEqual(windowed.record(tool, '{}', 'x', false), 'stop');
+    assert.notEqual(windowed.record(at, tool, call), 'stop');
   }
 });
 
@@ -284,10 +318,130 @@ test('more tools than a provider takes are cut to those that fit the task, in th
   assert.equal(selectTools(tools, 'anthropic', 'x').offered.length, 300);
 });
 
-test('quoted values are found where they came from', () => {
-  const results = ['id: abc-123', 'nothing', 'path /tmp/x'];
-  assert.deepEqual(quotedResults({ deep: { list: ['abc-123'] }, at: '/tmp/x' }, results), [0, 2]);
-  assert.deepEqual(quotedResults({ n: 5, short: 'a' }, results), []);
+/** A good entry of a chain. */
+const done = (result: unknown, args: Record<string, unknown> = {}, toolName = 's.t', success = true) => ({
+  toolName,
+  success,
+  result,
+  arguments: args,
+});
+
+function dependenciesOn(...results: ReturnType<typeof done>[]): Dependencies {
+  const known = new Dependencies('You help.', 'Where is the order of customer C17, and 20?');
+  for (const result of results) known.add(result);
+  return known;
+}
+
+test('a call depends on the results that brought up its values, not on failed ones or echoes of the prompt', () => {
+  const known = dependenciesOn(
+    done('customer C17: order abc-123', { id: 'C17' }),
+    done('no such order abc-123', {}, 's.t', false),
+    done('path /tmp/x'),
+    done('abc-123 was shipped', { order: 'abc-123' }),
+  );
+  assert.deepEqual(known.of({ deep: { list: ['abc-123'] }, at: '/tmp/x' }), [0, 2]);
+  assert.deepEqual(known.of({ id: 'C17' }), [], 'the prompt has it');
+  assert.deepEqual(known.of({ id: 'abc-12' }), [], 'a part of a word is another value');
+  assert.deepEqual(known.of({ n: 5, short: 'a' }), []);
+});
+
+test('a value that only the model brought up leads to the first call that was made with it', () => {
+  const known = dependenciesOn(
+    done('made note-9', { name: 'note-9' }),
+    done('read note-9', { name: 'note-9' }),
+  );
+  assert.deepEqual(known.of({ name: 'note-9' }), [0]);
+});
+
+test('short values are found by their key, in structures and in text', () => {
+  const known = dependenciesOn(
+    done({ customer: { id: 7, tier: 'A' }, total: 3 }),
+    done('order id: 12, state: ok'),
+    done([{ id: 4 }, { id: 5 }]),
+    done('{"row": {"x": 1}, "n": 20}'),
+  );
+  assert.deepEqual(known.of({ customerId: 7 }), [0]);
+  assert.deepEqual(known.of({ tier: 'A' }), [0]);
+  assert.deepEqual(known.of({ id: 7 }), [0]);
+  assert.deepEqual(known.of({ limit: 7 }), [], 'another key');
+  assert.deepEqual(known.of({ order_id: 12 }), [1]);
+  assert.deepEqual(known.of({ ids: [5] }), [2]);
+  assert.deepEqual(known.of({ x: 1 }), [3]);
+  assert.deepEqual(known.of({ n: 20 }), [], 'the prompt has it');
+});
+
+test('a value inside a longer argument is found, for instance a table in SQL', () => {
+  const known = dependenciesOn(done({ tables: ['customers', 'invoices'] }));
+  assert.deepEqual(known.of({ sql: 'SELECT count(*) FROM invoices WHERE paid' }), [0]);
+  const ids = dependenciesOn(done([{ customer_id: 'K2' }]));
+  assert.deepEqual(ids.of({ sql: "SELECT name FROM customers WHERE id = 'K2'" }), [0]);
+});
+
+function conflictsOf(...entries: ReturnType<typeof done>[]): string[] {
+  const conflicts = new Conflicts();
+  for (const entry of entries) conflicts.add(entry);
+  return conflicts.found.map((conflict) => conflictSentence(conflict, 'Ada lives in Rome.'));
+}
+
+test('results of two tools that disagree by key are found, and what the answer takes is told', () => {
+  assert.deepEqual(
+    conflictsOf(
+      done({ id: 'C17', city: 'Paris', tier: 'gold' }, { id: 'C17' }, 'crm.get_customer'),
+      done(
+        [
+          { id: 'C18', city: 'Oslo' },
+          { customer_id: 'C17', city: 'Rome', tier: 'Gold ' },
+        ],
+        {},
+        'erp.list_customers',
+      ),
+    ),
+    [
+      'Steps 1 and 2 disagree about city of C17: "Paris" according to crm.get_customer, "Rome" according to erp.list_customers; the answer says "Rome".',
+    ],
+  );
+  const weather = conflictsOf(
+    done({ temperature: 21 }, { city: 'Paris' }, 'a.weather'),
+    done('temperature: 14', { city: 'Paris' }, 'b.weather'),
+  );
+  assert.equal(weather.length, 1, 'a result without a name is about what was asked');
+  assert.equal(
+    conflictsOf(
+      done({ id: 7, total: 10 }, {}, 'a.get_order'),
+      done('{"order_id": 7, "total": 12}', {}, 'b.find_order'),
+    ).length,
+    1,
+  );
+});
+
+test('what differs for a good reason is no conflict', () => {
+  const none = [
+    [done({ id: 'C17', city: 'Paris' }, {}, 'a.get'), done({ id: 'C17', city: 'Rome' }, {}, 'a.get')],
+    [done({ id: 1, name: 'Order' }, {}, 'a.get_order'), done({ id: 1, name: 'Ada' }, {}, 'b.get_customer')],
+    [done({ id: 'C17', updated_at: '1' }, {}, 'a.get'), done({ id: 'C17', updated_at: '2' }, {}, 'b.get')],
+    [done({ id: 'C17', n: 1 }, {}, 'a.get'), done({ id: 'C17', n: '1.0' }, {}, 'b.get')],
+    [done({ result: 3 }, { a: 1, b: 2 }, 'a.add'), done({ result: -1 }, { a: 1, b: 2 }, 'a.sub')],
+    [done({ id: 'C17', city: 'Paris' }, {}, 'a.get'), done({ id: 'C17', city: 'Rome' }, {}, 'b.get', false)],
+    [
+      done({ id: 'C17', city: 'Paris' }, {}, 'a.get'),
+      done('ok', { id: 'C17', city: 'Rome' }, 'a.update_customer'),
+      done({ id: 'C17', city: 'Rome' }, {}, 'b.get'),
+    ],
+  ];
+  for (const entries of none) assert.deepEqual(conflictsOf(...entries), []);
+});
+
+test('hostile results cost a bounded time to compare', () => {
+  const many = Array.from({ length: 20_000 }, (_, at) => ({ id: `X${at % 7}`, city: at }));
+  const conflicts = new Conflicts();
+  const known = dependenciesOn();
+  for (let at = 0; at < 30; at += 1) {
+    const entry = done(many, { q: 'a: '.repeat(5_000) }, `s.t${at}`);
+    conflicts.add(entry);
+    known.add({ ...entry, result: 'key: '.repeat(50_000) });
+    known.of({ a: 'key '.repeat(400) });
+  }
+  assert.ok(conflicts.found.length <= 20);
 });
 
 test('performance is added up per tool, slowest first', () => {
@@ -320,7 +474,10 @@ test('results of every block type are put into words once', () => {
     ],
     structuredContent: { said: 'hello' },
   });
-  assert.equal(shown.text, 'hello\n[audio/wav audio, 3 bytes]\n[resource file:///a]\nbody\n{"type":"new"}');
+  assert.equal(
+    shown.text,
+    'hello\n[audio/wav audio, 2 bytes]\n[resource file:///a, name: a]\nbody\n{"type":"new"}',
+  );
   assert.equal(shown.images.length, 1);
   assert.equal(showResult({ content: [], structuredContent: { a: 1 } }).text, '{"a":1}');
   assert.deepEqual(valueOfResult({ content: [{ type: 'text', text: '{"a":1}' }] }), { a: 1 });

@@ -74,21 +74,19 @@ test('a gated run is a run of the audit: each decision, start and end of a call 
   );
   const report = await verifyAudit(dir);
   assert.deepEqual([report.problems, report.unfinished, report.runs], [[], [], 1]);
-  assert.deepEqual(
-    auditRecords(dir).map(({ event, outcome, reason_code, caller, result }) => [
-      event,
-      outcome ?? reason_code ?? result,
-      caller,
-    ]),
-    [
-      ['run_started', undefined, 'alice'],
-      ['call_decided', 'allowed', 'alice'],
-      ['call_started', undefined, undefined],
-      ['call_decided', 'args_invalid', 'alice'],
-      ['call_finished', 'accepted', undefined],
-      ['run_finished', 'completed', undefined],
-    ],
+  const [first, ...rest] = auditRecords(dir).map(
+    ({ event, outcome, reason_code, caller, result }) =>
+      `${event} ${outcome ?? reason_code ?? result} ${caller}`,
   );
+  assert.equal(first, 'run_started undefined alice');
+  assert.equal(rest.pop(), 'run_finished completed undefined');
+  // The two calls are decided side by side.
+  assert.deepEqual(rest.sort(), [
+    'call_decided allowed alice',
+    'call_decided args_invalid alice',
+    'call_finished accepted undefined',
+    'call_started undefined undefined',
+  ]);
 });
 
 test('budgets count by run: a second run has all of its calls', async () => {
@@ -102,10 +100,12 @@ test('budgets count by run: a second run has all of its calls', async () => {
   const calls = ['sp-001', 'sp-002', 'sp-003'].map((doc_id) => ({ name: FETCH, arguments: { doc_id } }));
   for (const audit of [tempDir(), false] as const) {
     const { result } = await tryGhost('openai', [{ calls }, { text: 'done' }], { serverConfig, gate, audit });
-    assert.deepEqual(
-      result.toolChain.map(({ error }) => error),
-      [null, null, 'Not allowed (budget_exceeded): The run has made its 2 calls'],
-    );
+    // The calls of a turn are made at once, so any of them may be the third.
+    assert.deepEqual(result.toolChain.map(({ error }) => error ?? '').sort(), [
+      '',
+      '',
+      'Not allowed (budget_exceeded): The run has made its 2 calls',
+    ]);
   }
 });
 

@@ -10,6 +10,7 @@ import { serveMcp } from './support/http-mcp-server.ts';
 import { createScenario } from './support/scenario-tools.ts';
 import type { Turn } from './support/scripted-provider.ts';
 import type { SeenRequest } from './support/scripted-request.ts';
+import { longTest, sized } from './support/size.ts';
 
 /** For the scenarios in which nothing happens to the server itself: it need not be a process of its own. */
 const inProcess = await serveMcp(() => createScenario());
@@ -17,12 +18,14 @@ const shelves = {
   'mcp-sharepoint': await serveShelf('mcp-sharepoint'),
   'mcp-servicenow': await serveShelf('mcp-servicenow'),
 };
-/** Over stdio for one provider and over HTTP for the others, which must take the same course. */
-const scenarioFor = (provider: string) => (provider === 'openai' ? scenarioServer() : { url: inProcess.url });
+/** In full over stdio for one provider and over HTTP for the others, which must take the same course. */
+const OVER_STDIO = sized('none', 'openai');
+const scenarioFor = (provider: string) =>
+  provider === OVER_STDIO ? scenarioServer() : { url: inProcess.url };
 const shelfFor = (provider: string, id: keyof typeof shelves) =>
-  provider === 'openai' ? stdio(id) : { url: shelves[id].url };
+  provider === OVER_STDIO ? stdio(id) : { url: shelves[id].url };
 /** Scenarios that start processes: with one provider here, with all of them in the long tests. */
-const WITH_PROCESSES = process.env.OBSERVATORY_TEST_PROVIDERS === 'all' ? PROVIDERS : PROVIDERS.slice(0, 1);
+const WITH_PROCESSES = sized(PROVIDERS.slice(0, 1), PROVIDERS);
 let folder: string;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'scenario-'));
@@ -52,7 +55,7 @@ async function withAll(
   for (const chain of chains) assert.deepEqual(chain, chains[0]);
 }
 
-test('a chain of six calls over three servers, values handed from one to the next', async () => {
+longTest('a chain of six calls over three servers, values handed from one to the next', async () => {
   await withAll(
     'chain_over_three_servers',
     () => [
@@ -98,45 +101,48 @@ test('a chain of six calls over three servers, values handed from one to the nex
   );
 });
 
-test('a chain through a knowledge graph and the project’s own servers: what one stores another is told', async () => {
-  await withAll(
-    'knowledge_graph',
-    () => [
-      { calls: [{ name: 'sharepoint__fetch_sharepoint_doc', arguments: { doc_id: 'sp-001' } }] },
-      {
-        calls: [
-          {
-            name: 'memory__create_entities',
-            arguments: {
-              entities: [{ name: 'sp-001', entityType: 'document', observations: ['Never log secrets.'] }],
+longTest(
+  'a chain through a knowledge graph and the project’s own servers: what one stores another is told',
+  async () => {
+    await withAll(
+      'knowledge_graph',
+      () => [
+        { calls: [{ name: 'sharepoint__fetch_sharepoint_doc', arguments: { doc_id: 'sp-001' } }] },
+        {
+          calls: [
+            {
+              name: 'memory__create_entities',
+              arguments: {
+                entities: [{ name: 'sp-001', entityType: 'document', observations: ['Never log secrets.'] }],
+              },
             },
-          },
-        ],
-      },
-      { calls: [{ name: 'memory__search_nodes', arguments: { query: 'secrets' } }] },
-      { calls: [{ name: 'tickets__get_ticket', arguments: { ticket_id: 'no such ticket' } }] },
-      { calls: [{ name: 'memory__open_nodes', arguments: { names: ['sp-001'] } }] },
-      { text: 'Secrets are never logged.' },
-    ],
-    (provider) => ({
-      serverConfig: {
-        mcpServers: {
-          sharepoint: shelfFor(provider, 'mcp-sharepoint'),
-          tickets: shelfFor(provider, 'mcp-servicenow'),
-          memory: npmServer('memory', [], { MEMORY_FILE_PATH: join(folder, `memory-${provider}.jsonl`) }),
+          ],
         },
+        { calls: [{ name: 'memory__search_nodes', arguments: { query: 'secrets' } }] },
+        { calls: [{ name: 'tickets__get_ticket', arguments: { ticket_id: 'no such ticket' } }] },
+        { calls: [{ name: 'memory__open_nodes', arguments: { names: ['sp-001'] } }] },
+        { text: 'Secrets are never logged.' },
+      ],
+      (provider) => ({
+        serverConfig: {
+          mcpServers: {
+            sharepoint: shelfFor(provider, 'mcp-sharepoint'),
+            tickets: shelfFor(provider, 'mcp-servicenow'),
+            memory: npmServer('memory', [], { MEMORY_FILE_PATH: join(folder, `memory-${provider}.jsonl`) }),
+          },
+        },
+      }),
+      (result, _trial, provider) => {
+        assert.equal(result.success, true, result.summary);
+        assert.equal(result.toolChain.length, 5);
+        assert.match(JSON.stringify(result.toolChain[0]?.result), /Never log secrets/);
+        assert.match(JSON.stringify(result.toolChain[2]?.result), /sp-001/);
+        assert.match(readFileSync(join(folder, `memory-${provider}.jsonl`), 'utf8'), /Never log secrets/);
       },
-    }),
-    (result, _trial, provider) => {
-      assert.equal(result.success, true, result.summary);
-      assert.equal(result.toolChain.length, 5);
-      assert.match(JSON.stringify(result.toolChain[0]?.result), /Never log secrets/);
-      assert.match(JSON.stringify(result.toolChain[2]?.result), /sp-001/);
-      assert.match(readFileSync(join(folder, `memory-${provider}.jsonl`), 'utf8'), /Never log secrets/);
-    },
-    WITH_PROCESSES,
-  );
-});
+      WITH_PROCESSES,
+    );
+  },
+);
 
 test('parallel calls run side by side and come back in the order of the calls', async () => {
   await withAll(
@@ -341,7 +347,7 @@ test('a tool that gives no answer again and again is paused, and tried once more
     'anthropic',
     [never, never, never, { text: 'giving up' }],
     {
-      serverConfig: { mcpServers: { scenario: scenarioServer() } },
+      serverConfig: { mcpServers: { scenario: { url: inProcess.url } } },
       timeout: 0.1,
       breaker: { failureThreshold: 2, coolDownMs: 60_000 },
     },
@@ -350,20 +356,6 @@ test('a tool that gives no answer again and again is paused, and tried once more
   assert.deepEqual(
     events.flatMap((event) => (event.type === 'breaker' ? [event.state] : [])),
     ['open'],
-  );
-  const bad = { calls: [{ name: 'scenario__find_customer', arguments: { id: 'x' } }] };
-  const { result: answered } = await replayGhost(
-    'scenarios/breaker_stays_closed',
-    'openai',
-    [bad, bad, bad, { text: 'no' }],
-    {
-      serverConfig: { mcpServers: { scenario: { url: inProcess.url } } },
-      breaker: { failureThreshold: 2 },
-    },
-  );
-  assert.ok(
-    answered.toolChain.every((entry) => /bad id x/.test(entry.error ?? '')),
-    'a tool that answers with an error stays open',
   );
 });
 

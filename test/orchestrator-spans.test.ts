@@ -160,14 +160,20 @@ test('the trace goes on in the server, and a call made under an instrumented SDK
   );
 });
 
-test('governance fields hold for every span of the run', async () => {
+test('governance fields, and the id of the run, hold for every span of it', async () => {
   await replayGhost('spans/governance', 'openai', [{ calls: [CALL] }, { text: 'ok' }], {
     serverConfig: { mcpServers: { http: { url: mcp.url } } },
     govern: { riskTier: 'high', promptTemplateId: undefined },
   });
   const own = governed.filter(([name]) => /^(invoke_agent|chat|tools)/.test(name));
   assert.equal(own.length, 4);
-  for (const [name, fields] of own) assert.deepEqual(fields, { riskTier: 'high' }, name);
+  // The span of the run is there before its id.
+  const runId = spans().named('invoke_agent mcp_ghost')[0]?.attributes['observatory.run_id'] as string;
+  assert.match(runId, /^[\da-f-]{36}$/);
+  for (const [name, fields] of own) {
+    const expected = name.startsWith('invoke_agent') ? { riskTier: 'high' } : { riskTier: 'high', runId };
+    assert.deepEqual(fields, expected, name);
+  }
 });
 
 test('a failed model call is an error by its type alone; retries are counted', async () => {

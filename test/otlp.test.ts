@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { attributeNamesOf, type FieldDefinition, fieldOf } from '../src/base/fields.ts';
+import { attributeNamesOf, fieldOf } from '../src/base/field-lookup.ts';
+import type { FieldDefinition } from '../src/base/fields.ts';
 import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { startOtlpReceiver } from './support/otlp-receiver.ts';
 

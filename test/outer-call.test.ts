@@ -1,22 +1,23 @@
 /** `interceptModelCall` around an instrumented call: one call, one span, one cost. */
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { AnthropicInstrumentation } from '../src/instrumentation/anthropic/index.ts';
-import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai/index.ts';
-import { OpenAIInstrumentation } from '../src/instrumentation/openai/index.ts';
+import { GoogleGenAIInstrumentation } from '../src/instrumentation/google-genai.ts';
+import { OpenAIInstrumentation } from '../src/instrumentation/openai.ts';
 import { duringTests } from './support/during-tests.ts';
+import { duringFile } from './support/model-hooks.ts';
 import { anthropicSdk, googleSdk, type ModelStream, openaiSdk } from './support/model-sdks.ts';
 import type { ProviderServer } from './support/provider-server.ts';
 import { Telemetry } from './support/telemetry.ts';
 
 const telemetry = new Telemetry(new ObservatorySpanProcessor());
-new OpenAIInstrumentation();
-const anthropicInstrumentation = new AnthropicInstrumentation();
-new GoogleGenAIInstrumentation();
+duringFile(new OpenAIInstrumentation());
+const anthropicInstrumentation = duringFile(new AnthropicInstrumentation());
+duringFile(new GoogleGenAIInstrumentation());
 const openai = openaiSdk();
 const anthropic = anthropicSdk();
 const SDKS = [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkInput, PolicyGate, scanText, type ToolDefinition } from '../src/policy/index.ts';
 import { needsData, readRows } from './support/data.ts';
+import { longTest } from './support/size.ts';
 
 interface Call {
   tool: string;
@@ -151,7 +152,7 @@ function reordered(value: unknown): unknown {
   );
 }
 
-test(
+longTest(
   'every changed definition is caught before the next call: 464 of 464, and no alarm on unchanged or reordered ones',
   needsData('policy'),
   () => {

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { gateCommand } from '../src/cli/gate.ts';
-import { redactText, redactValue } from '../src/json/index.ts';
 import { AuditLog, cleanPreview, verifyAudit } from '../src/policy/index.ts';
-import { cpuMs } from './support/cpu-time.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
+import { sized } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 /** A trail of three runs. */
@@ -42,7 +41,13 @@ function edit(dir: string, file: string, change: (lines: string[]) => string[]):
 test('an untouched trail verifies, with a key and without', async () => {
   for (const key of [undefined, 'secret']) {
     const report = await verifyAudit(writeTrail(key), key);
-    assert.deepEqual(report, { runs: 3, records: 18, unfinished: [], problems: [] });
+    const { head, ...counts } = report;
+    assert.deepEqual(counts, { runs: 3, records: 18, unfinished: [], problems: [] });
+    assert.deepEqual(
+      [head.writers, head.files.map(({ records }) => records)],
+      [1, [7]],
+      'a chain: its writer, and two records a run',
+    );
   }
   assert.notDeepEqual((await verifyAudit(writeTrail('secret'), 'other')).problems, []);
 });
@@ -105,7 +110,7 @@ test('every byte of a record counts', async () => {
   const dir = writeTrail('key');
   const file = runFiles(dir)[0] ?? '';
   const original = readFileSync(join(dir, file));
-  for (let at = 0; at < original.length; at += 7) {
+  for (let at = 0; at < original.length; at += sized(29, 7)) {
     const bytes = Buffer.from(original);
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     writeFileSync(join(dir, file), bytes);
@@ -149,39 +154,77 @@ test('a file where the directory should be is a typed error', () => {
   assert.throws(() => new AuditLog({ dir: tempFile('file', 'x') }), { code: 'AUDIT_UNAVAILABLE' });
 });
 
-test('secrets of known form are redacted in texts, keys and nested values; other texts stay', () => {
-  const secrets = [
-    'password=hunter2',
-    '"api_key": "abcd1234"',
-    'AKIAIOSFODNN7EXAMPLE',
-    'ghp_abcdefghijklmnopqrstuvwxyz0123456789',
-    'Authorization: Bearer abcdef0123456789abcdef',
-    'postgres://user:s3cret@host/db',
-    'sk-proj-abcdefghijklmnop1234567890',
-    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc',
-    '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----',
-  ];
-  for (const secret of secrets) assert.match(redactText(`before ${secret} after`), /redacted/, secret);
-  assert.deepEqual(redactValue({ password: 'x1', list: ['token AKIAIOSFODNN7EXAMPLE'], n: 1, ok: null }), {
-    password: '[redacted: secret]',
-    list: ['token [redacted: access key]'],
-    n: 1,
-    ok: null,
-  });
-  const honest = 'The password policy asks for 14 characters. See https://example.com/a:b, ticket INC12345.';
-  assert.equal(redactText(honest), honest);
-  const took = cpuMs(() => {
-    redactText('-----BEGIN '.repeat(20_000));
-    redactText('a_'.repeat(100_000));
-    redactText('password '.repeat(50_000));
-  });
-  assert.ok(took < 3_000, `${took} ms`);
-});
-
 test('what an approver sees holds no characters that hide or reorder text', () => {
   assert.equal(
     cleanPreview('pay \u202eevil\u202c \u200bnow\u0007'),
-    'pay \\u{202e}evil\\u{202c} \\u{200b}now\\u{7}',
+    'pay \\u202eevil\\u202c \\u200bnow\\u0007',
   );
   assert.match(cleanPreview('x'.repeat(3_000)), /1000 more characters/);
+});
+
+/** Values that cannot be walked, or not to their end. */
+function oddities(): readonly unknown[] {
+  const cyclic: Record<string, unknown> = { a: 1 };
+  cyclic.self = cyclic;
+  const list: unknown[] = [cyclic];
+  list.push(list);
+  let deep: unknown = 'bottom';
+  for (let i = 0; i < 20_000; i += 1) deep = i % 2 ? { deep } : [deep];
+  let shared: unknown = {};
+  for (let i = 0; i < 40; i += 1) shared = { a: shared, b: shared };
+  const thrower = () => {
+    throw new Error('no');
+  };
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  return [
+    ...[
+      cyclic,
+      list,
+      deep,
+      shared,
+      10n ** 30n,
+      2 ** 60,
+      1e300,
+      Number.NaN,
+      -0,
+      () => 1,
+      Symbol('s'),
+      undefined,
+      null,
+    ],
+    ...[new Date(Number.NaN), new Map([[1, 2]]), new Proxy({}, { ownKeys: thrower }), revoked.proxy],
+    ...[new Proxy([], { get: thrower }), { toJSON: thrower }, { toJSON: () => cyclic }, Object.create(null)],
+    Object.defineProperty({}, 'x', { enumerable: true, get: thrower }),
+    JSON.parse('{"__proto__": {"a": 1}, "constructor": "c"}'),
+    { length: 2 ** 31, [Symbol.iterator]: thrower },
+    'x'.repeat(1_000_000),
+    { 'lone \ud800': 'lone \udc00' },
+    Array.from({ length: 50_000 }, (_, i) => i),
+    new Array(2 ** 30),
+  ];
+}
+
+test('a record is written whatever its fields are, and never throws', async () => {
+  const dir = tempDir();
+  using audit = new AuditLog({ dir, key: 'k' });
+  const run = audit.startRun();
+  const odd = oddities();
+  for (const value of odd) {
+    run.settle('call_finished', { value });
+    run.record('call_decided', { nested: [{ value }] });
+  }
+  run.settle('call_finished', new Proxy({}, { ownKeys: () => ['a', 'a'] }));
+  assert.equal(run.problem, undefined);
+  run.finish();
+  const report = await verifyAudit(dir, 'k');
+  assert.deepEqual(report.problems, []);
+  assert.equal(report.records, 2 * odd.length + 3);
+  const [file = ''] = runFiles(dir);
+  const longest = Math.max(
+    ...readFileSync(join(dir, file), 'utf8')
+      .split('\n')
+      .map(({ length }) => length),
+  );
+  assert.ok(longest < 600_000, `${longest} characters`);
 });

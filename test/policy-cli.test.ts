@@ -24,7 +24,7 @@ test('gate plan answers each line in order, with its id, and goes on after a bad
     '{"id":"f"}',
     '{"id":"g","raw":null}',
   ]);
-  assert.equal(code, 0);
+  assert.equal(code, 1, 'two lines cannot be read');
   assert.deepEqual(
     rows.map((row) => [
       row.id ?? null,
@@ -57,7 +57,7 @@ test('a plan given as a JSON value keeps its duplicate keys and unsafe numbers f
   );
 });
 
-test('the policy comes from --allowlist, else SAFE_ALLOWLIST_PATH; one that cannot be used denies every line and ends in 1', async () => {
+test('the policy comes from --allowlist, else SAFE_ALLOWLIST_PATH; one that cannot be used denies every line and ends in 2', async () => {
   const line = `{"id":1,"raw":${PLAN}}`;
   const fromEnv = await plan([line], [], { SAFE_ALLOWLIST_PATH: ALLOWLIST });
   assert.deepEqual([fromEnv.code, fromEnv.rows[0]?.decision], [0, 'allow']);
@@ -68,7 +68,7 @@ test('the policy comes from --allowlist, else SAFE_ALLOWLIST_PATH; one that cann
     const broken = await plan([line, line], ['--allowlist', path]);
     assert.deepEqual(
       [broken.code, broken.rows.map((row) => row.reason_code)],
-      [1, ['policy_unavailable', 'policy_unavailable']],
+      [2, ['policy_unavailable', 'policy_unavailable']],
     );
     assert.match(broken.stderr, /cannot be (read|used)/);
   }
@@ -141,6 +141,7 @@ test('gate evidence gives the place of each quote, or the reason there is none',
     { id: 2, decision: 'reject', reason_code: 'evidence_not_found', bullets: [] },
     { id: 3, decision: 'reject', reason_code: 'summary_invalid', bullets: [] },
   ]);
+  assert.equal((await runCommand(gateCommand, ['evidence'], [JSON.stringify({ source })])).code, 1);
 });
 
 test('gate evidence takes what the caller said as no evidence', async () => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { SHELVES } from '../examples/servers/shelves.ts';
 import { createServer } from '../examples/servers/tools.ts';
 import { AuditLog, gateClient, PolicyDeniedError, PolicyGate, verifyAudit } from '../src/policy/index.ts';
+import { npmServer } from './support/ghost.ts';
+import { TelemetryBench } from './support/telemetry-bench.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const ID = 'mcp-sharepoint';
@@ -52,6 +55,34 @@ test('a gated client lists and calls the allowed tools only, and records every d
   const report = await verifyAudit(dir);
   assert.deepEqual(report.problems, []);
   assert.equal(report.records, 8, 'start, 4 decisions, call, outcome, end');
+});
+
+test('with the coming names of the conventions, each decision is an event of their form', async (t) => {
+  await using bench = new TelemetryBench();
+  const { client } = await connected(t);
+  using gate = new PolicyGate({ policy: { [ID]: ['fetch_sharepoint_doc'] } });
+  const gated = gateClient(client, gate, { server: ID });
+  const ask = () => gated.callTool({ name: 'delete_sharepoint_doc', arguments: { doc_id: 'sp-001' } });
+  const decisions = () =>
+    bench.spans.flatMap(({ events }) => events).filter(({ name }) => name === 'gen_ai.tool.call.decision');
+  await assert.rejects(ask(), denied('not_allowlisted'));
+  assert.deepEqual(decisions(), []);
+  const before = process.env.OTEL_SEMCONV_STABILITY_OPT_IN;
+  process.env.OTEL_SEMCONV_STABILITY_OPT_IN = 'http, gen_ai_latest_experimental';
+  try {
+    await assert.rejects(ask(), denied('not_allowlisted'));
+    await gated.callTool({ name: 'fetch_sharepoint_doc', arguments: { doc_id: 'sp-001' } });
+  } finally {
+    if (before === undefined) delete process.env.OTEL_SEMCONV_STABILITY_OPT_IN;
+    else process.env.OTEL_SEMCONV_STABILITY_OPT_IN = before;
+  }
+  assert.deepEqual(
+    decisions().map(({ attributes }) => attributes),
+    [
+      { 'gen_ai.tool.call.decision.outcome': 'deny', 'gen_ai.tool.name': 'delete_sharepoint_doc' },
+      { 'gen_ai.tool.call.decision.outcome': 'allow', 'gen_ai.tool.name': 'fetch_sharepoint_doc' },
+    ],
+  );
 });
 
 test('no member of the client goes around the gate', async (t) => {
@@ -172,4 +203,19 @@ test('arguments that are no JSON object are refused before anything is sent', as
     code: 'INVALID_INPUT',
   });
   await assert.rejects(gated.callTool({ name: 7 } as never), { code: 'INVALID_INPUT' });
+});
+
+test("a gated client goes on over the SDK's stdio transport when more came than is read at once", async (t) => {
+  const dir = tempDir();
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StdioClientTransport({ ...npmServer('filesystem', [dir]), stderr: 'ignore' }));
+  t.after(() => client.close());
+  using gate = new PolicyGate({ policy: { files: ['list_allowed_directories'] } });
+  const gated = gateClient(client, gate, { server: 'files' });
+  // Each call lists the tools, and a dozen lists are as much as one turn of the event loop reads.
+  const signal = AbortSignal.timeout(20_000);
+  for (let call = 0; call < 30; call += 1) {
+    const result = await gated.callTool({ name: 'list_allowed_directories' }, undefined, { signal });
+    assert.notEqual(result.isError, true);
+  }
 });

@@ -5,30 +5,22 @@ import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { askCommand } from '../src/cli/ask.ts';
 import { gateCommand } from '../src/cli/gate.ts';
+import { goldenReplayCommand } from '../src/cli/golden/replay.ts';
 import { verifyAudit } from '../src/policy/index.ts';
-import { serveShelf } from './support/example-servers.ts';
+import { SERVERS, serveShelves } from './support/example-servers.ts';
 import { GoldenModel } from './support/golden-model.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
-const ids = ['mcp-sharepoint', 'mcp-servicenow', 'mcp-policy-kb'] as const;
-const SERVERS = tempFile(
-  'servers.json',
-  Object.fromEntries(
-    ids.map((id) => [
-      id,
-      { command: process.execPath, args: [join(ROOT, 'dist/examples/servers/main.js'), id] },
-    ]),
-  ),
-);
+const CONFIG = tempFile('servers.json', SERVERS);
 const ALLOWLIST = join(ROOT, 'config/allowlist.json');
 
 test('gate e2e: no call of the gated host goes against the policy, where the naive one makes several', async () => {
   const out = tempDir();
   const cases = join(ROOT, 'examples/gate-e2e/cases.jsonl');
-  const args = ['e2e', '--cases', cases, '--servers', SERVERS, '--allowlist', ALLOWLIST, '--out', out];
+  const args = ['e2e', '--cases', cases, '--servers', CONFIG, '--allowlist', ALLOWLIST, '--out', out];
   const { code, stdout } = await runCommand(gateCommand, args);
   assert.equal(code, 0, stdout);
   const read = (end: string) =>
@@ -38,6 +30,48 @@ test('gate e2e: no call of the gated host goes against the policy, where the nai
   assert.deepEqual(Object.keys(safe.gate_us_p50), ['G0', 'G1', 'G3', 'G4']);
   assert.equal(read('_runs.jsonl').trim().split('\n').length, 24);
   assert.match(read('_table.md'), /\| of these against the policy \| 0 \|/);
+});
+
+test('with SAFE_TRACE_DIR, gate e2e keeps the trace of each gated run, and gate replay repeats every decision', async () => {
+  const out = tempDir();
+  const traces = tempDir();
+  const env = {
+    SAFE_TRACE_DIR: traces,
+    SAFE_AUDIT_KEY: 'a key',
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
+  };
+  const cases = join(ROOT, 'examples/gate-e2e/cases.jsonl');
+  const args = ['e2e', '--cases', cases, '--servers', CONFIG, '--allowlist', ALLOWLIST, '--out', out];
+  assert.equal((await runCommand(gateCommand, args, [], env)).code, 0);
+  const path = join(out, readdirSync(out).find((name) => name.endsWith('_runs.jsonl')) ?? '');
+  const runs = readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { mode: string; run_id: string | null });
+  const ids = runs.filter(({ mode }) => mode === 'safe').map(({ run_id }) => run_id);
+  assert.ok(runs.every(({ mode, run_id }) => (run_id === null) === (mode === 'naive')));
+  assert.deepEqual((await verifyAudit(traces, env.SAFE_AUDIT_KEY)).problems, []);
+  const files = ids.map((id) => join(traces, `run-${id}.jsonl`));
+  assert.doesNotMatch(readFileSync(files[0] ?? '', 'utf8'), /sp-001/, 'the content is encrypted');
+  const replay = await runCommand(gateCommand, ['replay', ...files, '--json'], [], env);
+  assert.equal(replay.code, 0, replay.stdout);
+  assert.deepEqual(
+    replay.rows.filter(({ outcome }) => outcome !== 'same'),
+    [],
+  );
+  assert.deepEqual([...new Set(replay.rows.map(({ event }) => event))].sort(), [
+    'call_decided',
+    'call_finished',
+    'input_checked',
+    'plan_checked',
+  ]);
+  const other = tempFile('other.json', { 'mcp-servicenow': ['get_ticket'] });
+  const stricter = await runCommand(gateCommand, ['replay', ...files, '--policy', other], [], env);
+  assert.equal(stricter.code, 1);
+  assert.match(
+    stricter.stdout,
+    /first difference, record 3, call_decided mcp-sharepoint\/\S+\n +recorded .*"allow".*\n +now +.*"not_allowlisted"/,
+  );
 });
 
 test('ask prints the result of one gated step, writes its trail and ends in 1 when blocked', async (t) => {
@@ -51,9 +85,10 @@ test('ask prints the result of one gated step, writes its trail and ends in 1 wh
     plans.map((text) => ({ text })),
   );
   const dir = tempDir();
-  const served = await Promise.all(ids.map(async (id) => [id, await serveShelf(id)] as const));
-  t.after(() => Promise.all(served.map(([, shelf]) => shelf[Symbol.asyncDispose]())));
-  const servers = tempFile('served.json', Object.fromEntries(served.map(([id, { url }]) => [id, { url }])));
+  const golden = join(tempDir(), 'step.json');
+  const shelves = await serveShelves();
+  t.after(() => shelves[Symbol.asyncDispose]());
+  const servers = tempFile('served.json', shelves.servers);
   const ask = (question: string) =>
     runCommand(
       askCommand,
@@ -67,10 +102,14 @@ test('ask prints the result of one gated step, writes its trail and ends in 1 wh
         '--base-url',
         model.baseUrl('openai'),
         '--json',
+        '--prompt-template',
+        'ask-v1',
+        '--golden',
+        golden,
         question,
       ],
       [],
-      { SAFE_TRACE_DIR: dir },
+      { SAFE_TRACE_DIR: dir, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' },
     );
   const first = await ask('Summarize sp-001');
   assert.equal(first.code, 0);
@@ -92,6 +131,15 @@ test('ask prints the result of one gated step, writes its trail and ends in 1 wh
     },
   ]);
   assert.ok(readdirSync(dir).includes(`run-${run}.jsonl`));
+  const replay = await runCommand(gateCommand, ['replay', join(dir, `run-${run}.jsonl`)]);
+  assert.equal(replay.stdout, `${join(dir, `run-${run}.jsonl`)}: 5 same, 0 different, 0 not repeated\n`);
+  const replayed = await runCommand(goldenReplayCommand, [golden]);
+  assert.equal(replayed.code, 0, replayed.stdout);
+  const { test_name, runner, golden_output } = JSON.parse(readFileSync(golden, 'utf8'));
+  assert.deepEqual(
+    [test_name, runner, golden_output.type, golden_output.run_id],
+    ['step', 'policy_host', 'tool_result_with_summary', ''],
+  );
   const second = await ask('Delete sp-001');
   assert.deepEqual([second.code, second.rows[0]?.reason_code], [1, 'not_allowlisted']);
   assert.deepEqual((await verifyAudit(dir)).problems, []);

@@ -162,3 +162,20 @@ test('a quote that reads like an instruction is marked as such', () => {
     [false, true],
   );
 });
+
+test('a claim that turns its quote around, or says nothing of it, is refused', () => {
+  const cases: [claim: string, quote: string, reason: string][] = [
+    ['Manager approval is optional', 'Access requires manager approval', 'claim_polarity'],
+    ['Manager approval is mandatory', 'Manager approval is optional here', 'claim_polarity'],
+    ['Sharing reports is prohibited', 'Sharing reports is permitted', 'claim_polarity'],
+    ['It is so', 'Access requires manager approval', 'claim_unrelated'],
+    ['Access requires approval', 'Access requires manager approval', 'accepted'],
+    ['Manager approval is mandatory', 'Access requires manager approval', 'accepted'],
+    ['Emails must be masked', 'Always mask the emails of customers', 'accepted'],
+  ];
+  for (const [claim, evidence, reason] of cases) {
+    const summary = { type: 'summary', bullets: [{ claim, evidence }], risks: [], recommendations: [] };
+    const verdict = checkSummary({ text: `${evidence}.` }, summary);
+    assert.equal(verdict.reasonCode, reason, claim);
+  }
+});

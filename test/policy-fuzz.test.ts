@@ -42,9 +42,9 @@ test('gate eval runs every suite, writes its report and ends in 0', async () => 
     'policy_gate',
     'plan_parse',
     'plan_gate',
-    'plan_fuzz',
     'typed_output',
     'grounding',
+    'plan_fuzz',
     'grounding_fuzz',
     'cases',
   ]);

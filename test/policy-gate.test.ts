@@ -173,15 +173,81 @@ test('an argument the user did not give asks for approval', () => {
   using gate = gateWith([allow({ provenance: ['to'] })]);
   const decide = (userRequest?: string) => gate.evaluate(send({ to: 'bob@x.y' }, { userRequest })).decision;
   assert.equal(decide('Write to bob@x.y please'), 'allow');
+  assert.equal(decide('Write to <bob@x.y>.'), 'allow');
   assert.equal(decide('Write to Bob please'), 'require_approval');
+  assert.equal(decide('Write to bob@x.y.z please'), 'require_approval');
+  assert.equal(decide('Write to not-bob@x.y please'), 'require_approval');
   assert.equal(decide(), 'require_approval');
 });
 
-test('dead rules, unreachable rules, equal ids and failing tests make the policy unusable', () => {
+test('texts that are in every request, and keys the tool does not declare, are not given by the user', () => {
+  const properties = { to: { type: 'object', properties: { address: { type: 'string' } } } };
+  using gate = new PolicyGate({
+    policy: { version: 1, rules: [allow({ provenance: ['to'] })] },
+    tools: { mail: { tools: [{ name: 'send_email', inputSchema: { type: 'object', properties } }] } },
+  });
+  const decide = (to: object) =>
+    gate.evaluate(send({ to }, { userRequest: 'Write a mail to bob@x.y' })).decision;
+  assert.equal(decide({ address: 'bob@x.y' }), 'allow');
+  assert.equal(decide({ address: 'a' }), 'require_approval');
+  assert.equal(decide({ address: '' }), 'require_approval');
+  assert.equal(decide({ 'eve@x.y': true }), 'require_approval');
+});
+
+test('a rule that can never apply allows nothing and is reported; the other rules stand, and reload works', () => {
+  const deny = { id: 'no', effect: 'deny', server: 'mail', tool: 'send_email', args: { too: {} } };
+  const cases: [object[], string, string][] = [
+    [[allow({ server: 'maill' })], 'not_allowlisted', "there is no server 'maill'"],
+    [[allow({ tool: 'send_mail' })], 'not_allowlisted', "server 'mail' has no tool 'send_mail'"],
+    [[allow({ args: { too: {} } })], 'rule_dead', 'it names an argument .*; it allows nothing'],
+    [[allow({ provenance: ['too'] })], 'rule_dead', 'it names an argument .*; it allows nothing'],
+    [[allow(), deny], 'rule_dead', 'it names an argument .*; the tool is denied'],
+    [
+      [allow(), { ...deny, effect: 'require_approval' }],
+      'rule_dead',
+      'it names an argument .*; the tool is denied',
+    ],
+    [[allow(), { ...deny, tool: 'gone' }], 'allowed', "server 'mail' has no tool 'gone'"],
+    [
+      [allow(), allow({ id: 'two', args: { too: {} } })],
+      'allowed',
+      'it names an argument .*; it allows nothing',
+    ],
+    [[allow(), allow({ id: 'two', server: 'other' })], 'allowed', "there is no server 'other'"],
+  ];
+  for (const [rules, reason, message] of cases) {
+    using gate = gateWith(rules);
+    assert.equal(gate.evaluate(send({ to: 'y' })).reasonCode, reason, message);
+    assert.equal(gate.allowedTools('mail').length, reason === 'allowed' ? 1 : 0, message);
+    assert.deepEqual([gate.findings.length, gate.findings[0]?.kind], [1, 'dead_rule']);
+    assert.match(gate.findings[0]?.message ?? '', new RegExp(message));
+    assert.deepEqual([gate.problem, gate.reload()], [undefined, true]);
+  }
+});
+
+test('a server that lacks a tool of the policy costs that tool, and the tool is back when it is listed', () => {
+  using gate = new PolicyGate({ policy: { a: ['t', 'gone'], b: ['u'] } });
+  gate.setTools('b', [docTool('u')]);
+  gate.setTools('a', [docTool('t')]);
+  const reasonOf = (server: string, tool: string) =>
+    gate.evaluate({ server, tool, args: { doc_id: 'x' } }).reasonCode;
+  assert.deepEqual(
+    [reasonOf('a', 't'), reasonOf('b', 'u'), reasonOf('a', 'gone')],
+    ['allowed', 'allowed', 'tool_unknown'],
+  );
+  assert.deepEqual(
+    gate.findings.map(({ ruleId }) => ruleId),
+    ['allowlist:a/gone'],
+  );
+  const { findings } = gate;
+  gate.setTools('a', [docTool('t')]);
+  assert.equal(gate.findings, findings, 'nothing changed');
+  gate.setTools('a', [docTool('t'), docTool('gone')]);
+  assert.deepEqual([reasonOf('a', 'gone'), gate.findings], ['allowed', []]);
+});
+
+test('unreachable rules, equal ids and failing tests make the policy unusable', () => {
   const dead: object[][] = [
-    [allow({ server: 'maill' })],
-    [allow({ tool: 'send_mail' })],
-    [allow({ args: { too: {} } })],
     [allow(), { id: 'no', effect: 'deny', server: 'mail', tool: 'send_email' }],
     [allow(), allow()],
     [allow({ args: { to: { const: 'x' } }, tests: { allow: [{ to: 'y' }] } })],
@@ -282,16 +348,55 @@ test('a decision point can only make a decision stricter; silence and failure de
   assert.equal((await lax.authorize(send({ to: 'y' }))).reasonCode, 'argument_rule_unmet');
 });
 
-test('a name used twice is quarantined, in one server or in two', () => {
-  using gate = new PolicyGate({ policy: { a: ['t'] } });
+test('a gate without a policy reads the file that SAFE_ALLOWLIST_PATH names', (t) => {
+  const before = process.env.SAFE_ALLOWLIST_PATH;
+  t.after(() => {
+    if (before === undefined) delete process.env.SAFE_ALLOWLIST_PATH;
+    else process.env.SAFE_ALLOWLIST_PATH = before;
+  });
+  process.env.SAFE_ALLOWLIST_PATH = tempFile('allowlist.json', SEED_ALLOWLIST);
+  using gate = new PolicyGate({ tools: SEED_TOOLS });
+  assert.equal(gate.evaluate(FETCH).decision, 'allow');
+  process.env.SAFE_ALLOWLIST_PATH = '/nonexistent/allowlist.json';
+  using closed = new PolicyGate({ tools: SEED_TOOLS });
+  assert.equal(closed.evaluate(FETCH).decision, 'deny');
+});
+
+test('a name used twice is quarantined, in one server or in two that rules allow it to, and reported', () => {
+  using gate = new PolicyGate({ policy: { a: ['t'], b: ['t', 'u'] } });
+  const reason = () => gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).reasonCode;
+  const shared = () =>
+    gate.findings.filter(({ kind }) => kind === 'duplicate_tool').map(({ message }) => message);
   gate.setTools('a', [docTool('t')]);
-  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).decision, 'allow');
+  assert.deepEqual([reason(), shared()], ['allowed', []]);
   gate.setTools('b', [docTool('t')]);
-  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).reasonCode, 'tool_duplicate');
+  assert.equal(reason(), 'tool_duplicate');
+  assert.match(shared()[0] ?? '', /listed by 'a' and b, so it cannot be called/);
   gate.setTools('b', []);
-  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).decision, 'allow');
+  assert.deepEqual([reason(), shared()], ['allowed', []]);
   gate.setTools('a', [docTool('t'), docTool('t')]);
-  assert.equal(gate.evaluate({ server: 'a', tool: 't', args: { doc_id: 'x' } }).reasonCode, 'tool_duplicate');
+  assert.equal(reason(), 'tool_duplicate');
+  assert.match(shared()[0] ?? '', /twice by 'a'/);
+});
+
+test('a server that no rule allows a name to takes no tool away by listing it, and the name is reported', () => {
+  using gate = new PolicyGate({ policy: { a: ['t'], b: ['u'] } });
+  gate.setTools('a', [docTool('t')]);
+  gate.setTools('b', [docTool('t'), docTool('u')]);
+  gate.setTools('c', [docTool('t')]);
+  const reason = (server: string) => gate.evaluate({ server, tool: 't', args: { doc_id: 'x' } }).reasonCode;
+  assert.deepEqual(
+    [reason('a'), reason('b'), reason('c')],
+    ['allowed', 'not_allowlisted', 'not_allowlisted'],
+  );
+  assert.deepEqual(
+    gate.allowedTools().map(({ server, name }) => `${server}/${name}`),
+    ['a/t', 'b/u'],
+  );
+  assert.deepEqual(
+    gate.findings.map(({ kind, server, message }) => [kind, server, message]),
+    [['duplicate_tool', 'a', "'t' of 'a' is also listed by b, c, for which no rule allows it"]],
+  );
 });
 
 test('pins: only approved definitions pass, a change never updates its pin, a bad pin file fails closed', () => {
@@ -344,12 +449,13 @@ test('a changed policy file is swapped in whole; one that cannot be used leaves 
   await replace('{"a":["gone"]}');
   assert.deepEqual(
     [decide('u'), gate.problem?.code],
-    ['allow', 'POLICY_INVALID'],
-    'a dead rule is not swapped in',
+    ['deny', undefined],
+    'a policy with a dead rule is swapped in',
   );
+  assert.equal(gate.findings[0]?.ruleId, 'allowlist:a/gone');
   await replace('{"a":["t","u"]}');
   assert.deepEqual([decide('t'), decide('u'), gate.problem], ['allow', 'allow', undefined]);
-  assert.deepEqual(heard, ['policy', 'problem', 'problem', 'policy']);
+  assert.deepEqual(heard, ['policy', 'problem', 'policy', 'policy']);
 });
 
 test('one validator is compiled per definition, not per call nor per listing', () => {
@@ -367,23 +473,30 @@ test('one validator is compiled per definition, not per call nor per listing', (
   assert.equal(compileStats.compiled, before);
 });
 
-test('arguments a schema says nothing about are refused; declared and open ones pass', () => {
-  const schemas: [object, object, boolean][] = [
+test('arguments a schema does not declare are refused; open ones pass where the rich form leaves them to the schema', () => {
+  const schemas: [object, object, boolean, boolean?][] = [
     [{ type: 'object', properties: { a: {} } }, { a: 1, b: 2 }, false],
     [{ type: 'object' }, { a: 1 }, false],
-    [{ type: 'object', properties: {}, additionalProperties: true }, { a: 1 }, true],
+    [{ type: 'object', properties: {}, additionalProperties: true }, { a: 1 }, false, true],
+    [{ type: 'object', additionalProperties: { type: 'integer' } }, { a: 1 }, false, true],
+    [{ type: 'object', additionalProperties: { type: 'integer' } }, { a: 'one' }, false],
+    [{ type: 'object', anyOf: [{ unevaluatedProperties: true }] }, { a: 1 }, false, true],
     [{ type: 'object', patternProperties: { '^x-': {} } }, { 'x-a': 1 }, true],
     [{ type: 'object', patternProperties: { '^x-': {} } }, { y: 1 }, false],
     [{ type: 'object', allOf: [{ properties: { a: {} } }] }, { a: 1 }, true],
     [{ type: 'object', $defs: { d: { properties: { a: {} } } }, $ref: '#/$defs/d' }, { a: 1 }, true],
     [{ type: 'object', properties: { a: {} } }, { toString: 1 }, false],
   ];
-  for (const [inputSchema, args, passes] of schemas) {
-    using gate = new PolicyGate({
-      policy: { a: ['t'] },
-      tools: { a: { tools: [{ name: 't', inputSchema }] } },
-    });
-    const { decision } = gate.evaluate({ server: 'a', tool: 't', args: args as never });
-    assert.equal(decision === 'allow', passes, JSON.stringify([inputSchema, args]));
+  const rule = { id: 'r', effect: 'allow', server: 'a', tool: 't' };
+  for (const [inputSchema, args, isDeclared, isTaken = isDeclared] of schemas) {
+    const passes = (policy: object) => {
+      using gate = new PolicyGate({ policy, tools: { a: { tools: [{ name: 't', inputSchema }] } } });
+      return gate.evaluate({ server: 'a', tool: 't', args: args as never }).decision === 'allow';
+    };
+    const shown = JSON.stringify([inputSchema, args]);
+    assert.equal(passes({ a: ['t'] }), isDeclared, `the allowlist, ${shown}`);
+    assert.equal(passes({ version: 1, rules: [rule] }), isTaken, `the rich form, ${shown}`);
+    const closed = { version: 1, unknown_arguments: 'reject_always', rules: [rule] };
+    assert.equal(passes(closed), isDeclared, `the rich form, closed, ${shown}`);
   }
 });

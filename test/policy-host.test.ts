@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { context, propagation, trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
 import {
   type AskResult,
@@ -21,22 +26,28 @@ import {
   ALLOWLIST,
   call,
   FETCH,
-  fromRoot,
   SERVER,
-  SERVERS,
   script,
+  serveShelf,
+  serveShelves,
   stdio,
 } from './support/example-servers.ts';
 import { goldenPlanner } from './support/golden-planner.ts';
 import { children, processesWith } from './support/processes.ts';
+import { serverFile } from './support/server-file.ts';
+import { longTest } from './support/size.ts';
+import { spanToRow } from './support/span-row.ts';
 import { tempDir } from './support/temp-dir.ts';
 
-/** The example servers, connected once; a host that closes them leaves them open. */
+/** The example servers, one of them a process, connected once; a host that closes them leaves them open. */
 const servers: Record<string, PolicyServer> = {};
 const close: (() => Promise<void>)[] = [];
 before(async () => {
-  const connected = await Promise.all(Object.values(SERVERS).map((config) => connectPolicyServer(config)));
-  for (const [index, id] of Object.keys(SERVERS).entries()) {
+  const shelves = await serveShelves();
+  const configs = { ...shelves.servers, 'mcp-sharepoint': stdio('mcp-sharepoint') };
+  const connected = await Promise.all(Object.values(configs).map((config) => connectPolicyServer(config)));
+  close.push(async () => shelves[Symbol.asyncDispose]());
+  for (const [index, id] of Object.keys(configs).entries()) {
     const server = connected[index] ?? assert.fail();
     close.push(() => server.close());
     servers[id] = {
@@ -46,7 +57,9 @@ before(async () => {
     };
   }
 });
-after(() => Promise.all(close.map((one) => one())));
+after(async () => {
+  for (const one of close.reverse()) await one();
+});
 
 async function ask(planner: Planner, query: string): Promise<{ result: AskResult; dir: string }> {
   const dir = tempDir();
@@ -205,12 +218,13 @@ test('a call that waits for approval is made when exactly it is approved', async
     ],
   };
   const remove = call('mcp-sharepoint', 'delete_sharepoint_doc', { doc_id: 'sp-002' });
+  await using shelf = await serveShelf('mcp-sharepoint');
   using gate = new PolicyGate({ policy });
   await using planner = await goldenPlanner('policy-host/approval', remove, remove, remove);
   await using host = await PolicyHost.open({
     gate,
     planner,
-    servers: { 'mcp-sharepoint': stdio('mcp-sharepoint') },
+    servers: { 'mcp-sharepoint': { url: shelf.url } },
     audit: false,
   });
   const asked = await host.askOnce('Delete sp-002', { caller: 'alice' });
@@ -222,7 +236,7 @@ test('a call that waits for approval is made when exactly it is approved', async
   assert.equal(again.type === 'blocked' && again.reasonCode, 'approval_invalid');
 });
 
-test('streamable HTTP: the example server answers there too, and the gate is the same', async (t) => {
+longTest('streamable HTTP: the example server answers there too, and the gate is the same', async (t) => {
   const child: ChildProcess = spawn(process.execPath, [SERVER, 'mcp-policy-kb', '--http', '0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -292,26 +306,72 @@ test('spans carry the decision: columns of mcp_traces follow from them', async (
   assert.ok(spans[0]?.events.some((event) => event.name === 'observatory.audit_head'));
 });
 
-test('the audit trail is on by default, in SAFE_TRACE_DIR or .mcp-observatory/traces', () => {
-  const program = `
-    import { PolicyGate, PolicyHost } from ${JSON.stringify(fromRoot('dist/src/policy/index.js'))};
-    const gate = new PolicyGate({ policy: { s: ['t'] } });
-    const host = await PolicyHost.open({ gate, planner: { plan: async () => 'x' }, servers: {} });
-    await host.askOnce('hello');
-    await host.close();`;
-  const run = (env: Record<string, string>) => {
-    const cwd = tempDir();
-    const { status, stderr, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      cwd,
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
+test('a step that was stopped before its call, or lost its summary, has decision and reason in its row', async (t) => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  provider.register();
+  t.after(async () => {
+    await provider.shutdown();
+    trace.disable();
+    context.disable();
+    propagation.disable();
+  });
+  const tool = {
+    name: 't',
+    inputSchema: { type: 'object' },
+    outputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+  };
+  const server: PolicyServer = {
+    listTools: async () => [tool],
+    callTool: async () => ({ structuredContent: { text: 'Never log secrets.' } }),
+    close: async () => {},
+  };
+  const plan = JSON.stringify(call('s', 't', {}));
+  using gate = new PolicyGate({
+    policy: {
+      version: 1,
+      rules: [{ id: 'r', effect: 'allow', server: 's', tool: 't' }],
+      input: { block_phrases: ['drop the table'] },
+    },
+  });
+  const row = async (query: string, ...answers: string[]) => {
+    exporter.reset();
+    await using host = await PolicyHost.open({
+      gate,
+      planner: script(...answers),
+      servers: { s: server },
+      audit: false,
     });
-    assert.deepEqual([status, stdout], [0, ''], stderr);
+    await host.askOnce(query);
+    const span = exporter.getFinishedSpans().find(({ name }) => name === 'policy_host ask');
+    const { policy_decision, policy_reason, gate_blocked } = spanToRow(span as ReadableSpan);
+    return [policy_decision, policy_reason, gate_blocked];
+  };
+  assert.deepEqual(await row('Please drop the table'), ['deny', 'input_blocked', true]);
+  assert.deepEqual(await row('Go', 'Sure!'), ['deny', 'plan_not_json', true]);
+  assert.deepEqual(await row('Summarize it', plan, 'All is well.'), ['deny', 'summary_invalid', true]);
+  assert.deepEqual(await row('Go', plan), [null, null, null], 'the row of the call has its decision');
+});
+
+test('the audit trail is on by default, in SAFE_TRACE_DIR or .mcp-observatory/traces', async (t) => {
+  const before = process.cwd();
+  t.after(() => {
+    process.chdir(before);
+    delete process.env.SAFE_TRACE_DIR;
+  });
+  const run = async (traceDir?: string) => {
+    const cwd = tempDir();
+    process.chdir(cwd);
+    if (traceDir !== undefined) process.env.SAFE_TRACE_DIR = traceDir;
+    using gate = new PolicyGate({ policy: { s: ['t'] } });
+    await using host = await PolicyHost.open({ gate, planner: script('x'), servers: {} });
+    await host.askOnce('hello');
     return cwd;
   };
-  assert.ok(readdirSync(join(run({}), '.mcp-observatory/traces')).some((name) => name.startsWith('run-')));
+  const traces = join(await run(), '.mcp-observatory/traces');
+  assert.ok(readdirSync(traces).some((name) => name.startsWith('run-')));
   const dir = join(tempDir(), 'traces');
-  assert.equal(existsSync(join(run({ SAFE_TRACE_DIR: dir }), '.mcp-observatory')), false);
+  assert.equal(existsSync(join(await run(dir), '.mcp-observatory')), false);
   assert.ok(readdirSync(dir).some((name) => name.startsWith('run-')));
 });
 
@@ -344,22 +404,22 @@ test('a trail that cannot be written refuses the call', async () => {
 });
 
 const ROGUE = join(import.meta.dirname, 'fixtures/rogue-server.js');
-const MODERN = join(import.meta.dirname, 'fixtures/modern-server.js');
+const MODERN = serverFile('modern');
 
 test('a host speaks to servers of both protocols, and a tool call of each is gated alike', async () => {
   const policy = { old: ['honest'], modern: ['double'] };
   const plans = [call('old', 'honest', {}), call('modern', 'double', { n: 4 })];
+  using gate = new PolicyGate({ policy });
+  await using host = await PolicyHost.open({
+    gate,
+    planner: script(...plans),
+    servers: {
+      old: { command: process.execPath, args: [ROGUE, 'chatty'] },
+      modern: { command: process.execPath, args: [MODERN] },
+    },
+    audit: false,
+  });
   for (const [index, id] of (['old', 'modern'] as const).entries()) {
-    using gate = new PolicyGate({ policy });
-    await using host = await PolicyHost.open({
-      gate,
-      planner: script(plans[index] ?? {}),
-      servers: {
-        old: { command: process.execPath, args: [ROGUE, 'chatty'] },
-        modern: { command: process.execPath, args: [MODERN] },
-      },
-      audit: false,
-    });
     const result = await host.askOnce(`Use ${id}`);
     assert.deepEqual(result.type === 'tool_result' && result.result, { n: index === 0 ? 1 : 8 });
   }

@@ -17,6 +17,7 @@ import { auditRecords } from './support/audit-records.ts';
 import { call, script } from './support/example-servers.ts';
 import { npmServer } from './support/ghost.ts';
 import { docTool } from './support/policy-fixtures.ts';
+import { longTest } from './support/size.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const UNTRUSTED = { 'mcp-observatory.dev/untrusted': true };
@@ -99,6 +100,33 @@ test('the result of an untyped tool is redacted and marked, and nothing else of 
     structuredContent: { n: 1 },
     _meta: UNTRUSTED,
   });
+});
+
+test('a typed result passes as it is, and the policy says whose results lose their secrets', async () => {
+  const typed = {
+    ...docTool('fetch'),
+    outputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+  };
+  const structure = { text: `token ${TOKEN}` };
+  const raw = { content: [{ type: 'text', text: JSON.stringify(structure) }], structuredContent: structure };
+  const results = async (rest: object) => {
+    const rules = [SEND, { ...SEND, id: 'fetch', tool: 'fetch' }];
+    using gate = new PolicyGate({ policy: { version: 1, rules, ...rest } });
+    const gated = gateClient(new OneResultClient(raw, [typed, UNTYPED]), gate, { server: 's' });
+    const fetched = await gated.callTool({ name: 'fetch', arguments: { doc_id: 'a' } });
+    const sent = (await gated.callTool({ name: 'send' })) as typeof raw;
+    return [fetched, sent.structuredContent];
+  };
+  const clean = { text: 'token [redacted: token]' };
+  const cleanResult = {
+    content: [{ type: 'text', text: JSON.stringify(clean) }],
+    structuredContent: clean,
+  };
+  assert.deepEqual(await results({}), [raw, clean]);
+  assert.deepEqual(await results({ redact: 'always' }), [cleanResult, clean]);
+  assert.deepEqual(await results({ redact: 'never' }), [raw, structure]);
+  const outputs = { s: { fetch: { redact: 'always' }, send: { redact: 'never' } } };
+  assert.deepEqual(await results({ outputs }), [cleanResult, structure]);
 });
 
 test('the result of an untyped tool is cut to the size limit, never withheld for its size', async () => {
@@ -197,6 +225,41 @@ test('an output schema may describe a value that is no object', () => {
   assert.equal(!refused.accepted && refused.reasonCode, 'output_invalid');
 });
 
+test('true and false are output schemas: the one takes any structure, the other bars its tool', () => {
+  const tools = [
+    { ...LIST_TOOL, outputSchema: true },
+    { ...LIST_TOOL, name: 'never', outputSchema: false },
+  ];
+  using gate = new PolicyGate({ policy: { s: ['send', 'never'] }, tools: { s: { tools } } });
+  const judge = (result: object) => gate.checkOutput({ server: 's', tool: 'send', args: {} }, result);
+  assert.deepEqual(judge({ structuredContent: [1] }), {
+    accepted: true,
+    value: { result: [1] },
+    isTyped: true,
+  });
+  const untyped = judge({ content: [] });
+  assert.equal(!untyped.accepted && untyped.reasonCode, 'output_missing');
+  const decision = gate.evaluate({ server: 's', tool: 'never', args: {} });
+  assert.equal(
+    decision.reasonCode,
+    'tool_schema_refused',
+    'before a call whose result could not be accepted',
+  );
+});
+
+test('a large structure and its text agree within the budget', async () => {
+  const rows = Array.from({ length: 5_500 }, (_, id) => ({
+    id,
+    name: `person ${id}`,
+    email: `p${id}@a.example`,
+  }));
+  const raw = { structuredContent: { rows }, content: [asText(JSON.stringify({ rows }))] };
+  const outputSchema = { type: 'object', properties: { rows: { type: 'array', items: { type: 'object' } } } };
+  using gate = new PolicyGate({ policy: { s: ['send'] } });
+  const client = new OneResultClient(raw, [{ ...UNTYPED, outputSchema }]);
+  assert.equal(await gateClient(client, gate, { server: 's' }).callTool({ name: 'send' }), raw);
+});
+
 const ENTITY = { name: 'Ada', entityType: 'person', observations: ['wrote the first program'] };
 const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' };
 
@@ -272,7 +335,7 @@ test('every tool of server-memory works behind the gate', async () => {
   );
 });
 
-test('every tool of server-filesystem works behind the gate', async () => {
+longTest('every tool of server-filesystem works behind the gate', async () => {
   const dir = realpathSync(mkdtempSync(join(tempDir(), 'files-')));
   const file = (name: string) => join(dir, name);
   writeFileSync(file('data.json'), '{"a": 1, "a": 2}\n');
@@ -300,23 +363,26 @@ test('every tool of server-filesystem works behind the gate', async () => {
   );
 });
 
-test('every tool of server-everything that can be called without a task works behind the gate', async () => {
-  const calls = [
-    ['echo', { message: 'hello' }],
-    ['get-annotated-message', { messageType: 'success', includeImage: true }],
-    ['get-env', {}],
-    ['get-resource-links', { count: 2 }],
-    ['get-resource-reference', { resourceType: 'Blob', resourceId: 2 }],
-    ['get-structured-content', { location: 'Chicago' }],
-    ['get-sum', { a: 1, b: 2 }],
-    ['get-tiny-image', {}],
-    ['gzip-file-as-resource', { data: 'data:text/plain,hello', outputType: 'resource' }],
-    ['toggle-simulated-logging', {}],
-    ['toggle-subscriber-updates', {}],
-    ['trigger-long-running-operation', { duration: 0.1, steps: 1 }],
-  ] as const;
-  assert.deepEqual(
-    await callEach(npmServer('everything'), calls),
-    calls.map(([tool]) => `${tool} ok`),
-  );
-});
+longTest(
+  'every tool of server-everything that can be called without a task works behind the gate',
+  async () => {
+    const calls = [
+      ['echo', { message: 'hello' }],
+      ['get-annotated-message', { messageType: 'success', includeImage: true }],
+      ['get-env', {}],
+      ['get-resource-links', { count: 2 }],
+      ['get-resource-reference', { resourceType: 'Blob', resourceId: 2 }],
+      ['get-structured-content', { location: 'Chicago' }],
+      ['get-sum', { a: 1, b: 2 }],
+      ['get-tiny-image', {}],
+      ['gzip-file-as-resource', { data: 'data:text/plain,hello', outputType: 'resource' }],
+      ['toggle-simulated-logging', {}],
+      ['toggle-subscriber-updates', {}],
+      ['trigger-long-running-operation', { duration: 0.1, steps: 1 }],
+    ] as const;
+    assert.deepEqual(
+      await callEach(npmServer('everything'), calls),
+      calls.map(([tool]) => `${tool} ok`),
+    );
+  },
+);

@@ -110,7 +110,7 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
         join(tempDir(), 'config/allowlist.json'),
       ];
       const { rows, code } = await runCommand(gateCommand, run, [JSON.stringify({ raw: PLAN() })]);
-      return code === 1 && rows[0]?.decision === 'deny' ? 'deny' : 'allow';
+      return code === 2 && rows[0]?.decision === 'deny' ? 'deny' : 'allow';
     }
     if (id === 'A09') return (await planDecision(PLAN('delete_sharepoint_doc'))).decision;
     if (tool !== undefined) {
@@ -122,7 +122,7 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
     }
     const fetch = await planDecision(PLAN(), SEED_TOOLS, file);
     const remove = await planDecision(PLAN('delete_sharepoint_doc'), SEED_TOOLS, file);
-    assert.equal(fetch.code, 1, 'a file that cannot be used is said to be so');
+    assert.equal(fetch.code, 2, 'a file that cannot be used is said to be so');
     assert.match(fetch.stderr, /policy file/);
     return fetch.decision === 'deny' && remove.decision === 'deny' ? 'deny' : 'allow';
   },
@@ -196,8 +196,8 @@ const JUDGES: Record<string, (probe: Probe) => Promise<string>> = {
         content: [{ type: 'text', text: content }],
       });
       await using over = await hostOver(id, good, dir, { callTool });
-      const shown = JSON.stringify(await over.host.askOnce('Fetch SharePoint doc sp-001')) + auditText(dir);
-      return /hunter2|AKIAIOSFODNN7/.test(shown) ? 'present' : 'redacted';
+      await over.host.askOnce('Fetch SharePoint doc sp-001');
+      return /hunter2|AKIAIOSFODNN7/.test(auditText(dir)) ? 'present' : 'redacted';
     }
     await using over = await hostOver(id, good, dir);
     await over.host.askOnce('Fetch SharePoint doc sp-001');

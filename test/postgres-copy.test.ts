@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { COLUMNS } from '../src/base/fields.ts';
-import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { countRows, readRows } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
@@ -19,8 +19,7 @@ describe('binary COPY', { skip: noPostgres() }, () => {
 
   before(async () => {
     server = await startPostgres();
-    pool = new pg.Pool({ connectionString: await server.createDatabase() });
-    await migrate(pool);
+    pool = new pg.Pool({ connectionString: await server.createMigrated() });
   });
   after(async () => {
     await pool.end();
@@ -120,10 +119,9 @@ describe('binary COPY', { skip: noPostgres() }, () => {
   });
 
   test('where COPY is refused, INSERT takes its place for good', async () => {
-    const url = await server.createDatabase();
+    const url = await server.createMigrated();
     await runSql(url, 'CREATE ROLE no_copy LOGIN');
     const owner = new pg.Pool({ connectionString: url });
-    await migrate(owner);
     await owner.query(`GRANT INSERT ON mcp_traces TO no_copy;
       ALTER TABLE mcp_traces ENABLE ROW LEVEL SECURITY;
       CREATE POLICY all_rows ON mcp_traces USING (true)`);

@@ -12,10 +12,12 @@ import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError, type ObservatoryErrorCode } from '../src/base/errors.ts';
-import { LATEST_MIGRATION, migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { LATEST_MIGRATION } from '../src/postgres/migrations.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { altered, spanWith } from './support/spans.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -360,16 +362,15 @@ describe('a real server', { skip: noPostgres() }, () => {
     const url = await newDatabase();
     const exporter = exporterTo(url, true);
     assert.deepEqual(await exportOne(exporter), { code: 0 });
-    const messages = await diagnostics(async () => {
+    await diagnostics(async (messages) => {
       await runSql(
         url,
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE application_name = 'mcp-observatory' AND datname = current_database()`,
       );
-      await waitUntil(async () => (await connectionsOf(url)) === 0);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      const lost = /idle connection to postgresql:\/\/postgres@.* was lost/;
+      await waitUntil(() => messages.some((message) => lost.test(message)));
     });
-    assert.match(messages.join('\n'), /idle connection to postgresql:\/\/postgres@.* was lost/);
     assert.deepEqual(await exportOne(exporter), { code: 0 });
   });
 
@@ -423,24 +424,16 @@ function isError(error: unknown, code: ObservatoryErrorCode): error is Observato
 }
 
 /** What goes to `diag` while the work runs. */
-async function diagnostics(work: () => Promise<void>): Promise<string[]> {
+async function diagnostics(work: (soFar: readonly string[]) => Promise<void>): Promise<string[]> {
   const messages: string[] = [];
   const log = (message: string) => void messages.push(message);
   diag.setLogger({ error: log, warn: log, info: log, debug: log, verbose: log }, DiagLogLevel.WARN);
   try {
-    await work();
+    await work(messages);
   } finally {
     diag.disable();
   }
   return messages.filter((message) => !message.includes('Current logger will be overwritten'));
-}
-
-async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, 'waited 5 s in vain');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /** A port that nobody listens on, as far as one can know. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { migrate, PostgresSpanExporter, type Queryable, SANITIZED_ATTRIBUTE } from '../src/postgres/index.ts';
+import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { SANITIZED_ATTRIBUTE } from '../src/postgres/marks.ts';
 import { readRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { seededRandom } from './support/random-spans.ts';
@@ -86,8 +87,7 @@ for (const databases of testDatabases()) {
   describe(`fuzzed spans in ${databases.name}`, { skip: databases.skip }, () => {
     let db: Queryable;
     before(async () => {
-      db = await databases.create();
-      await migrate(db);
+      db = await databases.createMigrated();
     });
     after(() => databases[Symbol.asyncDispose]());
 

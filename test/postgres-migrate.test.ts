@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { ObservatoryError } from '../src/base/errors.ts';
-import { LATEST_MIGRATION, MIGRATIONS, migrate, type Queryable } from '../src/postgres/index.ts';
+import { migrate, type Queryable } from '../src/postgres/index.ts';
+import { LATEST_MIGRATION, MIGRATIONS } from '../src/postgres/migrations.ts';
 import {
   findPsql,
   noPostgres,
@@ -15,11 +16,13 @@ import {
   runSql,
   startPostgres,
 } from './support/postgres-server.ts';
+import { longTest, sized } from './support/size.ts';
 
 const root = new URL('../../', import.meta.url);
 const handAppliedFile = fileURLToPath(new URL('schema/postgres.sql', root));
 const psqlProgram = findPsql();
 const skip = psqlProgram === undefined && 'no psql';
+const POOLS = sized(5, 20);
 const allNames = MIGRATIONS.map((migration) => migration.name);
 
 test('the list of migrations matches schema/ and is numbered without gaps', () => {
@@ -70,19 +73,19 @@ describe('on Postgres', { skip: noPostgres() }, () => {
     assert.deepEqual(await runSql(url, 'SELECT count(*)::integer AS rows FROM mcp_traces'), [{ rows: 1 }]);
   });
 
-  test('twenty pools of one process all succeed, and each migration is applied once', async () => {
+  test(`${POOLS} pools of one process all succeed, and each migration is applied once`, async () => {
     const url = await newDatabase();
-    const results = await Promise.all(Array.from({ length: 20 }, () => withPool(url, migrate)));
+    const results = await Promise.all(Array.from({ length: POOLS }, () => withPool(url, migrate)));
     // Which pool applied which is a matter of luck; that each was applied by one is not.
     assert.deepEqual(results.flatMap((result) => result.applied).sort(), allNames);
     for (const result of results) assert.equal(result.version, LATEST_MIGRATION);
   });
 
-  test('two processes that start at once both succeed', async () => {
+  longTest('two processes that start at once both succeed', async () => {
     assert.deepEqual(await raceProcesses(await newDatabase(), 2, 1), allNames);
   });
 
-  test('four processes with five pools each all succeed', async () => {
+  longTest('four processes with five pools each all succeed', async () => {
     assert.deepEqual(await raceProcesses(await newDatabase(), 4, 5), allNames);
   });
 

@@ -8,15 +8,14 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
 import { COLUMNS } from '../src/base/fields.ts';
 import {
-  createPartitions,
   databaseStatus,
-  listPartitions,
-  MIGRATIONS,
   migrate,
   PostgresSpanExporter,
   prune,
   type Queryable,
 } from '../src/postgres/index.ts';
+import { MIGRATIONS } from '../src/postgres/migrations.ts';
+import { createPartitions, listPartitions } from '../src/postgres/partitions.ts';
 import { countRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
@@ -27,6 +26,7 @@ import {
   runSql,
   startPostgres,
 } from './support/postgres-server.ts';
+import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -53,13 +53,32 @@ async function migrateToFirstVersion(db: Queryable): Promise<void> {
     ${sqlOf('001_mcp_traces')}`);
 }
 
+/** Columns that later migrations add, with their types. */
+const LATER = MIGRATIONS.slice(1).flatMap(({ name }) =>
+  [...sqlOf(name).matchAll(/^(?:ALTER TABLE mcp_traces)? +ADD COLUMN (\w+) ([a-z ]+)[,;]$/gm)].map(
+    ([, column = '', type = '']) => ({
+      column,
+      type,
+    }),
+  ),
+);
+
+/** Writes rows to a table of the first version, which lacks the columns of later ones. */
+async function exportAsFirst(db: Queryable, spans: readonly ReadableSpan[]): Promise<void> {
+  const columns = LATER.filter(({ column }) => COLUMNS.some((name) => name === column));
+  for (const { column, type } of columns) await db.query(`ALTER TABLE mcp_traces ADD ${column} ${type}`);
+  assert.deepEqual(await exportSpans(new PostgresSpanExporter({ connection: db, copy: false }), [...spans]), {
+    code: 0,
+  });
+  for (const { column } of columns) await db.query(`ALTER TABLE mcp_traces DROP COLUMN ${column}`);
+}
+
 for (const databases of testDatabases()) {
   describe(`partitions on ${databases.name}`, { skip: databases.skip }, () => {
     after(() => databases[Symbol.asyncDispose]());
 
     test('spans go to the partition of their day, and those of no day to the default one', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       const spans = [spanFrom(0), spanFrom(-1), spanFrom(400), spanFrom(-400)];
       assert.deepEqual(await exportSpans(new PostgresSpanExporter({ connection: db }), spans), { code: 0 });
       const { rows } = await db.query('SELECT tableoid::regclass::text AS part FROM mcp_traces ORDER BY 1');
@@ -76,10 +95,11 @@ for (const databases of testDatabases()) {
       await migrateToFirstVersion(db);
       const exporter = new PostgresSpanExporter({ connection: db, copy: false });
       const spans = [spanFrom(0), spanFrom(30), spanFrom(-10), ...manySpans(50)];
-      assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+      await exportAsFirst(db, spans);
+      const first = COLUMNS.filter((name) => !LATER.some(({ column }) => column === name));
       const asText = async () => {
         const { rows } = await db.query(
-          `SELECT (${COLUMNS.join(', ')})::text AS row FROM mcp_traces ORDER BY 1`,
+          `SELECT (${first.join(', ')})::text AS row FROM mcp_traces ORDER BY 1`,
         );
         return rows.map(({ row }) => row);
       };
@@ -100,8 +120,7 @@ for (const databases of testDatabases()) {
     });
 
     test('a partition made late takes the rows that waited in the default one', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       await exportSpans(new PostgresSpanExporter({ connection: db }), [spanFrom(-6), spanFrom(0)]);
       assert.equal(await createPartitions(db), 0);
       const { rows } = await db.query('SELECT mcp_traces_create_partitions(7) AS made');
@@ -113,10 +132,7 @@ for (const databases of testDatabases()) {
     test('prune drops what is older, whole days at a time, and nothing younger', async () => {
       const db = await databases.create();
       await migrateToFirstVersion(db);
-      await exportSpans(new PostgresSpanExporter({ connection: db, copy: false }), [
-        spanFrom(50),
-        spanFrom(5),
-      ]);
+      await exportAsFirst(db, [spanFrom(50), spanFrom(5)]);
       await migrate(db);
       const exporter = new PostgresSpanExporter({ connection: db });
       await exportSpans(exporter, [spanFrom(0), spanFrom(-1), spanFrom(-100)]);
@@ -170,14 +186,14 @@ for (const databases of testDatabases()) {
 
 describe('partitions of a server with many clients', { skip: noPostgres() }, () => {
   let server: Promise<PostgresServer> | undefined;
-  const newPool = async () => {
+  const newPool = async (how: 'createDatabase' | 'createMigrated') => {
     server ??= startPostgres();
-    return new pg.Pool({ connectionString: await (await server).createDatabase(), max: 12 });
+    return new pg.Pool({ connectionString: await (await server)[how](), max: 12 });
   };
   after(async () => (await server)?.stop());
 
   test('writers of both versions go on while the table is migrated, and no row is lost', async () => {
-    const pool = await newPool();
+    const pool = await newPool('createDatabase');
     await migrateToFirstVersion(pool);
     const exporters = [
       new PostgresSpanExporter({ connection: pool, copy: false }),
@@ -204,9 +220,8 @@ describe('partitions of a server with many clients', { skip: noPostgres() }, () 
     await pool.end();
   });
 
-  test('many processes may make and drop partitions at once, under load', async () => {
-    const pool = await newPool();
-    await migrate(pool);
+  longTest('many processes may make and drop partitions at once, under load', async () => {
+    const pool = await newPool('createMigrated');
     const exporter = new PostgresSpanExporter({ connection: pool });
     const load = Promise.all(
       Array.from({ length: 10 }, async () =>
@@ -228,8 +243,7 @@ describe('partitions of a server with many clients', { skip: noPostgres() }, () 
   test('the writer role may write, and make partitions, and nothing else; the reader may only read', {
     skip: findPsql() === undefined && 'no psql',
   }, async () => {
-    const pool = await newPool();
-    await migrate(pool);
+    const pool = await newPool('createMigrated');
     const url = pool.options.connectionString ?? '';
     const file = fileURLToPath(new URL('schema/roles.sql', root));
     for (let i = 0; i < 2; i += 1) {

@@ -9,6 +9,7 @@ import { exportSpans } from './support/export.ts';
 import { startOwnPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
 import { runCommand } from './support/run-command.ts';
+import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 
 const SUMS = `sum(spans)::integer AS spans, sum(errors)::integer AS errors, sum(prompt_tokens)::integer AS prompt_tokens,
@@ -68,13 +69,16 @@ async function assertTotals(db: Queryable): Promise<void> {
 }
 
 // Roll-ups wait for every open transaction of a server, also in other databases: they need one to themselves.
-for (const databases of testDatabases(startOwnPostgres)) {
-  describe(`roll-ups on ${databases.name}`, { skip: databases.skip }, () => {
-    after(() => databases[Symbol.asyncDispose]());
+const all = testDatabases(startOwnPostgres);
+const server = all.find(({ name }) => name === 'Postgres') ?? postgresDatabases(startOwnPostgres);
+after(async () => {
+  for (const databases of new Set([...all, server])) await databases[Symbol.asyncDispose]();
+});
 
+for (const databases of all) {
+  describe(`roll-ups on ${databases.name}`, { skip: databases.skip }, () => {
     test('count each span once, however often they are refreshed and however late it comes', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       const exporter = new PostgresSpanExporter({ connection: db });
       assert.equal(await refreshRollups(db), 0);
       const first = calls(120);
@@ -90,9 +94,43 @@ for (const databases of testDatabases(startOwnPostgres)) {
       assert.equal(hours.hours, 6);
     });
 
+    test('two servers with a tool of one name are two lines, and no name is too long for them', async () => {
+      const db = await databases.createMigrated();
+      const call = (server: string) =>
+        spanWith({
+          'mcp.method.name': 'tools/call',
+          'gen_ai.tool.name': 'search',
+          'observatory.mcp.server.name': server,
+          'observatory.mcp.client.name': '\u{1F600}'.repeat(128),
+          'observatory.connection_id': '5f1c',
+          'user.id': randomSpans(1, 3)[0]?.name.padEnd(60_000, '\u4e00') as string,
+        });
+      const spans = [call('docs'), call('docs'), call('web'), call('\u4e00'.repeat(60_000))];
+      assert.deepEqual(await exportSpans(new PostgresSpanExporter({ connection: db }), spans), { code: 0 });
+      assert.equal(await refreshRollups(db), 4);
+      for (const table of ['mcp_tools_hourly', 'mcp_traces_hourly']) {
+        const { rows } = await db.query(
+          `SELECT left(server_name, 4) AS server, spans::integer FROM ${table}
+           WHERE tool_name = 'search' ORDER BY 2 DESC, 1`,
+        );
+        assert.deepEqual(
+          rows.map((row) => ({ ...row })),
+          [
+            { server: 'docs', spans: 2 },
+            { server: 'web', spans: 1 },
+            { server: '\u4e00'.repeat(4), spans: 1 },
+          ],
+        );
+      }
+      const session = await one(
+        db,
+        'SELECT session_id, spans::integer, tool_calls::integer FROM mcp_sessions',
+      );
+      assert.deepEqual(session, { session_id: '5f1c', spans: 4, tool_calls: 4 });
+    });
+
     test('survive the pruning of the spans they count', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       await exportSpans(new PostgresSpanExporter({ connection: db }), calls(60));
       await refreshRollups(db);
       const before = await one(db, `SELECT ${SUMS} FROM mcp_traces_hourly`);
@@ -102,8 +140,7 @@ for (const databases of testDatabases(startOwnPostgres)) {
     });
 
     test('rows with absurd values are counted and do not stop them', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       const spans = randomSpans(200, 7);
       assert.deepEqual(await exportSpans(new PostgresSpanExporter({ connection: db }), spans), { code: 0 });
       assert.equal(await refreshRollups(db), 200);
@@ -112,8 +149,7 @@ for (const databases of testDatabases(startOwnPostgres)) {
     });
 
     test('percentiles are interpolated inside a bucket, and null where nothing was counted', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       const percentile = async (buckets: string, fraction: number) =>
         (await one(db, `SELECT mcp_traces_percentile(${buckets}, ${fraction}) AS p`)).p;
       // Ten spans of 10 to 20 ms, ten of 100 to 200 ms.
@@ -126,8 +162,7 @@ for (const databases of testDatabases(startOwnPostgres)) {
     });
 
     test('rows from before there were roll-ups are counted by the first refresh', async () => {
-      const db = await databases.create();
-      await migrate(db);
+      const db = await databases.createMigrated();
       await exportSpans(new PostgresSpanExporter({ connection: db }), calls(20));
       await db.query('UPDATE mcp_traces SET ingest_xid = NULL');
       assert.equal(await refreshRollups(db), 20);
@@ -136,13 +171,9 @@ for (const databases of testDatabases(startOwnPostgres)) {
   });
 }
 
-const server = postgresDatabases(startOwnPostgres);
 describe('roll-ups on a server that many processes use', { skip: server.skip }, () => {
-  after(() => server[Symbol.asyncDispose]());
-
-  test('writers and refreshers at the same time leave each span counted once', async () => {
-    const db = await server.create();
-    await migrate(db);
+  longTest('writers and refreshers at the same time leave each span counted once', async () => {
+    const db = await server.createMigrated();
     let isWriting = true;
     const writers = Array.from({ length: 3 }, async (_, w) => {
       const exporter = new PostgresSpanExporter({ connection: db });
@@ -166,8 +197,7 @@ describe('roll-ups on a server that many processes use', { skip: server.skip }, 
   });
 
   test('rows of an open transaction are counted when it has ended, and then once', async () => {
-    const db = await server.create();
-    await migrate(db);
+    const db = await server.createMigrated();
     const slow = new pg.Client({ connectionString: (db as pg.Pool).options.connectionString as string });
     await slow.connect();
     try {
@@ -199,7 +229,7 @@ describe('roll-ups on a server that many processes use', { skip: server.skip }, 
 });
 
 test('the file of the roll-ups names the bounds of the durations it counts', () => {
-  const sql = readFileSync(new URL('../../schema/006_rollups.sql', import.meta.url), 'utf8');
-  const bounds = /ARRAY\[(1, 2, 5,[^\]]*)\]::double/.exec(sql)?.[1];
-  assert.equal((sql.match(new RegExp(`ARRAY\\[${bounds}, 300000\\]`)) ?? []).length, 1);
+  const read = (file: string) => readFileSync(new URL(`../../schema/${file}.sql`, import.meta.url), 'utf8');
+  const bounds = /ARRAY\[(1, 2, 5,[^\]]*)\]::double/.exec(read('008_identity'))?.[1];
+  assert.equal((read('006_rollups').match(new RegExp(`ARRAY\\[${bounds}, 300000\\]`)) ?? []).length, 1);
 });

@@ -12,7 +12,8 @@ import {
 } from '@opentelemetry/api';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { COLUMNS } from '../src/base/fields.ts';
-import { SANITIZED_ATTRIBUTE, spanToRow, TRUNCATED_ATTRIBUTE } from '../src/postgres/index.ts';
+import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from '../src/postgres/marks.ts';
+import { spanToRow } from './support/span-row.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -118,6 +119,19 @@ describe('spanToRow', () => {
     assert.deepEqual(row.attributes, wrong);
   });
 
+  test('a value out of its range leaves the column null and stays in attributes', () => {
+    const wrong = {
+      'observatory.confidence': 7,
+      'observatory.grounding_score': -0.1,
+      'observatory.hallucination_risk_level': 'severe',
+      'observatory.fallback_type': 'nonsense',
+    };
+    const row = spanToRow(spanWith(wrong));
+    for (const name of Object.keys(wrong))
+      assert.equal(row[name.slice('observatory.'.length) as keyof typeof row], null, name);
+    assert.deepEqual(row.attributes, wrong);
+  });
+
   test('a source with a usable value fills the column that our attribute could not', () => {
     const row = spanToRow(spanWith({ 'observatory.prompt_tokens': 'many', 'gen_ai.usage.input_tokens': 7 }));
     assert.equal(row.prompt_tokens, 7);
@@ -145,9 +159,9 @@ describe('spanToRow', () => {
 
   test('a text too long for an index stays in attributes, and any other column takes it', () => {
     const long = 'x'.repeat(513);
-    const row = spanToRow(spanWith({ 'observatory.model': long, 'observatory.session_id': long }));
+    const row = spanToRow(spanWith({ 'observatory.model': long, 'observatory.risk_tier': long }));
     assert.equal(row.model, null);
-    assert.equal(row.session_id, long);
+    assert.equal(row.risk_tier, long);
     assert.deepEqual(row.attributes, { 'observatory.model': long });
   });
 

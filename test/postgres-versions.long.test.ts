@@ -24,7 +24,7 @@ async function nextVersion(folder: string): Promise<typeof PostgresSpanExporter>
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
   const fields = join(folder, 'dist/src/base/fields.js');
-  const line = "attribute('next_note', 'text', 'A column of the next version'),";
+  const line = "text('next_note', 'A column of the next version'),";
   writeFileSync(fields, readFileSync(fields, 'utf8').replace('export const FIELDS = [', `$&\n    ${line}`));
   const module = (await import(pathToFileURL(join(folder, 'dist/src/postgres/index.js')).href)) as {
     PostgresSpanExporter: typeof PostgresSpanExporter;

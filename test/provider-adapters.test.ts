@@ -10,13 +10,12 @@ import {
   type ModelTool,
   type Provider,
   ProviderError,
-  pairCallsWithResults,
   registerProvider,
   toolCallsOf,
   userText,
   visibleText,
 } from '../src/orchestrator/providers/index.ts';
-import { resolveApiKey } from '../src/wire/index.ts';
+import { pairCallsWithResults, resolveApiKey } from '../src/wire/contract/index.ts';
 import { ScriptedProvider, type Turn } from './support/scripted-provider.ts';
 import { signatureOf } from './support/scripted-wire.ts';
 
@@ -286,20 +285,22 @@ test('only Anthropic is asked to cache the prompt, since the others do so by def
 
 test('a key comes from the option, the environment, then a .env file, and its absence is a typed error', () => {
   const folder = mkdtempSync(join(tmpdir(), 'keys-'));
+  const before = process.cwd();
+  process.chdir(folder);
   try {
-    const path = join(folder, '.env');
-    writeFileSync(path, 'OPENAI_API_KEY="from file"\n');
+    writeFileSync('.env', 'OPENAI_API_KEY="from file"\n');
     const find = (apiKey: string | undefined, env: Record<string, string>) =>
-      resolveApiKey('openai', ['OPENAI_API_KEY'], { apiKey, env }, path);
+      resolveApiKey('openai', ['OPENAI_API_KEY'], { apiKey, env });
     assert.equal(find('option', { OPENAI_API_KEY: 'environment' }), 'option');
     assert.equal(find(undefined, { OPENAI_API_KEY: 'environment' }), 'environment');
     assert.equal(find(undefined, { OPENAI_API_KEY: ' ' }), 'from file');
-    writeFileSync(path, '');
+    writeFileSync('.env', '');
     assert.throws(
       () => find(undefined, {}),
       (error: unknown) => ObservatoryError.isInstance(error) && error.code === 'API_KEY_MISSING',
     );
   } finally {
+    process.chdir(before);
     rmSync(folder, { recursive: true });
   }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Attributes, SpanStatusCode } from '@opentelemetry/api';
+import { type Attributes, createTraceState, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { attachInteraction } from '../src/interaction/index.ts';
 import { redactSpan } from '../src/processor/redact.ts';
@@ -8,11 +9,16 @@ import { captureDiag, chat, observe } from './support/observed.ts';
 import { recordSpan } from './support/span-fixture.ts';
 
 const SECRET = 'hunter2-secret';
+const KEEP_NONE = { keep: new Set<string>(), redactNames: true };
 
 /** Everything an exporter could write. */
 function everythingIn(span: ReadableSpan): string {
   const { name, attributes, events, links, status, instrumentationScope } = span;
-  return JSON.stringify({ name, attributes, events, links, status, instrumentationScope });
+  const resource = span.resource?.attributes;
+  const states = [span.spanContext?.(), ...links.map((link) => link.context)].map((context) =>
+    context?.traceState?.serialize(),
+  );
+  return JSON.stringify({ name, attributes, events, links, status, instrumentationScope, resource, states });
 }
 
 /** Content attributes of every dialect, a secret in each. */
@@ -69,6 +75,17 @@ const CONTENT: Attributes = {
   'mlflow.spanInputs': SECRET,
   all_messages_events: SECRET,
   'error.message': SECRET,
+  query: SECRET,
+  response: SECRET,
+  'langgraph.state': SECRET,
+  'crewai.task.description': SECRET,
+  'url.full': `https://bob:${SECRET}@example.com/?key=${SECRET}`,
+  'http.request.header.authorization': [`Bearer ${SECRET}`],
+  'db.statement': `SELECT '${SECRET}'`,
+  'process.command_args': ['--password', SECRET],
+  'mcp.resource.uri': `postgres://bob:${SECRET}@db/x?token=${SECRET}`,
+  'app.card_number': 4111111111111111,
+  'gen_ai.request.temperature': SECRET,
   'exception.message': SECRET,
 };
 
@@ -76,7 +93,6 @@ const HARMLESS: Attributes = {
   'gen_ai.operation.name': 'chat',
   'gen_ai.provider.name': 'openai',
   'gen_ai.request.model': 'gpt-4o',
-  'gen_ai.request.temperature': 0.2,
   'gen_ai.response.id': 'r1',
   'gen_ai.response.finish_reasons': ['stop'],
   'gen_ai.usage.input_tokens': 10,
@@ -94,7 +110,6 @@ const HARMLESS: Attributes = {
   'ai.operationId': 'ai.generateText.doGenerate',
   'server.address': 'api.openai.com',
   'error.type': 'RateLimitError',
-  'app.tenant': 'acme',
 };
 
 test('no secret is left anywhere on a span, and what is harmless stays', () => {
@@ -116,8 +131,13 @@ test('no secret is left anywhere on a span, and what is harmless stays', () => {
     }
     s.recordException(new TypeError(SECRET));
     s.addLink({
-      context: { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 },
-      attributes: { 'gen_ai.prompt': SECRET, 'link.kind': 'kept' },
+      context: {
+        traceId: '1'.repeat(32),
+        spanId: '2'.repeat(16),
+        traceFlags: 1,
+        traceState: createTraceState(`ot=th:8,acme=${SECRET}`),
+      },
+      attributes: { 'gen_ai.prompt': SECRET, 'peer.service': 'kept' },
     });
     s.setStatus({ code: SpanStatusCode.ERROR, message: SECRET });
   });
@@ -130,7 +150,8 @@ test('no secret is left anywhere on a span, and what is harmless stays', () => {
   assert.equal(exported.events[0]?.attributes?.role, 'user');
   const exception = exported.events.find((event) => event.name === 'exception');
   assert.deepEqual({ ...exception?.attributes }, { 'exception.type': 'TypeError' });
-  assert.equal(exported.links[0]?.attributes?.['link.kind'], 'kept');
+  assert.equal(exported.links[0]?.attributes?.['peer.service'], 'kept');
+  assert.equal(exported.links[0]?.context.traceState?.serialize(), 'ot=th:8');
   assert.equal(processor.stats.attributesRedacted, Object.keys(CONTENT).length);
 });
 
@@ -139,6 +160,19 @@ test('the text is hashed before it goes', () => {
   chat(tracer, { 'gen_ai.input.messages': CONTENT['gen_ai.input.messages'] as string });
   assert.match(String(span().attributes['observatory.prompt_hash']), /^[0-9a-f]{64}$/);
   assert.equal(span().attributes['gen_ai.input.messages'], undefined);
+});
+
+test('a text under a name that stays goes when it is longer than any id, so that redacting it takes no time', () => {
+  const { tracer, span } = observe({ options: { redactContent: true } });
+  const [longest, longer] = ['m'.repeat(8_192), 'm'.repeat(8_193)];
+  chat(tracer, {
+    'gen_ai.request.model': longest,
+    'gen_ai.response.id': longer,
+    'server.address': [longer] as never,
+  });
+  assert.equal(span().attributes['gen_ai.request.model'], longest);
+  assert.equal(span().attributes['gen_ai.response.id'], '[redacted]');
+  assert.deepEqual(span().attributes['server.address'], ['[redacted]']);
 });
 
 test('without redactContent nothing is taken away', () => {
@@ -187,7 +221,7 @@ test('what lets nothing be deleted is replaced', () => {
     ],
     status: Object.freeze({ code: SpanStatusCode.ERROR, message: SECRET }),
   } as ReadableSpan;
-  redactSpan(frozen);
+  redactSpan(frozen, KEEP_NONE);
   assert.ok(!everythingIn(frozen).includes(SECRET));
   assert.equal(frozen.attributes['gen_ai.request.model'], 'gpt-4o');
   const sealed = {
@@ -203,7 +237,7 @@ test('what lets nothing be deleted is replaced', () => {
     enumerable: true,
     writable: true,
   });
-  redactSpan(sealed);
+  redactSpan(sealed, KEEP_NONE);
   assert.equal(sealed.attributes['gen_ai.prompt'], '[redacted]');
 });
 
@@ -212,9 +246,79 @@ test('content in the attributes of a scope goes like that of a span, also where 
   for (const freeze of [<T>(value: T) => value, Object.freeze]) {
     const scope = freeze({ name: 'lib', version: '1', attributes: freeze({ ...attributes }) });
     const span = { ...recordSpan({}), name: 'chat', instrumentationScope: scope } as unknown as ReadableSpan;
-    redactSpan(span);
+    redactSpan(span, KEEP_NONE);
     assert.ok(!everythingIn(span).includes(SECRET));
     const { name, version } = span.instrumentationScope;
     assert.deepEqual([name, version], ['lib', '1']);
   }
+});
+
+test('names of spans and events keep the words that instrumentations use, and what attributes say', () => {
+  const cases: readonly [name: string, attributes: Attributes, expected: string][] = [
+    ['chat gpt-4o', {}, 'chat gpt-4o'],
+    ['execute_tool login', { 'gen_ai.tool.name': 'login' }, 'execute_tool login'],
+    ['tools/call login', { 'gen_ai.tool.name': 'login' }, 'tools/call login'],
+    [`Answer what ${SECRET} means`, {}, '[redacted]'],
+    [`chat ${SECRET} gpt-4o`, {}, 'chat [redacted] gpt-4o'],
+    ['ai.generateText.doGenerate', {}, 'ai.generateText.doGenerate'],
+  ];
+  for (const [name, attributes, expected] of cases) {
+    const { tracer, span } = observe({ options: { redactContent: true } });
+    const started = tracer.startSpan(name, {
+      attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o', ...attributes },
+    });
+    started.addEvent(`heard ${SECRET}`);
+    started.addEvent('gen_ai.choice');
+    started.end();
+    assert.equal(span().name, expected);
+    assert.deepEqual(
+      span()
+        .events.map((event) => event.name)
+        .filter((event) => event !== 'gen_ai.evaluation.result'),
+      ['[redacted]', 'gen_ai.choice'],
+    );
+  }
+});
+
+test('other spans and resources go by the list too, the trace state loses other vendors, and names can be added', () => {
+  const resource = resourceFromAttributes({
+    'service.name': 'shop',
+    'process.command_args': ['node', SECRET],
+    'app.tenant': 'acme',
+  });
+  const { tracer, span } = observe({
+    options: { redactContent: true, keepAttributes: ['app.tenant'] },
+    resource,
+  });
+  const parent = trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: '1'.repeat(32),
+    spanId: '2'.repeat(16),
+    traceFlags: 1,
+    traceState: createTraceState(`acme=${SECRET}`),
+  });
+  const http = tracer.startSpan('GET /users/:id', {}, parent);
+  http.setAttributes({
+    'http.request.method': 'GET',
+    'url.full': `https://example.com/?key=${SECRET}`,
+    'error.type': `no such user ${SECRET}`,
+    'peer.service': `see https://bob:${SECRET}@example.com`,
+    'app.tenant': 'acme',
+  });
+  http.end();
+  const exported = span();
+  assert.deepEqual(
+    { ...exported.attributes },
+    {
+      'http.request.method': 'GET',
+      'error.type': '_OTHER',
+      'peer.service': 'see https://[redacted: credential]@example.com',
+      'app.tenant': 'acme',
+    },
+  );
+  assert.equal(exported.name, 'GET /users/:id');
+  assert.deepEqual(exported.resource.attributes, { 'service.name': 'shop', 'app.tenant': 'acme' });
+  assert.equal(exported.spanContext().traceState, undefined);
+  assert.equal(exported.spanContext().traceId, '1'.repeat(32));
+  assert.equal(resource.attributes['app.tenant'], 'acme');
+  assert.deepEqual(resource.attributes['process.command_args'], ['node', SECRET]);
 });

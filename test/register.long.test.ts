@@ -110,6 +110,19 @@ test('the GenAI and MCP metrics go to the collector too, unless OTEL_METRICS_EXP
   ]);
 });
 
+for (const [how, app] of [
+  ['process.exit()', 'exit.mjs'],
+  ['the end of a worker thread', 'exit-worker.mjs'],
+  ['the disconnection of a cluster worker', 'exit-cluster.mjs'],
+] as const) {
+  test(`spans and metrics are sent at ${how}`, async () => {
+    const { code, stderr } = await run(app, []);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(collector.spans.length, 1);
+    assert.ok(collector.points.some(({ metric }) => metric === 'gen_ai.client.token.usage'));
+  });
+}
+
 for (const [what, app, args, attribute, value] of [
   ['a stream that is open', 'open-stream.mjs', ['openai'], 'observatory.stream_end', 'abandoned'],
   ['an MCP call that is under way', '../mcp/open-call.mjs', [], 'error.type', 'connection_closed'],

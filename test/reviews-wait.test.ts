@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import pg from 'pg';
 import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/execution/index.ts';
-import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
+import { openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import {
   noPostgres,
@@ -12,6 +11,8 @@ import {
   startOwnPostgres,
   startPostgres,
 } from './support/postgres-server.ts';
+import { longTest } from './support/size.ts';
+import { TelemetryBench } from './support/telemetry-bench.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const SUBMISSION: ReviewSubmission = { fallbackReason: 'low_confidence', content: { prompt: 'p' } };
@@ -43,8 +44,7 @@ for (const databases of testDatabases()) {
     let db: CountingDatabase;
     let queue: PostgresReviewQueue;
     before(async () => {
-      const opened = await databases.create();
-      await migrate(opened);
+      const opened = await databases.createMigrated();
       db = new CountingDatabase(opened);
     });
     beforeEach(async () => {
@@ -76,6 +76,20 @@ for (const databases of testDatabases()) {
         });
         assert.ok(decidedAt !== null);
       }
+    });
+
+    test('a wait is a span, with the review and what became of it', async () => {
+      await using bench = new TelemetryBench();
+      const id = await queue.submit(SUBMISSION);
+      await decide(queue, id, 'yes');
+      await queue.waitFor(id);
+      await assert.rejects(queue.waitFor(NOBODY), { code: 'REVIEW_NOT_FOUND' });
+      const [waited, failed] = bench.spans.filter(({ name }) => name === 'review_wait');
+      assert.deepEqual(waited?.attributes, {
+        'observatory.review_id': id,
+        'observatory.review_status': 'approved',
+      });
+      assert.equal(failed?.attributes['error.type'], 'ObservatoryError');
     });
 
     test('what is decided already resolves at the first look', async () => {
@@ -174,10 +188,7 @@ describe('waiting for a review on a server', { skip: noPostgres() }, () => {
   let url: string;
   before(async () => {
     server = await startPostgres();
-    url = await server.createDatabase();
-    const pool = new pg.Pool({ connectionString: url });
-    await migrate(pool);
-    await pool.end();
+    url = await server.createMigrated();
   });
   after(() => server.stop());
 
@@ -200,18 +211,18 @@ describe('waiting for a review on a server', { skip: noPostgres() }, () => {
     assert.equal((await wait).response, 'yes');
     await Promise.all([queue.close(), person.close()]);
     await left;
-    assert.equal(await connectionsOf(), 0);
+    // The server ends a session some milliseconds after its client has closed the socket.
+    await waitUntil(async () => (await connectionsOf()) === 0);
     const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout');
     assert.deepEqual(timers, []);
   });
 
-  test('a server that goes away meanwhile is asked again', async (t) => {
+  longTest('a server that goes away meanwhile is asked again', async (t) => {
     await using server = await startOwnPostgres();
-    const url = await server.createDatabase();
+    const url = await server.createMigrated();
     const { crash, restart } = server;
     if (crash === undefined || restart === undefined) return t.skip('not a server of ours');
     await using opened = await openDatabase({ url });
-    await migrate(opened);
     const db = new CountingDatabase(opened);
     await using queue = new PostgresReviewQueue({ connection: db });
     const id = await queue.submit(SUBMISSION);

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/execution/index.ts';
 import { migrate, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
@@ -16,6 +15,8 @@ import {
   startOwnPostgres,
   startPostgres,
 } from './support/postgres-server.ts';
+import { longTest, sized } from './support/size.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 const WORKER = fileURLToPath(new URL('./support/review-worker-process.js', import.meta.url));
 const SUBMISSION: ReviewSubmission = { fallbackReason: 'low_confidence', content: { prompt: 'p' } };
@@ -25,8 +26,7 @@ for (const databases of testDatabases()) {
     let db: Queryable;
     let queue: PostgresReviewQueue;
     before(async () => {
-      db = await databases.create();
-      await migrate(db);
+      db = await databases.createMigrated();
       queue = new PostgresReviewQueue({ connection: db });
     });
     beforeEach(() => db.query('TRUNCATE mcp_reviews'));
@@ -70,7 +70,14 @@ for (const databases of testDatabases()) {
         [decided.status, decided.decidedBy, decided.note],
         ['approved', 'ada', 'known customer'],
       );
-      assert.deepEqual(await queue.approve(claim, { response: 'again' }), decided, 'sent twice, done once');
+      const repeated = { response: { pay: true }, note: 'known customer' };
+      assert.deepEqual(await queue.approve(claim, repeated), decided, 'sent twice, done once');
+      for (const other of [{ ...repeated, response: { pay: false } }, { ...repeated, note: 'other' }, {}]) {
+        await assert.rejects(queue.approve(claim, other), {
+          code: 'REVIEW_CONFLICT',
+          message: /was approved by 'ada' at .* with another response or note/,
+        });
+      }
       await assert.rejects(queue.reject(claim), {
         code: 'REVIEW_CONFLICT',
         message: /was approved by 'ada'/,
@@ -160,7 +167,13 @@ for (const databases of testDatabases()) {
     test('what was decided cannot be changed by SQL either, and no row holds half a decision', async () => {
       const id = await queue.submit(SUBMISSION);
       await assert.rejects(db.query(`UPDATE mcp_reviews SET status = 'approved'`), { code: '23514' });
-      await queue.approve((await queue.claim({ worker: 'ada' })) as ClaimedReview);
+      // The server reports the error before it releases the row, and a claim passes over rows that are locked.
+      let claimed: ClaimedReview | undefined;
+      await waitUntil(async () => {
+        claimed = await queue.claim({ worker: 'ada' });
+        return claimed !== undefined;
+      });
+      await queue.approve(claimed as unknown as ClaimedReview);
       await assert.rejects(db.query(`UPDATE mcp_reviews SET status = 'rejected'`), {
         code: 'P0001',
         message: `the review ${id} is approved and cannot be changed`,
@@ -206,14 +219,11 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
   after(() => server.stop());
 
   async function newQueue(on = server): Promise<{ url: string; queue: PostgresReviewQueue }> {
-    const url = await on.createDatabase();
-    const pool = new pg.Pool({ connectionString: url });
-    await migrate(pool);
-    await pool.end();
+    const url = await on.createMigrated();
     return { url, queue: new PostgresReviewQueue({ connection: url }) };
   }
 
-  test('workers in many processes never get the same review, and leave none', async () => {
+  longTest('workers in many processes never get the same review, and leave none', async () => {
     const { url, queue } = await newQueue();
     await using _closing = queue;
     const submitted = await Promise.all(Array.from({ length: 120 }, () => queue.submit(SUBMISSION)));
@@ -227,30 +237,45 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
     }
   });
 
-  test('a worker killed between claim and decision loses nothing, and decides nothing later', async () => {
-    const { url, queue } = await newQueue();
-    await using _closing = queue;
-    const id = await queue.submit(SUBMISSION);
-    const worker = startWorker(url, 'ada', 600_000, 'hang');
-    const claim = JSON.parse(await worker.firstLine) as ClaimedReview;
-    worker.kill();
-    await worker.exited;
-    assert.equal(claim.id, id);
-    assert.equal(await queue.claim({ worker: 'bob' }), undefined, 'the lease still holds');
-    const stored = await queue.get(id);
-    assert.deepEqual([stored.status, stored.claimedBy, stored.content], ['claimed', 'ada', { prompt: 'p' }]);
+  longTest(
+    'a worker killed between claim and decision loses nothing, and decides nothing later',
+    async () => {
+      const { url, queue } = await newQueue();
+      await using _closing = queue;
+      const id = await queue.submit(SUBMISSION);
+      const worker = startWorker(url, 'ada', 600_000, 'hang');
+      const claim = JSON.parse(await worker.firstLine) as ClaimedReview;
+      worker.kill();
+      await worker.exited;
+      assert.equal(claim.id, id);
+      assert.equal(await queue.claim({ worker: 'bob' }), undefined, 'the lease still holds');
+      const stored = await queue.get(id);
+      assert.deepEqual(
+        [stored.status, stored.claimedBy, stored.content],
+        ['claimed', 'ada', { prompt: 'p' }],
+      );
 
-    await runSql(url, `UPDATE mcp_reviews SET lease_expires_at = now()`);
-    const again = await queue.claim({ worker: 'bob' });
-    assert.deepEqual([again?.id, again?.token], [id, 2]);
-    await assert.rejects(queue.approve(claim), { code: 'REVIEW_CONFLICT' });
-    assert.equal((await queue.approve(again as ClaimedReview)).decidedBy, 'bob');
+      await runSql(url, `UPDATE mcp_reviews SET lease_expires_at = now()`);
+      const again = await queue.claim({ worker: 'bob' });
+      assert.deepEqual([again?.id, again?.token], [id, 2]);
+      await assert.rejects(queue.approve(claim), { code: 'REVIEW_CONFLICT' });
+      assert.equal((await queue.approve(again as ClaimedReview)).decidedBy, 'bob');
+    },
+  );
+
+  test('workers that claim at once never get the same review', async () => {
+    const { queue } = await newQueue();
+    await using _closing = queue;
+    const submitted = await Promise.all(Array.from({ length: 12 }, () => queue.submit(SUBMISSION)));
+    const claims = await Promise.all(submitted.map((_, i) => queue.claim({ worker: `w${i % 4}` })));
+    assert.deepEqual(claims.map((claim) => claim?.id).sort(), [...submitted].sort());
+    assert.equal(await queue.claim({ worker: 'late' }), undefined);
   });
 
   test('of two that decide with the same claim at once, one does', async () => {
     const { queue } = await newQueue();
     await using _closing = queue;
-    for (let i = 0; i < 20; i += 1) {
+    for (let i = 0; i < sized(5, 20); i += 1) {
       await queue.submit(SUBMISSION);
       const claim = (await queue.claim({ worker: 'ada' })) as ClaimedReview;
       const outcomes = await Promise.allSettled([queue.approve(claim), queue.reject(claim)]);
@@ -266,7 +291,7 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
     });
   });
 
-  test('a server that crashes between claim and decision keeps both', async (t) => {
+  longTest('a server that crashes between claim and decision keeps both', async (t) => {
     await using own = await startOwnPostgres();
     const { crash, restart } = own;
     if (crash === undefined || restart === undefined) return t.skip('not a server of ours');
@@ -292,6 +317,8 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
     execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
     const as = async (role: string) => {
       const login = `reviews_${role}`;
+      // The cluster is shared: a run before this one may have made it.
+      await runSql(url, `DROP ROLE IF EXISTS ${login}`);
       await runSql(url, `CREATE ROLE ${login} LOGIN IN ROLE mcp_observatory_${role}`);
       const changed = new URL(url);
       changed.username = login;

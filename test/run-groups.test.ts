@@ -5,7 +5,7 @@ import { runGroups } from './support/run-groups.ts';
 import { TestReport } from './support/test-report.ts';
 
 /** Runs fixtures in one process and returns what is reported. */
-async function run(...names: string[]) {
+async function run(names: string[], fileTimeoutMs = 20_000) {
   let printed = '';
   const report = new TestReport({
     write: (text) => {
@@ -13,13 +13,13 @@ async function run(...names: string[]) {
     },
   });
   const files = names.map((name) => fileURLToPath(new URL(`./fixtures/runner/${name}.js`, import.meta.url)));
-  await runGroups([files], { processes: 2, fileTimeoutMs: 3_000, env: process.env }, report);
+  await runGroups([files], { processes: 2, fileTimeoutMs, env: process.env }, report);
   const isPassed = report.finish();
   return { isPassed, printed, failures: report.failures, passes: report.passes, skipped: report.skipped };
 }
 
 test('files that share a process are counted together, and hooks hold for their own file', async () => {
-  const { isPassed, passes, skipped, printed } = await run('hooks', 'passes');
+  const { isPassed, passes, skipped, printed } = await run(['hooks', 'passes']);
   assert.equal(isPassed, true, printed);
   assert.equal(passes, 2);
   assert.deepEqual(skipped, ['passes.js > is skipped: for a reason']);
@@ -28,7 +28,7 @@ test('files that share a process are counted together, and hooks hold for their 
 });
 
 test('a failure names its file, its test and the line of the source, and shows what was printed', async () => {
-  const { isPassed, failures, printed } = await run('fails', 'passes');
+  const { isPassed, failures, printed } = await run(['fails', 'passes']);
   assert.equal(isPassed, false);
   assert.equal(failures.length, 1, 'once, not again for what is around it');
   assert.match(failures[0] ?? '', /^fails\.js > inside > fails: AssertionError/);
@@ -38,7 +38,7 @@ test('a failure names its file, its test and the line of the source, and shows w
 });
 
 test('a file that throws while it loads fails, and so does one without tests', async () => {
-  const { failures, passes } = await run('throws', 'empty', 'passes');
+  const { failures, passes } = await run(['throws', 'empty', 'passes']);
   assert.equal(failures.length, 2);
   assert.match(failures[0] ?? '', /^throws\.js: Error: thrown while it loads/);
   assert.equal(failures[1], 'empty.js: has no tests');
@@ -46,15 +46,15 @@ test('a file that throws while it loads fails, and so does one without tests', a
 });
 
 test('a file that hangs is killed and named, and the files after it run', async () => {
-  const { failures, passes } = await run('hangs', 'passes');
+  const { failures, passes } = await run(['hangs', 'passes'], 2_000);
   assert.deepEqual(failures, [
-    'hangs.js: did not end within 3 s; the last test started was: hangs.js > spins',
+    'hangs.js: did not end within 2 s; the last test started was: hangs.js > spins',
   ]);
   assert.equal(passes, 1);
 });
 
 test('a file that ends its process is named, and the files before and after it count', async () => {
-  const { failures, passes } = await run('hooks', 'exits', 'passes');
+  const { failures, passes } = await run(['hooks', 'exits', 'passes']);
   assert.deepEqual(failures, [
     'exits.js: ended its process with code 0; the last test started was: exits.js > exits',
   ]);
@@ -62,7 +62,7 @@ test('a file that ends its process is named, and the files before and after it c
 });
 
 test('a file that changes the process for the next one fails', async () => {
-  const { failures } = await run('changes-environment', 'passes');
+  const { failures } = await run(['changes-environment', 'passes']);
   assert.equal(failures.length, 1);
   assert.match(
     failures[0] ?? '',

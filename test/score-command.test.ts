@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
+import { commandIo } from '../src/cli/command-line/index.ts';
 import { scoreCommand } from '../src/cli/score.ts';
-import { promptHash } from '../src/signals/index.ts';
 import { parseLines, runCommand } from './support/command.ts';
 
 async function scoreLines(input: string | Uint8Array | Iterable<string | Uint8Array>, args: string[] = []) {
   const { code, stdout } = await runCommand(scoreCommand, args, input);
   return { code, rows: parseLines(stdout) };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 const CALL = { prompt: 'Hello 42', answer: 'hi' };
@@ -30,6 +35,10 @@ test('a scored line has every field, null where it has no value', async () => {
       completion_tokens: 1,
       tokens_estimated: true,
       cost_usd: null,
+      evidence_risk_score: null,
+      evidence_risk_level: null,
+      evidence_support: null,
+      evidence_findings: null,
       cost_source: 'unknown',
       grounding_score: null,
       verifier_score: 1,
@@ -41,6 +50,49 @@ test('a scored line has every field, null where it has no value', async () => {
       hallucination_risk_level: 'low',
     },
   ]);
+});
+
+test('--explain shows which words are contradicted and why, and no text of the input controls the terminal', async () => {
+  const steps = [{ tool: 'cancel\u001b[2J', arguments: { id: 7 }, result: 'conflict', is_error: true }];
+  const call = {
+    id: 'a',
+    prompt: 'Cancel order 7.',
+    answer: '👍\u001b[31m Hi. Order 7 has been cancelled.',
+    steps,
+  };
+  const input = `${JSON.stringify(call)}\n${JSON.stringify({ ...CALL, id: 'b' })}\n{"id": "c"}\n`;
+  const { code, stdout } = await runCommand(scoreCommand, ['--explain'], input);
+  assert.equal(code, 1);
+  assert.ok(stdout.includes('"a": evidence risk 0.97 (high)'), stdout);
+  assert.ok(stdout.includes('[[Order 7 has been cancelled.]](1)'), stdout);
+  assert.ok(stdout.includes('[1] tool_failed_claimed_success: claims an act whose call failed, see call 1'));
+  assert.ok(stdout.includes('"b": no evidence'));
+  assert.ok(stdout.includes('INVALID_INPUT'));
+  assert.ok(!stdout.includes('\u001b'));
+  await assert.rejects(
+    runCommand(scoreCommand, ['--explain', '--verifier', 'heuristic'], input),
+    /--explain/,
+  );
+});
+
+test('--verifier decides whether the evidence counts in the composite, and whether it is there at all', async () => {
+  const steps = [{ tool: 'cancel_order', arguments: { id: 7 }, result: 'conflict', is_error: true }];
+  const line = JSON.stringify({ prompt: 'Cancel order 7.', answer: 'Order 7 has been cancelled.', steps });
+  const rowOf = async (args: string[]) => (await scoreLines(`${line}\n`, args)).rows[0] ?? assert.fail();
+  const [usual, evidence, heuristic] = [
+    await rowOf([]),
+    await rowOf(['--verifier', 'evidence']),
+    await rowOf(['--verifier', 'heuristic']),
+  ];
+  assert.equal(usual.evidence_risk_level, 'high');
+  assert.equal(usual.verifier_score, heuristic.verifier_score);
+  assert.equal(usual.hallucination_risk_score, heuristic.hallucination_risk_score);
+  assert.equal(evidence.verifier_reason, 'tool_failed_claimed_success');
+  assert.ok(Number(evidence.hallucination_risk_score) > Number(usual.hallucination_risk_score));
+  assert.deepEqual(
+    Object.keys(heuristic).filter((name) => name.startsWith('evidence_')),
+    [],
+  );
 });
 
 test('lines that cannot be scored say why under their id, and the rest goes on', async () => {
@@ -89,7 +141,7 @@ test('CRLF, a byte order mark, raw U+2028, and a last line without its end are r
   assert.equal(code, 0);
   assert.deepEqual(
     rows.map((row) => row.prompt_hash),
-    prompts.map((prompt) => promptHash(prompt)),
+    prompts.map(sha256),
   );
 });
 
@@ -112,7 +164,7 @@ test('a line of 5 MB is scored', async () => {
   const prompt = 'lorem ipsum 42 '.repeat(350_000);
   const { code, rows } = await scoreLines(`${JSON.stringify({ prompt, answer: prompt })}\n`);
   assert.equal(code, 0);
-  assert.equal(rows[0]?.prompt_hash, promptHash(prompt));
+  assert.equal(rows[0]?.prompt_hash, sha256(prompt));
   assert.equal(rows[0]?.prompt_size_chars, prompt.length);
 });
 
@@ -191,7 +243,7 @@ test('reading waits while the output is full, and ends when the reader goes away
     { objectMode: false, highWaterMark: 1 },
   );
   const stdout = new PassThrough({ highWaterMark: 1024 });
-  const done = scoreCommand.run([], { stdin, stdout, stderr: new PassThrough(), env: {} });
+  const done = scoreCommand.run([], commandIo({ stdin, stdout, stderr: new PassThrough(), env: {} }));
   await new Promise((resolve) => setTimeout(resolve, 200));
   assert.ok(asked < 1000, `${asked} lines were read with nobody reading the output`);
   stdout.destroy();

@@ -28,9 +28,9 @@ test('shadow: the caller has the first answer at once, and the score stands on t
   assert.equal(attributes?.['observatory.is_shadow'], true);
 });
 
-test('inline: the span around the call has the score, and a model call reckons with it', async () => {
-  const interceptor = instrument({ serviceName: 's', signals: { enableSelfConsistency: true } });
-  const plain = instrument({ serviceName: 's' });
+test('inline: the span around the call has the score, and it counts in the risk of a model call', async () => {
+  const interceptor = instrument({ serviceName: 's' });
+  const plain = instrument({ serviceName: 's', signals: { enableSelfConsistency: false } });
   const ask = (through: typeof plain) => {
     const call = selfConsistency({ call: model('yes', 'no'), mode: 'inline' });
     return through.recordModelCall({ model: 'gpt-4o', prompt: 'q', call: ({ prompt }) => call(prompt) });
@@ -102,6 +102,6 @@ test('only a share of the calls is asked twice, within the budget', async () => 
 test('an unknown mode is named', () => {
   assert.throws(() => selfConsistency({ call: () => 1, mode: 'later' as never }), {
     code: 'INVALID_OPTION',
-    message: /`mode` to be shadow or inline, got 'later'/,
+    message: /`mode` to be shadow or inline, got later/,
   });
 });

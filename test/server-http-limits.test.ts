@@ -11,7 +11,15 @@ import { boundMessages } from '../src/mcp-client/response-body.ts';
 const MAX_BYTES = 64 * 1024;
 const JSON_BODY = { 'content-type': 'application/json' };
 const EVENTS = { 'content-type': 'text/event-stream' };
-const TOOLS = ['endless_json', 'endless_event', 'endless_lines', 'many_events'].map((name) => ({
+const MAX_VALUES = 10_000;
+const TOOLS = [
+  'endless_json',
+  'endless_event',
+  'endless_lines',
+  'many_events',
+  'values_json',
+  'values_event',
+].map((name) => ({
   name,
   inputSchema: { type: 'object' },
 }));
@@ -46,6 +54,10 @@ async function hostileServer() {
         return flood(response.writeHead(200, EVENTS), 'data: ', 'x'.repeat(4_096));
       case 'endless_lines':
         return flood(response.writeHead(200, EVENTS), 'data: x\r\n', `data: ${'x'.repeat(1_000)}\r\n`);
+      case 'values_json':
+        return flood(response.writeHead(200, JSON_BODY), '[', '[],'.repeat(100));
+      case 'values_event':
+        return flood(response.writeHead(200, EVENTS), ': "\ndata: [', '[],'.repeat(100));
       default: {
         response.writeHead(200, EVENTS);
         const note = JSON.stringify({
@@ -89,11 +101,28 @@ for (const protocol of ['v1', 'v2'] as const) {
     }
   });
 
+  test(`a message over HTTP of too many values ends the connection before it is parsed, client ${protocol}`, async () => {
+    await using server = await hostileServer();
+    for (const tool of ['values_json', 'values_event']) {
+      await using pool = await connectServers(
+        { mcpServers: { hostile: { url: server.url, protocol } } },
+        { maxMessageValues: MAX_VALUES },
+      );
+      const outcome = await pool.callTool('hostile', tool, {});
+      assert.match(
+        outcome.kind === 'transport_error' ? outcome.message : outcome.kind,
+        /the server sent a message of more than 10000 JSON values/,
+        tool,
+      );
+      assert.equal(pool.server('hostile').state, 'dead', tool);
+    }
+  });
+
   test(`a stream may be longer than maxMessageBytes where its messages are not, client ${protocol}`, async () => {
     await using server = await hostileServer();
     await using pool = await connectServers(
       { mcpServers: { hostile: { url: server.url, protocol } } },
-      { maxMessageBytes: MAX_BYTES },
+      { maxMessageBytes: MAX_BYTES, maxMessageValues: 500 },
     );
     const outcome = await pool.callTool('hostile', 'many_events', {});
     assert.equal(outcome.kind, 'ok', 'message' in outcome ? outcome.message : '');
@@ -114,10 +143,33 @@ test('events are measured one by one, with any line end and however they are cut
             controller.close();
           },
         });
-        return await boundMessages(new Response(body, { headers: EVENTS }), limit, () => undefined).text();
+        return await boundMessages(
+          new Response(body, { headers: EVENTS }),
+          { maxMessageBytes: limit },
+          () => undefined,
+        ).text();
       };
-      assert.equal(await read(size), whole);
+      assert.equal(await read(size), whole.replaceAll(end, '\n'));
       await assert.rejects(read(size - 10), /more than \d+ bytes/);
     }
   }
+});
+
+test('the event loop turns within a chunk of many small events, and nothing of it is lost', async () => {
+  const whole = 'data: {"jsonrpc":"2.0","method":"x"}\n\n'.repeat(5_000);
+  let turns = 0;
+  let next = setImmediate(function turn() {
+    turns += 1;
+    next = setImmediate(turn);
+  });
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(Buffer.from(whole));
+      controller.close();
+    },
+  });
+  const read = await boundMessages(new Response(body, { headers: EVENTS }), {}, () => undefined).text();
+  clearImmediate(next);
+  assert.equal(read, whole);
+  assert.ok(turns >= 10, `${turns} turns`);
 });

@@ -5,7 +5,8 @@ import { resolve } from 'node:path';
 import { beforeEach, test } from 'node:test';
 import { connectServers } from '../src/mcp-client/index.ts';
 import { runServer } from './support/http-server.ts';
-import { activeTimers, children, eventually, openSockets, processesWith } from './support/processes.ts';
+import { activeTimers, children, openSockets, processesWith } from './support/processes.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');
 const HOST = resolve(import.meta.dirname, 'fixtures/pool-host.js');
@@ -37,13 +38,12 @@ const wrapped = (...flags: string[]) =>
 
 async function assertNothingLeft(): Promise<void> {
   // Closed handles leave the books of the event loop a turn or two later.
-  await eventually(
+  await waitUntil(
     () =>
       processesWith(mark).length === 0 &&
       children().length <= before.children &&
       openSockets() <= before.sockets &&
       activeTimers() <= before.timers,
-    'no process, socket or timer left',
     1_000,
   ).catch((error) => {
     const now = {
@@ -91,7 +91,7 @@ for (const [what, server] of Object.entries(KINDS)) {
     const { pid } = pool.server('one');
     assert.ok(pid);
     process.kill(pid, 'SIGKILL');
-    await eventually(() => pool.server('one').state === 'dead', 'the death is noticed');
+    await waitUntil(() => pool.server('one').state === 'dead');
     await pool.close();
     await assertNothingLeft();
   });
@@ -164,7 +164,7 @@ for (const end of ['SIGKILL', 'exit', 'throw'] as const) {
     const exit = once(host, 'exit');
     if (end === 'SIGKILL') host.kill('SIGKILL');
     await exit;
-    await eventually(() => processesWith(mark).length === 0, 'the servers are gone', 5_000);
+    await waitUntil(() => processesWith(mark).length === 0);
     await assertNothingLeft();
   });
 }

@@ -4,19 +4,12 @@ import { test } from 'node:test';
 import {
   answerHash,
   computeSignals,
-  groundingScore,
-  hallucinationRisk,
-  hallucinationRiskLevel,
-  LocalHeuristicVerifier,
   normalizedPromptHash,
   normalizePrompt,
   numericVarianceScore,
-  promptHash,
-  promptSizeChars,
   resolveSignalConfig,
   type SignalOptions,
   selfConsistencyScore,
-  toolClaimMismatch,
   type Verifier,
 } from '../src/signals/index.ts';
 import { readSignalRows } from './support/signal-rows.ts';
@@ -40,7 +33,7 @@ test('the example of the documentation normalizes as it says', () => {
 });
 
 test('every signal of a call is computed, by hand', () => {
-  const signals = compute({ enableSelfConsistency: true });
+  const signals = compute();
   // Tokens: {i, think, 100, or, 120, was, sent}, {refund, of, 120, failed}, {i, think, 110, was, sent}.
   assert.equal(signals.grounding_score, 1 / 10);
   assert.equal(signals.self_consistency_score, 4 / 8);
@@ -55,15 +48,33 @@ test('every signal of a call is computed, by hand', () => {
   assert.equal(signals.prompt_size_chars, CALL.prompt.length);
 });
 
-test('self-consistency is off unless asked for, and its weight goes to the others', () => {
-  const signals = compute();
+test('a second answer that is given counts unless switched off; its weight then goes to the others', () => {
+  const signals = compute({ enableSelfConsistency: false });
   assert.equal(signals.self_consistency_score, undefined);
   const risk = (0.9 * 0.3 + 0.25 * 0.25 + 0.1 * 0.1 + 1 * 0.1) / 0.75;
   assert.ok(Math.abs((signals.hallucination_risk_score ?? 0) - risk) < 1e-12);
 });
 
+test('the verifier that is named counts in the composite: the evidence where there is some, else the heuristic', () => {
+  const steps = [{ tool: 'send_email', arguments: {}, result: 'timeout', isError: true }];
+  const call = { prompt: 'Send it.', answer: 'The mail has been sent.', steps };
+  const evidence = computeSignals(call, resolveSignalConfig({ verifier: 'evidence' }));
+  const heuristic = computeSignals(call, resolveSignalConfig({ verifier: 'heuristic' }));
+  assert.equal(evidence.evidence_risk_level, 'high');
+  assert.equal(evidence.verifier_score, 1 - (evidence.evidence_risk_score ?? 0));
+  assert.equal(evidence.verifier_reason, 'tool_failed_claimed_success');
+  assert.equal(heuristic.verifier_score, 1);
+  assert.equal(heuristic.evidence_risk_score, evidence.evidence_risk_score);
+  assert.ok((evidence.hallucination_risk_score ?? 0) > (heuristic.hallucination_risk_score ?? 1));
+  const without = { prompt: call.prompt, answer: call.answer };
+  assert.deepEqual(
+    computeSignals(without, resolveSignalConfig({ verifier: 'evidence' })),
+    computeSignals(without, resolveSignalConfig()),
+  );
+});
+
 test('each toggle leaves out its fields and nothing else', () => {
-  const all = compute({ enableSelfConsistency: true });
+  const all = compute();
   const fields = {
     enablePromptHash: ['prompt_hash', 'normalized_prompt_hash', 'answer_hash'],
     enableGroundingScore: ['grounding_score'],
@@ -71,9 +82,10 @@ test('each toggle leaves out its fields and nothing else', () => {
     enableToolClaimMismatch: ['tool_claim_mismatch'],
     enableVerifier: ['verifier_score', 'verifier_reason'],
     enableSelfConsistency: ['self_consistency_score'],
+    enableEvidence: ['evidence_risk_score', 'evidence_risk_level', 'evidence_support', 'evidence_findings'],
   };
   for (const [toggle, names] of Object.entries(fields)) {
-    const left = compute({ enableSelfConsistency: true, [toggle]: false });
+    const left = compute({ [toggle]: false });
     const expected = Object.keys(all).filter((name) => !names.includes(name));
     assert.deepEqual(Object.keys(left), expected, toggle);
     for (const name of expected) {
@@ -107,9 +119,12 @@ test('an empty answer is an answer', () => {
 });
 
 test('weights, levels and the grounding threshold can be set', () => {
-  const weights = { grounding: 1, verifier: 0, numeric: 0, toolMismatch: 0 };
+  const weights = { grounding: 1, consistency: 0, verifier: 0, numeric: 0, toolMismatch: 0 };
   assert.ok(Math.abs((compute({ weights }).hallucination_risk_score ?? 0) - 0.9) < 1e-12);
-  assert.equal(compute({ levels: { medium: 0.9, high: 1 } }).hallucination_risk_level, 'low');
+  assert.equal(
+    compute({ enableSelfConsistency: false, levels: { medium: 0.9, high: 1 } }).hallucination_risk_level,
+    'low',
+  );
   assert.equal(compute({ lowGroundingThreshold: 0.11 }).verifier_reason, 'hedging_language,low_grounding');
   // What is there weighs nothing, so there is nothing to say.
   const nothing = compute({ weights: { verifier: 0, numeric: 0 } }, { answer: 'x' });
@@ -118,11 +133,19 @@ test('weights, levels and the grounding threshold can be set', () => {
 });
 
 test('levels begin at their bounds', () => {
-  assert.deepEqual(
-    [0, 0.1999, 0.2, 0.3499, 0.35, 1].map((score) => hallucinationRiskLevel(score)),
-    ['low', 'low', 'medium', 'medium', 'high', 'high'],
-  );
-  assert.equal(hallucinationRisk({}), undefined);
+  const weights = { grounding: 0, consistency: 0, verifier: 1, numeric: 0, toolMismatch: 0 };
+  const levelAt = (risk: number) => {
+    const verifier = { score: () => ({ score: 1 - risk, reason: '' }) };
+    return compute({ weights, verifier, levels: { medium: 0.25, high: 0.5 } }).hallucination_risk_level;
+  };
+  assert.deepEqual([0, 0.2499, 0.25, 0.4999, 0.5, 1].map(levelAt), [
+    'low',
+    'low',
+    'medium',
+    'medium',
+    'high',
+    'high',
+  ]);
 });
 
 test('a verifier of the user takes the place of the heuristic', () => {
@@ -131,7 +154,7 @@ test('a verifier of the user takes the place of the heuristic', () => {
     score(input) {
       seen.push(input);
       // Verifiers may use the other scores while they are at it.
-      assert.equal(groundingScore('a b', 'b c'), 1 / 3);
+      assert.equal(selfConsistencyScore('a b', 'b c'), 1 / 3);
       return { score: 0.5, reason: 'half' };
     },
   };
@@ -183,29 +206,31 @@ test('an option that cannot be used is refused by name, with the value', () => {
   }
 });
 
-test('the local verifier takes a grounding score it is given, a context, or neither', () => {
-  const verifier = new LocalHeuristicVerifier({ lowGroundingThreshold: 0.5 });
-  const low = { score: 0.75, reason: 'low_grounding' };
-  assert.deepEqual(verifier.score({ prompt: '', answer: 'a b', context: 'b c' }), low);
-  assert.deepEqual(verifier.score({ prompt: '', answer: 'a b', context: 'b c', groundingScore: 0.4 }), low);
-  assert.deepEqual(verifier.score({ prompt: '', answer: 'a b' }), { score: 1, reason: 'ok' });
-  const all = { score: 0.25, reason: 'hedging_language,absolute_claims,low_grounding' };
-  assert.deepEqual(verifier.score({ prompt: '', answer: 'Definitely, I think', context: '' }), all);
-  assert.throws(() => new LocalHeuristicVerifier({ lowGroundingThreshold: -1 }), { code: 'INVALID_OPTION' });
+test('the local verifier objects to hedging, absolute claims and little grounding', () => {
+  const verdict = (answer: string, retrievedContext?: string) => {
+    const input = { answer, ...(retrievedContext === undefined ? {} : { retrievedContext }) };
+    const signals = compute({ lowGroundingThreshold: 0.5 }, input);
+    return [signals.verifier_score, signals.verifier_reason];
+  };
+  assert.deepEqual(verdict('a b', 'b c'), [0.75, 'low_grounding']);
+  assert.deepEqual(verdict('a b'), [1, 'ok']);
+  const all = 'hedging_language,absolute_claims,low_grounding';
+  assert.deepEqual(verdict('Definitely, I think', ''), [0.25, all]);
 });
 
 test('a lone surrogate counts as U+FFFD in hashes and as one character', () => {
   const hash = createHash('sha256').update('a\ufffdb').digest('hex');
-  assert.equal(promptHash('a\ud800b'), hash);
+  assert.equal(compute({}, { prompt: 'a\ud800b' }).prompt_hash, hash);
   assert.equal(answerHash('a\udc00b'), hash);
-  assert.equal(promptSizeChars('a\ud800b🙂'), 4);
+  assert.equal(compute({}, { prompt: 'a\ud800b🙂' }).prompt_size_chars, 4);
 });
 
 test('a text that was put together from pieces, or cut out of another, is hashed as what it says', () => {
   let rope = '';
   for (let i = 0; i < 2000; i += 1) rope += i % 7 === 0 ? `é${i}` : ` Word${i}`;
   const flat = Buffer.from(rope).toString();
-  assert.equal(promptHash(rope), createHash('sha256').update(flat).digest('hex'));
+  const hash = createHash('sha256').update(flat).digest('hex');
+  assert.equal(compute({}, { prompt: rope }).prompt_hash, hash);
   assert.equal(normalizedPromptHash(rope.slice(5, -5)), normalizedPromptHash(flat.slice(5, -5)));
 });
 
@@ -213,7 +238,7 @@ test('texts of every length around the steps of the scanners are read to their e
   for (let length = 0; length < 200; length += 1) {
     const word = 'aB1'.repeat(70).slice(0, length);
     assert.equal(normalizePrompt(` ${word} `), word.toLowerCase(), `${length}`);
-    assert.equal(groundingScore(word, word.toUpperCase()), length === 0 ? 0 : 1, `${length}`);
+    assert.equal(selfConsistencyScore(word, word.toUpperCase()), length === 0 ? 0 : 1, `${length}`);
     const spaced = `${' '.repeat(length)}x 7`;
     assert.equal(normalizePrompt(spaced), 'x <number>');
   }
@@ -228,7 +253,6 @@ test('replacements that outgrow the text have their room', () => {
 test('the single functions give what the computation of all gives', () => {
   const rows = readSignalRows(new URL('../../test/fixtures/signals.jsonl', import.meta.url));
   assert.ok(rows.length >= 400);
-  const verifier = new LocalHeuristicVerifier();
   for (const { input } of rows) {
     const prompt = input.prompt ?? '';
     const answer = input.answer ?? '';
@@ -237,33 +261,20 @@ test('the single functions give what the computation of all gives', () => {
     const toolResultSummary = input.tool_result_summary ?? undefined;
     const signals = computeSignals(
       { prompt, answer, retrievedContext, secondaryAnswer, toolResultSummary },
-      resolveSignalConfig({ enableSelfConsistency: true }),
+      resolveSignalConfig(),
     );
-    const verdict = verifier.score({ prompt, answer, context: retrievedContext });
     assert.deepEqual(
       {
-        prompt_hash: promptHash(prompt),
         normalized_prompt_hash: normalizedPromptHash(prompt),
-        prompt_size_chars: promptSizeChars(prompt),
         answer_hash: answerHash(answer),
-        grounding_score: retrievedContext && groundingScore(answer, retrievedContext),
         self_consistency_score: secondaryAnswer && selfConsistencyScore(answer, secondaryAnswer),
         numeric_variance_score: numericVarianceScore(answer, secondaryAnswer),
-        tool_claim_mismatch: toolResultSummary && toolClaimMismatch(answer, toolResultSummary),
-        verifier_score: verdict.score,
-        verifier_reason: verdict.reason,
       },
       {
-        prompt_hash: signals.prompt_hash,
         normalized_prompt_hash: signals.normalized_prompt_hash,
-        prompt_size_chars: signals.prompt_size_chars,
         answer_hash: signals.answer_hash,
-        grounding_score: retrievedContext && signals.grounding_score,
         self_consistency_score: secondaryAnswer && signals.self_consistency_score,
         numeric_variance_score: signals.numeric_variance_score,
-        tool_claim_mismatch: toolResultSummary && signals.tool_claim_mismatch,
-        verifier_score: signals.verifier_score,
-        verifier_reason: signals.verifier_reason,
       },
       JSON.stringify(input),
     );

@@ -29,6 +29,7 @@ for (const exporter of ['before', 'after'] as const) {
     assert.deepEqual(processor.stats, {
       enriched: 1,
       faults: 0,
+      untemplated: 0,
       attributesDropped: 0,
       attributesRedacted: 0,
     });
@@ -100,7 +101,7 @@ test('a span nobody marked as GenAI is enriched when text was attached to it', (
 });
 
 test('other spans are left exactly as they are', () => {
-  const { tracer, span, processor } = observe({ options: { redactContent: true } });
+  const { tracer, span, processor } = observe();
   const attributes = { 'http.request.method': 'POST', 'input.value': 'kept', 'my.prompt': 'kept' };
   const http = tracer.startSpan('POST', { attributes });
   http.addEvent('note', { text: 'kept' });
@@ -179,7 +180,13 @@ test('a verifier that throws costs its score, not the span, and is said once', (
   assert.equal(spans().length, 2);
   assert.equal(spans()[0]?.attributes['observatory.verifier_score'], undefined);
   assert.equal(spans()[0]?.attributes['observatory.answer_hash'], sha256('a'));
-  assert.deepEqual(processor.stats, { enriched: 2, faults: 2, attributesDropped: 0, attributesRedacted: 0 });
+  assert.deepEqual(processor.stats, {
+    enriched: 2,
+    faults: 2,
+    untemplated: 0,
+    attributesDropped: 0,
+    attributesRedacted: 0,
+  });
   assert.equal(lines.length, 1);
   assert.ok(!lines.join().includes(secret), 'a log line never quotes content');
 });

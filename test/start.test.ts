@@ -1,17 +1,27 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as sdk from '@opentelemetry/sdk-trace';
-import { samplerIn } from '../src/setup/sdk.ts';
+import { samplerIn } from '../src/base/sdk.ts';
+import { spoolStatus } from '../src/durable/index.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
+import { longTest, sized } from './support/size.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/start-program.js', import.meta.url));
 
 /** Starts the fixture, which makes one span and says `ready`; `mode` tells how it goes on. */
-async function program(mode: string, receiver: OtlpReceiver, env: Record<string, string> = {}) {
+async function program(
+  mode: string,
+  receiver: Pick<OtlpReceiver, 'baseUrl'>,
+  env: Record<string, string> = {},
+) {
   const child = spawn(process.execPath, [PROGRAM, mode], {
     env: { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.baseUrl, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -32,7 +42,7 @@ async function program(mode: string, receiver: OtlpReceiver, env: Record<string,
   return { child, output, exit };
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+for (const signal of sized(['SIGTERM'] as const, ['SIGTERM', 'SIGINT'] as const)) {
   test(`spans that are still queued are sent on ${signal}, and the signal still ends the process`, async () => {
     await using receiver = await startOtlpReceiver();
     const { child, exit, output } = await program('wait', receiver);
@@ -43,7 +53,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('an application that listens to the signal decides by itself when to exit', async () => {
+longTest('an application that listens to the signal decides by itself when to exit', async () => {
   await using receiver = await startOtlpReceiver();
   const { child, exit } = await program('own-handler', receiver);
   child.kill('SIGTERM');
@@ -51,7 +61,7 @@ test('an application that listens to the signal decides by itself when to exit',
   assert.equal(receiver.spans.length, 1);
 });
 
-test('spans are sent when stdin ends, while the process goes on', async () => {
+longTest('spans are sent when stdin ends, while the process goes on', async () => {
   await using receiver = await startOtlpReceiver();
   const { child, exit } = await program('read-stdin', receiver);
   child.stdin.end();
@@ -61,7 +71,7 @@ test('spans are sent when stdin ends, while the process goes on', async () => {
   await exit;
 });
 
-test('spans are sent before a natural exit, and nothing keeps the process alive', async () => {
+longTest('spans are sent before a natural exit, and nothing keeps the process alive', async () => {
   await using receiver = await startOtlpReceiver();
   const { exit, child } = await program('end', receiver);
   child.stdin.end();
@@ -69,11 +79,12 @@ test('spans are sent before a natural exit, and nothing keeps the process alive'
   assert.equal(receiver.spans.length, 1);
 });
 
-for (const [mode, code, signal] of [
-  ['exit', 3, undefined],
-  ['throw', 1, undefined],
+const ENDS = [
   ['exit-in-handler', 7, 'SIGTERM'],
-] as const) {
+  ['throw', 1, undefined],
+  ['exit', 3, undefined],
+] as const;
+for (const [mode, code, signal] of ENDS.slice(0, sized(1, ENDS.length))) {
   test(`spans are sent once when the program ends without waiting for it: ${mode}`, async () => {
     await using receiver = await startOtlpReceiver();
     const { exit, child, output } = await program(mode, receiver);
@@ -91,7 +102,7 @@ test('the last spans of a program that exits go to its database too', { skip: no
   await using receiver = await startOtlpReceiver();
   const server = await startPostgres();
   try {
-    const url = await server.createDatabase();
+    const url = await server.createMigrated();
     const env = { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '30000' };
     const { exit, output } = await program('exit', receiver, env);
     assert.deepEqual(await exit, [3, null]);
@@ -105,11 +116,50 @@ test('the last spans of a program that exits go to its database too', { skip: no
   }
 });
 
-test('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {
+longTest('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {
   await using receiver = await startOtlpReceiver({ silent: true });
   const { exit, output } = await program('exit', receiver, { EXIT_DEADLINE_MS: '200' });
   assert.deepEqual(await exit, [3, null]);
   assert.match(output.stderr, /has ended before its last spans were sent/);
+});
+
+longTest(
+  'a receiver that refuses connections does not delay the exit: the span is counted as dropped',
+  async () => {
+    const refusing = { baseUrl: 'http://127.0.0.1:1' };
+    const { exit, output } = await program('end', refusing, { EXIT_DEADLINE_MS: '3600000' });
+    assert.deepEqual(await exit, [0, null]);
+    assert.match(output.stderr, /1 spans were dropped because they could not be stored.*ECONNREFUSED/);
+  },
+);
+
+longTest(
+  'an export under way that is not answered does not keep a program alive that has nothing left to do',
+  async () => {
+    await using receiver = await startOtlpReceiver({ silent: true });
+    const hour = '3600000';
+    const { exit, output } = await program('end-later', receiver, {
+      OTEL_BSP_SCHEDULE_DELAY: '1',
+      OTEL_EXPORTER_OTLP_TIMEOUT: hour,
+      EXIT_DEADLINE_MS: '200',
+    });
+    assert.deepEqual(await exit, [0, null]);
+    assert.match(output.stderr, /1 spans were dropped because they could not be stored before the end/);
+  },
+);
+
+test('the last spans of a program that exits go to its spool, and no other process has to send them', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'observatory-start-'));
+  try {
+    const env = { MCP_OBSERVATORY_SPOOL: directory, EXIT_DEADLINE_MS: '3600000' };
+    await using receiver = await startOtlpReceiver({ silent: true });
+    const { exit, output } = await program('exit', receiver, env);
+    assert.deepEqual(await exit, [3, null]);
+    assert.doesNotMatch(output.stderr, /observatory/);
+    assert.equal((await spoolStatus(join(directory, 'otlp'))).spans, 1);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });
 
 test('a receiver that never answers delays the exit no longer than the deadline', async () => {
@@ -117,7 +167,7 @@ test('a receiver that never answers delays the exit no longer than the deadline'
   const { child, exit, output } = await program('wait', receiver, { EXIT_DEADLINE_MS: '200' });
   child.kill('SIGTERM');
   assert.deepEqual(await exit, [null, 'SIGTERM']);
-  assert.match(output.stderr, /not flushed within 200 ms/);
+  assert.match(output.stderr, /1 spans were dropped because they could not be stored before the end/);
 });
 
 const NO_GRPC = "no trace exporter for the OTLP protocol 'grpc'";
@@ -125,7 +175,7 @@ const NO_B3 = 'OTEL_PROPAGATORS=b3 is not supported';
 const RESOURCE = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-resource' };
 
 /** Each program shows a setting of the protocol, of the name and of the propagators. */
-for (const { env, contentType = 'application/json', service, fields, warnings = [] } of [
+const ENVIRONMENTS = [
   { env: {}, service: 'unknown_service:node', fields: 'traceparent tracestate baggage' },
   {
     env: { ...RESOURCE, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_PROPAGATORS: 'baggage' },
@@ -150,7 +200,10 @@ for (const { env, contentType = 'application/json', service, fields, warnings = 
     fields: 'traceparent tracestate',
     warnings: [NO_B3],
   },
-]) {
+];
+for (const { env, contentType = 'application/json', service, fields, warnings = [] } of ENVIRONMENTS.slice(
+  -sized(1, ENVIRONMENTS.length),
+)) {
   test(`a program without a name in code obeys ${JSON.stringify(env)}`, async () => {
     await using receiver = await startOtlpReceiver();
     const { exit, output } = await program('unnamed', receiver, env);
@@ -178,3 +231,26 @@ test('on SDK 3 the sampler is the one of OTEL_TRACES_SAMPLER, and one that is no
     /^ParentBased\{root=TraceIdRatioBased\{0\.5\}/,
   );
 });
+
+longTest(
+  'a database that does not answer does not keep a program alive that has nothing else to do',
+  async () => {
+    await using receiver = await startOtlpReceiver();
+    // Accepts connections and says nothing, for longer than a connection may take.
+    const silent = createServer((socket) => socket.resume().on('error', () => {})).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const env = {
+      MCP_OBSERVATORY_DATABASE_URL: `postgres://u:p@127.0.0.1:${port}/db`,
+      EXIT_DEADLINE_MS: '300',
+      OTEL_BSP_SCHEDULE_DELAY: '1',
+    };
+    const { exit, child } = await program('end', receiver, env);
+    child.stdin.end();
+    const began = performance.now();
+    assert.deepEqual(await exit, [0, null]);
+    // The timer of a connection of `pg` keeps a process alive for 10 seconds.
+    assert.ok(performance.now() - began < 9_000);
+    silent.close();
+  },
+);

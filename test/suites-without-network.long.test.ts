@@ -38,7 +38,7 @@ async function runSuites(
   // Without what tells a process that it is a test itself.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
   const { stdout } = await promisify(execFile)(command, [...before, program, ...SUITES], {
-    env: { ...inherited, OBSERVATORY_TEST_PROVIDERS: 'all', ...env },
+    env: { ...inherited, OBSERVATORY_TEST_SIZE: 'full', ...env },
     maxBuffer: 1e8,
     signal,
   });

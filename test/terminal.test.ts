@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { formatTable, formatWaterfall, paintFor, progressOn } from '../src/cli/terminal/index.ts';
+import { formatTable, formatWaterfall, Output, progressOn } from '../src/cli/terminal/index.ts';
 
 const plain = (_style: string, text: string) => text;
 
@@ -63,11 +63,15 @@ test('a span without its parent is at the top, and a deep trace does not overflo
 });
 
 test('colors are for a terminal that wants them', () => {
-  const escapeSequence = '\u001b[';
-  assert.ok(paintFor(terminal(), {})('red', 'x').includes(escapeSequence));
-  assert.equal(paintFor(terminal(), { NO_COLOR: '1' })('red', 'x'), 'x');
-  assert.equal(paintFor(terminal(), { TERM: 'dumb' })('red', 'x'), 'x');
-  assert.equal(paintFor(new PassThrough(), {})('red', 'x'), 'x');
+  const written = (stream: PassThrough, env: Record<string, string>) => {
+    const output = new Output(stream, env);
+    output.write(output.paint('bold', output.paint('red', 'x')));
+    return String(stream.read());
+  };
+  assert.equal(written(terminal(), {}), '\u001b[1m\u001b[31mx\u001b[39m\u001b[22m');
+  assert.equal(written(terminal(), { NO_COLOR: '1' }), 'x');
+  assert.equal(written(terminal(), { TERM: 'dumb' }), 'x');
+  assert.equal(written(new PassThrough(), {}), 'x');
 });
 
 test('progress rewrites one line on a terminal and writes plain lines elsewhere', () => {
@@ -75,7 +79,7 @@ test('progress rewrites one line on a terminal and writes plain lines elsewhere'
     [terminal(), '\r\u001b[2Kworking ...\r\u001b[2K'],
     [new PassThrough(), 'working ...\n'],
   ] as const) {
-    const progress = progressOn(stream);
+    const progress = progressOn(new Output(stream, {}));
     progress.step('working');
     progress.done();
     assert.equal(String(stream.read()), expected);

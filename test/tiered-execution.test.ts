@@ -7,8 +7,8 @@ import { ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api';
 import { AlwaysOffSampler, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { FallbackRouter, TieredExecutionConfig, TieredExecutionEngine } from '../src/execution/index.ts';
 import { govern, type Interceptor, instrument } from '../src/index.ts';
-import { spanToRow } from '../src/postgres/index.ts';
 import { random } from './support/random.ts';
+import { spanToRow } from './support/span-row.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';
 
 const THREE = TieredExecutionConfig.fromBaseCost(0.01, {
@@ -189,6 +189,7 @@ test('over random signals the decision is what a plain reading of the rules says
         costBreached: signals.cost !== undefined && signals.cost > limits.maxCostUsd,
         confidenceBreached: reasons.includes('low_confidence'),
         hallucinationBreached: reasons.includes('high_hallucination'),
+        evidenceBreached: false,
         fallbackUsed: falls,
         fallbackType: falls ? 'template' : undefined,
         fallbackReason: falls ? reasons.join('+') : undefined,
@@ -342,6 +343,21 @@ test('an answer nobody can read is not accepted', async () => {
   });
   assert.equal(decision.hallucinationRisk, 1);
   assert.equal(decision.fallbackReason, 'low_confidence+high_hallucination');
+});
+
+test('an evidence risk above the limit of the tier goes to the fallback; without evidence there is none', async () => {
+  const limits = { max_cost_usd: 1, min_confidence: 0, max_hallucination_risk: 1, max_evidence_risk: 0.7 };
+  const config = TieredExecutionConfig.fromJson({ version: 1, tiers: { own: limits } });
+  const engine = new TieredExecutionEngine(instrument({ serviceName: 's' }), config);
+  const call = { tierName: 'own', model: 'm', prompt: 'Cancel order 7.', deterministicFallback };
+  const mcpResponse = 'Order 7 has been cancelled.';
+  const outcomeOf = async (result: unknown) => {
+    const steps = [{ tool: 'cancel_order', arguments: { id: 7 }, result }];
+    return (await engine.execute({ ...call, mcpResponse, steps })).decision.fallbackReason;
+  };
+  assert.equal(await outcomeOf({ error: 'already shipped' }), 'high_evidence_risk');
+  assert.equal(await outcomeOf({ status: 'cancelled' }), undefined);
+  assert.equal((await engine.execute({ ...call, mcpResponse })).decision.fallbackReason, undefined);
 });
 
 test('errors of the call and of the fallback come through, and mark their spans', async () => {

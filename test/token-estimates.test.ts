@@ -6,6 +6,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { Tiktoken, type TiktokenBPE } from 'js-tiktoken/lite';
 import { estimateTokens } from '../src/signals/index.ts';
 import { random } from './support/random.ts';
+import { sized } from './support/size.ts';
 
 const require = createRequire(import.meta.url);
 const root = new URL('../../', import.meta.url);
@@ -37,7 +38,7 @@ const TEXTS = [
   Array.from({ length: 4000 }, () => String.fromCharCode(32 + next(95))).join(''),
 ];
 
-for (const encoding of ['o200k_base', 'cl100k_base']) {
+for (const encoding of sized(['o200k_base'], ['o200k_base', 'cl100k_base'])) {
   test(`the vocabulary ${encoding} is that of js-tiktoken, token by token`, () => {
     const { pat_str, bpe_ranks } = require(`js-tiktoken/ranks/${encoding}`) as TiktokenBPE;
     const tokens = bpe_ranks
@@ -64,7 +65,7 @@ test('for the models of OpenAI the count is that of their tokenizer', () => {
     const reference = tokenizer(encoding);
     for (const text of TEXTS) {
       const expected = reference.encode(text, [], []).length;
-      for (const model of models) {
+      for (const model of models.slice(0, sized(2, models.length))) {
         assert.equal(estimateTokens(text, model), expected, `${model}: ${JSON.stringify(text.slice(0, 80))}`);
       }
     }
@@ -124,8 +125,8 @@ test('a huge text is counted from samples, near what it has', () => {
 });
 
 test('a run of letters without end is cut, at a token for each cut', () => {
-  const run = Array.from({ length: 5000 }, () => String.fromCharCode(97 + next(26))).join('');
+  const run = Array.from({ length: 1500 }, () => String.fromCharCode(97 + next(26))).join('');
   const exact = tokenizer('cl100k_base').encode(run).length;
   const estimate = estimateTokens(run, 'gpt-4');
-  assert.ok(estimate >= exact && estimate <= exact + 5000 / 256 + 1, `${estimate} for ${exact}`);
+  assert.ok(estimate >= exact && estimate <= exact + 1500 / 256 + 1, `${estimate} for ${exact}`);
 });

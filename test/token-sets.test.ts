@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Kernel } from '../src/signals/kernel.ts';
-import { KernelTokenSets } from '../src/signals/kernel-token-sets.ts';
-import { PlainTokenSets } from '../src/signals/plain-token-sets.ts';
-import { ANSWER, CONTEXT, SECOND_ANSWER, type TokenSets } from '../src/signals/token-sets.ts';
+import {
+  ANSWER,
+  CONTEXT,
+  KernelTokenSets,
+  PlainTokenSets,
+  SECOND_ANSWER,
+  type TokenSets,
+} from '../src/signals/token-sets.ts';
 import { Utf8Text } from '../src/signals/utf8-text.ts';
 import { random } from './support/random.ts';
 

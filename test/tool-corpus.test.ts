@@ -12,6 +12,7 @@ import {
 import { readDataset } from './support/data.ts';
 import { anthropicViolations, geminiViolations, openaiViolations } from './support/provider-rules.ts';
 import { randomValue, seeded } from './support/random-values.ts';
+import { sized } from './support/size.ts';
 
 const RULES = { openai: openaiViolations, anthropic: anthropicViolations, gemini: geminiViolations };
 const PROVIDERS = Object.keys(RULES) as ToolProvider[];
@@ -46,18 +47,19 @@ for (const provider of PROVIDERS) {
   test(`${provider}: arguments that fit the offered schema map back to arguments that fit the tool's own`, {
     skip,
   }, (t) => {
+    const tried = corpus.filter((_, i) => i % sized(5, 1) === 0);
     let checked = 0;
     let excused = 0;
     const untried: string[] = [];
     const random = seeded(20261120);
-    for (const tool of adaptTools(corpus, provider).tools) {
+    for (const tool of adaptTools(tried, provider).tools) {
       const offered = validator(tool.parameters);
       const own = validator(tool.tool.inputSchema);
-      let tried = 0;
-      for (let i = 0; i < 20 * TRIES && tried < TRIES; i++) {
+      let count = 0;
+      for (let i = 0; i < 20 * TRIES && count < TRIES; i++) {
         const args = randomValue(tool.parameters, tool.parameters, random) as Record<string, unknown>;
         if (!offered(args)) continue;
-        tried++;
+        count++;
         const copy = structuredClone(args);
         const mapped = tool.mapArguments(args);
         assert.deepEqual(args, copy, `${tool.name}: mapArguments changed its input`);
@@ -66,13 +68,13 @@ for (const provider of PROVIDERS) {
         assert.deepEqual(broken, [], `${tool.name}: ${JSON.stringify(args)} -> ${JSON.stringify(mapped)}`);
         excused++;
       }
-      checked += tried;
-      if (tried === 0) untried.push(tool.name);
+      checked += count;
+      if (count === 0) untried.push(tool.name);
     }
     t.diagnostic(
       `${checked} arguments, ${excused} broke a constraint the provider cannot express, no value found for: ${untried.join(' ') || 'none'}`,
     );
-    assert.ok(checked > corpus.length * TRIES * 0.9, `only ${checked} arguments were generated`);
+    assert.ok(checked > tried.length * TRIES * 0.9, `only ${checked} arguments were generated`);
     if (provider !== 'gemini') assert.equal(excused, 0);
   });
 }

@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { connectServers, ToolListError, type ToolListLimits } from '../src/mcp-client/index.ts';
 import { connectPolicyServer, type GateableClient, gateClient, PolicyGate } from '../src/policy/index.ts';
+import { sized } from './support/size.ts';
 
 const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');
 const rogue = (flag: string) => ({ command: process.execPath, args: [ROGUE, flag] });
@@ -29,6 +30,15 @@ const HOSTILE: readonly [string, ToolListLimits, keyof ToolListLimits, RegExp][]
   ['silent', { toolListTimeoutMs: 250 }, 'toolListTimeoutMs', /was not complete after 250 ms/],
 ];
 
+/** Lets one page hold more tools than a message may hold values by default, so that the bound on tools is met. */
+const MANY_VALUES = 10_000_000;
+
+/** All bounds; here those of the options, in full also the defaults. */
+const BOUNDS = HOSTILE.filter(([, limits]) => sized(Object.keys(limits).length > 0, true));
+
+/** For the other ways to a list, which are checked by the same code. */
+const SOME = HOSTILE.filter(([flag, limits]) => sized(flag === 'endless' && limits.maxTools === 3, true));
+
 function assertRefused(error: unknown, server: string, bound: keyof ToolListLimits, message: RegExp): true {
   assert.ok(error instanceof ToolListError, String(error));
   assert.deepEqual([error.code, error.server, error.bound], ['TOOL_LIST_REFUSED', server, bound]);
@@ -42,9 +52,9 @@ for (const protocol of ['v1', 'v2'] as const) {
     const warnings: string[] = [];
     const onWarning = (warning: Error) => warnings.push(warning.message);
     process.on('warning', onWarning);
-    for (const [flag, limits, bound, message] of HOSTILE) {
+    for (const [flag, limits, bound, message] of protocol === 'v1' ? BOUNDS : SOME) {
       const config = { mcpServers: { rogue: { ...rogue(flag), protocol } } };
-      await using pool = await connectServers(config, limits);
+      await using pool = await connectServers(config, { maxMessageValues: MANY_VALUES, ...limits });
       assert.equal(pool.server('rogue').state, 'failed', flag);
       assertRefused(pool.server('rogue').error, 'rogue', bound, message);
       assert.deepEqual(pool.tools, []);
@@ -79,9 +89,10 @@ test('a server that repeats a cursor or answers without a list fails, and the ot
 });
 
 test('connectPolicyServer refuses such a server with the same errors', async () => {
-  for (const [flag, limits, bound, message] of HOSTILE) {
-    await assert.rejects(connectPolicyServer(rogue(flag), limits), (error) =>
-      assertRefused(error, 'server', bound, message),
+  for (const [flag, limits, bound, message] of SOME) {
+    await assert.rejects(
+      connectPolicyServer(rogue(flag), { maxMessageValues: MANY_VALUES, ...limits }),
+      (error) => assertRefused(error, 'server', bound, message),
     );
   }
 });
@@ -104,11 +115,11 @@ async function sdkClient(
 
 for (const sdk of ['v1', 'v2'] as const) {
   test(`gateClient refuses the list of such a server with the same errors, client ${sdk}`, async () => {
-    for (const [flag, limits, bound, message] of HOSTILE) {
+    for (const [flag, limits, bound, message] of SOME) {
       const client = await sdkClient(sdk, flag);
       try {
         using gate = new PolicyGate({ policy: { files: ['echo'] } });
-        const gated = gateClient(client, gate, { server: 'files', ...limits });
+        const gated = gateClient(client, gate, { server: 'files', maxMessageValues: MANY_VALUES, ...limits });
         await assert.rejects(gated.listTools(), (error) => assertRefused(error, 'files', bound, message));
         await assert.rejects(gated.callTool({ name: 'echo', arguments: {} }), (error) =>
           assertRefused(error, 'files', bound, message),
@@ -134,7 +145,7 @@ for (const sdk of ['v1', 'v2'] as const) {
       assert.deepEqual((answer as { structuredContent: unknown }).structuredContent, { n: 1 });
       const started = performance.now();
       await assert.rejects(gated.callTool({ name: 'trap', arguments: {} }), { code: 'POLICY_DENIED' });
-      assert.ok(performance.now() - started < 2_000, 'the SDK would compile the pattern of the server');
+      assert.ok(performance.now() - started < 30_000, 'the SDK would compile the pattern of the server');
     } finally {
       await client.close();
     }

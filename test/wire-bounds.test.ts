@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PROVIDERS, type WireApi } from '../src/wire/index.ts';
+import { cpuMs } from './support/cpu-time.ts';
 
 const APIS: readonly WireApi[] = PROVIDERS.flatMap(({ apis }) => apis);
 /** Most text kept of one stream, with room for its last piece. */
@@ -84,12 +85,12 @@ for (const api of APIS) {
   test(`${api.name}: pieces are added in constant time, also where each is asked about`, () => {
     const stream = api.newStream();
     stream.push(part(0));
-    const started = performance.now();
-    for (let at = 0; at < 50_000; at += 1) {
-      stream.push(text('a few words'));
-      assert.equal(stream.isComplete, false);
-    }
-    const took = performance.now() - started;
+    const took = cpuMs(() => {
+      for (let at = 0; at < 50_000; at += 1) {
+        stream.push(text('a few words'));
+        assert.equal(stream.isComplete, false);
+      }
+    });
     assert.ok(took < 2_000, `${took} ms`);
     assert.equal(api.readAnswer(stream.whole()).toolCallCount, 0);
   });

@@ -1,5 +1,5 @@
 /** Every recorded answer, and every form of answer that was once misread, read in all ways. */
-// Runs alone: it hooks model SDKs as they load, which happens once in a process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { type AnswerRow, answerRows } from './support/answer-rows.ts';

@@ -54,6 +54,7 @@ export const cost: Dashboard = {
     costBy('By service', 'service'),
     costBy('By provider', 'provider'),
     costBy('By prompt template', 'prompt_template_id'),
+    costBy('By user', 'user_id'),
     {
       title: 'Spent by how the call ended',
       type: 'piechart',

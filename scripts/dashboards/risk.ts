@@ -10,6 +10,7 @@ import {
   valueOverTime,
 } from './scope.ts';
 
+const CONTRADICTED = `evidence_findings ~ '"kind":"(tool_|partial|empty_|wrong_)'`;
 const SCORED = 'hallucination_risk_score IS NOT NULL';
 
 /** Hallucination risk, and the signals behind it. */
@@ -40,6 +41,27 @@ export const risk: Dashboard = {
       type: 'stat',
       size: [6, 4],
       sql: total('avg(hallucination_risk_score)', 'risk', SCORED),
+    },
+    {
+      title: 'Contradicted by the trace',
+      type: 'stat',
+      size: [6, 4],
+      description: 'Answers with a finding against the tool calls of their run.',
+      sql: total('count(*)', 'answers', CONTRADICTED),
+    },
+    {
+      title: 'At high evidence risk',
+      type: 'stat',
+      size: [6, 4],
+      unit: 'percentunit',
+      description: 'Of the answers that had tool calls or documents to be held against.',
+      sql: total(`avg((evidence_risk_level = 'high')::integer)`, 'share', 'evidence_risk_level IS NOT NULL'),
+    },
+    {
+      title: 'Answers by evidence risk level',
+      type: 'timeseries',
+      stacked: true,
+      sql: countOverTime('evidence_risk_level', 'evidence_risk_level IS NOT NULL'),
     },
     {
       title: 'Answers by risk level',

@@ -1,7 +1,7 @@
 import type { Dashboard, Panel } from './panel.ts';
 import { CHOICES, CHOSEN, countOverTime, DURATION_MS, named, TRACE_HEX, TRACE_LINK, total } from './scope.ts';
 
-const MODEL_CALL = 'model IS NOT NULL AND tool_name IS NULL';
+const MODEL_CALL = 'model IS NOT NULL AND tool_name IS NULL AND counted_on IS NULL';
 const TOOL_CALL = 'tool_name IS NOT NULL';
 const PERCENTILES = `percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY ${DURATION_MS})`;
 
@@ -24,7 +24,7 @@ ORDER BY 1`,
 }
 
 /** Calls, errors and latency per value of a column. */
-function latencyBy(title: string, column: string, condition: string): Panel {
+function latencyBy(title: string, column: string, condition: string, key = column): Panel {
   return {
     title,
     type: 'table',
@@ -32,7 +32,7 @@ function latencyBy(title: string, column: string, condition: string): Panel {
     units: { errors: 'percentunit', p50: 'ms', p95: 'ms' },
     sql: `SELECT ${named(column)} AS "${column}", calls, errors, percentiles[1] AS p50, percentiles[2] AS p95
 FROM (
-  SELECT ${column}, count(*) AS calls, avg((status_code = 'error')::integer) AS errors, ${PERCENTILES} AS percentiles
+  SELECT ${key === column ? column : `${key} AS ${column}`}, count(*) AS calls, avg((status_code = 'error')::integer) AS errors, ${PERCENTILES} AS percentiles
   FROM mcp_traces
   WHERE ${CHOSEN}
     AND ${condition}
@@ -71,8 +71,11 @@ export const traces: Dashboard = {
     latencyOverTime('Latency of model calls', MODEL_CALL),
     latencyOverTime('Latency of tool calls', TOOL_CALL),
     latencyBy('By model', 'model', MODEL_CALL),
-    latencyBy('By tool', 'tool_name', TOOL_CALL),
+    // Two servers may have a tool of the same name.
+    latencyBy('By tool', 'tool_name', TOOL_CALL, `concat_ws(': ', server_name, tool_name)`),
     latencyBy('By service', 'service', 'true'),
+    latencyBy('By server', 'server_name', 'server_name IS NOT NULL'),
+    latencyBy('By client', 'client_name', 'client_name IS NOT NULL'),
     {
       title: 'Latest traces',
       type: 'table',

@@ -34,7 +34,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `TRACE_UNUSABLE`: a stored trace does not exist, or lacks what the conversion needs; the message says why.
  * - `UNKNOWN_TIER`: a call names a tier of execution that is not configured; the message lists those that are.
  * - `REVIEW_NOT_FOUND`: there is no review of that id.
- * - `REVIEW_CONFLICT`: the caller may not decide a review: it was decided, expired, or claimed by someone else.
+ * - `REVIEW_CONFLICT`: the caller may not decide a review: it was decided (otherwise), expired, or claimed by someone else.
  * - `REVIEW_UNDECIDED`: waiting for a review ended first, by timeout, abort signal or close of the queue.
  */
 export type ObservatoryErrorCode =
@@ -63,6 +63,7 @@ export type ObservatoryErrorCode =
   | 'GOLDEN_EXPIRED'
   | 'GOLDEN_MISMATCH'
   | 'TRACE_UNUSABLE'
+  | 'PROMPT_TEMPLATE_MISSING'
   | 'UNKNOWN_TIER'
   | 'REVIEW_NOT_FOUND'
   | 'REVIEW_CONFLICT'
@@ -83,6 +84,23 @@ export class ObservatoryError extends Error {
   static isInstance(value: unknown): value is ObservatoryError {
     return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
   }
+}
+
+/**
+ * The error for an option that cannot be used.
+ * @param option names it as the message should: the name in quotes.
+ */
+export function invalidOption(option: string, expected: string, value: unknown): ObservatoryError {
+  const seen =
+    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
+  return new ObservatoryError('INVALID_OPTION', `Expected ${option} to be ${expected}, got ${seen}`);
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` when the value is not a whole number from `min` to `max`. */
+export function wholeNumber(name: string, value: number, min: number, max?: number): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= (max ?? value)) return value;
+  const upTo = max === undefined ? 'up' : `to ${max}`;
+  throw invalidOption(`'${name}'`, `a whole number from ${min} ${upTo}`, value);
 }
 
 /** The message of an error, or the text of any other thrown value. */

@@ -4,13 +4,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Column, FieldValues } from './fields.ts';
-import {
-  ATTR_GEN_AI_EVALUATION_EXPLANATION,
-  ATTR_GEN_AI_EVALUATION_NAME,
-  ATTR_GEN_AI_EVALUATION_SCORE_LABEL,
-  ATTR_GEN_AI_EVALUATION_SCORE_VALUE,
-  EVENT_GEN_AI_EVALUATION_RESULT,
-} from './semconv.ts';
+import * as semconv from './semconv.ts';
 
 /** A recording span. */
 export interface EventSpan {
@@ -20,6 +14,7 @@ export interface EventSpan {
 /** Score columns by evaluation name. */
 const COLUMN_OF = {
   hallucination_risk: 'hallucination_risk_score',
+  evidence_risk: 'evidence_risk_score',
   verifier: 'verifier_score',
   tool_claim_mismatch: 'tool_claim_mismatch',
   grounding: 'grounding_score',
@@ -34,7 +29,7 @@ type EvaluationName = keyof typeof COLUMN_OF;
 /**
  * Adds one event per score. Call it while the span is recording, in `onEnding` at the latest.
  *
- * `hallucination_risk` has its level as label, `verifier` its objections as explanation, and `tool_claim_mismatch` is 1
+ * `hallucination_risk` and `evidence_risk` have their level as label, `verifier` its objections as explanation, and `tool_claim_mismatch` is 1
  * or 0 with the label `mismatch` or `match`.
  */
 export function addEvaluationEvents(span: EventSpan, values: FieldValues): void {
@@ -44,15 +39,15 @@ export function addEvaluationEvents(span: EventSpan, values: FieldValues): void 
     const value = values[COLUMN_OF[name]];
     if (value === undefined) continue;
     const attributes: Attributes = {
-      [ATTR_GEN_AI_EVALUATION_NAME]: name,
-      [ATTR_GEN_AI_EVALUATION_SCORE_VALUE]: Number(value),
+      [semconv.ATTR_GEN_AI_EVALUATION_NAME]: name,
+      [semconv.ATTR_GEN_AI_EVALUATION_SCORE_VALUE]: Number(value),
     };
     const label = labelOf(name, values);
-    if (label !== undefined) attributes[ATTR_GEN_AI_EVALUATION_SCORE_LABEL] = label;
+    if (label !== undefined) attributes[semconv.ATTR_GEN_AI_EVALUATION_SCORE_LABEL] = label;
     if (name === 'verifier' && values.verifier_reason) {
-      attributes[ATTR_GEN_AI_EVALUATION_EXPLANATION] = values.verifier_reason;
+      attributes[semconv.ATTR_GEN_AI_EVALUATION_EXPLANATION] = values.verifier_reason;
     }
-    span.addEvent(EVENT_GEN_AI_EVALUATION_RESULT, attributes);
+    span.addEvent(semconv.EVENT_GEN_AI_EVALUATION_RESULT, attributes);
   }
 }
 
@@ -66,8 +61,38 @@ function hasScore(values: FieldValues): boolean {
 
 function labelOf(name: EvaluationName, values: FieldValues): string | undefined {
   if (name === 'hallucination_risk') return values.hallucination_risk_level;
+  if (name === 'evidence_risk') return values.evidence_risk_level;
   if (name !== 'tool_claim_mismatch') return undefined;
   return values.tool_claim_mismatch === true ? 'mismatch' : 'match';
+}
+
+/**
+ * Names of evaluations by other tools that have a column, in lower case without separators. A `hallucination` is a risk
+ * (1: made up), as in Phoenix, DeepEval and Langfuse; faithfulness and groundedness are the opposite.
+ */
+const COLUMN_OF_OTHERS: ReadonlyMap<string, Column> = new Map([
+  ['hallucination', 'hallucination_risk_score'],
+  ['hallucinations', 'hallucination_risk_score'],
+  ['hallucinationscore', 'hallucination_risk_score'],
+  ['faithfulness', 'grounding_score'],
+  ['faithfulnessscore', 'grounding_score'],
+  ['groundedness', 'grounding_score'],
+  ['groundednessscore', 'grounding_score'],
+]);
+const MAX_NAME_CHARS = 64;
+
+/** The column and the value that an event tells, if it is an evaluation with a score from 0 to 1. */
+export function evaluationIn(event: {
+  readonly name: string;
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+}): { readonly column: Column; readonly value: number } | undefined {
+  if (event.name !== semconv.EVENT_GEN_AI_EVALUATION_RESULT) return undefined;
+  const name = event.attributes?.[semconv.ATTR_GEN_AI_EVALUATION_NAME];
+  const value = event.attributes?.[semconv.ATTR_GEN_AI_EVALUATION_SCORE_VALUE];
+  if (typeof name !== 'string' || name.length > MAX_NAME_CHARS) return undefined;
+  if (typeof value !== 'number' || !(value >= 0 && value <= 1)) return undefined;
+  const column = COLUMN_OF_OTHERS.get(name.toLowerCase().replace(/[^a-z]/g, ''));
+  return column === undefined ? undefined : { column, value };
 }
 
 /**
@@ -78,10 +103,10 @@ export function isToldByColumns(
   event: { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> | undefined },
   toldBy: (column: Column) => unknown,
 ): boolean {
-  if (event.name !== EVENT_GEN_AI_EVALUATION_RESULT) return false;
-  const name = event.attributes?.[ATTR_GEN_AI_EVALUATION_NAME];
+  if (event.name !== semconv.EVENT_GEN_AI_EVALUATION_RESULT) return false;
+  const name = event.attributes?.[semconv.ATTR_GEN_AI_EVALUATION_NAME];
   if (typeof name !== 'string' || !Object.hasOwn(COLUMN_OF, name)) return false;
   const told = toldBy(COLUMN_OF[name as EvaluationName]);
   if (told === null || told === undefined) return false;
-  return Number(told) === event.attributes?.[ATTR_GEN_AI_EVALUATION_SCORE_VALUE];
+  return Number(told) === event.attributes?.[semconv.ATTR_GEN_AI_EVALUATION_SCORE_VALUE];
 }

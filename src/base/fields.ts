@@ -28,6 +28,10 @@ export interface FieldDefinition {
    */
   readonly sources: readonly string[];
   readonly notNull: boolean;
+  /** The value is a share, 0 to 1; others are not stored. */
+  readonly isShare?: boolean;
+  /** The words that a text may be; others are not stored. */
+  readonly words?: readonly string[];
   /** Meaning and unit, as the README prints it. */
   readonly description: string;
 }
@@ -43,50 +47,50 @@ const WIRE_OF_SQL = {
 
 type ScalarSql = keyof typeof WIRE_OF_SQL;
 
-/** A field read from attributes: `observatory.<column>` first, then `sources`. */
-function attribute<C extends string, S extends ScalarSql>(
-  column: C,
-  sqlType: S,
-  description: string,
-  sources: readonly string[] = [],
-) {
+/** Makes fields of one type that are read from attributes: `observatory.<column>` first, then `sources`. */
+function attributesOf<S extends ScalarSql>(sqlType: S) {
   const wireType = WIRE_OF_SQL[sqlType];
-  return { column, sqlType, wireType, origin: 'attribute', sources, notNull: false, description } as const;
+  return <C extends string>(column: C, description: string, sources: readonly string[] = []) =>
+    ({ column, sqlType, wireType, origin: 'attribute', sources, notNull: false, description }) as const;
 }
 
-/** A field that every span has: ids, times, name, status, and the remainder as JSON. */
-function intrinsic<C extends string, S extends SqlType, W extends WireType, N extends boolean>(
+const text = attributesOf('text');
+const integer = attributesOf('integer');
+const real = attributesOf('double precision');
+/** A share: 0 to 1. */
+const share = <C extends string>(column: C, description: string) =>
+  ({ ...real(column, `${description} (0..1)`), isShare: true }) as const;
+
+/** One of a few words. */
+const word = <C extends string, W extends string>(column: C, words: readonly W[], description: string) =>
+  ({ ...text(column, description), words }) as const;
+
+const LEVELS = ['low', 'medium', 'high'] as const;
+
+const flag = attributesOf('boolean');
+const uuid = attributesOf('uuid');
+
+/** A field that every span has: ids, times, name, status. */
+function intrinsic<C extends string, S extends ScalarSql, N extends boolean>(
   column: C,
   sqlType: S,
-  wireType: W,
   notNull: N,
   description: string,
 ) {
+  const wireType = WIRE_OF_SQL[sqlType];
   return { column, sqlType, wireType, origin: 'span', sources: [], notNull, description } as const;
 }
 
+/** The remainder of a span. */
+function json<C extends string, W extends 'object' | 'array'>(column: C, wireType: W, description: string) {
+  const sqlType = 'jsonb';
+  return { column, sqlType, wireType, origin: 'span', sources: [], notNull: true, description } as const;
+}
+
 export const FIELDS = [
-  intrinsic(
-    'trace_id',
-    'uuid',
-    'string',
-    true,
-    'End-to-end request correlation: the 16 bytes of the OTel trace id',
-  ),
-  intrinsic(
-    'span_id',
-    'uuid',
-    'string',
-    true,
-    'Span-level unique id: the 8-byte OTel span id, left-padded with zeros',
-  ),
-  intrinsic(
-    'parent_span_id',
-    'uuid',
-    'string',
-    false,
-    'Parent linkage for nested spans, padded like `span_id`',
-  ),
+  intrinsic('trace_id', 'uuid', true, 'End-to-end request correlation: the 16 bytes of the OTel trace id'),
+  intrinsic('span_id', 'uuid', true, 'Span-level unique id: the 8-byte OTel span id, left-padded with zeros'),
+  intrinsic('parent_span_id', 'uuid', false, 'Parent linkage for nested spans, padded like `span_id`'),
   {
     column: 'service',
     sqlType: 'text',
@@ -96,7 +100,7 @@ export const FIELDS = [
     notNull: false,
     description: 'Service boundary identifier',
   },
-  attribute('model', 'text', 'Model used for generation; the answering one where the provider names it', [
+  text('model', 'Model used for generation; the answering one where the provider names it', [
     semconv.ATTR_GEN_AI_RESPONSE_MODEL,
     semconv.ATTR_GEN_AI_REQUEST_MODEL,
     'llm.model_name',
@@ -108,167 +112,167 @@ export const FIELDS = [
     'ai.response.model',
     'ai.model.id',
   ]),
-  attribute('tool_name', 'text', 'MCP tool or function called', [
+  text('tool_name', 'MCP tool or function called', [
     semconv.ATTR_GEN_AI_TOOL_NAME,
     'tool.name',
     'ai.toolCall.name',
   ]),
-  intrinsic('start_time', 'timestamptz', 'string', true, 'When the span started, to the microsecond'),
-  intrinsic('end_time', 'timestamptz', 'string', true, 'When the span ended, to the microsecond'),
-  attribute(
-    'prompt_tokens',
-    'integer',
-    'Input tokens, cached ones included; estimated only if `tokens_estimated`',
-    [
-      semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS,
-      'gen_ai.usage.prompt_tokens',
-      'llm.token_count.prompt',
-      'llm.usage.prompt_tokens',
-      'ai.usage.inputTokens',
-      'ai.usage.promptTokens',
-      'ai.usage.tokens',
-    ],
-  ),
-  attribute(
-    'completion_tokens',
-    'integer',
-    'Output tokens, reasoning included; estimated only if `tokens_estimated`',
-    [
-      semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
-      'gen_ai.usage.completion_tokens',
-      'llm.token_count.completion',
-      'llm.usage.completion_tokens',
-      'ai.usage.outputTokens',
-      'ai.usage.completionTokens',
-    ],
-  ),
-  attribute(
-    'cost_usd',
-    'double precision',
-    'Estimated spend in US dollars; absent when the price is not known',
-  ),
-  attribute('retries', 'integer', 'Attempts made after the first one', ['http.request.resend_count']),
-  attribute('fallback_used', 'boolean', 'Whether a fallback answered instead of the model'),
-  attribute('confidence', 'double precision', 'Confidence signal from the application or the model (0..1)'),
-  attribute('risk_tier', 'text', 'Manual risk classification'),
-  attribute('prompt_template_id', 'text', 'Template and version the prompt was made from', [
-    'gen_ai.prompt.name',
+  intrinsic('start_time', 'timestamptz', true, 'When the span started, to the microsecond'),
+  intrinsic('end_time', 'timestamptz', true, 'When the span ended, to the microsecond'),
+  integer('prompt_tokens', 'Input tokens, cached ones included; estimated only if `tokens_estimated`', [
+    semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS,
+    'gen_ai.usage.prompt_tokens',
+    'llm.token_count.prompt',
+    'llm.usage.prompt_tokens',
+    'ai.usage.inputTokens',
+    'ai.usage.promptTokens',
+    'ai.usage.tokens',
   ]),
-  attribute('prompt_hash', 'text', 'SHA-256 of the exact final prompt, UTF-8, hex'),
-  attribute(
-    'normalized_prompt_hash',
-    'text',
-    'SHA-256 of the prompt without UUIDs, timestamps and numbers, hex',
+  integer('completion_tokens', 'Output tokens, reasoning included; estimated only if `tokens_estimated`', [
+    semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
+    'gen_ai.usage.completion_tokens',
+    'llm.token_count.completion',
+    'llm.usage.completion_tokens',
+    'ai.usage.outputTokens',
+    'ai.usage.completionTokens',
+  ]),
+  real('cost_usd', 'Estimated spend in US dollars; absent when the price is not known'),
+  integer('retries', 'Attempts made after the first one', ['http.request.resend_count']),
+  flag('fallback_used', 'Whether a fallback answered instead of the model'),
+  share('confidence', 'Confidence signal from the application or the model'),
+  text('risk_tier', 'Manual risk classification'),
+  text('prompt_template_id', 'Template and version the prompt was made from', ['gen_ai.prompt.name']),
+  text('prompt_hash', 'SHA-256 of the exact final prompt, UTF-8, hex'),
+  text('normalized_prompt_hash', 'SHA-256 of the prompt without UUIDs, timestamps and numbers, hex'),
+  text('answer_hash', 'SHA-256 of the answer, lower-cased, white space collapsed, hex'),
+  share('grounding_score', 'Overlap of the answer with the retrieved context'),
+  share('verifier_score', 'Local verifier goodness'),
+  share('self_consistency_score', 'Overlap of the answer with a second answer'),
+  share('numeric_variance_score', 'Numeric instability in the answer or answers'),
+  flag('tool_claim_mismatch', 'The answer claims success where the tool reported failure'),
+  share('hallucination_risk_score', 'Composite of the signals above'),
+  word(
+    'hallucination_risk_level',
+    ['low', 'medium', 'high'],
+    'Bucket of the risk score: low, medium or high',
   ),
-  attribute('answer_hash', 'text', 'SHA-256 of the answer, lower-cased, white space collapsed, hex'),
-  attribute('grounding_score', 'double precision', 'Overlap of the answer with the retrieved context (0..1)'),
-  attribute('verifier_score', 'double precision', 'Local verifier goodness (0..1)'),
-  attribute(
-    'self_consistency_score',
-    'double precision',
-    'Overlap of the answer with a second answer (0..1)',
+  integer('prompt_size_chars', 'Prompt size in Unicode code points'),
+  flag('is_shadow', 'Whether this is a shadow evaluation'),
+  uuid('shadow_parent_trace_id', 'Trace of the primary run that this shadow run accompanies'),
+  flag('gate_blocked', 'Whether a gate stopped the call or its answer'),
+  word(
+    'fallback_type',
+    ['template', 'human_review', 'draft_only', 'unspecified'],
+    'Fallback strategy used: template, human_review or draft_only',
   ),
-  attribute(
-    'numeric_variance_score',
-    'double precision',
-    'Numeric instability in the answer or answers (0..1)',
-  ),
-  attribute('tool_claim_mismatch', 'boolean', 'The answer claims success where the tool reported failure'),
-  attribute('hallucination_risk_score', 'double precision', 'Composite of the signals above (0..1)'),
-  attribute('hallucination_risk_level', 'text', 'Bucket of the risk score: low, medium or high'),
-  attribute('prompt_size_chars', 'integer', 'Prompt size in Unicode code points'),
-  attribute('is_shadow', 'boolean', 'Whether this is a shadow evaluation'),
-  attribute('shadow_parent_trace_id', 'uuid', 'Trace of the primary run that this shadow run accompanies'),
-  attribute('gate_blocked', 'boolean', 'Whether a gate stopped the call or its answer'),
-  attribute('fallback_type', 'text', 'Fallback strategy used: template, human_review or draft_only'),
-  attribute(
-    'fallback_reason',
-    'text',
-    'Why the fallback was used, e.g. low_confidence, tool_error, policy_violation',
-  ),
-  intrinsic('span_name', 'text', 'string', true, 'Name of the span'),
-  intrinsic('span_kind', 'text', 'string', true, 'internal, server, client, producer or consumer'),
-  intrinsic('status_code', 'text', 'string', true, 'unset, ok or error'),
-  intrinsic('status_message', 'text', 'string', false, 'Description of an error status'),
-  intrinsic('scope', 'text', 'string', false, 'Instrumentation scope that made the span'),
-  attribute('provider', 'text', 'Model provider, in the words of the semantic conventions', [
+  text('fallback_reason', 'Why the fallback was used, e.g. low_confidence, tool_error, policy_violation'),
+  intrinsic('span_name', 'text', true, 'Name of the span'),
+  intrinsic('span_kind', 'text', true, 'internal, server, client, producer or consumer'),
+  intrinsic('status_code', 'text', true, 'unset, ok or error'),
+  intrinsic('status_message', 'text', false, 'Description of an error status'),
+  intrinsic('scope', 'text', false, 'Instrumentation scope that made the span'),
+  text('provider', 'Model provider, in the words of the semantic conventions', [
     semconv.ATTR_GEN_AI_PROVIDER_NAME,
     'gen_ai.system',
     'llm.provider',
     'llm.system',
     'ai.model.provider',
   ]),
-  attribute('operation', 'text', 'What the span does: chat, embeddings, execute_tool, invoke_agent ...', [
+  text('operation', 'What the span does: chat, embeddings, execute_tool, invoke_agent ...', [
     semconv.ATTR_GEN_AI_OPERATION_NAME,
     'llm.request.type',
     'ai.operationId',
   ]),
-  attribute('method', 'text', 'MCP method, e.g. tools/call', [semconv.ATTR_MCP_METHOD_NAME]),
-  attribute('session_id', 'text', 'MCP session, or the session the application governs by', [
+  text('method', 'MCP method, e.g. tools/call', [semconv.ATTR_MCP_METHOD_NAME]),
+  text('session_id', 'MCP session, the session the application governs by, or else the connection', [
     semconv.ATTR_MCP_SESSION_ID,
     'session.id',
+    'observatory.connection_id',
   ]),
-  attribute('conversation_id', 'text', 'Conversation or thread the call belongs to', [
+  text('conversation_id', 'Conversation or thread the call belongs to', [
     semconv.ATTR_GEN_AI_CONVERSATION_ID,
   ]),
-  attribute('response_id', 'text', 'Id the provider gave its response', [
+  text('response_id', 'Id the provider gave its response', [
     semconv.ATTR_GEN_AI_RESPONSE_ID,
     'ai.response.id',
   ]),
-  attribute('finish_reason', 'text', 'Why the model stopped; several are joined by a comma', [
+  text('finish_reason', 'Why the model stopped; several are joined by a comma', [
     semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
     'anthropic.message.stop_reason',
     'llm.response.finish_reason',
     'llm.finish_reason',
     'ai.response.finishReason',
   ]),
-  attribute('cached_prompt_tokens', 'integer', 'Part of `prompt_tokens` read from the provider cache', [
+  integer('cached_prompt_tokens', 'Part of `prompt_tokens` read from the provider cache', [
     semconv.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
     'gen_ai.usage.cache_read_input_tokens',
     'llm.token_count.prompt_details.cache_read',
     'ai.usage.inputTokenDetails.cacheReadTokens',
     'ai.usage.cachedInputTokens',
   ]),
-  attribute('cache_write_tokens', 'integer', 'Part of `prompt_tokens` written to the provider cache', [
+  integer('cache_write_tokens', 'Part of `prompt_tokens` written to the provider cache', [
     semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
     'gen_ai.usage.cache_write.input_tokens',
     'gen_ai.usage.cache_creation_input_tokens',
     'llm.token_count.prompt_details.cache_write',
     'ai.usage.inputTokenDetails.cacheWriteTokens',
   ]),
-  attribute('reasoning_tokens', 'integer', 'Part of `completion_tokens` spent on reasoning', [
+  integer('reasoning_tokens', 'Part of `completion_tokens` spent on reasoning', [
     semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
     'gen_ai.usage.reasoning_tokens',
     'llm.token_count.completion_details.reasoning',
     'ai.usage.outputTokenDetails.reasoningTokens',
     'ai.usage.reasoningTokens',
   ]),
-  attribute(
-    'tokens_estimated',
-    'boolean',
-    'True when the provider gave no usage and the counts are our estimate',
+  flag('tokens_estimated', 'True when the provider gave no usage and the counts are our estimate'),
+  text('cost_source', 'Where the price came from: provider, override, genai-prices or unknown'),
+  text('policy_decision', 'Decision of the policy gate: allow, deny or require_approval'),
+  text('policy_reason', 'Reason code of the policy decision'),
+  text('policy_hash', 'SHA-256 of the policy that decided, hex'),
+  text('tool_hash', 'SHA-256 of the tool definition that was called, hex'),
+  text('tool_args_hash', 'SHA-256 of the canonical (RFC 8785) tool arguments, hex'),
+  text('verifier_reason', 'What the verifier objected to, comma-separated; ok when nothing'),
+  share('shadow_disagreement_score', 'Disagreement of shadow and primary answer'),
+  share('shadow_numeric_variance', 'Numeric difference of shadow and primary answer'),
+  json('attributes', 'object', 'Attributes that no column holds'),
+  json('resource', 'object', 'Resource attributes that no column holds'),
+  json('events', 'array', 'Span events'),
+  json('links', 'array', 'Span links'),
+  share('evidence_risk_score', 'How unlikely the answer is to be true to its tool calls and documents'),
+  word('evidence_risk_level', LEVELS, 'Bucket of the evidence risk: low, medium or high'),
+  share('evidence_support', 'Share of the words of the answer that its best passages have'),
+  text(
+    'evidence_findings',
+    'Contradicted and unsupported places of the answer: JSON list of kinds and offsets, no text',
   ),
-  attribute('cost_source', 'text', 'Where the price came from: provider, override, genai-prices or unknown'),
-  attribute('policy_decision', 'text', 'Decision of the policy gate: allow, deny or require_approval'),
-  attribute('policy_reason', 'text', 'Reason code of the policy decision'),
-  attribute('policy_hash', 'text', 'SHA-256 of the policy that decided, hex'),
-  attribute('tool_hash', 'text', 'SHA-256 of the tool definition that was called, hex'),
-  attribute('tool_args_hash', 'text', 'SHA-256 of the canonical (RFC 8785) tool arguments, hex'),
-  attribute('verifier_reason', 'text', 'What the verifier objected to, comma-separated; ok when nothing'),
-  attribute(
-    'shadow_disagreement_score',
-    'double precision',
-    'Disagreement of shadow and primary answer (0..1)',
+  share('evidence_sampled', 'Share of the documents that was read, where not all was'),
+  text('server_name', 'MCP server, by the name it gives itself: not verified', [
+    'observatory.mcp.server.name',
+    'mcp.server.name',
+    // What the host calls it, where its own name is not known.
+    'observatory.mcp_server',
+  ]),
+  text('client_name', 'MCP client, by the name it gives itself: not verified', [
+    'observatory.mcp.client.name',
+    'mcp.client.name',
+  ]),
+  text('user_id', 'User the call was made for, as the application names it', [
+    'user.id',
+    'enduser.id',
+    'langfuse.user.id',
+    'ai.telemetry.metadata.userId',
+    'traceloop.association.properties.user_id',
+  ]),
+  text(
+    'connection_id',
+    'One connection of an MCP client, or one client of a stateless server; chosen at random',
   ),
-  attribute(
-    'shadow_numeric_variance',
-    'double precision',
-    'Numeric difference of shadow and primary answer (0..1)',
+  text('run_id', 'Run of an agent or of the orchestrator that the call belongs to'),
+  text(
+    'counted_on',
+    'Where tokens and cost are counted instead: children, or the id of the span of the same call',
   ),
-  intrinsic('attributes', 'jsonb', 'object', true, 'Attributes that no column holds'),
-  intrinsic('resource', 'jsonb', 'object', true, 'Resource attributes that no column holds'),
-  intrinsic('events', 'jsonb', 'array', true, 'Span events'),
-  intrinsic('links', 'jsonb', 'array', true, 'Span links'),
+  flag('evidence_partial', 'True when the evidence scores may have seen only a part of the tool calls'),
 ] as const satisfies readonly FieldDefinition[];
 
 type Field = (typeof FIELDS)[number];
@@ -290,7 +294,7 @@ type ValueOf<W extends WireType> = W extends 'string'
 export type TraceRow = {
   readonly [F in Field as F['column']]: F['notNull'] extends true
     ? ValueOf<F['wireType']>
-    : ValueOf<F['wireType']> | null;
+    : (F extends { readonly words: readonly (infer W)[] } ? W : ValueOf<F['wireType']>) | null;
 };
 
 /** Columns whose values are set as attributes. */
@@ -304,36 +308,7 @@ export type FieldValues = {
 /** Columns of `mcp_traces`, in the order of the table. */
 export const COLUMNS: readonly Column[] = FIELDS.map((field) => field.column);
 
-/** Looks a field up by its column. */
-export function fieldOf(column: Column): FieldDefinition {
-  const field = FIELDS_BY_COLUMN.get(column);
-  if (field === undefined) throw new RangeError(`No field has the column '${column}'`);
-  return field;
-}
-
 /** The attribute this package sets for a column, e.g. `observatory.prompt_hash`. */
 export function attributeOf<C extends AttributeColumn>(column: C): `observatory.${C}` {
   return `observatory.${column}`;
-}
-
-const FIELDS_BY_COLUMN: ReadonlyMap<string, FieldDefinition> = new Map(FIELDS.map((f) => [f.column, f]));
-
-/**
- * Span attribute names that hold a column's value, in reading order. A span may override a resource column, because one
- * process can record calls of several services.
- */
-export function attributeNamesOf(field: FieldDefinition): readonly string[] {
-  switch (field.origin) {
-    case 'attribute':
-      return [`observatory.${field.column}`, ...field.sources];
-    case 'resource':
-      return [`observatory.${field.column}`];
-    case 'span':
-      return [];
-  }
-}
-
-/** Resource attribute names that hold a column's value. */
-export function resourceNamesOf(field: FieldDefinition): readonly string[] {
-  return field.origin === 'resource' ? field.sources : [];
 }

@@ -28,11 +28,16 @@ export function locate(name: string, from?: string): string | undefined {
  */
 export async function load(file: string): Promise<Loaded> {
   try {
-    return createRequire(file)(file) as Loaded;
+    return loadNow(file);
   } catch (error) {
     if (!isImportOnly(error)) throw error;
     return (await import(pathToFileURL(file).href)) as Loaded;
   }
+}
+
+/** As `load`, at once; fails for a module that can only be imported. */
+export function loadNow(file: string): Loaded {
+  return createRequire(file)(file) as Loaded;
 }
 
 /** Whether a module can only be imported: it has a top-level await, or Node runs without `require` of ES modules. */

@@ -37,3 +37,11 @@ function isAbsent(error: unknown, name: string): boolean {
     (error.message.includes(`'${name}'`) || error.message.includes(`'${name}/`))
   );
 }
+
+/**
+ * Imports an optional package. Bundlers fail on a package that is named in an `import()` and not installed, so it is
+ * not named there.
+ */
+export function importPeer<T>(specifier: string): Promise<T> {
+  return import(/* webpackIgnore: true */ /* @vite-ignore */ specifier) as Promise<T>;
+}

@@ -6,6 +6,16 @@
  */
 export const SEMCONV_VERSION = '1.41.1';
 
+/**
+ * Whether names are wanted that the conventions do not have yet: `OTEL_SEMCONV_STABILITY_OPT_IN` contains
+ * `gen_ai_latest_experimental`.
+ */
+export function wantsComingNames(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return (env.OTEL_SEMCONV_STABILITY_OPT_IN ?? '').split(',').some((word) => word.trim() === COMING_NAMES);
+}
+
+const COMING_NAMES = 'gen_ai_latest_experimental';
+
 export const ATTR_SERVICE_NAME = 'service.name';
 export const ATTR_ERROR_TYPE = 'error.type';
 export const ATTR_SERVER_ADDRESS = 'server.address';
@@ -50,6 +60,10 @@ export const ATTR_GEN_AI_EVALUATION_NAME = 'gen_ai.evaluation.name';
 export const ATTR_GEN_AI_EVALUATION_SCORE_VALUE = 'gen_ai.evaluation.score.value';
 export const ATTR_GEN_AI_EVALUATION_SCORE_LABEL = 'gen_ai.evaluation.score.label';
 export const ATTR_GEN_AI_EVALUATION_EXPLANATION = 'gen_ai.evaluation.explanation';
+
+/** Proposed for the conventions; set only if {@link wantsComingNames}. */
+export const EVENT_GEN_AI_TOOL_CALL_DECISION = 'gen_ai.tool.call.decision';
+export const ATTR_GEN_AI_TOOL_CALL_DECISION_OUTCOME = 'gen_ai.tool.call.decision.outcome';
 
 export const GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL = 'execute_tool';
 export const ERROR_TYPE_VALUE_TOOL_ERROR = 'tool_error';

@@ -1,4 +1,5 @@
 import { type DiagLogger, DiagLogLevel, diag } from '@opentelemetry/api';
+import { printableLine } from './printable.ts';
 
 const LEVELS: Readonly<Record<string, DiagLogLevel>> = {
   none: DiagLogLevel.NONE,
@@ -12,7 +13,8 @@ const LEVELS: Readonly<Record<string, DiagLogLevel>> = {
 
 /**
  * Sends OpenTelemetry's diagnostics to stderr, from `OTEL_LOG_LEVEL` (`warn` when unset) up. The console logger of the
- * API writes its lower levels to stdout, which belongs to the application. An existing logger stays.
+ * API writes its lower levels to stdout, which belongs to the application. Each message is one line of printable text. An
+ * existing logger stays.
  */
 export function useStderrDiag(level: string | undefined): void {
   if (hasDiagLogger()) return;
@@ -32,7 +34,10 @@ function stderrLogger(): DiagLogger {
   const write =
     (level: string) =>
     (message: string, ...details: unknown[]): void => {
-      process.stderr.write(`[otel ${level}] ${[message, ...details.map(describe)].join(' ')}\n`);
+      // On one line, because messages quote servers and senders, which could write further lines in our name.
+      process.stderr.write(
+        `[otel ${level}] ${printableLine([message, ...details.map(describe)].join(' '))}\n`,
+      );
     };
   return {
     error: write('error'),
@@ -44,7 +49,7 @@ function stderrLogger(): DiagLogger {
 }
 
 function describe(detail: unknown): string {
-  if (detail instanceof Error) return detail.stack ?? detail.message;
+  if (detail instanceof Error) return (detail.stack ?? detail.message).replace(/\n +at /g, ' at ');
   if (typeof detail === 'string') return detail;
   try {
     return JSON.stringify(detail) ?? String(detail);

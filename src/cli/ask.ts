@@ -1,80 +1,115 @@
 /** `mcp-observatory ask`: one policy-gated step. */
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
+import type { PolicyStep } from '../golden/index.ts';
+import { readServerEntries } from '../mcp-client/index.ts';
 import { modelPlanner } from '../orchestrator/index.ts';
 import {
   type AskResult,
-  AuditLog,
+  type AuditLog,
   askResultToWire,
   connectPolicyServers,
-  PolicyGate,
+  type PolicyGate,
   PolicyHost,
-  policyPath,
 } from '../policy/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK } from './command-line/index.ts';
+import {
+  type Command,
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  print,
+  readFlags,
+  usageError,
+} from './command-line/index.ts';
+import { openAuditLog, openGate, POLICY_FLAGS, tellBarred } from './policy-options/index.ts';
+import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory ask --servers FILE [options] "question"
 
 Asks one question: at most one tool call, through every gate of the policy.
 
   --servers FILE     servers, in the form of server_config.json; their names are the ids of the policy
-  --allowlist FILE   allowlist or policy (else SAFE_ALLOWLIST_PATH, else config/allowlist.json)
+  --policy FILE      policy or allowlist (else SAFE_ALLOWLIST_PATH, else config/allowlist.json); also --allowlist
+  --pins FILE        approved tool definitions, from 'gate pin' (else SAFE_PINS_PATH). Without pins, what a server
+                     lists first is trusted until the command ends
   --provider NAME    openai (any OpenAI-compatible endpoint), anthropic, gemini (default openai)
   --model MODEL      the planner's model (else the provider's default)
   --base-url URL     address of the API (for openai with /v1, else OPENAI_BASE_URL)
                      The key is OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY, also from a .env file
   --summarize        ask for a summary with quotes (also SAFE_SUMMARIZE=1)
+  --prompt-template ID   template of the question, for policies that require one
+  --golden FILE      write the step to this golden, which 'golden replay' runs again without a model or a server
   --json             print the result as JSON
 The audit trail goes to SAFE_TRACE_DIR, else .mcp-observatory/traces. Exit code 1 when the step was blocked.`;
 
 export const askCommand: Command = {
-  name: 'ask',
-  summary: 'Ask one question, with at most one policy-gated tool call',
   help: HELP,
   async run(args, io) {
     const options = readOptions(args, io);
-    using gate = new PolicyGate({ policy: options.policy });
+    using gate = openGate(options.policy, io.env);
     gate.assertReady();
-    using audit = new AuditLog({
-      dir: io.env.SAFE_TRACE_DIR ?? '.mcp-observatory/traces',
-      key: io.env.SAFE_AUDIT_KEY,
-    });
-    const planner = await modelPlanner(options.planner);
-    const servers = await connectPolicyServers(options.servers, { env: io.env });
-    await using host = await PolicyHost.open({ gate, planner, servers, audit, summarize: options.summarize });
-    const result = await host.askOnce(options.question);
-    io.stdout.write(options.json ? `${JSON.stringify(askResultToWire(result))}\n` : `${textOf(result)}\n`);
+    using audit = openAuditLog(io.env);
+    const result = await answer(options, gate, audit, io);
+    print(io, options.json ? askResultToWire(result) : textOf(result));
+    tellBarred(gate, io);
+    if (result.auditProblem !== undefined) io.stderr.writeLine(`Not on record: ${result.auditProblem}`);
     return result.type === 'blocked' ? EXIT_FAILED : EXIT_OK;
   },
 };
 
+type AskFlags = ReturnType<typeof readOptions>;
+
+/** Asks the question, and records the step as a golden if a file is named for it. */
+async function answer(
+  { question, servers: config, planner: model, golden, summarize, promptTemplateId }: AskFlags,
+  gate: PolicyGate,
+  audit: AuditLog,
+  { env }: CommandIo,
+): Promise<AskResult> {
+  if (golden !== undefined) {
+    const { recordPolicyStep } = await import('../golden/index.ts');
+    const { provider, baseUrl } = model;
+    const servers = (await readServerEntries(config)) as PolicyStep['servers'];
+    const step = {
+      query: question,
+      policy: gate.policySource ?? {},
+      provider,
+      model: model.model,
+      servers,
+      summarize,
+      promptTemplateId,
+    };
+    return await recordPolicyStep(step, { path: golden, baseUrl, env, gate, audit });
+  }
+  const planner = await modelPlanner(model);
+  const servers = await connectPolicyServers(config, { env });
+  await using host = await PolicyHost.open({ gate, planner, servers, audit, summarize });
+  return await host.askOnce(question, { promptTemplateId });
+}
+
 function readOptions(args: readonly string[], io: CommandIo) {
   const options = {
     servers: { type: 'string' },
-    allowlist: { type: 'string' },
+    ...POLICY_FLAGS,
     provider: { type: 'string', default: 'openai' },
     model: { type: 'string' },
     'base-url': { type: 'string' },
     summarize: { type: 'boolean', default: false },
+    golden: { type: 'string' },
+    'prompt-template': { type: 'string' },
     json: { type: 'boolean', default: false },
   } as const;
-  let parsed: ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>;
-  try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (cause) {
-    throw usage((cause as Error).message, cause);
-  }
-  const { values, positionals } = parsed;
+  const { values, positionals } = readFlags(args, options, true);
   const [question] = positionals;
   if (question === undefined || positionals.length > 1)
-    throw usage('Give exactly one question, in quotation marks');
-  if (values.servers === undefined) throw usage("'ask' needs --servers FILE");
+    throw usageError('Give exactly one question, in quotation marks');
+  if (values.servers === undefined) throw usageError("'ask' needs --servers FILE");
   return {
     question,
     servers: values.servers,
     planner: { provider: values.provider, model: values.model, baseUrl: values['base-url'] },
-    policy: policyPath(values.allowlist, io.env),
+    policy: values,
     summarize: values.summarize || io.env.SAFE_SUMMARIZE === '1',
+    golden: values.golden,
+    promptTemplateId: values['prompt-template'],
     json: values.json,
   };
 }
@@ -82,18 +117,16 @@ function readOptions(args: readonly string[], io: CommandIo) {
 function textOf(result: AskResult): string {
   switch (result.type) {
     case 'blocked':
-      return `blocked by ${result.gate} (${result.reasonCode}): ${result.message}`;
+      return printableLine(`blocked by ${result.gate} (${result.reasonCode}): ${result.message}`);
     case 'final_answer':
       return result.answer;
     case 'tool_result':
       return JSON.stringify(result.result, null, 2);
     case 'tool_result_with_summary':
       return Object.entries(result.summary)
-        .flatMap(([section, items]) => items.map((item) => `${section}: ${item.claim}\n  "${item.quote}"`))
+        .flatMap(([section, items]) =>
+          items.map(({ claim, quote }) => `${section}: ${printableLine(claim)}\n  "${printableLine(quote)}"`),
+        )
         .join('\n');
   }
-}
-
-function usage(message: string, cause?: unknown): ObservatoryError {
-  return new ObservatoryError('INVALID_OPTION', `${message}; see 'mcp-observatory ask --help'`, { cause });
 }

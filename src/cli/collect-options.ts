@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
 import type { Address, CollectorOptions } from '../collector/index.ts';
-import type { CommandIo } from './command-line/index.ts';
-
-const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+import {
+  type CommandIo,
+  databaseUrlFrom,
+  numberFlag,
+  readFlags,
+  sizeFlag,
+  usageError,
+} from './command-line/index.ts';
 
 const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/;
 
@@ -21,11 +24,11 @@ export async function readCollectOptions(
   args: readonly string[],
   env: CommandIo['env'],
 ): Promise<CollectUsage> {
-  const values = parse(args);
+  const { values } = readFlags(args, FLAGS);
   const from = (name: string): string | undefined => env[name]?.trim() || undefined;
-  const databaseUrl = values['database-url'] ?? from('MCP_OBSERVATORY_DATABASE_URL') ?? from('DATABASE_URL');
+  const databaseUrl = values['database-url'] ?? databaseUrlFrom(env);
   if (databaseUrl === undefined) {
-    throw invalid(
+    throw usageError(
       'Expected the Postgres to write to: --database-url or MCP_OBSERVATORY_DATABASE_URL. The embedded database does ' +
         'not force what it writes to the disk, so nothing could be acknowledged',
     );
@@ -39,16 +42,17 @@ export async function readCollectOptions(
     grpc: addressOrOff('grpc', values.grpc ?? from('MCP_OBSERVATORY_GRPC')),
     health: values.health === undefined ? undefined : address('health', values.health),
     spool: values.spool ?? from('MCP_OBSERVATORY_SPOOL'),
-    spoolMaxBytes: size('spool-size', values['spool-size']),
+    spoolMaxBytes: sizeFlag('--spool-size', values['spool-size']),
     tokens: await readTokens(values['token-file'], from('MCP_OBSERVATORY_TOKEN')),
     tls: tlsOf(values),
     insecure: values.insecure,
     captureContent: values['capture-content'],
+    keepAttributes: values['keep-attributes']?.split(',').map((name) => name.trim()),
     forward: forward === undefined ? undefined : { url: url('forward', forward) },
-    maxBodyBytes: size('max-body', values['max-body']),
+    maxBodyBytes: sizeFlag('--max-body', values['max-body']),
     maxSpans: count('max-spans', values['max-spans']),
     maxRequests: count('max-requests', values['max-requests']),
-    maxPendingBytes: size('max-memory', values['max-memory']),
+    maxPendingBytes: sizeFlag('--max-memory', values['max-memory']),
     maxPendingSpans: count('max-waiting', values['max-waiting']),
     drainTimeoutMs: secondsToMs(count('drain-timeout', values['drain-timeout'])),
   };
@@ -60,44 +64,40 @@ export async function readCollectOptions(
   };
 }
 
-function parse(args: readonly string[]) {
-  return parseArgs({
-    args: [...args],
-    options: {
-      'database-url': { type: 'string' },
-      'no-migrate': { type: 'boolean' },
-      connections: { type: 'string' },
-      http: { type: 'string' },
-      grpc: { type: 'string' },
-      health: { type: 'string' },
-      spool: { type: 'string' },
-      'spool-size': { type: 'string' },
-      'token-file': { type: 'string' },
-      'tls-cert': { type: 'string' },
-      'tls-key': { type: 'string' },
-      'tls-client-ca': { type: 'string' },
-      insecure: { type: 'boolean' },
-      'capture-content': { type: 'boolean' },
-      forward: { type: 'string' },
-      'metrics-url': { type: 'string' },
-      'max-body': { type: 'string' },
-      'max-spans': { type: 'string' },
-      'max-requests': { type: 'string' },
-      'max-memory': { type: 'string' },
-      'max-waiting': { type: 'string' },
-      'drain-timeout': { type: 'string' },
-      json: { type: 'boolean' },
-    },
-  }).values;
-}
+const FLAGS = {
+  'database-url': { type: 'string' },
+  'no-migrate': { type: 'boolean' },
+  connections: { type: 'string' },
+  http: { type: 'string' },
+  grpc: { type: 'string' },
+  health: { type: 'string' },
+  spool: { type: 'string' },
+  'spool-size': { type: 'string' },
+  'token-file': { type: 'string' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  'tls-client-ca': { type: 'string' },
+  insecure: { type: 'boolean' },
+  'capture-content': { type: 'boolean' },
+  'keep-attributes': { type: 'string' },
+  forward: { type: 'string' },
+  'metrics-url': { type: 'string' },
+  'max-body': { type: 'string' },
+  'max-spans': { type: 'string' },
+  'max-requests': { type: 'string' },
+  'max-memory': { type: 'string' },
+  'max-waiting': { type: 'string' },
+  'drain-timeout': { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
 
-type Values = ReturnType<typeof parse>;
+type Values = ReturnType<typeof readFlags<typeof FLAGS>>['values'];
 
 function tlsOf(values: Values): CollectorOptions['tls'] {
   const { 'tls-cert': cert, 'tls-key': key, 'tls-client-ca': clientCa } = values;
   if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
   if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
-  throw invalid('Expected --tls-cert and --tls-key together; --tls-client-ca needs both');
+  throw usageError('Expected --tls-cert and --tls-key together; --tls-client-ca needs both');
 }
 
 /** Tokens, one per line; empty lines and lines starting with # are ignored. */
@@ -107,14 +107,14 @@ async function readTokens(
 ): Promise<string[] | undefined> {
   if (file === undefined) return token === undefined ? undefined : [token];
   const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw invalid(`Cannot read the file of --token-file: ${error.message}`);
+    throw usageError(`Cannot read the file of --token-file: ${error.message}`);
   });
   const tokens = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
   if (tokens.length > 0) return tokens;
-  throw invalid(`Expected a token in ${file}, one a line`);
+  throw usageError(`Expected a token in ${file}, one a line`);
 }
 
 function addressOrOff(flag: string, text: string | undefined): Address | false | undefined {
@@ -125,36 +125,20 @@ function addressOrOff(flag: string, text: string | undefined): Address | false |
 function address(flag: string, text: string): Address {
   const [, v6, host, port] = ADDRESS.exec(text) ?? [];
   if (Number(port) <= 65_535) return { host: (v6 ?? host) as string, port: Number(port) };
-  throw invalid(
+  throw usageError(
     `Expected --${flag} to be HOST:PORT, for instance 127.0.0.1:4318 or [::1]:4318, got '${text}'`,
   );
 }
 
 function url(flag: string, text: string): string {
   if (URL.canParse(text) && /^https?:/.test(text)) return text;
-  throw invalid(`Expected --${flag} to be a URL, for instance http://localhost:4318/v1/traces`);
+  throw usageError(`Expected --${flag} to be a URL, for instance http://localhost:4318/v1/traces`);
 }
 
 function count(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
-  throw invalid(`Expected --${flag} to be a whole number from 1 up, got '${text}'`);
-}
-
-function size(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const [, digits, unit = ''] = /^(\d{1,12})([kmg]?)$/i.exec(text) ?? [];
-  const bytes = Number(digits) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
-  if (bytes > 0) return bytes;
-  throw invalid(
-    `Expected --${flag} to be a number of bytes such as 20971520, 512k, 20m or 1g, got '${text}'`,
-  );
+  return numberFlag(`--${flag}`, text, { from: 1, whole: true });
 }
 
 function secondsToMs(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000;
-}
-
-function invalid(message: string): ObservatoryError {
-  return new ObservatoryError('INVALID_OPTION', message);
 }

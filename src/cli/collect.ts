@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, openMetrics, startCollector } from '../collector/index.ts';
 import { readCollectOptions } from './collect-options.ts';
-import { type Command, type CommandIo, EXIT_OK } from './command-line/index.ts';
+import { type Command, type CommandIo, EXIT_OK, print } from './command-line/index.ts';
+import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory collect [options]
 
@@ -23,6 +24,7 @@ Where spans go
   --spool-size SIZE      maximum size of the spool; when full, senders are asked to retry (default 1g)
   --forward URL          also forward stored spans over OTLP/HTTP, e.g. http://apm:4318/v1/traces;
                          MCP_OBSERVATORY_FORWARD_URL; headers from OTEL_EXPORTER_OTLP_HEADERS
+  --keep-attributes NAMES  attributes of your own, separated by commas, that are stored without --capture-content
   --capture-content      keep prompts, answers and error texts that senders put on spans (default: hashed, scored
                          and removed); OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
 
@@ -48,8 +50,6 @@ Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exit
 
 /** `mcp-observatory collect`: the OTLP service. */
 export const collectCommand: Command = {
-  name: 'collect',
-  summary: 'Receive spans from any language over OTLP, enrich them and write them to Postgres',
   help: HELP,
   run: async (args, io) => {
     const { options, metricsUrl, json } = await readCollectOptions(args, io.env);
@@ -63,13 +63,13 @@ export const collectCommand: Command = {
         throw error;
       },
     );
-    io.stdout.write(`${json ? readyJson(collector) : readyText(collector, options.spool)}\n`);
+    print(io, json ? readyJson(collector) : printableLine(readyText(collector, options.spool)));
     await stopped;
     await collector.close();
     await metrics?.close();
     const { received, exported, spooled, refused } = collector.stats;
-    io.stderr.write(
-      `mcp-observatory collect: stopped; ${received} spans taken, ${exported} written, ${spooled} put on disk, ${refused} refused\n`,
+    io.stderr.writeLine(
+      `mcp-observatory collect: stopped; ${received} spans taken, ${exported} written, ${spooled} put on disk, ${refused} refused`,
     );
     return EXIT_OK;
   },
@@ -84,8 +84,8 @@ async function untilStopped(listening: AbortController): Promise<void> {
   listening.abort();
 }
 
-function readyJson({ httpUrl, grpcAddress, healthUrl, database }: Collector): string {
-  return JSON.stringify({ ready: true, http: httpUrl, grpc: grpcAddress, health: healthUrl, database });
+function readyJson({ httpUrl, grpcAddress, healthUrl, database }: Collector): object {
+  return { ready: true, http: httpUrl, grpc: grpcAddress, health: healthUrl, database };
 }
 
 function readyText(collector: Collector, spool: CommandIo['env'][string]): string {

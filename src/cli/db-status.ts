@@ -1,6 +1,7 @@
 import { snakeKeys } from '../base/index.ts';
 import type { SpoolStatus } from '../durable/index.ts';
 import type { DatabaseStatus, NamedCount, TableStatus } from '../postgres/index.ts';
+import { printableLine } from './terminal/index.ts';
 
 const ADVICE = {
   current: '',
@@ -19,7 +20,7 @@ export function formatStatus(database: string, status: DatabaseStatus, spool?: S
     ...(status.table === undefined ? [] : tableLines(status.table)),
     ...(spool === undefined ? [] : [['spool', formatSpool(spool)] satisfies [string, string]]),
   ];
-  return lines.map(([label, text]) => `${label.padEnd(9)} ${text}`).join('\n');
+  return lines.map(([label, text]) => `${label.padEnd(9)} ${printableLine(text)}`).join('\n');
 }
 
 /** A status as a wire document. */
@@ -33,17 +34,13 @@ export function statusJson({ table, ...status }: DatabaseStatus): object {
   };
 }
 
-/** The spool's part of a status, as a wire document. */
-export function spoolJson(spool: SpoolStatus): object {
-  return snakeKeys(spool);
-}
-
 function tableLines(table: TableStatus): [string, string][] {
   const perSpan = table.bytesPerSpan === null ? '' : `, ${table.bytesPerSpan} bytes per span`;
   return [
     ['spans', String(table.rows)],
     ['from', table.firstStartTime ?? '-'],
     ['to', table.lastStartTime ?? '-'],
+    ['calls', `${table.modelCalls} to models, ${table.untemplatedCalls} of them without a prompt template`],
     ['lag', formatLag(table.lagSeconds)],
     ['size', `table ${formatBytes(table.tableBytes)}, indexes ${formatBytes(table.indexBytes)}${perSpan}`],
     ['parts', formatPartitions(table)],
@@ -64,10 +61,14 @@ function formatLag(seconds: number | null): string {
   return seconds === null ? '-' : `${seconds.toFixed(1)} s since the newest span ended`;
 }
 
-function formatSpool({ spans, files, bytes, oldest, refusedBytes }: SpoolStatus): string {
+function formatSpool({ spans, files, bytes, oldest, unreadableBytes, refusedBytes }: SpoolStatus): string {
   const since = oldest === null ? '' : `, the oldest from ${oldest}`;
   const refused = refusedBytes === 0 ? '' : `; ${formatBytes(refusedBytes)} of spans that were refused`;
-  return `${spans} spans wait in ${files} files, ${formatBytes(bytes)}${since}${refused}`;
+  const unreadable =
+    unreadableBytes === 0
+      ? ''
+      : `; ${formatBytes(unreadableBytes)} that cannot be read, in the folder unreadable`;
+  return `${spans} spans wait in ${files} files, ${formatBytes(bytes)}${since}${refused}${unreadable}`;
 }
 
 function formatCounts(counts: readonly NamedCount[]): string {

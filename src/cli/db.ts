@@ -1,27 +1,21 @@
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
-import { type SpoolStatus, spoolStatus } from '../durable/index.ts';
+import { snakeKeys } from '../base/index.ts';
+import { spoolStatus } from '../durable/index.ts';
 import { PostgresReviewQueue } from '../execution/index.ts';
-import {
-  type Database,
-  type DatabaseStatus,
-  DEFAULT_DATA_DIR,
-  databaseStatus,
-  migrate,
-  openDatabase,
-  prune,
-  refreshRollups,
-} from '../postgres/index.ts';
+import { DEFAULT_DATA_DIR, databaseStatus, migrate, prune, refreshRollups } from '../postgres/index.ts';
 import {
   type Command,
   type CommandIo,
-  databaseUrlFrom,
+  DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  openDatabaseOf,
   parseDuration,
-  writeJson,
+  print,
+  readFlags,
+  usageError,
 } from './command-line/index.ts';
-import { formatStatus, spoolJson, statusJson } from './db-status.ts';
+import { formatStatus, statusJson } from './db-status.ts';
+import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
 
@@ -29,10 +23,12 @@ const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
   status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
             exit code 1 when the schema is missing or not of this version
   prune     drop the partitions whose spans are all older than --older-than, make those of the next days, and
-            delete the reviews that were decided or expired before then, while pending and claimed ones stay;
+            delete the reviews that were decided or expired before then, while pending and claimed ones stay,
+            and the sessions and runs that ended before then from mcp_sessions and mcp_runs;
             run it once a day; any number of processes may do so at once
-  rollup    count the spans that came since the last time into mcp_traces_hourly, which prune leaves alone;
-            run it as often as the dashboard should be fresh; any number of processes may do so at once
+  rollup    count the spans that came since the last time into mcp_traces_hourly, mcp_tools_hourly and
+            mcp_models_hourly, which prune leaves alone, and mcp_sessions and mcp_runs; run it as often as the
+            dashboard should be fresh; any number of processes may do so at once
 
 Options:
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
@@ -42,130 +38,95 @@ Options:
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;
 
-interface DbOptions {
-  readonly url: string | undefined;
-  readonly dataDir: string | undefined;
-  readonly json: boolean;
-}
+const OPTIONS = {
+  ...DATABASE_FLAGS,
+  'older-than': { type: 'string' },
+  spool: { type: 'string' },
+  'dry-run': { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const;
+
+type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
+
+const SUBCOMMANDS: Readonly<Record<string, (values: Values, io: CommandIo) => Promise<number>>> = {
+  migrate: runMigrate,
+  status: runStatus,
+  prune: runPrune,
+  rollup: runRollup,
+};
 
 /** `mcp-observatory db`: creates, updates and inspects the Postgres schema. */
 export const dbCommand: Command = {
-  name: 'db',
-  summary: 'create, update and inspect the Postgres schema',
   help: HELP,
   run: async (args, io) => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        'database-url': { type: 'string' },
-        'data-dir': { type: 'string' },
-        'older-than': { type: 'string' },
-        spool: { type: 'string' },
-        'dry-run': { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    const options = {
-      url: values['database-url'] ?? databaseUrlFrom(io.env),
-      dataDir: values['data-dir'],
-      json: values.json,
-    };
-    const [subcommand, ...rest] = positionals;
-    if (rest.length === 0 && subcommand === 'migrate') return runMigrate(options, io);
-    if (rest.length === 0 && subcommand === 'status') return runStatus(options, values.spool, io);
-    if (rest.length === 0 && subcommand === 'prune') {
-      return runPrune(options, values['older-than'], values['dry-run'], io);
-    }
-    if (rest.length === 0 && subcommand === 'rollup') return runRollup(options, io);
-    throw new ObservatoryError(
-      'INVALID_OPTION',
+    const { values, positionals } = readFlags(args, OPTIONS, true);
+    const [name = '', ...rest] = positionals;
+    const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+    if (run !== undefined && rest.length === 0) return run(values, io);
+    throw usageError(
       `Expected one subcommand, migrate, status, prune or rollup, got '${positionals.join(' ')}'`,
     );
   },
 };
 
-async function runMigrate(options: DbOptions, io: CommandIo): Promise<number> {
-  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir });
-  const result = await migrate(db);
-  if (options.json) {
-    writeJson(io, {
-      database: db.name,
-      kind: db.kind,
-      applied: result.applied,
-      schema_version: result.version,
-    });
-  } else {
-    const done = result.applied.length === 0 ? 'up to date' : `applied ${result.applied.join(', ')}`;
-    io.stdout.write(`${db.name}: ${done}; schema version ${result.version}\n`);
-  }
+async function runMigrate(values: Values, io: CommandIo): Promise<number> {
+  await using db = await openDatabaseOf(values, io.env, true);
+  const { applied, version } = await migrate(db);
+  const done = applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`;
+  print(
+    io,
+    values.json
+      ? { database: db.name, kind: db.kind, applied, schema_version: version }
+      : printableLine(`${db.name}: ${done}; schema version ${version}`),
+  );
   return EXIT_OK;
 }
 
-async function runPrune(
-  options: DbOptions,
-  olderThan: string | undefined,
-  isDryRun: boolean,
-  io: CommandIo,
-): Promise<number> {
-  if (olderThan === undefined) {
-    throw new ObservatoryError('INVALID_OPTION', 'prune needs --older-than, for instance --older-than 30d');
-  }
+async function runPrune(values: Values, io: CommandIo): Promise<number> {
+  const { 'older-than': olderThan, 'dry-run': isDryRun } = values;
+  if (olderThan === undefined) throw usageError('prune needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
-  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
+  await using db = await openDatabaseOf(values, io.env);
   const { dropped, deletedRows } = await prune(db, before, isDryRun);
-  const reviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);
-  if (options.json) {
-    writeJson(io, {
-      database: db.name,
-      before,
-      dry_run: isDryRun,
-      dropped,
-      deleted_rows: deletedRows,
-      deleted_reviews: reviews,
-    });
+  const deletedReviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);
+  if (values.json) {
+    print(
+      io,
+      snakeKeys({ database: db.name, before, dryRun: isDryRun, dropped, deletedRows, deletedReviews }),
+    );
   } else {
     const [drop, deleted] = isDryRun ? ['would drop', 'to be deleted'] : ['dropped', 'deleted'];
-    io.stdout.write(
+    io.stdout.writeLine(
       `${db.name}: ${drop} ${dropped.length} partitions older than ${before.toISOString()}` +
         `${dropped.length === 0 ? '' : ` (${dropped.join(', ')})`}; ${deletedRows} rows deleted; ` +
-        `${reviews} ended reviews ${deleted}\n`,
+        `${deletedReviews} ended reviews ${deleted}`,
     );
   }
   return EXIT_OK;
 }
 
-async function runRollup(options: DbOptions, io: CommandIo): Promise<number> {
-  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
+async function runRollup(values: Values, io: CommandIo): Promise<number> {
+  await using db = await openDatabaseOf(values, io.env);
   const counted = await refreshRollups(db);
-  if (options.json) {
-    writeJson(io, { database: db.name, counted_spans: counted });
-  } else {
-    const what = counted === null ? 'another process is counting' : `${counted} spans counted`;
-    io.stdout.write(`${db.name}: ${what}\n`);
-  }
+  const what = counted === null ? 'another process is counting' : `${counted} spans counted`;
+  print(
+    io,
+    values.json ? { database: db.name, counted_spans: counted } : printableLine(`${db.name}: ${what}`),
+  );
   return EXIT_OK;
 }
 
-async function runStatus(options: DbOptions, directory: string | undefined, io: CommandIo): Promise<number> {
-  const spool = directory === undefined ? undefined : await spoolStatus(directory);
-  await using db = await openDatabase({ url: options.url, dataDir: options.dataDir, create: false });
+async function runStatus(values: Values, io: CommandIo): Promise<number> {
+  const spool = values.spool === undefined ? undefined : await spoolStatus(values.spool);
+  await using db = await openDatabaseOf(values, io.env);
   const status = await databaseStatus(db);
-  report(db, status, spool, options, io);
+  const { name: database, kind } = db;
+  const ofSpool = spool === undefined ? {} : { spool: snakeKeys(spool) };
+  print(
+    io,
+    values.json
+      ? { database, kind, ...statusJson(status), ...ofSpool }
+      : formatStatus(database, status, spool),
+  );
   return status.state === 'current' ? EXIT_OK : EXIT_FAILED;
-}
-
-function report(
-  db: Database,
-  status: DatabaseStatus,
-  spool: SpoolStatus | undefined,
-  options: DbOptions,
-  io: CommandIo,
-): void {
-  if (options.json) {
-    const ofSpool = spool === undefined ? {} : { spool: spoolJson(spool) };
-    writeJson(io, { database: db.name, kind: db.kind, ...statusJson(status), ...ofSpool });
-  } else {
-    io.stdout.write(`${formatStatus(db.name, status, spool)}\n`);
-  }
 }

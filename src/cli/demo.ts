@@ -1,12 +1,11 @@
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
-import { type Command, EXIT_OK } from './command-line/index.ts';
-import { runDemo } from './demo/index.ts';
+import { type Command, EXIT_OK, readFlags, usageError } from './command-line/index.ts';
+import { missingPackages, runDemo, runWithPackages } from './demo/index.ts';
 
 const HELP = `Usage: mcp-observatory demo [--live] [--model MODEL]
 
 Runs the whole path on this machine: two real MCP servers over stdio, model calls through the openai client, spans
-with hashes, cost and risk in Postgres, and the trace read back by SQL.
+with hashes, cost and risk in Postgres, and the trace read back by SQL. Packages that only the demo needs are fetched
+into the cache of npx if they are not installed; the project is left as it is.
 
   --live          ask the real API instead of playing the scripted conversation; needs OPENAI_API_KEY
   --model MODEL   model to ask with --live (default gpt-4o)
@@ -17,20 +16,17 @@ Environment:
 
 /** `demo`: the main job, end to end, no key and no server needed. */
 export const demoCommand: Command = {
-  name: 'demo',
-  summary: 'the whole path on your machine',
   help: HELP,
   run: async (args, io) => {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { live: { type: 'boolean', default: false }, model: { type: 'string', default: 'gpt-4o' } },
+    const { values } = readFlags(args, {
+      live: { type: 'boolean', default: false },
+      model: { type: 'string', default: 'gpt-4o' },
     });
     if (values.live && !io.env.OPENAI_API_KEY) {
-      throw new ObservatoryError(
-        'INVALID_OPTION',
-        '--live asks the real API and needs OPENAI_API_KEY to be set',
-      );
+      throw usageError('--live asks the real API and needs OPENAI_API_KEY to be set');
     }
+    const missing = missingPackages(io.env);
+    if (missing.length > 0) return await runWithPackages(missing, args, io);
     await runDemo({ live: values.live, model: values.model }, io);
     return EXIT_OK;
   },

@@ -1,11 +1,11 @@
-import { parseArgs } from 'node:util';
-import { errorMessage, ObservatoryError } from '../base/index.ts';
-import { diagnose } from '../setup/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from './command-line/index.ts';
+import { type Destination, diagnose, tryDestinations } from '../setup/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, print, readFlags } from './command-line/index.ts';
+import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory doctor [options] [entry file]
 
-Says what would be hooked in the application of this folder, in which versions, and what is misconfigured.
+Says what would be hooked in the application of this folder, in which versions, where spans and metrics would be sent,
+whether these places accept them, and what is misconfigured.
 With an entry file it also says whether SDKs are bundled into it, where no hook can reach them.
 
 Options:
@@ -17,44 +17,49 @@ Exit code 1 when a problem was found.`;
 
 /** `mcp-observatory doctor`. */
 export const doctorCommand: Command = {
-  name: 'doctor',
-  summary: 'Show what would be hooked, in which versions, and what is misconfigured',
   help: HELP,
   async run(args, io) {
-    const { values, positionals } = parse(args);
+    const options = { folder: { type: 'string' }, json: { type: 'boolean' } } as const;
+    const { values, positionals } = readFlags(args, options, true);
     const folder = values.folder ?? process.cwd();
-    const diagnosis = await diagnose({ folder, entry: positionals[0], env: io.env });
-    if (values.json === true) io.stdout.write(`${JSON.stringify(diagnosis)}\n`);
-    else io.stdout.write(`${render(diagnosis)}\n`);
+    const [found, destinations] = await Promise.all([
+      diagnose({ folder, entry: positionals[0], env: io.env }),
+      tryDestinations(io.env),
+    ]);
+    const problems = [...found.problems, ...destinations.flatMap(problemOf)];
+    const diagnosis = { ...found, destinations, problems };
+    print(io, values.json === true ? diagnosis : render(diagnosis));
     return diagnosis.problems.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { folder: { type: 'string' }, json: { type: 'boolean' } },
-    });
-  } catch (error) {
-    const message = errorMessage(error);
-    throw new ObservatoryError('INVALID_OPTION', `${message}. See mcp-observatory doctor --help`, {
-      cause: error,
-    });
-  }
+function problemOf({ what, address, problem }: Destination): readonly { code: string; message: string }[] {
+  if (problem === null) return [];
+  const remedy =
+    'Start what should receive them, or set OTEL_EXPORTER_OTLP_ENDPOINT or MCP_OBSERVATORY_DATABASE_URL. ' +
+    'OTEL_TRACES_EXPORTER=none sends no spans over OTLP';
+  return [{ code: 'NOT_RECEIVED', message: `${address} does not accept ${what}: ${problem}. ${remedy}` }];
 }
 
-function render({ runtime, modules, problems }: Awaited<ReturnType<typeof diagnose>>): string {
+type Findings = Awaited<ReturnType<typeof diagnose>> & { readonly destinations: readonly Destination[] };
+
+function render({ runtime, modules, destinations, problems }: Findings): string {
   const lines = [
     `mcp-observatory ${runtime.mcp_observatory}, node ${runtime.node}`,
     `@opentelemetry/api ${runtime.opentelemetry_api ?? 'missing'}, SDK ${runtime.opentelemetry_sdk ?? 'missing'}`,
     '',
   ];
   for (const { name, version, supported, state } of modules) {
-    lines.push(`${name.padEnd(28)} ${(version ?? '-').padEnd(12)} ${state} (${supported})`);
+    lines.push(`${name.padEnd(28)} ${printableLine(version ?? '-').padEnd(12)} ${state} (${supported})`);
+  }
+  lines.push('');
+  if (destinations.length === 0) lines.push('Nothing is sent.');
+  for (const { what, address, problem } of destinations) {
+    lines.push(
+      `${what} go to ${address}, which ${problem === null ? 'accepts them' : 'does not accept them'}`,
+    );
   }
   lines.push('', problems.length === 0 ? 'No problem found.' : 'Problems:');
-  for (const { code, message } of problems) lines.push(`- ${code}: ${message}`);
+  for (const { code, message } of problems) lines.push(`- ${code}: ${printableLine(message)}`);
   return lines.join('\n');
 }

@@ -1,13 +1,12 @@
 import { snakeKeys } from '../base/index.ts';
 import type { DriftReport, DriftRule, PromptDrift } from '../execution/index.ts';
-import { cleanPreview } from '../policy/index.ts';
-import { formatTable, type TableColumn } from './terminal/index.ts';
+import { formatTable, printableLine, type TableColumn } from './terminal/index.ts';
 
 /** A report as text for people. */
 export function formatDrift(database: string, report: DriftReport): string {
   const { baselineFrom, from, until, groups, isAlert } = report;
   const times = `${day(from)} to ${day(until)}, compared with ${day(baselineFrom)} to ${day(from)}`;
-  const head = `${database}: prompts of ${times}`;
+  const head = `${printableLine(database)}: prompts of ${times}`;
   if (groups.length === 0) return `${head}\nno prompts`;
   return [
     head,
@@ -60,7 +59,7 @@ function changes(groups: readonly PromptDrift[]): string[] {
 
 /** Names are untrusted: they come from the senders of spans. */
 function shown(name: string | null): string {
-  return name === null ? '(none)' : cleanPreview(name);
+  return name === null ? '(none)' : printableLine(name);
 }
 
 function percent(share: number): string {

@@ -1,9 +1,17 @@
-import { parseArgs } from 'node:util';
 import { metrics } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
 import { type DriftReport, type DriftRule, driftReport, observeDrift } from '../execution/index.ts';
-import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
-import { type Command, databaseUrlFrom, EXIT_FAILED, EXIT_OK, parseDuration } from './command-line/index.ts';
+import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
+import {
+  type Command,
+  DATABASE_FLAGS,
+  EXIT_FAILED,
+  EXIT_OK,
+  numberFlag,
+  openDatabaseOf,
+  parseDuration,
+  print,
+  readFlags,
+} from './command-line/index.ts';
 import { driftJson, formatDrift } from './drift-format.ts';
 
 const HELP = `Usage: mcp-observatory drift [options]
@@ -32,25 +40,19 @@ observatory.drift.alert, .unexplained_share, .new_share and .prompt_hashes.`;
 
 /** `mcp-observatory drift`: whether prompts have drifted. */
 export const driftCommand: Command = {
-  name: 'drift',
-  summary: 'prompt drift by service and tool',
   help: HELP,
   run: async (args, io) => {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        since: { type: 'string', default: '7d' },
-        baseline: { type: 'string' },
-        service: { type: 'string' },
-        tool: { type: 'string' },
-        'fail-over': { type: 'string' },
-        'fail-over-growth': { type: 'string' },
-        'min-prompts': { type: 'string' },
-        'count-template-changes': { type: 'boolean', default: false },
-        'database-url': { type: 'string' },
-        'data-dir': { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
+    const { values } = readFlags(args, {
+      since: { type: 'string', default: '7d' },
+      baseline: { type: 'string' },
+      service: { type: 'string' },
+      tool: { type: 'string' },
+      'fail-over': { type: 'string' },
+      'fail-over-growth': { type: 'string' },
+      'min-prompts': { type: 'string' },
+      'count-template-changes': { type: 'boolean', default: false },
+      ...DATABASE_FLAGS,
+      json: { type: 'boolean', default: false },
     });
     const query = {
       sinceMs: parseDuration('--since', values.since),
@@ -59,33 +61,18 @@ export const driftCommand: Command = {
       toolName: values.tool,
     };
     const rule: DriftRule = {
-      failOver: limit('--fail-over', values['fail-over'], 1),
-      failOverGrowth: limit('--fail-over-growth', values['fail-over-growth']),
-      minPrompts: limit('--min-prompts', values['min-prompts']),
+      failOver: numberFlag('--fail-over', values['fail-over'], { to: 1 }),
+      failOverGrowth: numberFlag('--fail-over-growth', values['fail-over-growth']),
+      minPrompts: numberFlag('--min-prompts', values['min-prompts']),
       countTemplateChanges: values['count-template-changes'],
     };
-    await using db = await openDatabase({
-      url: values['database-url'] ?? databaseUrlFrom(io.env),
-      dataDir: values['data-dir'],
-      create: false,
-    });
+    await using db = await openDatabaseOf(values, io.env);
     const report = await driftReport(db, query, rule);
     await tellMetrics(report);
-    const text = values.json
-      ? JSON.stringify(driftJson(db.name, report, rule))
-      : formatDrift(db.name, report);
-    io.stdout.write(`${text}\n`);
+    print(io, values.json ? driftJson(db.name, report, rule) : formatDrift(db.name, report));
     return report.isAlert ? EXIT_FAILED : EXIT_OK;
   },
 };
-
-function limit(option: string, text: string | undefined, most = Number.MAX_VALUE): number | undefined {
-  if (text === undefined) return undefined;
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  if (value >= 0 && value <= most) return value;
-  const range = most === 1 ? 'from 0 to 1' : 'from 0 up';
-  throw new ObservatoryError('INVALID_OPTION', `Expected ${option} to be a number ${range}, got '${text}'`);
-}
 
 /** Flush the gauges now, because the process ends next. */
 async function tellMetrics(report: DriftReport): Promise<void> {

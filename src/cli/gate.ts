@@ -1,84 +1,115 @@
 /** `mcp-observatory gate`: the policy gate on the command line. */
 
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import { FILE_LIMITS, PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
+import { PLAN_LIMITS, parseStrictJson, StrictJsonError } from '../json/index.ts';
 import {
+  type AuditHead,
   checkSummary,
+  expectedHead,
   gateOf,
-  PinStore,
-  PolicyGate,
+  type PolicyGate,
   parsePlan,
-  policyPath,
   type ReasonCode,
-  type ToolsByServer,
   verifyAudit,
 } from '../policy/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, pumpJsonl } from './command-line/index.ts';
+import {
+  type Command,
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  print,
+  pumpJsonl,
+  readFlags,
+  usageError,
+} from './command-line/index.ts';
 import { runGateE2e } from './gate-e2e.ts';
 import { runGateEval } from './gate-eval.ts';
+import { runGatePin } from './gate-pin.ts';
+import { runGateReplay } from './gate-replay.ts';
+import { runGateExplain, runGateLint } from './gate-rules.ts';
+import { openGate, POLICY_FLAGS, readToolsFile } from './policy-options/index.ts';
 
-const HELP = `Usage: mcp-observatory gate <plan|evidence|verify|eval|e2e> [options]
+const HELP = `Usage: mcp-observatory gate <plan|evidence|verify|replay|pin|lint|explain|eval|e2e> [options]
 
   plan      Read JSONL {id, raw} and say what the gate does with each plan.
             --tools FILE       {"<server>": {"tools": [...]}}, as tools/list gives them (required)
-            --allowlist FILE   allowlist or policy (else SAFE_ALLOWLIST_PATH, else config/allowlist.json)
-            --pins FILE        approved tool definitions
+            --policy FILE      policy or allowlist (else SAFE_ALLOWLIST_PATH, else config/allowlist.json);
+                               --allowlist is the same
+            --pins FILE        approved tool definitions, from 'gate pin' (else SAFE_PINS_PATH)
             -> {id, decision: allow|deny|final_answer|needs_approval, gate, reason_code, message}
-            A line may hold the user's 'query', for rules about where arguments come from.
-            A policy that cannot be used denies every line and ends in exit code 1.
+            A line may hold the user's 'query', for rules about where arguments come from, and the
+            'prompt_template_id', for policies that require one.
+            A policy that cannot be used denies every line and ends in exit code 2. A line that cannot be read gets
+            an error instead of a decision, and ends in exit code 1; so with evidence.
   evidence  Read JSONL {id, source, summary} and say whether every claim has its quote.
             -> {id, decision: accept|reject, reason_code, bullets: [{path, start, end, match}]}
   verify    Check the audit trail in DIR (default: SAFE_TRACE_DIR). Exit code 1 when a record was changed,
-            removed or reordered. --json prints the report; SAFE_AUDIT_KEY holds the key, if one was used.
+            removed or reordered. SAFE_AUDIT_KEY holds the key, if one was used.
+            --expect HEAD  the trail must contain this head, kept elsewhere: a file with what --json printed
+                           before, or the hash of a record (observatory.audit_head of a span); repeatable
+            --json         print the report, with the head to keep
+  replay    Decide again what the runs in TRACE... (run-*.jsonl of an audit trail) decided, and show the first
+            difference. Nothing is called. The runs must have been recorded with content
+            (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true). Exit code 1 when a decision is another one.
+            --policy FILE  decide by this policy instead of the recorded one; --json: one line per decision
+            SAFE_AUDIT_KEY opens content that was encrypted
+  pin       Compare what the servers of --servers FILE (or a --tools FILE) list with the pins of --pins FILE, and
+            show what is new, changed, refused or gone. Nothing is written without --approve. Exit code 1 while
+            something waits for approval. SERVER or SERVER/TOOL arguments restrict it to these.
+            --approve DIGEST   pin exactly what was shown under this digest; --approve all pins what is listed now
+            --json             whole definitions and differences
+  lint      Look for mistakes in --policy FILE: rules that cannot decide, contradict or repeat each other, or are
+            wider than they look, and words about servers that do nothing; with --servers FILE or --tools FILE
+            also unknown tools and arguments. Exit code 1 for an error, with --strict for a warning too. --json
+            prints one finding per line.
+  explain   Say what the policy decides about CALL ({"server", "tool", "args"}, or - for stdin), by which rules, and
+            why the others do not apply; or about a request ({"server", "method", "params"}, such as resources/read),
+            by which word about its server. --policy, --pins; --servers or --tools to check definition and arguments
+            too; --query TEXT is the user's request, --prompt-template ID its
+            template; --json
   eval      Run the offline evaluation of every gate and write eval/results/offline_gate_eval.json.
             --out FILE, --cases N (fuzzed cases per suite), --seed N, --json
   e2e       Run the cases of --cases FILE (JSONL {id, query, plan?}) over the servers of --servers FILE
-            (in the form of server_config.json), with the gate and without, and write metrics, runs and a
+            (in the form of server_config.json), with the gate (--policy, --pins) and without, and write metrics, runs and a
             table to --out DIR (eval/results). The planner is scripted and adversarial; --model M [--base-url URL]
-            asks an OpenAI-compatible endpoint instead. Exit code 1 when a gated call went against the policy.`;
+            asks an OpenAI-compatible endpoint instead. With SAFE_TRACE_DIR the trace of each gated run is kept there,
+            as run-ID.jsonl with the run_id of the runs file. Exit code 1 when a gated call went against the policy.`;
+
+const SUBCOMMANDS: Readonly<Record<string, Command['run']>> = {
+  plan: runPlan,
+  evidence: runEvidence,
+  verify: runVerify,
+  replay: runGateReplay,
+  pin: runGatePin,
+  lint: runGateLint,
+  explain: runGateExplain,
+  eval: runGateEval,
+  e2e: runGateE2e,
+};
 
 export const gateCommand: Command = {
-  name: 'gate',
-  summary: 'Check plans, summaries and audit trails against the policy gate',
   help: HELP,
   async run(args, io) {
-    const [verb, ...rest] = args;
-    switch (verb) {
-      case 'plan':
-        return runPlan(rest, io);
-      case 'evidence':
-        return runEvidence(rest, io);
-      case 'verify':
-        return runVerify(rest, io);
-      case 'eval':
-        return runGateEval(rest, io);
-      case 'e2e':
-        return runGateE2e(rest, io);
-      default:
-        throw usage(
-          `Expected one of plan, evidence, verify, eval, e2e, got ${verb === undefined ? 'nothing' : `'${verb}'`}`,
-        );
-    }
+    const [verb = '', ...rest] = args;
+    const run = Object.hasOwn(SUBCOMMANDS, verb) ? SUBCOMMANDS[verb] : undefined;
+    if (run !== undefined) return run(rest, io);
+    const seen = verb === '' ? 'nothing' : `'${verb}'`;
+    throw usageError(`Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}`);
   },
 };
 
 async function runPlan(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values } = parse(args, {
-    tools: { type: 'string' },
-    allowlist: { type: 'string' },
-    pins: { type: 'string' },
-  });
-  if (typeof values.tools !== 'string') throw usage("'gate plan' needs --tools FILE");
-  const tools = readTools(values.tools);
-  const pins = typeof values.pins === 'string' ? PinStore.fromFile(values.pins) : undefined;
-  const policy = policyPath(values.allowlist as string | undefined, io.env);
-  using gate = new PolicyGate({ policy, tools, pins });
-  if (gate.problem !== undefined) io.stderr.write(`mcp-observatory gate: ${gate.problem.message}\n`);
-  await pumpJsonl(io, (input, _line, text) => judgePlan(gate, input, text));
-  return gate.problem === undefined ? EXIT_OK : EXIT_FAILED;
+  const { values } = readFlags(args, { tools: { type: 'string' }, ...POLICY_FLAGS });
+  if (values.tools === undefined) throw usageError("'gate plan' needs --tools FILE");
+  using gate = openGate(values, io.env, readToolsFile(values.tools));
+  if (gate.problem !== undefined) io.stderr.writeLine(`mcp-observatory gate: ${gate.problem.message}`);
+  for (const { message } of gate.findings) io.stderr.writeLine(`mcp-observatory gate: ${message}`);
+  const failures = await pumpJsonl(io, (input, _line, text) => judgePlan(gate, input, text));
+  if (gate.problem !== undefined) return EXIT_USAGE;
+  return failures === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 /** The gate's decision on one planner output. */
@@ -101,6 +132,7 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
     tool: plan.tool,
     args: plan.args,
     userRequest: queryOf(input),
+    promptTemplateId: textIn(input.prompt_template_id),
   });
   const kind = decision.decision === 'require_approval' ? 'needs_approval' : decision.decision;
   return verdict(kind, decision.reasonCode, decision.message);
@@ -108,7 +140,11 @@ export function judgePlan(gate: PolicyGate, input: JsonObject, line: string): Js
 
 /** The user's request, if the line has one. */
 function queryOf(input: JsonObject): string | undefined {
-  return typeof input.query === 'string' ? input.query : undefined;
+  return textIn(input.query);
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** A line may hold a plan of maximum size and depth inside its own object. */
@@ -133,9 +169,9 @@ function verdict(decision: string, reasonCode: ReasonCode, message: string): Jso
 }
 
 async function runEvidence(args: readonly string[], io: CommandIo): Promise<number> {
-  parse(args, {});
-  await pumpJsonl(io, (input) => judgeEvidence(input));
-  return EXIT_OK;
+  readFlags(args, {});
+  const failures = await pumpJsonl(io, (input) => judgeEvidence(input));
+  return failures === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 /** Whether every claim of a summary has its quote. `args` and `query` of the line are the caller's words. */
@@ -151,58 +187,36 @@ export function judgeEvidence(input: JsonObject): JsonObject {
 }
 
 async function runVerify(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parse(args, { json: { type: 'boolean' } }, true);
+  const flags = { json: { type: 'boolean' }, expect: { type: 'string', multiple: true } } as const;
+  const { values, positionals } = readFlags(args, flags, true);
   const dir = positionals[0] ?? io.env.SAFE_TRACE_DIR;
-  if (dir === undefined) throw usage("'gate verify' needs the trace directory, or SAFE_TRACE_DIR");
-  const report = await verifyAudit(dir, io.env.SAFE_AUDIT_KEY);
+  if (dir === undefined) throw usageError("'gate verify' needs the trace directory, or SAFE_TRACE_DIR");
+  const report = await verifyAudit(dir, io.env.SAFE_AUDIT_KEY, (values.expect ?? []).map(readExpected));
   if (values.json === true) {
-    io.stdout.write(`${JSON.stringify(report)}\n`);
+    print(io, report);
   } else {
     for (const { file, line, problem } of report.problems) {
-      io.stdout.write(`${file}${line === undefined ? '' : `:${line}`}: ${problem}\n`);
+      io.stdout.writeLine(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`);
     }
     const unfinished = report.unfinished.length === 0 ? '' : `, ${report.unfinished.length} unfinished`;
     const state = report.problems.length === 0 ? 'intact' : `${report.problems.length} problems`;
-    io.stdout.write(`${report.runs} runs${unfinished}, ${report.records} records: ${state}\n`);
+    print(io, `${report.runs} runs${unfinished}, ${report.records} records: ${state}`);
   }
   return report.problems.length === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-function readTools(path: string): ToolsByServer {
-  let value: unknown;
+/** The hash of a record, or a file with what `gate verify --json` printed. */
+function readExpected(value: string): AuditHead | string {
+  if (/^[0-9a-f]{64}$/.test(value)) return value;
+  let head: AuditHead | undefined;
   try {
-    value = parseStrictJson(readFileSync(path), {
-      ...FILE_LIMITS,
-      maxBytes: 64 * 1024 * 1024,
-      maxValues: 10_000_000,
-    });
+    head = expectedHead(readFileSync(value));
   } catch (cause) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `--tools '${path}' cannot be read: ${(cause as Error).message}`,
-      { cause },
+    throw usageError(
+      `--expect '${value}' is neither the hash of a record nor a file that can be read`,
+      cause,
     );
   }
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
-  for (const [server, listing] of isRecord ? Object.entries(value as JsonObject) : []) {
-    if (!Array.isArray((listing as { tools?: unknown } | null)?.tools)) {
-      throw new ObservatoryError('INVALID_OPTION', `--tools '${path}': '${server}' has no list 'tools'`);
-    }
-  }
-  if (!isRecord) throw new ObservatoryError('INVALID_OPTION', `--tools '${path}' is not a JSON object`);
-  return value as ToolsByServer;
-}
-
-type Options = NonNullable<Parameters<typeof parseArgs>[0]>['options'];
-
-function parse(args: readonly string[], options: NonNullable<Options>, allowPositionals = false) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals, strict: true });
-  } catch (cause) {
-    throw usage((cause as Error).message, cause);
-  }
-}
-
-function usage(message: string, cause?: unknown): ObservatoryError {
-  return new ObservatoryError('INVALID_OPTION', `${message}; see 'mcp-observatory gate --help'`, { cause });
+  if (head === undefined) throw usageError(`--expect '${value}' is not what 'gate verify --json' prints`);
+  return head;
 }

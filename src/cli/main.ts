@@ -1,20 +1,10 @@
 #!/usr/bin/env node
-import { errorMessage } from '../base/index.ts';
-import { EXIT_FAILED } from './command-line/index.ts';
-import { runCli } from './run-cli.ts';
-
-// A closed pipe (`| head`) is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
-});
-
-runCli(process.argv.slice(2), process).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    process.stderr.write(`mcp-observatory: ${errorMessage(error)}\n`);
-    process.exitCode = EXIT_FAILED;
-  },
-);
+// Imports are resolved before a module runs, and older versions of Node lack names that ours use. So this file imports
+// nothing until it knows the version.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`mcp-observatory needs Node 20.19 or newer; this is Node ${process.versions.node}\n`);
+  process.exitCode = 2;
+} else {
+  void import('./program.ts').then(({ runProgram }) => runProgram());
+}

@@ -1,32 +1,17 @@
+import { snakeKeys } from '../base/index.ts';
 import type { Review, ReviewInFull } from '../execution/index.ts';
 import { cleanPreview } from '../policy/index.ts';
+import { printableLine } from './terminal/index.ts';
 
 /** A review as a wire document, with content and response if they were read. */
 export function reviewJson(review: Review | ReviewInFull): object {
+  const { id, hallucinationRisk, token, ...facts } = review;
   return {
-    review_id: review.id,
-    status: review.status,
-    created_at: review.createdAt,
-    expires_at: review.expiresAt,
-    fallback_reason: review.fallbackReason,
-    tool_name: review.toolName,
-    service: review.service,
-    model: review.model,
-    risk_tier: review.riskTier,
-    prompt_template_id: review.promptTemplateId,
-    session_id: review.sessionId,
-    confidence: review.confidence,
-    hallucination_risk_score: review.hallucinationRisk,
-    trace_id: review.traceId,
-    span_id: review.spanId,
-    claim_token: review.token,
-    claimed_by: review.claimedBy,
-    claimed_at: review.claimedAt,
-    lease_expires_at: review.leaseExpiresAt,
-    decided_by: review.decidedBy,
-    decided_at: review.decidedAt,
-    note: review.note,
-    ...('content' in review ? { content: review.content, response: review.response ?? null } : {}),
+    review_id: id,
+    ...snakeKeys(facts),
+    hallucination_risk_score: hallucinationRisk,
+    claim_token: token,
+    ...('content' in review ? { response: review.response ?? null } : {}),
   };
 }
 
@@ -65,5 +50,5 @@ function indented(value: unknown): string {
 
 /** Forces text onto one line. */
 function shown(text: string): string {
-  return cleanPreview(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  return printableLine(cleanPreview(text));
 }

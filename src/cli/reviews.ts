@@ -1,18 +1,21 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
 import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../execution/index.ts';
-import { DEFAULT_DATA_DIR, openDatabase } from '../postgres/index.ts';
+import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import {
   type Command,
   type CommandIo,
-  databaseUrlFrom,
+  DATABASE_FLAGS,
   EXIT_FAILED,
   EXIT_OK,
+  numberFlag,
+  openDatabaseOf,
   parseDuration,
-  writeJson,
+  print,
+  readFlags,
+  usageError,
 } from './command-line/index.ts';
 import { formatReview, formatReviews, reviewJson } from './review-format.ts';
+import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory reviews <list|show|claim|approve|reject|expire> [ID] [options]
 
@@ -49,12 +52,11 @@ const OPTIONS = {
   status: { type: 'string' },
   tool: { type: 'string' },
   limit: { type: 'string' },
-  'database-url': { type: 'string' },
-  'data-dir': { type: 'string' },
+  ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
 
-type Values = ReturnType<typeof parse>['values'];
+type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
 
 interface Request {
   readonly queue: PostgresReviewQueue;
@@ -74,42 +76,35 @@ const SUBCOMMANDS: Readonly<Record<string, (request: Request) => Promise<number>
 
 /** `mcp-observatory reviews`: list and decide reviews. */
 export const reviewsCommand: Command = {
-  name: 'reviews',
-  summary: 'list, claim and decide answers waiting for human review',
   help: HELP,
   run: async (args, io) => {
-    const { values, positionals } = parse(args);
+    const { values, positionals } = readFlags(args, OPTIONS, true);
     const [name = '', id, ...rest] = positionals;
     const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
     if (run === undefined || rest.length > 0) {
       const known = Object.keys(SUBCOMMANDS).join(', ');
-      throw invalid(`Expected one subcommand, ${known}, and at most one id, got '${positionals.join(' ')}'`);
+      throw usageError(
+        `Expected one subcommand, ${known}, and at most one id, got '${positionals.join(' ')}'`,
+      );
     }
-    const url = values['database-url'] ?? databaseUrlFrom(io.env);
-    await using db = await openDatabase({ url, dataDir: values['data-dir'], create: false });
+    await using db = await openDatabaseOf(values, io.env);
     return await run({ queue: new PostgresReviewQueue({ connection: db }), id, values, io });
   },
 };
-
-function parse(args: readonly string[]) {
-  return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
-}
 
 async function list({ queue, values, io }: Request): Promise<number> {
   const reviews = await queue.list({
     status: values.status as ReviewStatus | undefined,
     toolName: values.tool,
-    limit: values.limit === undefined ? undefined : wholeNumber('--limit', values.limit),
+    limit: numberFlag('--limit', values.limit, { whole: true }),
   });
-  if (values.json) writeJson(io, { reviews: reviews.map(reviewJson) });
-  else io.stdout.write(`${formatReviews(reviews)}\n`);
+  print(io, values.json ? { reviews: reviews.map(reviewJson) } : formatReviews(reviews));
   return EXIT_OK;
 }
 
 async function show({ queue, id, values, io }: Request): Promise<number> {
   const review = await queue.get(needed(id, 'show'));
-  if (values.json) writeJson(io, reviewJson(review));
-  else io.stdout.write(`${formatReview(review)}\n`);
+  print(io, values.json ? reviewJson(review) : formatReview(review));
   return EXIT_OK;
 }
 
@@ -118,27 +113,27 @@ async function claim(request: Request): Promise<number> {
   const leaseMs = values.lease === undefined ? undefined : parseDuration('--lease', values.lease);
   const claimed = await queue.claim({ worker: workerOf(request), id, toolName: values.tool, leaseMs });
   if (claimed === undefined) {
-    if (values.json) writeJson(io, { review_id: null });
-    else io.stderr.write(`${id === undefined ? 'No review is free' : `The review ${id} is not free`}\n`);
+    if (values.json) print(io, { review_id: null });
+    else io.stderr.writeLine(id === undefined ? 'No review is free' : `The review ${id} is not free`);
     return EXIT_FAILED;
   }
-  if (values.json) {
-    writeJson(io, reviewJson(claimed));
-    return EXIT_OK;
-  }
-  io.stdout.write(
-    `${formatReview(claimed)}\n\nDecide it with: mcp-observatory reviews approve ${claimed.id} `,
+  const { token, claimedBy } = claimed;
+  const next = `mcp-observatory reviews approve ${claimed.id} --token ${token} --as ${JSON.stringify(claimedBy)}`;
+  print(
+    io,
+    values.json
+      ? reviewJson(claimed)
+      : `${formatReview(claimed)}\n\nDecide it with: ${printableLine(next)} (or reject)`,
   );
-  io.stdout.write(`--token ${claimed.token} --as ${JSON.stringify(claimed.claimedBy)} (or reject)\n`);
   return EXIT_OK;
 }
 
 async function decide(request: Request, verb: 'approve' | 'reject'): Promise<number> {
   const { queue, id, values, io } = request;
-  if (values.token === undefined) throw invalid(`${verb} needs --token, which 'reviews claim' prints`);
+  if (values.token === undefined) throw usageError(`${verb} needs --token, which 'reviews claim' prints`);
   const held: ReviewClaim = {
     id: needed(id, verb),
-    token: wholeNumber('--token', values.token),
+    token: numberFlag('--token', values.token, { whole: true }),
     claimedBy: workerOf(request),
   };
   const { note } = values;
@@ -146,30 +141,32 @@ async function decide(request: Request, verb: 'approve' | 'reject'): Promise<num
     verb === 'reject'
       ? await queue.reject(held, { note })
       : await queue.approve(held, { note, response: responseOf(values) });
-  if (values.json) writeJson(io, reviewJson(decided));
-  else io.stdout.write(`${decided.id} ${decided.status} by ${decided.decidedBy}\n`);
+  print(
+    io,
+    values.json
+      ? reviewJson(decided)
+      : printableLine(`${decided.id} ${decided.status} by ${decided.decidedBy}`),
+  );
   return EXIT_OK;
 }
 
 async function expire({ queue, values, io }: Request): Promise<number> {
   const expired = await queue.expire();
-  if (values.json) writeJson(io, { expired });
-  else io.stdout.write(`${expired} reviews expired\n`);
+  print(io, values.json ? { expired } : `${expired} reviews expired`);
   return EXIT_OK;
 }
 
 function responseOf(values: Values): unknown {
   const file = values['response-file'];
   if (values.response !== undefined && file !== undefined) {
-    throw invalid("Give either '--response' or '--response-file'");
+    throw usageError("Give either '--response' or '--response-file'");
   }
   const text = file === undefined ? values.response : readText(file);
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const message = 'The response is not JSON; a text needs its quotes, as in --response \'"Yes"\'';
-    throw new ObservatoryError('INVALID_OPTION', message, { cause });
+    throw usageError('The response is not JSON; a text needs its quotes, as in --response \'"Yes"\'', cause);
   }
 }
 
@@ -178,26 +175,17 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
-    throw new ObservatoryError('INVALID_OPTION', `The file '${path}' cannot be read (${code})`, { cause });
+    throw usageError(`The file '${path}' cannot be read (${code})`, cause);
   }
 }
 
 function workerOf({ values, io }: Request): string {
   const name = values.as ?? (io.env.USER || io.env.USERNAME);
   if (name !== undefined && name !== '') return name;
-  throw invalid('Say who you are with --as NAME');
+  throw usageError('Say who you are with --as NAME');
 }
 
 function needed(id: string | undefined, verb: string): string {
   if (id !== undefined) return id;
-  throw invalid(`${verb} needs the id of a review`);
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw invalid(`Expected ${option} to be a whole number, got '${text}'`);
-}
-
-function invalid(message: string): ObservatoryError {
-  return new ObservatoryError('INVALID_OPTION', message);
+  throw usageError(`${verb} needs the id of a review`);
 }

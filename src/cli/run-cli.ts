@@ -1,8 +1,19 @@
 import { errorMessage, ObservatoryError, VERSION } from '../base/index.ts';
-import { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command-line/index.ts';
+import {
+  type Command,
+  type CommandIo,
+  type CommandTable,
+  commandIo,
+  EXIT_OK,
+  EXIT_USAGE,
+  exitCodeOf,
+  type ProcessStreams,
+  print,
+} from './command-line/index.ts';
+import { printable } from './terminal/index.ts';
 
 /** Commands by name, loaded on demand so that `score` does not load Postgres. */
-const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
+export const COMMANDS: CommandTable = {
   demo: {
     summary: 'the whole path on your machine: real MCP servers, model calls, SQL',
     load: async () => (await import('./demo.ts')).demoCommand,
@@ -20,7 +31,8 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     load: async () => (await import('./ask.ts')).askCommand,
   },
   gate: {
-    summary: 'check plans, evidence and audit trails against the policy (plan, evidence, verify, eval, e2e)',
+    summary:
+      'policies, pins, plans, evidence and audit trails (lint, explain, pin, plan, verify, replay, eval)',
     load: async () => (await import('./gate.ts')).gateCommand,
   },
   golden: {
@@ -31,16 +43,32 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'list, claim and decide answers waiting for human review',
     load: async () => (await import('./reviews.ts')).reviewsCommand,
   },
+  runs: {
+    summary: 'list, explain and compare runs by a filter',
+    load: async () => (await import('./runs.ts')).runsCommand,
+  },
+  up: {
+    summary: 'receiver, store and page in one process: see what happens',
+    load: async () => (await import('./up.ts')).upCommand,
+  },
+  ui: {
+    summary: 'the page: runs, tools, costs',
+    load: async () => (await import('./ui.ts')).uiCommand,
+  },
   drift: {
     summary: 'prompt drift by service and tool',
     load: async () => (await import('./drift.ts')).driftCommand,
+  },
+  templates: {
+    summary: 'model calls without a prompt template',
+    load: async () => (await import('./templates.ts')).templatesCommand,
   },
   collect: {
     summary: 'the OTLP service: spans of any language, enriched, into Postgres',
     load: async () => (await import('./collect.ts')).collectCommand,
   },
   doctor: {
-    summary: 'what would be hooked, in which versions, and what is misconfigured',
+    summary: 'what would be hooked, where spans go, and what is misconfigured',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   db: {
@@ -59,57 +87,49 @@ const HELP = [
   '  --help      this text, or that of a command',
   '  --version   the version of this package',
   '',
-  'Exit codes: 0 fine, 1 the thing asked about failed, 2 bad usage.',
+  'Exit codes: 0 fine, 1 the thing asked about failed, 2 bad usage or an input that cannot be read.',
 ].join('\n');
 
 /**
  * Runs one command line.
  * @returns the exit code; errors are printed to stderr.
  */
-export async function runCli(argv: readonly string[], io: CommandIo): Promise<number> {
+export async function runCli(argv: readonly string[], streams: ProcessStreams): Promise<number> {
+  const io = commandIo(streams);
   const [name, ...rest] = argv;
-  if (name === '--version') return print(io, VERSION);
+  if (name === '--version') {
+    print(io, VERSION);
+    return EXIT_OK;
+  }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     print(name === undefined ? { ...io, stdout: io.stderr } : io, HELP);
     return name === undefined ? EXIT_USAGE : EXIT_OK;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
-    io.stderr.write(`mcp-observatory: '${name}' is not a command.\n\n${HELP}\n`);
+    io.stderr.writeLine(`mcp-observatory: '${name}' is not a command.`);
+    io.stderr.write(`\n${HELP}\n`);
     return EXIT_USAGE;
   }
   try {
-    const command = await (COMMANDS[name] as { load: () => Promise<Command> }).load();
-    if (rest.includes('--help') || rest.includes('-h')) return print(io, await helpOf(command, rest));
-    return await command.run(rest, io);
+    const command = await (COMMANDS[name] as CommandTable[string]).load();
+    if (!rest.includes('--help') && !rest.includes('-h')) return await command.run(rest, io);
+    print(io, await helpOf(command, rest));
+    return EXIT_OK;
   } catch (error) {
     return report(error, name, io);
   }
 }
 
 async function helpOf(command: Command, [word]: readonly string[]): Promise<string> {
-  const load = word === undefined ? undefined : command.subcommands?.[word];
-  return load === undefined ? command.help : (await load()).help;
-}
-
-function print(io: CommandIo, text: string): number {
-  io.stdout.write(`${text}\n`);
-  return EXIT_OK;
+  const subcommand = word === undefined ? undefined : command.subcommands?.[word];
+  return subcommand === undefined ? command.help : (await subcommand.load()).help;
 }
 
 function report(error: unknown, command: string, io: CommandIo): number {
-  const usage = isUsageError(error);
-  const message = errorMessage(error);
-  const code = ObservatoryError.isInstance(error) ? ` (${error.code})` : '';
-  io.stderr.write(`mcp-observatory ${command}: ${message}${code}\n`);
-  if (usage) io.stderr.write(`See 'mcp-observatory ${command} --help'.\n`);
-  return usage ? EXIT_USAGE : EXIT_FAILED;
-}
-
-/** Errors in what the caller gave: flags, and the server config a flag names. */
-const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_OPTION', 'INVALID_SERVER_CONFIG']);
-
-function isUsageError(error: unknown): boolean {
-  if (ObservatoryError.isInstance(error)) return USAGE_CODES.has(error.code);
-  // An error of parseArgs from node:util.
-  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  const code = ObservatoryError.isInstance(error) ? error.code : undefined;
+  // Indented, so that a message that quotes a server cannot add a line of ours.
+  const message = printable(errorMessage(error)).replaceAll('\n', '\n  ');
+  io.stderr.write(`mcp-observatory ${command}: ${message}${code === undefined ? '' : ` (${code})`}\n`);
+  if (code === 'INVALID_OPTION') io.stderr.write(`See 'mcp-observatory ${command} --help'.\n`);
+  return exitCodeOf(code);
 }

@@ -1,16 +1,32 @@
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
-import { createProvider, type RunOptions, runGhost, toWire } from '../orchestrator/index.ts';
+import { ObservatoryError, snakeKeys } from '../base/index.ts';
+import { mcpGhost } from '../golden/index.ts';
+import {
+  createProvider,
+  type EventListener,
+  type GhostResult,
+  type RunOptions,
+  toWire,
+} from '../orchestrator/index.ts';
 import {
   type Command,
   type CommandIo,
   EXIT_FAILED,
+  EXIT_INTERRUPTED,
   EXIT_OK,
+  keyOf,
   RUN_FLAGS,
   RUN_FLAGS_HELP,
+  readFlags,
   readRunRequest,
-  usageError,
+  wordFlag,
 } from './command-line/index.ts';
+import {
+  openAuditLog,
+  openGateIfGiven,
+  POLICY_FLAGS,
+  POLICY_FLAGS_HELP,
+  tellBarred,
+} from './policy-options/index.ts';
 import { progressPrinter } from './run-progress.ts';
 
 const HELP = `Usage: mcp-observatory run --provider NAME [--config FILE] [options] "prompt"
@@ -18,75 +34,88 @@ const HELP = `Usage: mcp-observatory run --provider NAME [--config FILE] [option
 Lets a model work on a task with the tools of MCP servers, and prints its answer.
 
 ${RUN_FLAGS_HELP}
+${POLICY_FLAGS_HELP}
+  --golden FILE          also write the run as a golden, as 'golden record' does
   --json                 print the whole result as JSON instead of the answer
+  --events json          write what happens to stderr as it happens, one JSON object per line
   --quiet                no progress output, even on a terminal
   --help
 
 The prompt is read from stdin when it is "-". The API key comes from OPENAI_API_KEY, ANTHROPIC_API_KEY or
-GOOGLE_API_KEY, or from the same names in a .env file.
+GOOGLE_API_KEY, or from the same names in a .env file. With a policy every call goes through the gate, and the audit
+trail goes to SAFE_TRACE_DIR, else .mcp-observatory/traces.
 
-Exit codes: 0 the model gave an answer, 1 it did not, 2 bad usage.`;
+Ctrl-C ends the run and prints the result so far; a second one ends the command.
+
+Exit codes: 0 the model gave an answer, 1 it did not, 2 bad usage or a file that cannot be read, 130 interrupted.`;
 
 /** `mcp-observatory run`: one orchestrated task from the shell. */
 export const runCommand: Command = {
-  name: 'run',
-  summary: 'Let a model work on a task with the tools of MCP servers',
   help: HELP,
   run: async (args, io) => {
-    const { options, json, quiet } = await readOptions(args, io);
+    const { options, json, policy, golden, onEvent } = await readOptions(args, io);
+    using gate = openGateIfGiven(policy, io.env);
+    using audit = gate && openAuditLog(io.env);
     const interrupt = new AbortController();
+    const { signal } = interrupt;
     const onInterrupt = (): void => interrupt.abort(new ObservatoryError('INVALID_INPUT', 'Interrupted'));
     process.once('SIGINT', onInterrupt);
     try {
-      const result = await runGhost({
-        ...options,
-        signal: interrupt.signal,
-        onEvent: quiet ? undefined : progressPrinter(io),
-      });
+      const result = await mcpGhost({ ...options, gate, audit, signal, onEvent, golden });
       const answer = typeof result.finalResult === 'string' ? result.finalResult : '';
       io.stdout.write(json ? `${JSON.stringify(toWire(result), null, 2)}\n` : `${answer}\n`);
-      if (!result.success && !json) io.stderr.write(`${result.summary}\n${lastError(result.errors)}`);
-      return result.success ? EXIT_OK : EXIT_FAILED;
+      if (!result.success && !json) tellFailure(result, io);
+      if (gate !== undefined) tellBarred(gate, io);
+      const { auditProblem } = result.executionMetadata;
+      if (auditProblem !== undefined) io.stderr.writeLine(`Not on record: ${auditProblem}`);
+      if (!signal.aborted) return result.success ? EXIT_OK : EXIT_FAILED;
+      if (golden !== undefined) io.stderr.writeLine(`${golden.path} is not written: the run was interrupted`);
+      return EXIT_INTERRUPTED;
     } finally {
       process.removeListener('SIGINT', onInterrupt);
     }
   },
 };
 
-function lastError(errors: readonly { readonly toolName: string; readonly error: string }[]): string {
+function tellFailure({ summary, errors }: GhostResult, { stderr }: CommandIo): void {
   const last = errors.at(-1);
-  return last === undefined ? '' : `Last error: ${last.toolName}: ${last.error}\n`;
+  stderr.writeLine(summary);
+  if (last !== undefined) stderr.writeLine(`Last error: ${last.toolName}: ${last.error}`);
 }
 
-interface RunUsage {
-  readonly options: RunOptions;
-  readonly json: boolean;
-  readonly quiet: boolean;
-}
-
-async function readOptions(args: readonly string[], io: CommandIo): Promise<RunUsage> {
-  const { values, positionals } = parse(args);
-  const request = await readRunRequest(values, positionals, io, 'run');
-  const provider = await createProvider(request.provider, {
-    env: io.env,
-    baseUrl: values['base-url'],
-    api: values.api,
-    model: values.model,
-  });
-  const isTerminal = (io.stderr as { isTTY?: boolean }).isTTY === true;
+async function readOptions(args: readonly string[], io: CommandIo) {
+  const { values, positionals } = readFlags(args, FLAGS, true);
+  const request = await readRunRequest(values, positionals, io);
+  const reach = { baseUrl: values['base-url'], api: values.api };
+  const { golden: path } = values;
+  const events = wordFlag('--events', ['json'], values.events);
+  // A run is recorded at the wire, for which the provider has to be made there.
+  const options: RunOptions =
+    path === undefined
+      ? {
+          ...request.options,
+          provider: await createProvider(request.provider, { ...reach, env: io.env, model: values.model }),
+        }
+      : { ...request.options, ...reach, provider: request.provider, apiKey: keyOf(request.provider, io) };
   return {
-    options: { ...request.options, provider },
+    options,
+    policy: values,
     json: values.json === true,
-    quiet: values.quiet === true || !isTerminal,
+    golden: path === undefined ? undefined : ({ mode: 'record', path } as const),
+    onEvent: listenerFor(events, values.quiet === true, io),
   };
 }
 
-const FLAGS = { ...RUN_FLAGS, json: { type: 'boolean' }, quiet: { type: 'boolean' } } as const;
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS });
-  } catch (error) {
-    throw usageError('run', (error as Error).message);
-  }
+function listenerFor(events: 'json' | undefined, quiet: boolean, io: CommandIo): EventListener | undefined {
+  if (events === 'json') return (event) => io.stderr.writeLine(JSON.stringify(snakeKeys(event)));
+  return quiet || !io.stderr.isTerminal ? undefined : progressPrinter(io);
 }
+
+const FLAGS = {
+  ...RUN_FLAGS,
+  ...POLICY_FLAGS,
+  golden: { type: 'string' },
+  events: { type: 'string' },
+  json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+} as const;

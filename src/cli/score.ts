@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
+import { camelKeys, type FieldValues, ObservatoryError } from '../base/index.ts';
+import { isObject, type JsonObject } from '../json/index.ts';
 import {
   computeSignals,
   estimateTokens,
@@ -10,7 +9,9 @@ import {
   priceUsage,
   resolvePriceOverrides,
   resolveSignalConfig,
+  type SignalConfig,
   type SignalInput,
+  type TraceStep,
 } from '../signals/index.ts';
 import {
   type Command,
@@ -18,8 +19,12 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   kindOf,
+  print,
   pumpJsonl,
+  readFlags,
+  usageError,
 } from './command-line/index.ts';
+import { explainScore } from './score-explain.ts';
 
 const HELP = `Usage: mcp-observatory score [options] < calls.jsonl
 
@@ -27,45 +32,65 @@ Computes the fields of recorded calls: hashes, tokens, cost, hallucination score
 
 Reads JSON lines from standard input:
   {"id"?, "model"?, "prompt", "answer", "retrieved_context"?, "secondary_answer"?,
-   "tool_result_summary"?, "prompt_tokens"?, "completion_tokens"?}
+   "tool_result_summary"?, "prompt_tokens"?, "completion_tokens"?,
+   "steps"?: [{"tool", "arguments"?, "result"?, "is_error"?}]}
 and writes one JSON line for each, in order, with its "id". A line that cannot be
 scored gives {"id", "line", "error": {"code", "message"}}, and the rest goes on.
 
 Tokens that are not given are estimated (tokens_estimated is true then). A second
 answer turns self-consistency on. Fields that have no value are null.
 
+The evidence fields hold the answer against the tool calls of its run ("steps", all
+before the answer, [] if none was made) and against its retrieved context:
+evidence_risk_score, evidence_risk_level, evidence_support and evidence_findings
+[{"kind", "start", "end", "step"?, "start_context"?, "end_context"?}], places in code
+points; evidence_sampled is the share of the context that was read, if not all was.
+They are null without steps and context.
+
 Options:
+  --verifier NAME    evidence: verifier_score is 1 less the evidence risk, where there is
+                     evidence. heuristic: no evidence fields. Without this option, the
+                     evidence fields and the heuristic's verifier_score.
+  --explain          print each answer for people instead of JSON, its contradicted and
+                     unsupported parts in numbered brackets, and why
   --with-normalized  add normalized_prompt, the text hashed as normalized_prompt_hash
   --at TIME          use the prices of this time, e.g. 2026-02-10T12:00:00Z (default: now)
   --prices FILE      your own prices, a JSON array of {"model", "provider"?,
                      "input_usd_per_million", "output_usd_per_million",
                      "cache_read_usd_per_million"?, "cache_write_usd_per_million"?}
-  --json             accepted; the output is always JSON
+  --json             accepted; the output is JSON without --explain
   --help             show this text
 
-Exit code: 0 when every line was scored, 1 when some were not, 2 for bad usage.`;
+Exit code: 0 when every line was scored, 1 when some were not, 2 for bad usage or
+prices that cannot be read.`;
 
 interface Settings {
+  readonly config: SignalConfig;
   readonly withNormalized: boolean;
+  readonly isExplained: boolean;
   readonly at: Date;
   readonly overrides: PriceOverrides | undefined;
 }
 
 /** `mcp-observatory score`: the observatory's fields for recorded calls, line by line. */
 export const scoreCommand: Command = {
-  name: 'score',
-  summary: 'Compute hashes, cost and hallucination scores of recorded calls (JSONL)',
   help: HELP,
   async run(args, io) {
     const settings = await readSettings(args, io);
     if (settings === undefined) return EXIT_OK;
-    const failures = await pumpJsonl(io, (input) => score(input, settings));
+    const failures = await pumpJsonl(
+      io,
+      (input) => score(input, settings),
+      settings.isExplained ? (row, input) => explained(row, input, io) : undefined,
+    );
     return failures === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
 
-/** Self-consistency is on: it is computed whenever there is a second answer. */
-const config = resolveSignalConfig({ enableSelfConsistency: true });
+function explained(row: JsonObject, input: JsonObject | undefined, io: CommandIo): string {
+  if (input === undefined || isObject(row.error)) return JSON.stringify(row);
+  return explainScore(input, row, io.stdout.paint);
+}
 
 /** The columns in output order; null where there is no value. */
 const SIGNALS = [
@@ -89,6 +114,7 @@ function score(input: JsonObject, settings: Settings): JsonObject {
     retrievedContext: optionalText(input, 'retrieved_context'),
     secondaryAnswer: optionalText(input, 'secondary_answer'),
     toolResultSummary: optionalText(input, 'tool_result_summary'),
+    steps: optionalSteps(input),
   };
   const givenPrompt = optionalCount(input, 'prompt_tokens');
   const givenCompletion = optionalCount(input, 'completion_tokens');
@@ -96,7 +122,7 @@ function score(input: JsonObject, settings: Settings): JsonObject {
   const outputTokens = givenCompletion ?? estimateTokens(answer, model);
   const { at, overrides } = settings;
   const price = priceUsage({ usage: { inputTokens, outputTokens }, model, at, overrides });
-  const signals = computeSignals(texts, config);
+  const signals = computeSignals(texts, settings.config);
   const row: Record<string, unknown> = {
     prompt_hash: signals.prompt_hash,
     normalized_prompt_hash: signals.normalized_prompt_hash,
@@ -109,38 +135,49 @@ function score(input: JsonObject, settings: Settings): JsonObject {
     cost_source: price.costSource,
   };
   for (const column of SIGNALS) row[column] = signals[column] ?? null;
+  if (settings.config.enableEvidence) Object.assign(row, evidenceOf(signals));
   if (settings.withNormalized) row.normalized_prompt = normalizePrompt(prompt);
+  return row;
+}
+
+const EVIDENCE = ['evidence_risk_score', 'evidence_risk_level', 'evidence_support'] as const;
+
+function evidenceOf(signals: FieldValues): JsonObject {
+  const row: Record<string, unknown> = {};
+  for (const column of EVIDENCE) row[column] = signals[column] ?? null;
+  const { evidence_findings: findings, evidence_sampled: sampled } = signals;
+  row.evidence_findings = findings === undefined ? null : JSON.parse(findings);
+  if (sampled !== undefined) row.evidence_sampled = sampled;
   return row;
 }
 
 /** Undefined when help was requested and printed. */
 async function readSettings(args: readonly string[], io: CommandIo): Promise<Settings | undefined> {
-  const { values } = parse(args);
-  if (values.help === true) {
-    io.stdout.write(`${HELP}\n`);
-    return undefined;
-  }
-  return {
-    withNormalized: values['with-normalized'] ?? false,
-    at: values.at === undefined ? new Date() : timeOf(values.at),
-    overrides: values.prices === undefined ? undefined : await readPrices(values.prices),
-  };
-}
-
-function parse(args: readonly string[]) {
-  const options = {
+  const { values } = readFlags(args, {
+    verifier: { type: 'string' },
     'with-normalized': { type: 'boolean' },
+    explain: { type: 'boolean' },
     at: { type: 'string' },
     prices: { type: 'string' },
     json: { type: 'boolean' },
     help: { type: 'boolean' },
-  } as const;
-  try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false });
-  } catch (cause) {
-    const message = `${(cause as Error).message}; see mcp-observatory score --help`;
-    throw new ObservatoryError('INVALID_OPTION', message, { cause });
+  });
+  if (values.help === true) {
+    print(io, HELP);
+    return undefined;
   }
+  const { verifier } = values;
+  if (verifier !== undefined && verifier !== 'evidence' && verifier !== 'heuristic')
+    throw usageError(`Expected --verifier to be evidence or heuristic, got '${verifier}'`);
+  if (values.explain === true && verifier === 'heuristic')
+    throw usageError('--explain needs the evidence fields, which --verifier heuristic leaves out');
+  return {
+    isExplained: values.explain === true,
+    config: resolveSignalConfig({ verifier, enableEvidence: verifier !== 'heuristic' }),
+    withNormalized: values['with-normalized'] ?? false,
+    at: values.at === undefined ? new Date() : timeOf(values.at),
+    overrides: values.prices === undefined ? undefined : await readPrices(values.prices),
+  };
 }
 
 /** A date, meaning midnight UTC, or a time with a zone. */
@@ -153,7 +190,7 @@ function timeOf(text: string): Date {
   const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text.slice(0, 10));
   if (ISO_TIME.test(text) && exists && !Number.isNaN(time.getTime())) return time;
   const expected = 'a date or a time with its zone, e.g. 2026-02-10 or 2026-02-10T12:00:00Z';
-  throw new ObservatoryError('INVALID_OPTION', `Expected --at to be ${expected}, got '${text}'`);
+  throw usageError(`Expected --at to be ${expected}, got '${text}'`);
 }
 
 async function readPrices(path: string): Promise<PriceOverrides> {
@@ -161,8 +198,7 @@ async function readPrices(path: string): Promise<PriceOverrides> {
   try {
     entries = JSON.parse(await readFile(path, 'utf8'));
   } catch (cause) {
-    const message = `--prices: cannot read '${path}' as JSON: ${(cause as Error).message}`;
-    throw new ObservatoryError('INVALID_OPTION', message, { cause });
+    throw usageError(`--prices: cannot read '${path}' as JSON: ${(cause as Error).message}`, cause);
   }
   // Entries are validated later; only the keys change here.
   const renamed = Array.isArray(entries) ? entries.map(withOptionNames) : entries;
@@ -171,9 +207,7 @@ async function readPrices(path: string): Promise<PriceOverrides> {
 
 /** Keys in option style: `input_usd_per_million` is `inputUsdPerMillion`. */
 function withOptionNames(entry: unknown): unknown {
-  if (typeof entry !== 'object' || entry === null) return entry;
-  const rename = (key: string) => key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  return Object.fromEntries(Object.entries(entry).map(([key, value]) => [rename(key), value]));
+  return typeof entry === 'object' && entry !== null ? camelKeys(entry) : entry;
 }
 
 function requiredText(input: JsonObject, key: string): string {
@@ -188,6 +222,23 @@ function optionalText(input: JsonObject, key: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   throw new ObservatoryError('INVALID_INPUT', `Expected \`${key}\` to be a string, got ${kindOf(value)}`);
+}
+
+function optionalSteps(input: JsonObject): readonly TraceStep[] | undefined {
+  const { steps } = input;
+  if (steps === undefined || steps === null) return undefined;
+  if (!Array.isArray(steps))
+    throw new ObservatoryError('INVALID_INPUT', `Expected \`steps\` to be an array, got ${kindOf(steps)}`);
+  return steps.map((step: unknown, index) => {
+    if (!isObject(step) || typeof step.tool !== 'string')
+      throw new ObservatoryError('INVALID_INPUT', `Expected \`steps[${index}]\` to have a \`tool\``);
+    return {
+      tool: step.tool,
+      arguments: step.arguments,
+      result: step.result,
+      isError: step.is_error === true,
+    };
+  });
 }
 
 function optionalCount(input: JsonObject, key: string): number | undefined {

@@ -28,6 +28,8 @@ import {
 } from './receiver/index.ts';
 
 const METRICS_TIMEOUT_MS = 3000;
+/** Share of the time of `close` for requests in progress; the rest is for what they have left to write. */
+const SHARE_OF_REQUESTS = 0.8;
 
 /** A running collector. */
 export interface Collector extends AsyncDisposable {
@@ -83,8 +85,8 @@ class RunningCollector implements Collector {
   constructor(options: ResolvedCollectorOptions) {
     this.#options = options;
     this.#writer = openWriter(options);
-    const { maxRequests, maxPendingBytes } = options;
-    this.#admission = new RequestAdmission({ maxRequests, maxBytes: maxPendingBytes });
+    const { maxRequests, maxPendingBytes: maxBytes, maxPendingSpans: maxSpans } = options;
+    this.#admission = new RequestAdmission({ maxRequests, maxBytes, maxSpans });
     this.#metrics = new CollectorMetrics(options.meterProvider, this.#admission);
   }
 
@@ -97,14 +99,14 @@ class RunningCollector implements Collector {
   }
 
   async start(): Promise<void> {
-    const { databaseUrl, http, grpc, health, forward, spool, meterProvider } = this.#options;
+    const { databaseUrl, database, http, grpc, health, forward, spool, meterProvider } = this.#options;
     const tls = this.#options.tls === undefined ? undefined : await readTls(this.#options.tls);
     await this.#writer.ready();
     if (forward !== undefined) {
       this.#forwarder = await Forwarder.create({ target: forward, spool, meterProvider });
     }
     this.#watch = await DatabaseWatch.start({
-      url: databaseUrl,
+      connection: database ?? databaseUrl,
       migrate: this.#options.migrate ?? true,
       isDown: () => this.#writer.stats.isBackEndDown,
       onSeen: (isUp) => this.#writer.backEndSeen(isUp),
@@ -134,8 +136,9 @@ class RunningCollector implements Collector {
   }
 
   #gateway(): Gateway {
-    const { tokens = [], captureContent, maxBodyBytes, maxSpans } = this.#options;
-    const processor = new ObservatorySpanProcessor({ redactContent: !resolveCaptureContent(captureContent) });
+    const { tokens = [], captureContent, keepAttributes, maxBodyBytes, maxSpans } = this.#options;
+    const redactContent = !resolveCaptureContent(captureContent);
+    const processor = new ObservatorySpanProcessor({ redactContent, keepAttributes });
     return {
       intake: new Intake({
         processor,
@@ -167,28 +170,33 @@ class RunningCollector implements Collector {
 
   async #close(): Promise<void> {
     this.#isDraining = true;
-    await Promise.all(this.#receivers.map((receiver) => receiver.close(this.#options.drainTimeoutMs)));
+    const { drainTimeoutMs, meterProvider } = this.#options;
+    const deadline = performance.now() + drainTimeoutMs;
+    const restMs = () => Math.max(1, deadline - performance.now());
+    const share = drainTimeoutMs * SHARE_OF_REQUESTS;
+    await Promise.all(this.#receivers.map((receiver) => receiver.close(share)));
     // Everything is written or refused by now; the writer's counts are no longer observed after this.
-    await flush(this.#options.meterProvider);
-    await this.#writer.shutdown();
-    await this.#forwarder?.close().catch((error: Error) => diag.error(`mcp-observatory: ${error.message}`));
+    await flush(meterProvider, Math.min(METRICS_TIMEOUT_MS, restMs()));
+    await Promise.all([this.#writer.shutdown(restMs()), this.#forwarder?.close(restMs())]);
     await this.#watch?.close();
     this.#metrics.end();
   }
 }
 
-/** Flushes the metrics if their provider supports it. Takes a few seconds at most and never rejects. */
-async function flush(meterProvider: MeterProvider): Promise<void> {
+/** Flushes the metrics if their provider supports it. Never rejects. */
+async function flush(meterProvider: MeterProvider, limitMs: number): Promise<void> {
   if (!('forceFlush' in meterProvider) || typeof meterProvider.forceFlush !== 'function') return;
-  const late = new Promise((resolve) => setTimeout(resolve, METRICS_TIMEOUT_MS).unref());
+  const late = new Promise((resolve) => setTimeout(resolve, limitMs).unref());
   await Promise.race([Promise.resolve(meterProvider.forceFlush()).catch(() => {}), late]);
 }
 
 function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
-  const { databaseUrl, connections, spool, spoolMaxBytes, maxPendingSpans, meterProvider } = options;
+  const { databaseUrl, database, spool, spoolMaxBytes, maxPendingSpans, maxSpans, meterProvider } = options;
+  // The embedded database has one connection.
+  const connections = database?.kind === 'pglite' ? 1 : options.connections;
   return new DurableSpanWriter({
     exporter: new PostgresSpanExporter({
-      connection: databaseUrl,
+      connection: database ?? databaseUrl ?? '',
       // One more for spans from the spool.
       maxConnections: connections + 1,
       connectTimeoutMs: 5000,
@@ -196,7 +204,8 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
     }),
     maxConcurrentExports: connections,
     maxExportBatchSize: 1024,
-    maxQueueSize: maxPendingSpans,
+    // One request may exceed what is admitted, since its spans are counted only when they are decoded.
+    maxQueueSize: maxPendingSpans + maxSpans,
     exportTimeoutMs: 30_000,
     flushTimeoutMs: options.drainTimeoutMs,
     meterProvider,
@@ -240,8 +249,10 @@ class Forwarder {
     for (const span of spans) this.#processor.onEnd(span);
   }
 
-  /** @throws ObservatoryError `SPANS_NOT_SAFE` when spans were neither sent nor spooled. */
-  close(): Promise<void> {
-    return this.#processor.shutdown();
+  /** Takes `limitMs` or {@link FLUSH_TIMEOUT_MS} at most. Spans that are neither sent nor spooled are logged. */
+  async close(limitMs: number): Promise<void> {
+    await this.#processor
+      .shutdown(Math.min(limitMs, FLUSH_TIMEOUT_MS))
+      .catch((error: Error) => diag.error(`mcp-observatory: ${error.message}`));
   }
 }

@@ -7,7 +7,8 @@ const ASK_EVERY_MS = 2000;
 
 /** Options and callbacks of a watch. */
 export interface WatchOptions {
-  readonly url: string;
+  /** A connection string, or an open database, which stays the caller's. */
+  readonly connection: string | Database | undefined;
   /** Create or update the tables when the database is first reached. */
   readonly migrate: boolean;
   /** Whether the database is considered unavailable. */
@@ -22,13 +23,15 @@ export interface WatchOptions {
 export class DatabaseWatch {
   readonly #options: WatchOptions;
   readonly #db: Database;
+  readonly #close: (() => Promise<void>) | undefined;
   #isPrepared = false;
   #isAsking = false;
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(options: WatchOptions, db: Database) {
+  private constructor(options: WatchOptions, db: Database, close: (() => Promise<void>) | undefined) {
     this.#options = options;
     this.#db = db;
+    this.#close = close;
   }
 
   /**
@@ -38,7 +41,10 @@ export class DatabaseWatch {
    */
   static async start(options: WatchOptions): Promise<DatabaseWatch> {
     const limits = { maxConnections: 1, connectTimeoutMs: 5000, statementTimeoutMs: 60_000 };
-    const watch = new DatabaseWatch(options, await openDatabase({ url: options.url, ...limits }));
+    const { connection } = options;
+    const isOpen = typeof connection === 'object';
+    const db = isOpen ? connection : await openDatabase({ url: connection, ...limits });
+    const watch = new DatabaseWatch(options, db, isOpen ? undefined : () => db.close());
     try {
       await watch.#ask();
     } catch (error) {
@@ -59,7 +65,7 @@ export class DatabaseWatch {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#db.close();
+    await this.#close?.();
   }
 
   async #askWhileDown(): Promise<void> {
@@ -84,7 +90,8 @@ export class DatabaseWatch {
 
   async #check(): Promise<void> {
     try {
-      await this.#db.query('SELECT FROM mcp_traces LIMIT 0');
+      // The writer role may read this table, and not `mcp_traces`.
+      await this.#db.query('SELECT FROM mcp_observatory_migrations LIMIT 0');
     } catch (error) {
       throw toObservatoryError(error, this.#db.name);
     }

@@ -1,4 +1,4 @@
 export { type Collector, startCollector } from './collector.ts';
 export type { CollectorOptions } from './options.ts';
-export { type OwnMetrics, openMetrics } from './own-metrics.ts';
-export { type Address, formatAddress } from './receiver/index.ts';
+export { openMetrics } from './own-metrics.ts';
+export type { Address } from './receiver/index.ts';

@@ -1,12 +1,15 @@
 import { type MeterProvider, metrics } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, wholeNumber } from '../base/index.ts';
 import type { OtlpOptions } from '../durable/index.ts';
+import type { Database } from '../postgres/index.ts';
 import type { Address, TlsOptions } from './receiver/index.ts';
 
 /** Options of `startCollector`. */
 export interface CollectorOptions {
   /** Connection string of the database with `mcp_traces`. */
-  readonly databaseUrl: string;
+  readonly databaseUrl?: string | undefined;
+  /** An open database instead, such as the embedded one; it stays the caller's. */
+  readonly database?: Database | undefined;
   /** Create or update the tables when the database is first reached. @defaultValue true */
   readonly migrate?: boolean | undefined;
   /** Connections to Postgres, and so concurrently written batches. @defaultValue 4 */
@@ -31,6 +34,8 @@ export interface CollectorOptions {
   readonly insecure?: boolean | undefined;
   /** Keep prompts, answers and error texts that senders put on their spans. @defaultValue false */
   readonly captureContent?: boolean | undefined;
+  /** Names of attributes of your own that are stored without `captureContent` too. @defaultValue none */
+  readonly keepAttributes?: readonly string[] | undefined;
   /** Back end to which safe spans are forwarded over OTLP/HTTP. @defaultValue none */
   readonly forward?: OtlpOptions | undefined;
   /** Maximum bytes of one request, compressed and decompressed. @defaultValue 20971520 */
@@ -49,17 +54,9 @@ export interface CollectorOptions {
   readonly meterProvider?: MeterProvider | undefined;
 }
 
-type Whole =
-  | 'connections'
-  | 'spoolMaxBytes'
-  | 'maxBodyBytes'
-  | 'maxSpans'
-  | 'maxRequests'
-  | 'maxPendingBytes'
-  | 'maxPendingSpans'
-  | 'drainTimeoutMs';
+type Whole = keyof typeof DEFAULTS;
 
-const DEFAULTS: Readonly<Record<Whole, number>> = {
+const DEFAULTS = {
   connections: 4,
   spoolMaxBytes: 1024 * 1024 * 1024,
   maxBodyBytes: 20 * 1024 * 1024,
@@ -87,6 +84,9 @@ export function resolveCollectorOptions(options: CollectorOptions): ResolvedColl
     grpc: options.grpc === false ? undefined : (options.grpc ?? { host: '127.0.0.1', port: 4317 }),
     meterProvider: options.meterProvider ?? metrics.getMeterProvider(),
   };
+  if ((options.database === undefined) === (options.databaseUrl === undefined)) {
+    throw invalid("Expected either 'databaseUrl' or 'database'");
+  }
   if (resolved.http === undefined && resolved.grpc === undefined) {
     throw invalid('Expected at least one of HTTP and gRPC to be served');
   }
@@ -102,11 +102,7 @@ export function resolveCollectorOptions(options: CollectorOptions): ResolvedColl
 function wholes(options: CollectorOptions): Record<Whole, number> {
   const names = Object.keys(DEFAULTS) as Whole[];
   return Object.fromEntries(
-    names.map((name) => {
-      const value = options[name] ?? DEFAULTS[name];
-      if (Number.isSafeInteger(value) && value >= 1) return [name, value];
-      throw invalid(`Expected '${name}' to be a whole number from 1 up, got ${String(value)}`);
-    }),
+    names.map((name) => [name, wholeNumber(name, options[name] ?? DEFAULTS[name], 1)]),
   ) as Record<Whole, number>;
 }
 

@@ -15,24 +15,18 @@ const SUCCESS = 0;
 
 /** OTLP status codes for a faulty batch: bad request, too large, unprocessable. */
 const BATCH_AT_FAULT: ReadonlySet<unknown> = new Set([400, 413, 422]);
-/** Status and error codes of an unavailable back end: HTTP, network, database. */
-const OUT_OF_ORDER: ReadonlySet<unknown> = new Set([
+/** Codes of a back end that may answer a moment later. */
+const BUSY: ReadonlySet<unknown> = new Set([429, 500, 502, 503, 504, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+/** Codes of a back end that is not there, or not for us: an export at the end of a process is not repeated. */
+const ABSENT: ReadonlySet<unknown> = new Set([
   401,
   403,
   404,
-  429,
-  500,
-  502,
-  503,
-  504,
   'EAI_AGAIN',
   'ECONNREFUSED',
-  'ECONNRESET',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
   'DATABASE_UNREACHABLE',
   'DATABASE_SCHEMA_MISSING',
   'DATABASE_SCHEMA_TOO_NEW',
@@ -60,8 +54,8 @@ export async function exportTo(
     const fail = (error: unknown) => {
       settle({ kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
     };
-    const stop = () => fail(noAnswer('the end'));
-    const timer = setTimeout(() => fail(noAnswer(`${timeoutMs} ms`)), timeoutMs).unref();
+    const stop = () => fail(noAnswer('before the end'));
+    const timer = setTimeout(() => fail(noAnswer(`within ${timeoutMs} ms`)), timeoutMs).unref();
     giveUp.addEventListener('abort', stop);
     if (giveUp.aborted) {
       stop();
@@ -90,11 +84,28 @@ export function isBatchAtFault(error: Error): boolean {
 export function isOutOfOrder(error: Error): boolean {
   const code = codeOf(error);
   // A database refuses for what is in a row, or because it is read-only, full, out of memory, too slow and so on.
-  return code === 'DATABASE_REFUSED' ? !isRowAtFault(error.cause) : OUT_OF_ORDER.has(code);
+  return code === 'DATABASE_REFUSED' ? !isRowAtFault(error.cause) : BUSY.has(code) || ABSENT.has(code);
 }
 
-function noAnswer(within: string): Error {
-  return Object.assign(new Error(`The exporter gave no answer within ${within}`), { code: 'ETIMEDOUT' });
+/** Whether nobody answers, so that trying again at once is of no use. */
+export function isAbsent(error: Error): boolean {
+  return ABSENT.has(codeOf(error));
+}
+
+/** Whether a request may succeed if it is repeated. */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  return code !== 'ETIMEDOUT' && (BUSY.has(code) || (typeof code === 'string' && ABSENT.has(code)));
+}
+
+/** Whether an export failed because it took too long. */
+export function isTimeout(error: Error): boolean {
+  return codeOf(error) === 'ETIMEDOUT';
+}
+
+function noAnswer(when: string): Error {
+  return Object.assign(new Error(`The exporter gave no answer ${when}`), { code: 'ETIMEDOUT' });
 }
 
 function codeOf(error: Error): unknown {

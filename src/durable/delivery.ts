@@ -35,20 +35,22 @@ export class Delivery {
   readonly #options: ResolvedDurableOptions;
   readonly #counters: Counters;
   readonly #log: ThrottledLog;
-  readonly #giveUp: AbortSignal;
+  readonly #giveUp: () => AbortSignal;
   readonly #onRefused: ((spans: readonly ReadableSpan[], error: Error) => void) | undefined;
   readonly #failures = new Map<string, Failure>();
   #successes = 0;
+  /** Set at shutdown, when failures are final and told as losses. */
+  isClosing = false;
 
   /**
-   * @param giveUp aborts exports in progress, which then count as failed.
+   * @param giveUp the signal that aborts an export started now, which then counts as failed.
    * @param onRefused called with refused spans.
    */
   constructor(
     options: ResolvedDurableOptions,
     counters: Counters,
     log: ThrottledLog,
-    giveUp: AbortSignal,
+    giveUp: () => AbortSignal,
     onRefused?: (spans: readonly ReadableSpan[], error: Error) => void,
   ) {
     this.#options = options;
@@ -63,9 +65,13 @@ export class Delivery {
    * Exports a batch once, or in parts if it seems to contain bad spans. A span counts as bad only if it failed alone
    * while another export succeeded since the batch first failed, so that a failing back end does not make all spans
    * look bad.
+   * @param onFailure called with the error if the whole batch failed.
    * @returns the spans to retry; empty when all are stored or refused.
    */
-  async deliver(batch: readonly ReadableSpan[]): Promise<readonly ReadableSpan[]> {
+  async deliver(
+    batch: readonly ReadableSpan[],
+    onFailure?: (error: Error) => void,
+  ): Promise<readonly ReadableSpan[]> {
     const key = keyOf(batch);
     const suspects: RefusedSpans[] = [];
     let failedExports = 0;
@@ -74,7 +80,10 @@ export class Delivery {
       if (outcome.kind === 'refused') await this.#setAside(outcome);
       if (outcome.kind !== 'failed') return 'done';
       const { error } = outcome;
-      if (part === batch) this.#tell(error);
+      if (part === batch) {
+        this.#tell(error);
+        onFailure?.(error);
+      }
       if (isOutOfOrder(error) || (part === batch && !this.#isSuspicious(key, error))) return 'stop';
       failedExports += 1;
       if (failedExports > MAX_FAILED_EXPORTS) return 'stop';
@@ -90,7 +99,7 @@ export class Delivery {
 
   async #send(spans: readonly ReadableSpan[]): Promise<DeliveryOutcome> {
     const { exporter, exportTimeoutMs } = this.#options;
-    const outcome = await exportTo(exporter, spans, exportTimeoutMs, this.#giveUp);
+    const outcome = await exportTo(exporter, spans, exportTimeoutMs, this.#giveUp());
     if (outcome.kind === 'failed') {
       this.#counters.failedExports += 1;
       if (isOutOfOrder(outcome.error)) this.pace.failed();
@@ -107,14 +116,15 @@ export class Delivery {
     this.#counters.refused += spans.length;
     this.#onRefused?.(spans, error);
     const directory = this.#options.spool?.directory;
-    if (directory !== undefined) await keepRefused(directory, spans, error);
+    const kept = directory === undefined ? 0 : await keepRefused(directory, spans, error);
     this.#log.warn('refused', spans.length, (total) => {
-      const where = directory === undefined ? 'dropped' : `set aside in ${directory}`;
+      const where = kept < spans.length ? 'dropped' : `set aside in ${directory}`;
       return `the back end refused ${total} spans, which are ${where}: ${error.message}`;
     });
   }
 
   #tell(error: Error): void {
+    if (this.isClosing) return;
     this.#log.warn('failed', 1, (total) => {
       const safe = this.#options.spool === undefined ? 'wait in memory' : 'go to the disk';
       return `${total} exports of spans failed; they ${safe} and are sent again: ${error.message}`;

@@ -1,4 +1,5 @@
 import { errorMessage } from '../base/index.ts';
+import { isTimeout } from './back-end.ts';
 import type { Delivery } from './delivery.ts';
 import type { ResolvedSpoolOptions } from './options.ts';
 import type { Spool } from './spool.ts';
@@ -43,7 +44,7 @@ export class Drain {
 
   /** Whether there is nothing left to send. */
   get isIdle(): boolean {
-    return this.#isIdle && this.#spool.isEmpty;
+    return this.#isIdle && (this.#spool.isEmpty || this.#spool.retryInMs !== undefined);
   }
 
   /** Checks the disk now. */
@@ -76,12 +77,15 @@ export class Drain {
     const batch = await this.#spool.peek();
     if (batch === undefined) {
       this.#isIdle = true;
-      await this.#sleep(IDLE_MS);
+      await this.#sleep(Math.min(IDLE_MS, this.#spool.retryInMs ?? IDLE_MS));
       this.#isIdle = false;
       return;
     }
     const startedAt = performance.now();
-    const unsent = await this.#delivery.deliver(batch.spans);
+    let isTooSlow = false;
+    const unsent = await this.#delivery.deliver(batch.spans, (error) => {
+      isTooSlow = isTimeout(error);
+    });
     this.#counters.drained += batch.spans.length - unsent.length;
     if (unsent.length === 0) {
       this.#attempts = 0;
@@ -90,7 +94,8 @@ export class Drain {
       await this.#sleep(paceMs - (performance.now() - startedAt));
       return;
     }
-    if (this.#delivery.pace.isDown) return;
+    // A batch that takes the back end too long looks like an outage, but is an attempt.
+    if (this.#delivery.pace.isDown && !isTooSlow) return;
     this.#attempts += 1;
     // Move a failing batch to the end, so that it does not block the others.
     if (unsent.length < batch.spans.length || this.#attempts >= ATTEMPTS_BEFORE_LAST) {
@@ -101,7 +106,7 @@ export class Drain {
   }
 
   async #putLast(spans: Parameters<Spool['append']>[0]): Promise<boolean> {
-    return this.#spool.append(spans).then(
+    return this.#spool.append(spans, true).then(
       () => true,
       () => false,
     );

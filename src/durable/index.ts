@@ -1,7 +1,15 @@
 export type { DurableSpanProcessorOptions, SpoolOptions, SyncPolicy } from './options.ts';
-export { createOtlpExporter, locateExporter, type OtlpOptions } from './otlp-exporter.ts';
+export {
+  createOtlpExporter,
+  createOtlpMetricExporter,
+  locateExporter,
+  type OtlpMetricExporter,
+  type OtlpOptions,
+  type OtlpSpanExporter,
+} from './otlp-exporter.ts';
+export { postOtlp, withoutSecrets } from './otlp-request.ts';
+export type { OtlpRequest } from './otlp-sender.ts';
 export { DurableSpanProcessor } from './processor.ts';
-export { decodeSpans, encodeSpans } from './span-codec.ts';
 export { type SpoolStatus, spoolStatus } from './spool-status.ts';
 export type { DurableStats } from './stats.ts';
 export { DurableSpanWriter, type WriteOutcome } from './writer.ts';

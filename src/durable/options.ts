@@ -23,7 +23,11 @@ export interface SpoolOptions {
    * @defaultValue `drop-oldest`
    */
   readonly whenFull?: 'drop-oldest' | 'refuse' | undefined;
-  /** Maximum age of spans, in milliseconds; older ones are dropped and counted. @defaultValue 604800000 (7 days) */
+  /**
+   * How long a process keeps trying to send a file, in milliseconds by the monotonic clock; older ones are dropped and
+   * counted. A process that takes over the files of another starts anew, because the clock may have been set.
+   * @defaultValue 604800000 (7 days)
+   */
   readonly maxAgeMs?: number | undefined;
   /** Size at which a new file is started, in bytes. @defaultValue 4194304 */
   readonly segmentBytes?: number | undefined;
@@ -44,8 +48,9 @@ export interface DurableSpanProcessorOptions {
   /** Keeps unsent spans on disk. @defaultValue none: spans wait in memory, and are dropped when it is full */
   readonly spool?: SpoolOptions | undefined;
   /**
-   * Spans held in memory; further spans are dropped and counted. With a spool, spans go to disk once it is half full.
-   * It must hold any burst in which the program does not await. @defaultValue 16384
+   * Spans held in memory; further spans are dropped and counted. With a spool, spans go to disk once it is half full;
+   * in a burst in which the program does not await, the oldest are encoded when it is full, 64 MiB of them at most, and
+   * written as soon as the program awaits. Without a spool it must hold any such burst. @defaultValue 16384
    */
   readonly maxQueueSize?: number | undefined;
   /** Spans of one export. @defaultValue 512 */
@@ -55,11 +60,17 @@ export interface DurableSpanProcessorOptions {
    * @defaultValue 3
    */
   readonly maxConcurrentExports?: number | undefined;
-  /** Maximum wait of an incomplete batch for more spans, in milliseconds. @defaultValue 1000 */
+  /**
+   * Maximum wait of an incomplete batch for more spans, in milliseconds. With 0 a span is handed to the exporter when it
+   * ends, unless `maxConcurrentExports` are under way. @defaultValue 1000
+   */
   readonly scheduledDelayMs?: number | undefined;
   /** How long an export may take before it counts as failed, in milliseconds. @defaultValue 30000 */
   readonly exportTimeoutMs?: number | undefined;
-  /** How long `forceFlush` and `shutdown` may take, in milliseconds. @defaultValue 30000 */
+  /**
+   * How long `forceFlush` and `shutdown` may take, in milliseconds. With a spool, exports that are under way after half
+   * of it are ended and their spans spooled. @defaultValue 10000
+   */
   readonly flushTimeoutMs?: number | undefined;
   /** First retry delay after a failed export, in milliseconds; doubled for each further failure. @defaultValue 200 */
   readonly minRetryDelayMs?: number | undefined;
@@ -94,9 +105,9 @@ export function resolveDurableOptions(options: DurableSpanProcessorOptions): Res
     maxQueueSize,
     maxExportBatchSize: Math.min(whole('maxExportBatchSize', 512, 1), maxQueueSize),
     maxConcurrentExports: whole('maxConcurrentExports', 3, 1),
-    scheduledDelayMs: whole('scheduledDelayMs', 1000, 1),
+    scheduledDelayMs: whole('scheduledDelayMs', 1000, 0),
     exportTimeoutMs: whole('exportTimeoutMs', 30_000, 1),
-    flushTimeoutMs: whole('flushTimeoutMs', 30_000, 1),
+    flushTimeoutMs: whole('flushTimeoutMs', 10_000, 1),
     minRetryDelayMs: whole('minRetryDelayMs', 200, 1),
     maxRetryDelayMs: whole('maxRetryDelayMs', 15_000, 1),
   };

@@ -1,6 +1,7 @@
 import { diag } from '@opentelemetry/api';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { type Constructor, INSTALL_SDK, load, locate, ObservatoryError } from '../base/index.ts';
+import { type OtlpRequest, type OtlpSender, type Signal, senderFor } from './otlp-sender.ts';
 
 /** Options of the OTLP/HTTP exporter. */
 export interface OtlpOptions {
@@ -15,20 +16,23 @@ export interface OtlpOptions {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Signals, as in the exporters' package names. */
-type Signal = 'trace' | 'metrics';
-
 /** Package name suffixes of the OTLP/HTTP exporters, by the value of `OTEL_EXPORTER_OTLP_PROTOCOL`. */
 const ENDINGS: ReadonlyMap<string, string> = new Map([
   ['http/json', 'http'],
   ['http/protobuf', 'proto'],
 ]);
 
+/** An OTLP exporter of spans; `requestOf` is missing where it is the SDK's own. */
+export interface OtlpSpanExporter extends SpanExporter {
+  /** The request that would send these spans. */
+  requestOf?(spans: ReadableSpan[]): OtlpRequest;
+}
+
 /**
- * Creates an OTLP/HTTP span exporter for the protocol in the environment.
+ * Creates an OTLP/HTTP span exporter for the protocol in the environment. It does not retry, which its caller does.
  * @throws ObservatoryError `MISSING_PEER` when no exporter package is installed.
  */
-export async function createOtlpExporter(options: OtlpOptions, env: Env): Promise<SpanExporter> {
+export async function createOtlpExporter(options: OtlpOptions, env: Env): Promise<OtlpSpanExporter> {
   const asked = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
   const file = locateExporter('trace', asked);
   if (file === undefined) {
@@ -37,11 +41,38 @@ export async function createOtlpExporter(options: OtlpOptions, env: Env): Promis
       `OTLP export needs a package that is not installed: ${INSTALL_SDK}`,
     );
   }
-  const module = await load(file);
-  const Exporter = module.OTLPTraceExporter as unknown as Constructor<[OtlpOptions], SpanExporter>;
-  return new Exporter({
+  const config = {
     ...(options.url === undefined ? {} : { url: options.url }),
     ...(options.headers === undefined ? {} : { headers: { ...options.headers } }),
+  };
+  const sender = await senderFor<ReadableSpan[]>('trace', file, config, false);
+  if (sender !== undefined) return sender;
+  const { OTLPTraceExporter } = await load(file);
+  return new (OTLPTraceExporter as unknown as Constructor<[object], SpanExporter>)(config);
+}
+
+/** An exporter for the metrics SDK. */
+export interface OtlpMetricExporter {
+  export: OtlpSender<unknown>['export'];
+  forceFlush(): Promise<void>;
+  /** Ends exports that are under way. */
+  shutdown(): Promise<void>;
+  /** The request that would send these metrics; missing where the exporter is the SDK's own. */
+  requestOf?(metrics: unknown): OtlpRequest;
+}
+
+/** Creates the exporter of metrics in `file`, as found by `locateExporter`. It retries until its timeout. */
+export async function createOtlpMetricExporter(file: string): Promise<OtlpMetricExporter> {
+  const { OTLPMetricExporter } = await load(file);
+  // The instance knows which aggregation and temporality the environment asks for.
+  const exporter = new (OTLPMetricExporter as unknown as Constructor<[], OtlpMetricExporter>)();
+  const sender = await senderFor<unknown>('metrics', file, {}, true);
+  if (sender === undefined) return exporter;
+  return Object.assign(exporter, {
+    export: sender.export.bind(sender),
+    forceFlush: () => sender.forceFlush(),
+    shutdown: () => sender.shutdown(),
+    requestOf: sender.requestOf.bind(sender),
   });
 }
 

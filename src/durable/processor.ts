@@ -8,6 +8,9 @@ import type { Counters, DurableStats } from './stats.ts';
 /** Batches spooled concurrently to make room. */
 const MAX_SPILLS = 4;
 
+/** Spans encoded at once when the queue is full, in less than a millisecond. */
+const OVERFLOW_BATCH = 128;
+
 /**
  * Exports ended spans durably: exports run concurrently, failures are retried, and unsent spans go to a spool on disk
  * before memory is full. Spooled spans are sent in order when the back end recovers, by this process or the next.
@@ -24,7 +27,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   readonly #counters: Counters;
   readonly #queue: SpanQueue;
   /** Batches taken from the queue and not finished. */
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Map<Promise<void>, readonly ReadableSpan[]>();
   #exports = 0;
   #spills = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -41,7 +44,6 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#options = this.#keeping.options;
     this.#counters = this.#keeping.counters;
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
-    void this.#logSpoolFault();
   }
 
   /** Spans handled so far. */
@@ -54,6 +56,11 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
     this.#counters.received += 1;
+    if (this.#queue.isFull && this.#shutdown === undefined && this.#keeping.hasRoomBeyondQueue) {
+      const batch = this.#take(OVERFLOW_BATCH);
+      // Its spans are bytes by now: they need not be kept for the end of the process.
+      this.#track([], this.#keeping.overflow(batch));
+    }
     if (this.#shutdown !== undefined || !this.#queue.push(span)) {
       this.#keeping.drop(
         1,
@@ -62,8 +69,11 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
       return;
     }
     this.#counters.waiting += 1;
-    if (this.#queue.length >= this.#options.maxExportBatchSize) this.#pumpSoon();
-    else this.#timer ??= setTimeout(() => this.#flushOnTime(), this.#options.scheduledDelayMs).unref();
+    if (this.#options.scheduledDelayMs === 0) {
+      this.#flushUpTo = this.#taken + this.#queue.length;
+      this.#pump();
+    } else if (this.#queue.length >= this.#options.maxExportBatchSize) this.#pumpSoon();
+    else this.#wait();
   }
 
   /**
@@ -72,19 +82,41 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
    *   the last call.
    */
   async forceFlush(): Promise<void> {
-    await this.#withinTime(this.#flush());
-    await this.#options.exporter.forceFlush?.();
+    const { flushTimeoutMs, exporter } = this.#options;
+    let stopPreferring = () => {};
+    const late = setTimeout(() => {
+      stopPreferring = this.#keeping.preferDisk();
+    }, flushTimeoutMs * this.#keeping.shareOfExports).unref();
+    try {
+      await this.#withinTime(this.#flush().then(() => exporter.forceFlush?.()));
+    } finally {
+      clearTimeout(late);
+      stopPreferring();
+    }
     this.#tellLosses();
   }
 
   /**
    * Makes all spans safe, sends spooled spans while the back end accepts them and time remains, and closes exporter and
-   * spool. The next process that uses the folder sends the rest. Idempotent.
+   * spool. The next process that uses the folder sends the rest. A back end that is not there, or hangs, gets no second
+   * chance: spans go to the spool, or are dropped and counted. Idempotent.
+   * @param limitMs how long it may take. @defaultValue `flushTimeoutMs`
    * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
    */
-  shutdown(): Promise<void> {
-    this.#shutdown ??= this.#close();
+  shutdown(limitMs: number = this.#options.flushTimeoutMs): Promise<void> {
+    this.#shutdown ??= this.#close(limitMs);
     return this.#shutdown;
+  }
+
+  /**
+   * For a process that ends now, without waiting: writes all spans that are not safe to the spool, synchronously. Spans
+   * that end later are dropped.
+   * @returns the spans that are not safe because there is no spool, or it cannot be written.
+   */
+  endNow(): readonly ReadableSpan[] {
+    this.#shutdown ??= Promise.resolve();
+    clearTimeout(this.#timer);
+    return this.#keeping.keepNow(this.#takeAll());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -112,31 +144,48 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     const isBatchDue = () => this.#queue.length >= maxExportBatchSize || this.#taken < this.#flushUpTo;
     while (this.#queue.length > 0 && isBatchDue() && this.#exports < maxConcurrentExports) {
       this.#exports += 1;
-      this.#track(this.#keeping.settle(this.#take()).finally(() => (this.#exports -= 1)));
+      const batch = this.#take();
+      this.#track(
+        batch,
+        this.#keeping.settle(batch).finally(() => (this.#exports -= 1)),
+      );
     }
     const isFilling = () => this.#queue.length >= maxQueueSize / 2 || this.#keeping.isGivingUp;
     while (this.#queue.length > 0 && this.#keeping.hasDisk && isFilling() && this.#spills < MAX_SPILLS) {
       this.#spills += 1;
-      this.#track(this.#keeping.spill(this.#take()).finally(() => (this.#spills -= 1)));
+      const batch = this.#take();
+      this.#track(
+        batch,
+        this.#keeping.spill(batch).finally(() => (this.#spills -= 1)),
+      );
     }
-    if (this.#queue.length > 0) {
-      this.#timer ??= setTimeout(() => this.#flushOnTime(), this.#options.scheduledDelayMs).unref();
-    }
+    if (this.#queue.length > 0) this.#wait();
   }
 
-  #take(): ReadableSpan[] {
-    const batch = this.#queue.take(this.#options.maxExportBatchSize);
+  /** Without a delay, the end of an export under way sends what waits. */
+  #wait(): void {
+    const { scheduledDelayMs } = this.#options;
+    if (scheduledDelayMs > 0) this.#timer ??= setTimeout(() => this.#flushOnTime(), scheduledDelayMs).unref();
+  }
+
+  #take(atMost = Number.POSITIVE_INFINITY): ReadableSpan[] {
+    const batch = this.#queue.take(Math.min(atMost, this.#options.maxExportBatchSize));
     this.#taken += batch.length;
     return batch;
   }
 
-  #track(work: Promise<unknown>): void {
+  /** All spans that are not safe, as far as is known. */
+  #takeAll(): readonly ReadableSpan[] {
+    return [...this.#underWay.values(), this.#queue.take(this.#queue.length)].flat();
+  }
+
+  #track(batch: readonly ReadableSpan[], work: Promise<unknown>): void {
     const tracked: Promise<void> = work.then(
       () => {},
       (error: unknown) =>
         this.#keeping.log.warn('fault', 1, () => `a batch of spans was lost: ${errorMessage(error)}`),
     );
-    this.#underWay.add(tracked);
+    this.#underWay.set(tracked, batch);
     void tracked.finally(() => {
       this.#underWay.delete(tracked);
       this.#pumpSoon();
@@ -148,24 +197,20 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#flushUpTo = Math.max(this.#flushUpTo, upTo);
     this.#pump();
     while (this.#taken < upTo) {
-      await Promise.race(this.#underWay);
+      await Promise.race(this.#underWay.keys());
       this.#pump();
     }
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#underWay.keys());
   }
 
-  async #close(): Promise<void> {
+  async #close(limitMs: number): Promise<void> {
     clearTimeout(this.#timer);
-    await this.#keeping.close(this.#flush());
-    await this.#withinTime(this.#options.exporter.shutdown());
+    await this.#keeping.close(
+      () => this.#flush(),
+      () => this.#takeAll(),
+      limitMs,
+    );
     this.#tellLosses();
-  }
-
-  async #logSpoolFault(): Promise<void> {
-    const error = await this.#keeping.opened;
-    if (error === undefined) return;
-    const message = `no spool in ${this.#options.spool?.directory}: ${error.message}`;
-    this.#keeping.log.warn('spool', 1, () => message);
   }
 
   async #withinTime(work: Promise<void>): Promise<void> {
@@ -204,9 +249,13 @@ class SpanQueue {
     return this.#length;
   }
 
+  get isFull(): boolean {
+    return this.#length === this.#ring.length;
+  }
+
   /** @returns whether there was room. */
   push(span: ReadableSpan): boolean {
-    if (this.#length === this.#ring.length) return false;
+    if (this.isFull) return false;
     this.#ring[(this.#first + this.#length) % this.#ring.length] = span;
     this.#length += 1;
     return true;

@@ -1,23 +1,28 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { crc32, deflateRaw, inflateRaw } from 'node:zlib';
+import { crc32, deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { decodeSpans, encodeSpans } from './span-codec.ts';
+import { decodeProtobuf, encodeProtobuf } from '../otlp/index.ts';
+import { decodeOldSpans } from './old-spans.ts';
 
 /**
  * One record of a segment, which holds the spans of one batch:
  *
  * | bytes | content |
  * |---|---|
- * | 4 | `MCOS`, marker to find the next record after a damaged one |
+ * | 3 | `MCO`, marker to find the next record after a damaged one |
+ * | 1 | form of the payload: `T`, before `S` |
  * | 4 | length of the payload |
- * | 4 | CRC-32 of the remainder |
+ * | 4 | CRC-32 of the remainder; in forms after `S`, preceded by the form |
  * | 4 | number of spans |
- * | n | payload, deflated: groups of spans, each prefixed with its length |
+ * | n | payload, deflated: groups of spans, each prefixed with its length; a group is an OTLP request in protobuf, in form `S`
+ * what `decodeOldSpans` reads |
  *
  * Integers are unsigned and big-endian.
  */
-const MAGIC = Buffer.from('MCOS');
+const MAGIC = Buffer.from('MCO');
+const FORM = 'T'.charCodeAt(0);
+const OLD_FORM = 'S'.charCodeAt(0);
 const RECORD_HEADER_BYTES = 16;
 
 /** Spans encoded at once; more would block the event loop for too long. */
@@ -28,6 +33,9 @@ const inflate = promisify(inflateRaw);
 
 /** A record found in a segment. */
 export interface FoundRecord {
+  readonly form: number;
+  /** Whether its form is one that this version writes or wrote. */
+  readonly isKnown: boolean;
   readonly spans: number;
   /** The payload, still deflated. */
   readonly payload: Buffer;
@@ -36,33 +44,68 @@ export interface FoundRecord {
   readonly end: number;
 }
 
+/** Level 1 shrinks spans to about an eighth; higher levels are not worth the time. */
+const LEVEL = { level: 1 };
+
 /** Encodes a batch, yielding to the event loop between groups of spans. */
 export async function encodeRecord(spans: readonly ReadableSpan[]): Promise<Buffer> {
   const groups: Buffer[] = [];
   for (let i = 0; i < spans.length; i += GROUP) {
     if (i > 0) await nextTurn();
-    const bytes = encodeSpans(spans.slice(i, i + GROUP));
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(bytes.length);
-    groups.push(length, bytes);
+    groups.push(...encodeGroup(spans.slice(i, i + GROUP)));
   }
-  // Level 1 shrinks spans to about an eighth; higher levels are not worth the time.
-  const payload = await deflate(Buffer.concat(groups), { level: 1 });
+  return recordOf({ length: spans.length, groups: Buffer.concat(groups) });
+}
+
+/** A batch as bytes, a tenth of the size of its spans. */
+export interface EncodedBatch {
+  readonly length: number;
+  /** The payload of a record before it is deflated. */
+  readonly groups: Buffer;
+}
+
+/** Encodes a batch at once. */
+export function encodeBatchNow(spans: readonly ReadableSpan[]): EncodedBatch {
+  const groups: Buffer[] = [];
+  for (let i = 0; i < spans.length; i += GROUP) groups.push(...encodeGroup(spans.slice(i, i + GROUP)));
+  return { length: spans.length, groups: Buffer.concat(groups) };
+}
+
+/** The record of a batch, deflated by another thread. */
+export async function recordOf({ length, groups }: EncodedBatch): Promise<Buffer> {
+  return withHeader(await deflate(groups, LEVEL), length);
+}
+
+/** The record of a batch, at once. */
+export function recordNow({ length, groups }: EncodedBatch): Buffer {
+  return withHeader(deflateRawSync(groups, LEVEL), length);
+}
+
+function encodeGroup(spans: readonly ReadableSpan[]): [Buffer, Buffer] {
+  const bytes = encodeProtobuf(spans);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return [length, bytes];
+}
+
+function withHeader(payload: Buffer, spans: number): Buffer {
   const header = Buffer.alloc(RECORD_HEADER_BYTES);
   MAGIC.copy(header);
+  header[MAGIC.length] = FORM;
   header.writeUInt32BE(payload.length, 4);
-  header.writeUInt32BE(spans.length, 12);
-  header.writeUInt32BE(checksum(header.subarray(12), payload), 8);
+  header.writeUInt32BE(spans, 12);
+  header.writeUInt32BE(checksum(FORM, header.subarray(12), payload), 8);
   return Buffer.concat([header, payload]);
 }
 
-/** @throws Error when the payload has an unknown format. */
-export async function decodeRecord(payload: Buffer): Promise<ReadableSpan[]> {
+/** @throws Error when the payload cannot be read. */
+export async function decodeRecord({ form, payload }: FoundRecord): Promise<ReadableSpan[]> {
   const groups: Buffer = await inflate(payload);
   const spans: ReadableSpan[] = [];
   for (let at = 0; at < groups.length; ) {
     const end = at + 4 + groups.readUInt32BE(at);
-    spans.push(...decodeSpans(groups.subarray(at + 4, end)));
+    const group = groups.subarray(at + 4, end);
+    spans.push(...(form === FORM ? decodeProtobuf(group, GROUP).spans : decodeOldSpans(group)));
     at = end;
     if (at < groups.length) await nextTurn();
   }
@@ -70,32 +113,34 @@ export async function decodeRecord(payload: Buffer): Promise<ReadableSpan[]> {
 }
 
 /**
- * The first intact record from `start` on; torn or damaged ones are skipped.
- * @returns the number of bytes left when there is none.
+ * The first intact record from `start` on, of any form; torn or damaged ones are skipped.
+ * @returns `undefined` when there is none.
  */
-export function findRecord(segment: Buffer, start: number): FoundRecord | number {
+export function findRecord(segment: Buffer, start: number): FoundRecord | undefined {
   for (let at = start; ; at += 1) {
     at = segment.indexOf(MAGIC, at);
-    if (at === -1 || at + RECORD_HEADER_BYTES > segment.length) return segment.length - start;
+    if (at === -1 || at + RECORD_HEADER_BYTES > segment.length) return undefined;
     const end = at + RECORD_HEADER_BYTES + segment.readUInt32BE(at + 4);
     if (end > segment.length) continue;
     const payload = segment.subarray(at + RECORD_HEADER_BYTES, end);
-    if (checksum(segment.subarray(at + 12, at + 16), payload) !== segment.readUInt32BE(at + 8)) continue;
-    return { spans: segment.readUInt32BE(at + 12), payload, start: at, end };
+    const form = segment[at + MAGIC.length] as number;
+    if (checksum(form, segment.subarray(at + 12, at + 16), payload) !== segment.readUInt32BE(at + 8))
+      continue;
+    const isKnown = form === FORM || form === OLD_FORM;
+    return { form, isKnown, spans: segment.readUInt32BE(at + 12), payload, start: at, end };
   }
 }
 
 /** Spans in the intact records of a segment. */
 export function spansIn(segment: Buffer): number {
   let spans = 0;
-  for (let at = 0; ; ) {
-    const found = findRecord(segment, at);
-    if (typeof found === 'number') return spans;
+  for (let found = findRecord(segment, 0); found !== undefined; found = findRecord(segment, found.end)) {
     spans += found.spans;
-    at = found.end;
   }
+  return spans;
 }
 
-function checksum(count: Buffer, payload: Buffer): number {
-  return crc32(payload, crc32(count));
+function checksum(form: number, count: Buffer, payload: Buffer): number {
+  const start = form === OLD_FORM ? 0 : crc32(Buffer.of(form));
+  return crc32(payload, crc32(count, start));
 }

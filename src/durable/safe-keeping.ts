@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { errorMessage } from '../base/index.ts';
+import { isAbsent } from './back-end.ts';
 import { Delivery } from './delivery.ts';
 import { Drain } from './drain.ts';
 import {
@@ -8,11 +9,16 @@ import {
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './options.ts';
+import { Overflow } from './overflow.ts';
+import type { EncodedBatch } from './record.ts';
 import { Spool } from './spool.ts';
+import { spoolNow } from './spool-now.ts';
 import { type Counters, type DurableStats, newCounters, observe } from './stats.ts';
 import { ThrottledLog } from './throttled-log.ts';
 
 const POLL_MS = 5;
+/** Between attempts to open a spool. */
+const REOPEN_MS = 5000;
 
 /** Differences between the owners of a {@link SafeKeeping}. */
 export interface KeepingMode {
@@ -35,6 +41,13 @@ export interface KeepingResult {
   readonly error: Error | undefined;
 }
 
+/** An exporter whose shutdown can be told to wait no longer, as that of `PostgresSpanExporter`. */
+interface StoppableExporter extends SpanExporter {
+  shutdown(giveUp?: AbortSignal): Promise<void>;
+}
+
+const SAFE: KeepingResult = { unsafe: [], error: undefined };
+
 /**
  * Makes batches safe: exports them or, if the back end is unavailable, spools them and sends them from disk. Holds what
  * `DurableSpanProcessor` and `DurableSpanWriter` share: state of the back end, retries, spool, counts and shutdown.
@@ -43,27 +56,31 @@ export class SafeKeeping {
   readonly options: ResolvedDurableOptions;
   readonly counters: Counters = newCounters();
   readonly log: ThrottledLog = new ThrottledLog();
-  /** Resolves when the spool, if any, is ready, or with the file system's error if it cannot be opened. */
-  readonly opened: Promise<Error | undefined>;
   readonly #mode: KeepingMode;
-  /** Aborted at shutdown: nothing waits, and spans that are not stored go to disk or are lost. */
+  /** Aborted when shutdown begins: batches that wait to be sent again are sent now. */
+  readonly #closing = new AbortController();
+  /** Aborted near its deadline: nothing waits, and spans that are not stored go to disk or are lost. */
   readonly #giveUp = new AbortController();
+  /** Ends the exports under way. */
+  #exports = new AbortController();
+  /** Why exports during shutdown failed, if the back end is not there at all. */
+  #absence: Error | undefined;
   readonly #delivery: Delivery;
   readonly #endMetrics: () => void;
+  #opened: Promise<Error | undefined>;
   #spool: Spool | undefined;
   #drain: Drain | undefined;
   #spoolLossesLogged = 0;
+  #prefersDisk = false;
+  readonly #overflow = new Overflow();
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
   constructor(options: DurableSpanProcessorOptions, mode: KeepingMode) {
     this.options = resolveDurableOptions(options);
     this.#mode = mode;
     const { options: resolved, counters, log } = this;
-    this.#delivery = new Delivery(resolved, counters, log, this.#giveUp.signal, mode.onRefused);
-    this.opened = this.#openSpool().then(
-      () => undefined,
-      (error: Error) => error,
-    );
+    this.#delivery = new Delivery(resolved, counters, log, () => this.#exports.signal, mode.onRefused);
+    this.#opened = this.#openSpool();
     this.#endMetrics = observe(resolved.meterProvider, () => this.stats);
   }
 
@@ -81,6 +98,16 @@ export class SafeKeeping {
     return this.#spool !== undefined;
   }
 
+  /** Resolves when the spool, if any, is ready, or with the file system's error while it cannot be opened. */
+  get opened(): Promise<Error | undefined> {
+    return this.#opened;
+  }
+
+  /** Share of the time of a flush or shutdown after which exports are ended; the rest is for the disk. */
+  get shareOfExports(): number {
+    return this.options.spool === undefined ? 0.9 : 0.5;
+  }
+
   get isGivingUp(): boolean {
     return this.#giveUp.signal.aborted;
   }
@@ -92,7 +119,7 @@ export class SafeKeeping {
 
   /** Spans lost so far, from memory and from disk. */
   get lost(): number {
-    return this.counters.dropped + this.#lostOnDisk;
+    return this.counters.dropped + (this.#spool?.losses.dropped ?? 0);
   }
 
   /** Records the state of the back end found by other means. */
@@ -104,11 +131,17 @@ export class SafeKeeping {
   /** Exports a batch once, unless the back end is to be left alone, and spools the unsent spans. */
   async attempt(batch: readonly ReadableSpan[]): Promise<KeepingResult> {
     await this.opened;
-    const { pace } = this.#delivery;
-    const isSpared = this.#mode.sparesDownBackEnd && this.hasDisk ? pace.isDown : pace.waitMs > 0;
-    const unsent = isSpared || this.isGivingUp ? batch : await this.#delivery.deliver(batch);
-    const error = unsent.length === 0 ? undefined : await this.#putOnDisk(unsent);
-    return { unsafe: error === undefined ? [] : unsent, error };
+    const isSpared = this.#isSpared;
+    const unsent = isSpared ? batch : await this.#deliver(batch);
+    if (unsent.length === 0) return SAFE;
+    const error = await this.#putOnDisk(unsent);
+    if (error === undefined) return SAFE;
+    if (!isSpared || this.isGivingUp || this.#absence !== undefined || this.waitMs > 0) {
+      return { unsafe: unsent, error };
+    }
+    // Nobody else would find out that the back end is there again: without a disk the drain has nothing to send.
+    const unsafe = await this.#deliver(unsent);
+    return unsafe.length === 0 ? SAFE : { unsafe, error };
   }
 
   /** Attempts a waiting batch until it is exported, spooled, or dropped at shutdown. */
@@ -120,14 +153,17 @@ export class SafeKeeping {
       this.counters.waiting -= rest.length - unsafe.length;
       rest = unsafe;
       if (rest.length === 0) return;
-      if (this.isGivingUp) {
+      if (this.isGivingUp || this.#absence !== undefined) {
         this.counters.waiting -= rest.length;
-        this.drop(rest.length, 'they could not be stored before the end');
+        const why = this.#absence === undefined ? '' : `: ${this.#absence.message}`;
+        this.drop(rest.length, `they could not be stored before the end${why}`);
         return;
       }
-      // Does not keep the process alive, and ends at shutdown.
-      const { signal } = this.#giveUp;
-      await sleep(Math.max(delayMs, this.waitMs), undefined, { ref: false, signal }).catch(() => {});
+      const isClosing = this.#closing.signal.aborted;
+      const { signal } = isClosing ? this.#giveUp : this.#closing;
+      // Does not keep the process alive.
+      const waitMs = isClosing ? minRetryDelayMs : Math.max(delayMs, this.waitMs);
+      await sleep(waitMs, undefined, { ref: false, signal }).catch(() => {});
     }
   }
 
@@ -137,57 +173,166 @@ export class SafeKeeping {
     else await this.settle(batch);
   }
 
+  /** Whether a full queue can hand a batch to {@link overflow}. */
+  get hasRoomBeyondQueue(): boolean {
+    return this.options.spool !== undefined && this.#overflow.hasRoom;
+  }
+
+  /** Encodes a waiting batch of a queue that is full, and spools the bytes as soon as the event loop turns. */
+  async overflow(spans: readonly ReadableSpan[]): Promise<void> {
+    const batch = this.#overflow.add(spans);
+    await this.opened;
+    // The end of the process may have written it.
+    if (!this.#overflow.has(batch)) return;
+    const error = await this.#putOnDisk(batch);
+    if (!this.#overflow.remove(batch)) return;
+    this.counters.waiting -= batch.length;
+    if (error !== undefined) this.drop(batch.length, 'the queue was full and the disk did not take them');
+  }
+
   /** Counts and logs lost spans. */
   drop(count: number, why: string): void {
     this.counters.dropped += count;
     this.log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
   }
 
+  /** With a disk, ends the exports under way and spools all spans instead, until the result is called. */
+  preferDisk(): () => void {
+    if (!this.hasDisk) return () => {};
+    this.#prefersDisk = true;
+    this.#exports.abort();
+    this.#exports = new AbortController();
+    return () => {
+      this.#prefersDisk = false;
+    };
+  }
+
   /**
-   * Waits for the owner's batches and closes the spool. After `flushTimeoutMs` exports are aborted, and what is not
-   * stored is spooled or dropped.
-   * @param settled resolves when all batches are settled.
+   * Writes spans to the spool synchronously.
+   * @returns those that are not on disk.
    */
-  async close(settled: Promise<unknown>): Promise<void> {
-    const late = setTimeout(() => this.#giveUp.abort(), this.options.flushTimeoutMs);
-    await settled;
-    await this.opened;
-    const isDraining = () => this.#drain?.isIdle === false && !this.#delivery.pace.isDown;
-    if (this.#mode.drainsAtShutdown) while (isDraining() && !this.isGivingUp) await sleep(POLL_MS);
-    await this.#drain?.stop();
+  keepNow(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
+    const { spool } = this.options;
+    const overflown = this.#overflow.takeAll();
+    const count = overflown.reduce((sum, { length }) => sum + length, 0);
+    this.counters.waiting -= count;
+    if (spool === undefined || spans.length + count === 0) return spans;
+    try {
+      spoolNow(spool, spans, overflown);
+    } catch (error) {
+      this.#logDiskFault(error);
+      if (count > 0) this.drop(count, 'the queue was full and the disk did not take them');
+      return spans;
+    }
+    this.counters.spooled += spans.length + count;
+    return [];
+  }
+
+  /**
+   * Waits for the owner's batches and closes spool and exporter, all within `limitMs`. After most of that time exports
+   * are ended, so that there is some left to spool what is not stored. If the back end is absent and there is no spool,
+   * spans are dropped at once.
+   * @param settle resolves when all batches are settled.
+   * @param rest the spans that are not safe, if time has run out.
+   */
+  async close(
+    settle: () => Promise<unknown>,
+    rest: () => readonly ReadableSpan[],
+    limitMs: number,
+  ): Promise<void> {
+    const deadline = performance.now() + limitMs;
+    this.#closing.abort();
+    this.#delivery.isClosing = true;
+    const late = setTimeout(() => {
+      this.#giveUp.abort();
+      this.#exports.abort();
+    }, limitMs * this.shareOfExports);
+    const finish = async () => {
+      await settle();
+      await this.opened;
+      const isDraining = () => this.#drain?.isIdle === false && !this.#delivery.pace.isDown;
+      if (this.#mode.drainsAtShutdown) while (isDraining() && !this.isGivingUp) await sleep(POLL_MS);
+      await this.#drain?.stop();
+    };
+    const isFinished = await isDoneBy(deadline, finish());
     clearTimeout(late);
-    await this.#spool?.close();
+    // Blocks the event loop for as long as the disk takes, which is better than losing spans.
+    const lost = isFinished ? [] : this.keepNow(rest());
+    if (lost.length > 0) this.drop(lost.length, 'neither back end nor disk answered before the end');
+    const exporter: StoppableExporter = this.options.exporter;
+    const closed = Promise.all([this.#spool?.close(), exporter.shutdown(this.#giveUp.signal)]).catch(
+      (error: unknown) => this.log.warn('close', 1, () => `could not be closed: ${errorMessage(error)}`),
+    );
+    await isDoneBy(deadline, closed);
+    // Exports that timed out may still be under way in the exporter.
+    this.#giveUp.abort();
     this.#endMetrics();
   }
 
-  get #lostOnDisk(): number {
-    const losses = this.#spool?.losses;
-    return losses === undefined ? 0 : losses.dropped + losses.unreadable;
+  get #isSpared(): boolean {
+    const { pace } = this.#delivery;
+    if (this.isGivingUp || this.#absence !== undefined || this.#prefersDisk) return true;
+    if (this.#closing.signal.aborted) return this.hasDisk && pace.isDown;
+    return this.#mode.sparesDownBackEnd && this.hasDisk ? pace.isDown : pace.waitMs > 0;
   }
 
-  async #openSpool(): Promise<void> {
+  async #deliver(batch: readonly ReadableSpan[]): Promise<readonly ReadableSpan[]> {
+    return this.#delivery.deliver(batch, (error) => {
+      if (this.#closing.signal.aborted && isAbsent(error)) this.#absence ??= error;
+    });
+  }
+
+  /** Opens the spool; if that fails, again and again until shutdown. */
+  async #openSpool(): Promise<Error | undefined> {
     const { spool: options } = this.options;
-    if (options === undefined) return;
-    this.#spool = await Spool.open(options);
-    this.#drain = new Drain(this.#spool, this.#delivery, options, this.counters, this.log);
+    if (options === undefined) return undefined;
+    try {
+      this.#spool = await Spool.open(options, this.log);
+      this.#drain = new Drain(this.#spool, this.#delivery, options, this.counters, this.log);
+      return undefined;
+    } catch (error) {
+      const fault = error instanceof Error ? error : new Error(String(error));
+      this.log.warn('spool', 1, () => `no spool in ${options.directory}: ${fault.message}`);
+      const { signal } = this.#closing;
+      void sleep(REOPEN_MS, undefined, { ref: false, signal }).then(
+        () => {
+          this.#opened = this.#openSpool();
+        },
+        () => {},
+      );
+      return fault;
+    }
   }
 
   /** @returns why the batch is not on disk; `undefined` if it is. */
-  async #putOnDisk(batch: readonly ReadableSpan[]): Promise<Error | undefined> {
+  async #putOnDisk(batch: readonly ReadableSpan[] | EncodedBatch): Promise<Error | undefined> {
     if (this.#spool === undefined) return new Error('the back end does not accept spans now');
     try {
       await this.#spool.append(batch);
     } catch (error) {
-      const text = errorMessage(error);
-      this.log.warn('disk', 1, (times) => `spans could not be written to disk ${times} times: ${text}`);
-      return error instanceof Error ? error : new Error(text);
+      return this.#logDiskFault(error);
     }
     this.counters.spooled += batch.length;
     this.#drain?.notify();
-    const lost = this.#lostOnDisk - this.#spoolLossesLogged;
+    const lost = this.#spool.losses.dropped - this.#spoolLossesLogged;
     this.#spoolLossesLogged += lost;
     const message = (total: number) => `${total} spans were dropped from the disk: too many or too old`;
     if (lost > 0) this.log.warn('spool', lost, message);
     return undefined;
   }
+
+  #logDiskFault(error: unknown): Error {
+    const text = errorMessage(error);
+    this.log.warn('disk', 1, (times) => `spans could not be written to disk ${times} times: ${text}`);
+    return error instanceof Error ? error : new Error(text);
+  }
+}
+
+/** Whether the work is done at that time of the monotonic clock; it is waited for no longer. */
+async function isDoneBy(deadline: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), Math.max(0, deadline - performance.now()));
+  });
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }

@@ -14,7 +14,10 @@ export const SEGMENT_SUFFIX = '.spool';
 
 /** Heartbeat interval of an owner, for processes on other hosts, which cannot check its pid. */
 const HEARTBEAT_MS = 20_000;
-/** Time without a heartbeat after which an owner on another host counts as gone. */
+/**
+ * Time without a heartbeat after which an owner on another host counts as gone. Measured from when this process first
+ * saw the last heartbeat, because the clocks of the hosts may differ or be set.
+ */
 const STALE_MS = 5 * 60_000;
 /** Used instead of a pid once the owner has closed the folder. */
 const NOBODY = '0';
@@ -28,7 +31,7 @@ export interface OwnFolder {
 
 /** Creates a folder owned by this process until it is released or the process ends. */
 export async function createOwnFolder(root: string): Promise<OwnFolder> {
-  const rest = `${randomBytes(6).toString('hex')}@${encodeURIComponent(hostname())}`;
+  const rest = uniquePart();
   const path = join(root, `${process.pid}@${(await startOfProcess(process.pid)) ?? ''}@${rest}`);
   await mkdir(path, { recursive: true, mode: 0o700 });
   const heartbeat = setInterval(() => {
@@ -43,15 +46,37 @@ export async function createOwnFolder(root: string): Promise<OwnFolder> {
   return { path, release };
 }
 
+/** A name for a folder that belongs to nobody. */
+export function nameOfOrphan(): string {
+  return `${NOBODY}@@${uniquePart()}`;
+}
+
+/**
+ * A name for a segment. It sorts by time, which within a process only moves forward, then by `count`. The suffix keeps
+ * names unique when another process takes over the file.
+ */
+export function nameOfSegment(count: number): string {
+  const now = Math.floor(performance.timeOrigin + performance.now());
+  const parts = [now, String(count).padStart(8, '0'), randomBytes(4).toString('hex')];
+  return `${parts.join('-')}${SEGMENT_SUFFIX}`;
+}
+
+function uniquePart(): string {
+  return `${randomBytes(6).toString('hex')}@${encodeURIComponent(hostname())}`;
+}
+
+/** Last heartbeats of owners on other hosts, by folder, and when this process first saw them. */
+export type SeenOwners = Map<string, { readonly heartbeat: number; readonly since: number }>;
+
 /**
  * Moves the segments of dead owners into a folder of this process.
  * @returns the names of the segments moved.
  */
-export async function adoptOrphans(root: string, own: string): Promise<string[]> {
+export async function adoptOrphans(root: string, own: string, seen: SeenOwners): Promise<string[]> {
   const adopted: string[] = [];
   for (const name of await readdir(root).catch(() => [])) {
     const folder = join(root, name);
-    if (folder === own || !name.includes('@') || (await isOwned(folder, name))) continue;
+    if (folder === own || !name.includes('@') || (await isOwned(folder, name, seen))) continue;
     for (const segment of await readdir(folder).catch(() => [])) {
       if (!segment.endsWith(SEGMENT_SUFFIX)) continue;
       const isMoved = await rename(join(folder, segment), join(own, segment)).then(
@@ -65,10 +90,17 @@ export async function adoptOrphans(root: string, own: string): Promise<string[]>
   return adopted;
 }
 
-async function isOwned(folder: string, name: string): Promise<boolean> {
+async function isOwned(folder: string, name: string, seen: SeenOwners): Promise<boolean> {
   const [pid = '', started, , host = ''] = name.split('@');
   if (pid === NOBODY) return false;
   if (host === encodeURIComponent(hostname())) return isProcessAlive(Number(pid), started || undefined);
-  const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: Date.now() }));
-  return Date.now() - mtimeMs < STALE_MS;
+  const heartbeat = await stat(folder).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => undefined,
+  );
+  if (heartbeat === undefined) return true;
+  const known = seen.get(name);
+  if (known?.heartbeat === heartbeat) return performance.now() - known.since < STALE_MS;
+  seen.set(name, { heartbeat, since: performance.now() });
+  return true;
 }

@@ -4,6 +4,7 @@ import { errorMessage, ObservatoryError } from '../base/index.ts';
 import { spansIn } from './record.ts';
 import { REFUSED_FILE } from './refused-log.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';
+import { UNREADABLE_FOLDER } from './unreadable.ts';
 
 /** Contents of a spool folder, for all processes that share it. */
 export interface SpoolStatus {
@@ -14,6 +15,8 @@ export interface SpoolStatus {
   readonly bytes: number;
   /** Start time of the oldest file, ISO 8601 UTC; null when there is none. */
   readonly oldest: string | null;
+  /** Size of what was set aside because it cannot be read, in bytes; it is in the folder `unreadable`. */
+  readonly unreadableBytes: number;
   /** Size of the file of spans that the back end refused for good, in bytes; 0 when there is none. */
   readonly refusedBytes: number;
 }
@@ -36,6 +39,7 @@ export async function spoolStatus(directory: string): Promise<SpoolStatus> {
   let bytes = 0;
   let oldest = Number.POSITIVE_INFINITY;
   for (const owner of owners) {
+    if (owner === UNREADABLE_FOLDER) continue;
     // Ignore what is not a folder, and files sent and removed in the meantime.
     for (const name of await readdir(join(directory, owner)).catch(() => [])) {
       if (!name.endsWith(SEGMENT_SUFFIX)) continue;
@@ -53,6 +57,15 @@ export async function spoolStatus(directory: string): Promise<SpoolStatus> {
     files,
     bytes,
     oldest: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
+    unreadableBytes: await bytesIn(join(directory, UNREADABLE_FOLDER)),
     refusedBytes: refused?.size ?? 0,
   };
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await readdir(folder).catch(() => [])) {
+    bytes += (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0;
+  }
+  return bytes;
 }

@@ -1,27 +1,24 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { diag } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { errorMessage } from '../base/index.ts';
 import type { ResolvedSpoolOptions } from './options.ts';
-import { decodeRecord, encodeRecord, findRecord, spansIn } from './record.ts';
+import { decodeRecord, type EncodedBatch, encodeRecord, type FoundRecord, recordOf } from './record.ts';
+import { newSegment, postpone, type Segment, SegmentReader, type Stretch } from './segment-reader.ts';
 import { SegmentWriter } from './segment-writer.ts';
-import { adoptOrphans, createOwnFolder, type OwnFolder, SEGMENT_SUFFIX } from './spool-directory.ts';
+import {
+  adoptOrphans,
+  createOwnFolder,
+  nameOfSegment,
+  type OwnFolder,
+  type SeenOwners,
+} from './spool-directory.ts';
+import { ThrottledLog } from './throttled-log.ts';
+import { setAside, takeNewer } from './unreadable.ts';
 
 /** How often to look for segments of dead processes. */
 const ADOPT_INTERVAL_MS = 30_000;
-
-/** A file that is no longer written to. */
-interface Segment {
-  readonly path: string;
-  readonly bytes: number;
-}
-
-/** The segment being read. */
-interface Reading {
-  readonly segment: Segment;
-  readonly content: Buffer;
-  at: number;
-}
 
 /** The oldest batch of the spool. */
 export interface SpooledBatch {
@@ -32,10 +29,8 @@ export interface SpooledBatch {
 export interface SpoolLosses {
   /** Spans dropped because of the bounds on size and age. */
   dropped: number;
-  /** Unreadable bytes: torn by a crash or damaged on disk. */
+  /** Bytes set aside as unreadable: torn by a crash, damaged on disk, or of a newer form. */
   damagedBytes: number;
-  /** Spans in intact records of an unknown format. */
-  unreadable: number;
 }
 
 /**
@@ -43,29 +38,38 @@ export interface SpoolLosses {
  * removed when all of it was handled. The next process that uses the folder takes over what a dead process left;
  * batches of the file it was reading are then delivered again.
  *
+ * Only the limits on size and age delete spans, and they are counted. A file that cannot be read stays and is tried
+ * again; what has been read and makes no sense is moved to the folder `unreadable`. Age is the time this process has
+ * known a file, by the monotonic clock, so that a clock that was set deletes nothing.
+ *
  * One owner calls `append` and `peek`/`remove`, which may run concurrently.
  */
 export class Spool {
-  readonly losses: SpoolLosses = { dropped: 0, damagedBytes: 0, unreadable: 0 };
+  readonly losses: SpoolLosses = { dropped: 0, damagedBytes: 0 };
   readonly #options: ResolvedSpoolOptions;
   readonly #folder: OwnFolder;
+  readonly #log: ThrottledLog;
+  readonly #seen: SeenOwners = new Map();
   readonly #sealed: Segment[] = [];
   #active: SegmentWriter | undefined;
-  #reading: Reading | undefined;
+  #reading: SegmentReader | undefined;
   #count = 0;
-  #lastAdoption = 0;
+  #lastAdoption = Number.NEGATIVE_INFINITY;
   /** Serializes operations that change files. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: ResolvedSpoolOptions, folder: OwnFolder) {
+  private constructor(options: ResolvedSpoolOptions, folder: OwnFolder, log: ThrottledLog) {
     this.#options = options;
     this.#folder = folder;
+    this.#log = log;
   }
 
   /** @throws the file system's error when the folder cannot be created. */
-  static async open(options: ResolvedSpoolOptions): Promise<Spool> {
+  static async open(options: ResolvedSpoolOptions, log: ThrottledLog = new ThrottledLog()): Promise<Spool> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
-    const spool = new Spool(options, await createOwnFolder(options.directory));
+    const folder = await createOwnFolder(options.directory);
+    const spool = new Spool(options, folder, log);
+    await spool.#take(await takeNewer(options.directory, folder.path));
     await spool.#adopt();
     return spool;
   }
@@ -79,17 +83,24 @@ export class Spool {
     return this.#sealed.length === 0 && this.#active === undefined;
   }
 
+  /** Milliseconds until a file that could not be read is tried again; `undefined` when there is none. */
+  get retryInMs(): number | undefined {
+    const failed = this.#sealed.filter(({ failures }) => failures > 0).map(({ retryAt }) => retryAt);
+    return failed.length === 0 ? undefined : Math.max(0, Math.min(...failed) - performance.now());
+  }
+
   /**
    * Writes a batch to disk; on return it is as durable as the `sync` option says.
    * @throws the file system's error, e.g. `ENOSPC`, or an Error when the spool is full and may not drop. The batch is
    * then not stored.
+   * @param isMoved the batch replaces one that is removed next, so it needs no room.
    */
-  async append(spans: readonly ReadableSpan[]): Promise<void> {
+  async append(batch: readonly ReadableSpan[] | EncodedBatch, isMoved = false): Promise<void> {
     // Encoded concurrently, written in the order of the calls.
-    const encoded = encodeRecord(spans);
+    const encoded = 'groups' in batch ? recordOf(batch) : encodeRecord(batch);
     await this.#exclusive(async () => {
       const record = await encoded;
-      await this.#makeRoom(record.length);
+      if (!isMoved) await this.#makeRoom(record.length);
       try {
         this.#active ??= await SegmentWriter.create(this.#newPath(), this.#options.sync);
         await this.#active.append(record);
@@ -107,10 +118,9 @@ export class Spool {
       const found = await this.#exclusive(() => this.#nextRecord());
       if (found === undefined) return undefined;
       try {
-        return { spans: await decodeRecord(found.payload) };
+        return { spans: await decodeRecord(found) };
       } catch {
-        this.losses.unreadable += found.spans;
-        await this.remove();
+        this.#reading?.skip();
       }
     }
   }
@@ -118,11 +128,9 @@ export class Spool {
   /** Removes the batch returned by `peek`. */
   async remove(): Promise<void> {
     await this.#exclusive(async () => {
-      const reading = this.#reading;
-      if (reading === undefined) return;
-      const found = findRecord(reading.content, reading.at);
-      if (typeof found !== 'number') reading.at = found.end;
-      await this.#finishIfRead(reading);
+      this.#reading?.next();
+      if (this.#reading !== undefined && this.#reading.current === undefined)
+        await this.#finish(this.#reading);
     });
   }
 
@@ -134,41 +142,98 @@ export class Spool {
     });
   }
 
-  async #nextRecord(): Promise<{ readonly spans: number; readonly payload: Buffer } | undefined> {
+  async #nextRecord(): Promise<FoundRecord | undefined> {
     await this.#makeRoom(0);
     for (;;) {
       this.#reading ??= await this.#beginReading();
       if (this.#reading === undefined) return undefined;
-      const found = findRecord(this.#reading.content, this.#reading.at);
-      if (typeof found !== 'number') {
-        this.losses.damagedBytes += found.start - this.#reading.at;
-        this.#reading.at = found.start;
-        return found;
-      }
-      await this.#finishIfRead(this.#reading);
+      if (this.#reading.current !== undefined) return this.#reading.current;
+      await this.#finish(this.#reading);
     }
   }
 
-  async #beginReading(): Promise<Reading | undefined> {
-    for (;;) {
-      if (this.#sealed.length === 0) await this.#seal();
-      if (this.#sealed.length === 0) await this.#adopt();
-      const [segment] = this.#sealed;
-      if (segment === undefined) return undefined;
-      const content = await readFile(segment.path).catch(() => undefined);
-      if (content !== undefined) return { segment, content, at: 0 };
-      this.#forget(segment);
+  /** Reads the oldest file that can be read. */
+  async #beginReading(): Promise<SegmentReader | undefined> {
+    if (!this.#hasDue) await this.#seal();
+    if (!this.#hasDue) await this.#adopt();
+    for (const segment of [...this.#sealed]) {
+      if (segment.retryAt > performance.now()) continue;
+      const content = await this.#read(segment);
+      if (content !== undefined) return new SegmentReader(segment, content);
+    }
+    return undefined;
+  }
+
+  get #hasDue(): boolean {
+    return this.#sealed.some(({ retryAt }) => retryAt <= performance.now());
+  }
+
+  /** The content of a file. If it cannot be read it stays and is tried again later; only a missing one is forgotten. */
+  async #read(segment: Segment): Promise<Buffer | undefined> {
+    try {
+      const content = await readFile(segment.path);
+      segment.failures = 0;
+      segment.retryAt = 0;
+      return content;
+    } catch (error) {
+      const isGone = isMissing(error);
+      if (isGone) this.#forget(segment);
+      else postpone(segment);
+      const outcome = isGone ? 'its spans were not sent by this process' : 'it is kept and tried again';
+      this.#log.warn(
+        `read ${segment.path}`,
+        1,
+        () => `the spool file ${segment.path} cannot be read: ${errorMessage(error)}; ${outcome}`,
+      );
+      return undefined;
     }
   }
 
-  /** Removes the file being read once it has no records left. */
-  async #finishIfRead(reading: Reading): Promise<void> {
-    const found = findRecord(reading.content, reading.at);
-    if (typeof found !== 'number') return;
-    this.losses.damagedBytes += found;
+  /** Removes a file whose records were all handled, after what is unreadable in it was set aside. */
+  async #finish(reading: SegmentReader): Promise<void> {
     this.#reading = undefined;
-    this.#forget(reading.segment);
-    await unlink(reading.segment.path).catch(() => {});
+    const { segment, unreadable } = reading;
+    if (unreadable.length > 0 && !(await this.#setAside(segment, unreadable))) return;
+    await this.#delete(segment);
+  }
+
+  /** @returns whether the file may be removed. */
+  async #setAside(segment: Segment, stretches: readonly Stretch[]): Promise<boolean> {
+    const bytes = stretches.reduce((sum, stretch) => sum + stretch.bytes.length, 0);
+    const spans = stretches.reduce((sum, stretch) => sum + stretch.spans, 0);
+    const what = `${bytes} bytes of the spool file ${basename(segment.path)}`;
+    try {
+      const files = await setAside(this.#options.directory, segment.path, stretches);
+      this.losses.damagedBytes += bytes;
+      const newer = spans === 0 ? '' : `, with ${spans} spans in a form this version does not know,`;
+      diag.warn(`mcp-observatory: ${what}${newer} cannot be read and were moved to ${files.join(' and ')}`);
+      return true;
+    } catch (error) {
+      postpone(segment);
+      const why = errorMessage(error);
+      this.#log.warn(
+        `move ${segment.path}`,
+        1,
+        () => `${what} cannot be read, nor moved: ${why}; it is kept`,
+      );
+      return false;
+    }
+  }
+
+  /** @returns whether the file is gone. */
+  async #delete(segment: Segment): Promise<boolean> {
+    try {
+      await unlink(segment.path);
+    } catch (error) {
+      if (!isMissing(error)) {
+        const why = errorMessage(error);
+        this.#log.warn('unlink', 1, () => `the spool file ${segment.path} cannot be removed: ${why}`);
+        this.#forget(segment);
+        return false;
+      }
+    }
+    this.#forget(segment);
+    return true;
   }
 
   async #seal(): Promise<void> {
@@ -176,50 +241,63 @@ export class Spool {
     this.#active = undefined;
     if (active === undefined) return;
     await active.close().catch(() => {});
-    if (active.bytes > 0) this.#sealed.push({ path: active.path, bytes: active.bytes });
+    if (active.bytes > 0) this.#sealed.push(newSegment(active.path, active.bytes));
   }
 
   async #adopt(): Promise<void> {
-    if (Date.now() - this.#lastAdoption < ADOPT_INTERVAL_MS) return;
-    this.#lastAdoption = Date.now();
-    for (const name of await adoptOrphans(this.#options.directory, this.#folder.path)) {
+    if (performance.now() - this.#lastAdoption < ADOPT_INTERVAL_MS) return;
+    this.#lastAdoption = performance.now();
+    await this.#take(await adoptOrphans(this.#options.directory, this.#folder.path, this.#seen));
+  }
+
+  /** Adds files that were moved into the folder to the books. */
+  async #take(names: readonly string[]): Promise<void> {
+    for (const name of names) {
       const path = join(this.#folder.path, name);
-      this.#sealed.push({ path, bytes: (await stat(path)).size });
+      const { size } = await stat(path).catch(() => ({ size: 0 }));
+      this.#sealed.push(newSegment(path, size));
     }
-    // Names start with the time, so that adopted files are in order too.
+    // Names start with the time, so that these files are in order too.
     this.#sealed.sort((a, b) => (basename(a.path) < basename(b.path) ? -1 : 1));
   }
 
   /**
-   * Drops the oldest segments that exceed the age limit, or the size limit with the addition.
+   * Drops the oldest segments that exceed the age limit, or the size limit with the addition. What cannot be read is
+   * not dropped.
    * @throws Error when there is no room and nothing may be dropped.
    */
   async #makeRoom(added: number): Promise<void> {
-    if (this.#options.whenFull === 'refuse') {
-      if (added === 0 || this.bytes + added <= this.#options.maxBytes) return;
-      throw new Error(`the spool is full: ${this.bytes} of ${this.#options.maxBytes} bytes`);
+    const { maxBytes, maxAgeMs, whenFull } = this.#options;
+    const isFull = () => this.bytes + added > maxBytes;
+    if (whenFull === 'drop-oldest') {
+      for (const segment of [...this.#sealed]) {
+        if (segment === this.#reading?.segment || segment.retryAt > performance.now()) continue;
+        if (!isFull() && performance.now() - segment.since <= maxAgeMs) continue;
+        await this.#drop(segment);
+      }
+      if (!this.#sealed.some(({ failures }) => failures > 0)) return;
     }
-    const oldest = Date.now() - this.#options.maxAgeMs;
-    for (;;) {
-      const segment = this.#sealed.find((candidate) => candidate !== this.#reading?.segment);
-      if (segment === undefined) return;
-      if (this.bytes + added <= this.#options.maxBytes && timeOf(segment.path) >= oldest) return;
-      const content = await readFile(segment.path).catch(() => Buffer.alloc(0));
-      this.losses.dropped += spansIn(content);
-      this.#forget(segment);
-      await unlink(segment.path).catch(() => {});
-    }
+    if (added > 0 && isFull()) throw new Error(`the spool is full: ${this.bytes} of ${maxBytes} bytes`);
+  }
+
+  async #drop(segment: Segment): Promise<void> {
+    const content = await this.#read(segment);
+    if (content === undefined) return;
+    const reading = new SegmentReader(segment, content);
+    let spans = 0;
+    for (; reading.current !== undefined; reading.next()) spans += reading.current.spans;
+    if (reading.unreadable.length > 0 && !(await this.#setAside(segment, reading.unreadable))) return;
+    if (await this.#delete(segment)) this.losses.dropped += spans;
   }
 
   #forget(segment: Segment): void {
-    this.#sealed.splice(this.#sealed.indexOf(segment), 1);
+    const at = this.#sealed.indexOf(segment);
+    if (at !== -1) this.#sealed.splice(at, 1);
   }
 
-  /** Sorts by time; the suffix keeps names unique when another process takes over the file. */
   #newPath(): string {
     this.#count += 1;
-    const parts = [Date.now(), String(this.#count).padStart(8, '0'), randomBytes(4).toString('hex')];
-    return join(this.#folder.path, `${parts.join('-')}${SEGMENT_SUFFIX}`);
+    return join(this.#folder.path, nameOfSegment(this.#count));
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
@@ -229,6 +307,6 @@ export class Spool {
   }
 }
 
-function timeOf(path: string): number {
-  return Number.parseInt(basename(path), 10);
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -19,7 +19,7 @@ export interface DurableStats {
   readonly waiting: number;
   /** Size of the spool on disk, in bytes. */
   readonly spoolBytes: number;
-  /** Unreadable bytes found on disk: torn by a crash or damaged. */
+  /** Unreadable bytes found on disk and moved to `unreadable`: torn by a crash, damaged, or of a newer form. */
   readonly damagedBytes: number;
   /** Failed exports. */
   readonly failedExports: number;

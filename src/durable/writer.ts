@@ -86,9 +86,16 @@ export class DurableSpanWriter implements AsyncDisposable {
     }
   }
 
-  /** Waits for pending writes and closes exporter and spool. Idempotent. */
-  shutdown(): Promise<void> {
-    this.#shutdown ??= this.#close();
+  /**
+   * Waits for pending writes and closes exporter and spool. Idempotent.
+   * @param limitMs how long it may take. @defaultValue `flushTimeoutMs`
+   */
+  shutdown(limitMs: number = this.#keeping.options.flushTimeoutMs): Promise<void> {
+    this.#shutdown ??= this.#keeping.close(
+      () => this.#allSettled(),
+      () => [], // their senders keep what was not acknowledged
+      limitMs,
+    );
     return this.#shutdown;
   }
 
@@ -130,11 +137,6 @@ export class DurableSpanWriter implements AsyncDisposable {
       error ??= refusal;
     }
     return { kind: 'safe', refused, error };
-  }
-
-  async #close(): Promise<void> {
-    await this.#keeping.close(this.#allSettled());
-    await this.#keeping.options.exporter.shutdown();
   }
 
   async #allSettled(): Promise<void> {

@@ -46,6 +46,9 @@ export {
   selfConsistency,
   shadow,
   type TemplateChange,
+  type TemplateGroup,
+  type TemplateQuery,
+  type TemplateReport,
   type TemplateRoute,
   type TierDecision,
   type TieredExecution,
@@ -56,6 +59,7 @@ export {
   type TierLimits,
   type TierSignals,
   type TierVerdict,
+  templateReport,
   type WatchDriftOptions,
   watchDrift,
 } from '../execution/index.ts';

@@ -1,6 +1,6 @@
 export { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 export { type JsonObject, redactText } from '../json/index.ts';
-export type { ServerEntry } from '../mcp-client/index.ts';
+export type { ServerEntry, ServerRequestGuard, ServerRequestHandlers } from '../mcp-client/index.ts';
 export {
   type AskOptions,
   type AskResult,
@@ -24,6 +24,7 @@ export {
   type GateableClient,
   type GateCall,
   type GateClientOptions,
+  type GateFinding,
   type GroundedSummary,
   type GuardedCallOptions,
   type GuardedResult,
@@ -49,9 +50,17 @@ export {
   parseSummary,
   planMessages,
   type ReasonCode,
+  type Refusal,
+  type RepeatedDecision,
+  type ReplayTraceOptions,
+  type RequestGuardOptions,
+  type RequestMethod,
+  replayTrace,
   type SummaryVerdict,
   scanText,
+  serverRequestGuard,
   summaryMessages,
   type ToolDefinition,
   type ToolsByServer,
+  type TraceReplay,
 } from '../policy/index.ts';

@@ -1,20 +1,23 @@
 import {
   type Attributes,
+  type Context,
   context,
   diag,
+  INVALID_SPAN_CONTEXT,
   type Span,
   type SpanContext,
-  type SpanKind,
+  SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
 import {
-  ATTR_ERROR_TYPE,
   attributeOf,
   type CamelFieldValues,
+  errorClass,
   type FieldValues,
   fromAttributes,
+  semconv,
   toColumns,
 } from '../base/index.ts';
 import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
@@ -31,7 +34,7 @@ import type { GovernanceOptions, JudgeCall } from './types.ts';
 
 /** Settings an interceptor shares with the spans of its calls. */
 export interface CallSettings {
-  readonly tracer: Tracer;
+  readonly tracer: () => Tracer;
   readonly serviceName: string;
   /** Whether error messages, which may quote content, may be recorded on spans. */
   readonly captureContent: boolean;
@@ -74,18 +77,17 @@ export interface TracedCall<T> {
 
 /**
  * Runs a call inside its span. Nested spans become children, the result or error passes through unchanged, and internal
- * errors are logged through `diag` only.
+ * errors are logged through `diag` only: a call that cannot be described, for instance because its model is no text, is
+ * made all the same.
+ * @param operation `gen_ai.operation.name`, for a call that cannot be described.
  */
 export async function traceCall<T>(
   settings: CallSettings,
-  description: SpanDescription<T>,
+  operation: string,
+  describe: () => SpanDescription<T>,
   work: () => T | Promise<T>,
 ): Promise<TracedCall<T>> {
-  const { parent } = description;
-  const around = parent === undefined ? context.active() : trace.setSpanContext(context.active(), parent);
-  const attributes = startAttributes(settings, description);
-  const span = settings.tracer.startSpan(description.name, { kind: description.kind, attributes }, around);
-  const note = noteOf(span, description, attributes);
+  const { description, around, attributes, span, note } = open(settings, operation, describe);
   const outer = description.isModelCall === true ? new OuterCall(span) : undefined;
   const active = trace.setSpan(around, span);
   let fields: CamelFieldValues = {};
@@ -103,8 +105,48 @@ export async function traceCall<T>(
     quietly(() => finish(span, note, attributes, description, settings));
     throw error;
   } finally {
-    span.end();
+    quietly(() => span.end());
   }
+}
+
+interface OpenCall<T> {
+  readonly description: SpanDescription<T>;
+  readonly around: Context;
+  readonly attributes: Attributes;
+  readonly span: Span;
+  readonly note: Span;
+}
+
+function open<T>(settings: CallSettings, operation: string, describe: () => SpanDescription<T>): OpenCall<T> {
+  try {
+    return start(settings, describe());
+  } catch (error) {
+    reportUndescribed(error);
+  }
+  const attributes = { [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation };
+  const description: SpanDescription<T> = {
+    name: operation,
+    kind: SpanKind.INTERNAL,
+    attributes,
+    governance: {},
+    interaction: {},
+    outcome: () => ({ attributes: {}, interaction: {} }),
+  };
+  try {
+    return start(settings, description);
+  } catch {
+    // The tracer fails.
+    const span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+    return { description, around: context.active(), attributes, span, note: span };
+  }
+}
+
+function start<T>(settings: CallSettings, description: SpanDescription<T>): OpenCall<T> {
+  const { parent } = description;
+  const around = parent === undefined ? context.active() : trace.setSpanContext(context.active(), parent);
+  const attributes = startAttributes(settings, description);
+  const span = settings.tracer().startSpan(description.name, { kind: description.kind, attributes }, around);
+  return { description, around, attributes, span, note: noteOf(span, description, attributes) };
 }
 
 const SERVICE = 'observatory.service';
@@ -118,7 +160,9 @@ function startAttributes<T>(settings: CallSettings, description: SpanDescription
 function checked(fields: GovernanceFields): FieldValues {
   const { values, refused } = checkFields(toColumns(fields));
   if (refused.length > 0) {
-    diag.warn(`mcp-observatory: governance fields of the wrong type left out: ${refused.join(', ')}`);
+    diag.warn(
+      `mcp-observatory: governance fields of the wrong type or range left out: ${refused.join(', ')}`,
+    );
   }
   return values;
 }
@@ -141,7 +185,7 @@ function describeResult<T>(note: Span, { interaction, outcome }: SpanDescription
   note.setAttributes(attributes);
   attachInteraction(note, more);
   if (errorType === undefined) return;
-  note.setAttribute(ATTR_ERROR_TYPE, errorType);
+  note.setAttribute(semconv.ATTR_ERROR_TYPE, errorType);
   note.setStatus({ code: SpanStatusCode.ERROR });
 }
 
@@ -152,7 +196,7 @@ function describeError<T>(
   error: unknown,
 ): void {
   attachInteraction(note, interaction);
-  note.setAttribute(ATTR_ERROR_TYPE, error instanceof Error ? error.constructor.name : typeof error);
+  note.setAttribute(semconv.ATTR_ERROR_TYPE, errorClass(error, settings.captureContent));
   const message = settings.captureContent && error instanceof Error ? error.message : undefined;
   note.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
 }
@@ -209,6 +253,10 @@ function quietly(describe: () => void): void {
   try {
     describe();
   } catch (error) {
-    diag.error('mcp-observatory: a call could not be described', error);
+    reportUndescribed(error);
   }
+}
+
+function reportUndescribed(error: unknown): void {
+  diag.error('mcp-observatory: a call could not be described', error);
 }

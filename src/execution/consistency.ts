@@ -1,5 +1,5 @@
 import { type Span, trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { invalidOption } from '../base/index.ts';
 import { attachInteraction, interactionKind, type SpanView } from '../interaction/index.ts';
 import { toAttributes } from '../processor/index.ts';
 import {
@@ -33,7 +33,7 @@ export interface SelfConsistencyOptions<A extends unknown[], R>
  * The run of the second answer is a shadow run: a trace `self_consistency <name>` of its own, `is_shadow`, linked, with
  * `self_consistency_score` and `numeric_variance_score`. In `inline` mode the span active around the call gets the
  * score too; where that span is a model call (as inside `interceptModelCall`) the second answer also counts in its
- * hallucination risk if the signal option `enableSelfConsistency` is on.
+ * hallucination risk, unless the signal option `enableSelfConsistency` is off.
  *
  * @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used.
  */
@@ -47,12 +47,7 @@ export function selfConsistency<A extends unknown[], R>(
   options: SelfConsistencyOptions<A, R>,
 ): Shadowed<A, R> | Shadowed<A, Promise<Awaited<R>>> {
   const { call, second, mode = 'shadow', ...rest } = options;
-  if (mode !== 'shadow' && mode !== 'inline') {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `Expected \`mode\` to be shadow or inline, got '${String(mode)}'`,
-    );
-  }
+  if (mode !== 'shadow' && mode !== 'inline') throw invalidOption('`mode`', 'shadow or inline', mode);
   const isAwaited = mode === 'inline';
   const again = second ?? ((...args: [...A, ShadowRunContext]) => call(...(args.slice(0, -1) as A)));
   const shadowing = new Shadowing<A, R>(

@@ -1,5 +1,5 @@
 import { context } from '@opentelemetry/api';
-import { type GovernanceFields, getGovernance, pairFallback } from '../processor/index.ts';
+import { type GovernanceFields, getGovernance, pairFallback, setGovernance } from '../processor/index.ts';
 import type { GovernanceOptions } from './types.ts';
 
 /**
@@ -21,6 +21,8 @@ export function governanceOf(options: GovernanceOptions): GovernanceFields {
     confidence,
     sessionId: around.sessionId,
     conversationId: around.conversationId,
+    userId: around.userId,
+    runId: around.runId,
     gateBlocked: options.gateBlocked ?? (isBelow || (around.gateBlocked ?? false)),
     fallbackUsed: options.fallbackUsed ?? (told || (around.fallbackUsed ?? false)),
     fallbackType: fallback.fallbackType,
@@ -35,4 +37,24 @@ export function governanceOf(options: GovernanceOptions): GovernanceFields {
 export function governanceDecided(options: GovernanceOptions): GovernanceFields {
   const { confidenceGateThreshold: _, ...fields } = options;
   return pairFallback(fields);
+}
+
+/**
+ * Runs `fn` with governance fields for every GenAI and MCP span started inside it, across `await` and for all
+ * instrumentations. Inner calls override the fields they set; `undefined` leaves a field unchanged.
+ *
+ * Descriptive fields (`riskTier`, `promptTemplateId`, `confidence`, `sessionId`, `conversationId`, `userId`, `runId`,
+ * `isShadow`, `shadowParentTraceId`) also apply in MCP servers of other processes if the MCP instrumentation may send baggage: by
+ * default to local peers only, see its option `propagate`.
+ *
+ * Needs the context manager of an OpenTelemetry SDK.
+ *
+ * ```ts
+ * await govern({ riskTier: 'high', promptTemplateId: 'risk-v3.2' }, () => client.callTool({ name: 'score' }));
+ * ```
+ *
+ * @returns what `fn` returns; errors pass through.
+ */
+export function govern<T>(fields: GovernanceFields, fn: () => T): T {
+  return context.with(setGovernance(context.active(), fields), fn);
 }

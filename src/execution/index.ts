@@ -25,7 +25,7 @@ export {
   type RoutedToolResult,
   type TemplateRoute,
 } from './fallback/index.ts';
-export { govern } from './govern.ts';
+export { govern } from './governance.ts';
 export { instrument } from './instrument.ts';
 export {
   type ClaimedReview,
@@ -55,10 +55,10 @@ export {
   type ShadowStats,
   shadow,
 } from './shadow/index.ts';
+export { type TemplateGroup, type TemplateQuery, type TemplateReport, templateReport } from './templates.ts';
 export {
   type BaseCostLimits,
   type ExecutionTier,
-  judgeByTier,
   type TierDecision,
   type TieredExecution,
   TieredExecutionConfig,

@@ -1,19 +1,24 @@
-import { isSpanContextValid, type Span, SpanKind, trace } from '@opentelemetry/api';
+import { isSpanContextValid, type Span, SpanKind } from '@opentelemetry/api';
 import {
-  ATTR_GEN_AI_OPERATION_NAME,
-  ATTR_GEN_AI_PROVIDER_NAME,
-  ATTR_GEN_AI_REQUEST_MODEL,
-  ATTR_GEN_AI_TOOL_CALL_ID,
-  ATTR_GEN_AI_TOOL_NAME,
   attributeOf,
+  invalidOption,
   ObservatoryError,
-  VERSION,
+  refuseUnknownOptions,
+  semconv,
 } from '../base/index.ts';
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
-import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
+import type { ReasonCode } from '../policy/index.ts';
+import {
+  isName,
+  ObservatorySpanProcessor,
+  PROCESSOR_OPTIONS,
+  resolveCaptureContent,
+  withEvidence,
+} from '../processor/index.ts';
 import { answerHash } from '../signals/index.ts';
 import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
+import { openSpans } from './span-destination.ts';
 import { isToolError } from './tool-error.ts';
 import type {
   FallbackCall,
@@ -25,33 +30,44 @@ import type {
 } from './types.ts';
 
 /**
- * Creates an interceptor that records model and tool calls as spans of the registered tracer provider. It computes the
- * fields itself, so no `ObservatorySpanProcessor` needs to be registered.
+ * Creates an interceptor that records model and tool calls as spans: of the registered tracer provider, or of one of its
+ * own with the option `exporter`. It computes the fields itself, so no `ObservatorySpanProcessor` needs to be registered.
  *
- * @throws ObservatoryError `INVALID_OPTION` when the service name is empty or a signal option cannot be used.
+ * @throws ObservatoryError `INVALID_OPTION` when the service name is empty, an option is unknown or cannot be used;
+ * `MISSING_PEER` when there is an `exporter` and no OpenTelemetry SDK is installed.
  */
 export function instrument(options: InstrumentOptions): Interceptor {
-  const { serviceName, tracerProvider, ...processorOptions } = options;
+  refuseUnknownOptions(options, OPTIONS, 'instrument()');
+  const { serviceName, tracerProvider, exporter, requirePromptTemplate: required, ...rest } = options;
   if (typeof serviceName !== 'string' || serviceName.trim() === '') {
     throw new ObservatoryError('INVALID_OPTION', `Expected 'serviceName' to be a name, got '${serviceName}'`);
   }
-  const enricher = new ObservatorySpanProcessor(processorOptions);
+  if (required !== undefined && required !== 'warn' && required !== 'block')
+    throw invalidOption('`requirePromptTemplate`', "'warn' or 'block'", required);
+  const isBlocking = required === 'block';
+  const processorOptions = { ...rest, requirePromptTemplate: isBlocking ? undefined : required };
+  const enricher = new ObservatorySpanProcessor(withEvidence(processorOptions));
   const captureContent = resolveCaptureContent(options.captureContent);
-  const settings = (): CallSettings => ({
-    // Looked up per call: the application may register its provider later.
-    tracer: (tracerProvider ?? trace).getTracer('mcp-observatory', VERSION),
+  const spans = openSpans(serviceName, tracerProvider, exporter);
+  const settings: CallSettings = {
+    tracer: () => spans.tracer(),
     serviceName,
     captureContent,
     enricher,
-  });
+  };
 
   const traceModelCall = async <T>(call: ModelCall<T>, needsFields: boolean): Promise<TracedCall<T>> => {
-    const { model, prompt, response } = call;
+    const { response } = call;
     if (call.call === undefined && response === undefined) {
       throw new ObservatoryError('INVALID_OPTION', "A model call needs either 'call' or 'response'");
     }
-    const work = () => (call.call === undefined ? (response as T) : call.call({ prompt, model }));
-    return traceCall(settings(), { ...describeModelCall(call), needsFields }, work);
+    const work = () =>
+      call.call === undefined ? (response as T) : call.call({ prompt: call.prompt, model: call.model });
+    const describe = () => ({ ...describeModelCall(call), needsFields });
+    if (isBlocking && !isName(governanceOf(call).promptTemplateId)) {
+      return traceCall(settings, 'chat', () => blockedCall(describe()), refuseWithoutTemplate);
+    }
+    return traceCall(settings, 'chat', describe, work);
   };
   return {
     serviceName,
@@ -61,17 +77,23 @@ export function instrument(options: InstrumentOptions): Interceptor {
     },
     interceptModelCall: async (call) => (await traceModelCall(call, false)).result,
     interceptToolCall: async (call) =>
-      (await traceCall(settings(), describeToolCall(call), call.call)).result,
+      (await traceCall(settings, 'execute_tool', () => describeToolCall(call), call.call)).result,
     recordFallback: async (call) => {
       const { result, span } = await traceCall(
-        settings(),
-        describeFallback(call, options.signals?.enablePromptHash !== false),
+        settings,
+        'fallback',
+        () => describeFallback(call, options.signals?.enablePromptHash !== false),
         call.call,
       );
       return { result, span: referenceTo(span) };
     },
+    forceFlush: () => spans.forceFlush(),
+    shutdown: () => spans.shutdown(),
+    [Symbol.asyncDispose]: () => spans.shutdown(),
   };
 }
+
+const OPTIONS: readonly string[] = ['serviceName', 'tracerProvider', 'exporter', ...PROCESSOR_OPTIONS];
 
 function referenceTo(span: Span): SpanReference {
   const { traceId, spanId, traceFlags } = span.spanContext();
@@ -84,9 +106,9 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
     name: `${operation} ${model}`,
     kind: SpanKind.CLIENT,
     attributes: {
-      [ATTR_GEN_AI_OPERATION_NAME]: operation,
-      [ATTR_GEN_AI_REQUEST_MODEL]: model,
-      ...(provider === undefined ? {} : { [ATTR_GEN_AI_PROVIDER_NAME]: provider }),
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation,
+      [semconv.ATTR_GEN_AI_REQUEST_MODEL]: model,
+      ...(provider === undefined ? {} : { [semconv.ATTR_GEN_AI_PROVIDER_NAME]: provider }),
       ...(toolName === undefined ? {} : { [attributeOf('tool_name')]: toolName }),
     },
     governance: governanceOf(call),
@@ -98,6 +120,7 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
       provider,
       usage: call.usage,
       retrievedContext: call.retrievedContext,
+      steps: call.steps,
       toolResultSummary: call.toolResultSummary,
     },
     outcome: (result) => {
@@ -118,14 +141,34 @@ function describeModelCall<T>(call: ModelCall<T>): SpanDescription<T> {
   };
 }
 
+/** A model call that is not made because it names no prompt template. */
+function blockedCall<T>(description: SpanDescription<T>): SpanDescription<T> {
+  const decision = {
+    [attributeOf('policy_decision')]: 'deny',
+    [attributeOf('policy_reason')]: 'prompt_template_missing' satisfies ReasonCode,
+  };
+  return {
+    ...description,
+    attributes: { ...description.attributes, ...decision },
+    governance: { ...description.governance, gateBlocked: true },
+  };
+}
+
+function refuseWithoutTemplate(): never {
+  throw new ObservatoryError(
+    'PROMPT_TEMPLATE_MISSING',
+    "The call names no prompt template, which 'requirePromptTemplate' asks for: give it a promptTemplateId, or make it inside govern({ promptTemplateId })",
+  );
+}
+
 function describeToolCall<T>(call: ToolCall<T>): SpanDescription<T> {
   return {
     name: `execute_tool ${call.toolName}`,
     kind: SpanKind.INTERNAL,
     attributes: {
-      [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
-      [ATTR_GEN_AI_TOOL_NAME]: call.toolName,
-      ...(call.callId === undefined ? {} : { [ATTR_GEN_AI_TOOL_CALL_ID]: call.callId }),
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+      [semconv.ATTR_GEN_AI_TOOL_NAME]: call.toolName,
+      ...(call.callId === undefined ? {} : { [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: call.callId }),
     },
     governance: governanceOf(call),
     judge: call.judge,
@@ -144,7 +187,7 @@ function describeFallback<T>(call: FallbackCall<T>, isHashed: boolean): SpanDesc
     name: `fallback ${fallbackType}`,
     kind: SpanKind.INTERNAL,
     attributes: {
-      [ATTR_GEN_AI_OPERATION_NAME]: 'fallback',
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'fallback',
       ...(toolName === undefined ? {} : { [attributeOf('tool_name')]: toolName }),
     },
     governance: governanceOf({ ...call, fallbackUsed: true }),

@@ -1,6 +1,6 @@
 /** Metrics of governed execution, with bounded attribute values. */
 import { type Attributes, type Counter, type MeterProvider, metrics } from '@opentelemetry/api';
-import { ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
+import { attributeOf, BoundedNames, semconv, VERSION } from '../base/index.ts';
 
 /** Distinct custom reasons, types and tools; further ones count as `_other`. */
 const MAX_NAMES = 200;
@@ -15,22 +15,22 @@ export interface CountedFallback {
 interface Instruments {
   readonly provider: MeterProvider;
   readonly fallbacks: Counter;
+  readonly types: BoundedNames;
+  readonly reasons: BoundedNames;
+  readonly tools: BoundedNames;
 }
-
-const types = new BoundedNames(MAX_NAMES);
-const reasons = new BoundedNames(MAX_NAMES);
-const tools = new BoundedNames(MAX_NAMES);
 
 let made: Instruments | undefined;
 
 /** Counts one fallback in `observatory.fallbacks`, by its type, reason and tool. */
 export function countFallback({ type, reason, toolName }: CountedFallback): void {
+  const { fallbacks, types, reasons, tools } = instruments();
   const attributes: Attributes = {
     [attributeOf('fallback_type')]: types.admit(type),
     [attributeOf('fallback_reason')]: reasons.admit(reason),
   };
-  if (toolName !== undefined) attributes[ATTR_GEN_AI_TOOL_NAME] = tools.admit(toolName);
-  instruments().fallbacks.add(1, attributes);
+  if (toolName !== undefined) attributes[semconv.ATTR_GEN_AI_TOOL_NAME] = tools.admit(toolName);
+  fallbacks.add(1, attributes);
 }
 
 /** Instruments of the global meter provider, which may be registered after the first call. */
@@ -42,6 +42,7 @@ function instruments(): Instruments {
     unit: '{fallback}',
     description: 'Answers and calls replaced by a fallback',
   });
-  made = { provider, fallbacks };
+  const names = () => new BoundedNames(MAX_NAMES);
+  made = { provider, fallbacks, types: names(), reasons: names(), tools: names() };
   return made;
 }

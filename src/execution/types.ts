@@ -1,14 +1,25 @@
 import type { TracerProvider } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { CamelFieldValues } from '../base/index.ts';
 import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
-import type { TokenUsage } from '../signals/index.ts';
+import type { TokenUsage, TraceStep } from '../signals/index.ts';
 
 /** Options of `instrument`; those on signals, prices and content are the span processor's. */
-export interface InstrumentOptions extends ObservatorySpanProcessorOptions {
+export interface InstrumentOptions extends Omit<ObservatorySpanProcessorOptions, 'requirePromptTemplate'> {
   /** Service of the calls; stored in the column `service`, overriding the SDK's resource. */
   readonly serviceName: string;
   /** Where spans go. @defaultValue the globally registered tracer provider */
   readonly tracerProvider?: TracerProvider | undefined;
+  /**
+   * Exports the spans of this interceptor, for instance a `PostgresSpanExporter`, through a tracer provider of its own,
+   * so that the program needs none. A span is exported when its call ends. Not together with `tracerProvider`.
+   */
+  readonly exporter?: SpanExporter | undefined;
+  /**
+   * What happens to a model call that names no `promptTemplateId`, nor is inside `govern({ promptTemplateId })`. `warn`:
+   * the first one is logged. `block`: none is made, and the caller gets an error. @defaultValue nothing
+   */
+  readonly requirePromptTemplate?: 'warn' | 'block' | undefined;
 }
 
 /** Governance fields of a call, as in the field dictionary. */
@@ -57,6 +68,8 @@ export interface ModelCall<T> extends GovernanceOptions {
   readonly secondaryResponse?: unknown;
   /** Evidence the model was given, for grounding. */
   readonly retrievedContext?: string | undefined;
+  /** All tool calls of the run before this answer, in order; empty if none was made although tools were at hand. */
+  readonly steps?: readonly TraceStep[] | undefined;
   /** A tool's report of its outcome, for tool-claim mismatch. */
   readonly toolResultSummary?: string | undefined;
   /** Provider in the words of the semantic conventions; guessed from the response when absent. */
@@ -83,7 +96,7 @@ export interface ToolCall<T> extends GovernanceOptions {
 export interface FallbackCall<T> extends GovernanceOptions {
   /** `template`, `human_review`, `draft_only` or a type of your own. */
   readonly fallbackType: string;
-  /** `low_confidence`, `high_hallucination`, `tool_error`, `policy_violation` or a reason of your own. */
+  /** `low_confidence`, `high_hallucination`, `high_evidence_risk`, `tool_error`, `policy_violation` or a reason of your own. */
   readonly fallbackReason: string;
   readonly call: () => T | Promise<T>;
   /** The part of the result that answers the user, for its hash. @defaultValue the result */
@@ -118,15 +131,15 @@ export interface RecordedModelCall<T> {
   readonly record: ModelCallRecord;
 }
 
-/** Records model and tool calls as spans of the registered tracer provider. */
-export interface Interceptor {
+/** Records model and tool calls as spans of a tracer provider: the registered one, or its own. */
+export interface Interceptor extends AsyncDisposable {
   /** Service the calls are recorded for. */
   readonly serviceName: string;
   /**
    * Records one model call.
    * @returns the result of `call`, or `response`, unchanged.
    * @throws whatever `call` throws, after the span is marked; ObservatoryError `INVALID_OPTION` when neither `call`
-   *   nor `response` is given.
+   *   nor `response` is given, `PROMPT_TEMPLATE_MISSING` when the call was blocked for that.
    */
   interceptModelCall<T>(call: ModelCall<T>): Promise<T>;
   /** Like `interceptModelCall`, and also returns the record. */
@@ -144,4 +157,15 @@ export interface Interceptor {
    * @throws whatever `call` throws, after the span is marked.
    */
   recordFallback<T>(call: FallbackCall<T>): Promise<{ readonly result: T; readonly span: SpanReference }>;
+  /**
+   * Waits until the spans of all calls that have ended are exported.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans of an own `exporter` were lost.
+   */
+  forceFlush(): Promise<void>;
+  /**
+   * With the option `exporter`: exports what waits and closes the exporter. Otherwise it does nothing, since the tracer
+   * provider belongs to the program. Idempotent.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
+   */
+  shutdown(): Promise<void>;
 }

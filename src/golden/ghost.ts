@@ -16,9 +16,10 @@ export interface GhostOptions extends RunOptions {
  * everything that led to it. All servers are closed when it returns or throws.
  *
  * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `API_KEY_MISSING` or `MISSING_PEER`, before
- * anything is started; `AUDIT_UNAVAILABLE` when a gated run cannot be recorded; the signal's reason when aborted; with
- * `golden`, the errors of reading or writing the file, and `GOLDEN_MISMATCH` when a replay departs from it. Later
- * failures are reported in the result.
+ * anything is started; `AUDIT_UNAVAILABLE` when a gated run cannot be recorded; the signal's reason when it has fired
+ * before the start or during a replay; with `golden`, the errors of reading or writing the file, and `GOLDEN_MISMATCH`
+ * when a replay departs from it. Later failures, an abort among them, are reported in the result; an aborted run is not
+ * recorded.
  */
 export async function mcpGhost({ golden, ...options }: GhostOptions): Promise<GhostResult> {
   if (golden === undefined) return await runGhost(options);

@@ -1,8 +1,9 @@
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { AnthropicInstrumentation, type AnthropicInstrumentationConfig } from './anthropic/index.ts';
-import { GoogleGenAIInstrumentation, type GoogleGenAIInstrumentationConfig } from './google-genai/index.ts';
+import { FrameworkInstrumentation, type FrameworkInstrumentationConfig } from './frameworks/index.ts';
+import { GoogleGenAIInstrumentation, type GoogleGenAIInstrumentationConfig } from './google-genai.ts';
 import { McpInstrumentation, type McpInstrumentationConfig } from './mcp/index.ts';
-import { OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai/index.ts';
+import { OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai.ts';
 
 export {
   ANTHROPIC_VERSIONS,
@@ -10,10 +11,15 @@ export {
   type AnthropicInstrumentationConfig,
 } from './anthropic/index.ts';
 export {
+  FRAMEWORK_VERSIONS,
+  FrameworkInstrumentation,
+  type FrameworkInstrumentationConfig,
+} from './frameworks/index.ts';
+export {
   GOOGLE_GENAI_VERSIONS,
   GoogleGenAIInstrumentation,
   type GoogleGenAIInstrumentationConfig,
-} from './google-genai/index.ts';
+} from './google-genai.ts';
 export {
   instrumentMcpClient,
   instrumentMcpServer,
@@ -24,7 +30,7 @@ export {
   type McpPropagation,
   type McpSide,
 } from './mcp/index.ts';
-export { OPENAI_VERSIONS, OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai/index.ts';
+export { OPENAI_VERSIONS, OpenAIInstrumentation, type OpenAIInstrumentationConfig } from './openai.ts';
 export type { ModelInstrumentationConfig } from './shared/index.ts';
 export { type HookedModule, hookedModules, openCalls } from './shared/index.ts';
 
@@ -36,10 +42,11 @@ export interface ObservatoryInstrumentationsConfig {
   readonly openai?: OpenAIInstrumentationConfig | false | undefined;
   readonly anthropic?: AnthropicInstrumentationConfig | false | undefined;
   readonly googleGenAI?: GoogleGenAIInstrumentationConfig | false | undefined;
+  readonly frameworks?: FrameworkInstrumentationConfig | false | undefined;
 }
 
 /**
- * The instrumentations of this package: MCP, OpenAI, Anthropic and Google Gen AI, for `registerInstrumentations`, for
+ * The instrumentations of this package: MCP, OpenAI, Anthropic, Google Gen AI and agent frameworks, for `registerInstrumentations`, for
  * `NodeSDK`, or for their own effect, since each hooks its module as soon as it is made.
  */
 export function getObservatoryInstrumentations(
@@ -55,6 +62,9 @@ export function getObservatoryInstrumentations(
   }
   if (config.googleGenAI !== false) {
     instrumentations.push(new GoogleGenAIInstrumentation({ ...shared, ...config.googleGenAI }));
+  }
+  if (config.frameworks !== false) {
+    instrumentations.push(new FrameworkInstrumentation({ ...shared, ...config.frameworks }));
   }
   return instrumentations;
 }

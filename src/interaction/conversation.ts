@@ -11,6 +11,8 @@ export interface AttachedConversation {
   readonly provider: string;
   /** The input messages. */
   readonly messages: () => readonly Message[];
+  /** More of the conversation than the request holds: its tool calls count too. @defaultValue `messages` */
+  readonly history?: (() => readonly Message[]) | undefined;
   readonly answer: () => string | undefined;
   /** Answering model where known, else the requested one. */
   readonly model: () => string | undefined;
@@ -19,6 +21,8 @@ export interface AttachedConversation {
   readonly costUsd?: (() => number | undefined) | undefined;
   /** Tier that served the call, in the provider's words; prices differ by it. */
   readonly serviceTier?: (() => string | undefined) | undefined;
+  /** Whether the model was offered tools and its answer holds no call. */
+  readonly calledNone?: (() => boolean) | undefined;
   readonly content?: (() => CallContent) | undefined;
 }
 
@@ -29,6 +33,11 @@ export interface AttachedConversation {
 export function attachConversation(span: Span, said: AttachedConversation): void {
   if (!wantsInteraction(span)) return;
   let composed: ConversationText | undefined;
+  const steps = () => {
+    const { history } = said;
+    const { steps, isOpening } = history === undefined ? text() : conversationText(history());
+    return steps ?? (isOpening === true && said.calledNone?.() === true ? [] : undefined);
+  };
   const text = (): ConversationText => {
     composed ??= conversationText(said.messages());
     return composed;
@@ -42,6 +51,12 @@ export function attachConversation(span: Span, said: AttachedConversation): void
     },
     get toolResultSummary() {
       return text().toolResultSummary;
+    },
+    get steps() {
+      return steps();
+    },
+    get stepContext() {
+      return text().stepContext;
     },
     get answer() {
       return said.answer();

@@ -11,7 +11,7 @@ export {
 } from './attached.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { readInteraction } from './dialects/index.ts';
-export { type InteractionKind, interactionKind } from './kind.ts';
+export { COUNTED_ON_CHILDREN, type InteractionKind, interactionKind, isAggregate } from './kind.ts';
 export {
   answerText,
   type ConversationText,
@@ -21,12 +21,14 @@ export {
   type MessageRole,
   type ToolCallResponsePart,
 } from './messages.ts';
+export { createModelMetrics, type ModelMetrics, recordModelCall } from './model-metrics.ts';
 export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';
 export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
-export { responseAttributes, usageAttributes } from './response-attributes.ts';
+export { present, responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolResultText } from './tool-outcome.ts';
 export type { CallContent, Interaction } from './types.ts';
+export { isUsageColumn } from './usage.ts';

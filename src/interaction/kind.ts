@@ -27,6 +27,29 @@ export function interactionKind(span: SpanView): InteractionKind | undefined {
   return looksGenAi(attributes) ? decideKind(span, attributes) : undefined;
 }
 
+/** Value of `counted_on` for an aggregate. */
+export const COUNTED_ON_CHILDREN = 'children';
+
+/**
+ * Whether tokens on the span are the sum of calls inside: an agent, a workflow, a tool. A span that does not say what it
+ * does may have tokens of its own.
+ */
+export function isAggregate(span: SpanView): boolean {
+  const kind = interactionKind(span);
+  if (kind === 'tool') return true;
+  if (kind !== 'other') return false;
+  return KIND_NAMES.some((name) => textOf(span.attributes[name]) !== undefined);
+}
+
+const KIND_NAMES = [
+  'gen_ai.operation.name',
+  'mcp.method.name',
+  'openinference.span.kind',
+  'traceloop.span.kind',
+  'ai.operationId',
+  'llm.request.type',
+] as const;
+
 function decideKind(span: SpanView, attributes: JsonObject): InteractionKind {
   const method = textOf(attributes['mcp.method.name']);
   if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';

@@ -11,6 +11,7 @@
  * - The *answer* is the text parts of the first output message, joined without a separator, as the SDKs of the
  *   providers do (`output_text`, `response.text`). Reasoning is never part of it; a refusal is.
  */
+import type { TraceStep } from '../signals/index.ts';
 import { type ToolOutcome, toolOutcome } from './tool-outcome.ts';
 
 export type MessageRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
@@ -58,6 +59,12 @@ export interface ConversationText {
   readonly prompt?: string | undefined;
   readonly retrievedContext?: string | undefined;
   readonly toolResultSummary?: string | undefined;
+  /** The tool calls with their results, in the order of the results; undefined if there is none. */
+  readonly steps?: readonly TraceStep[] | undefined;
+  /** `retrievedContext` again: other evidence may be joined to that. */
+  readonly stepContext?: string | undefined;
+  /** Whether the model has said nothing before: then no call is missing from the messages. */
+  readonly isOpening?: boolean | undefined;
 }
 
 /** Separator between the parts of a prompt and between tool results. */
@@ -77,10 +84,13 @@ export function conversationText(messages: readonly Message[]): ConversationText
       }
     }
   }
+  const retrievedContext = joined(results.context);
   return {
     prompt: joined(prompt),
-    retrievedContext: joined(results.context),
+    retrievedContext,
     toolResultSummary: joined(results.failures()),
+    ...(results.steps.length > 0 && { steps: results.steps, stepContext: retrievedContext }),
+    ...(messages.every(({ role }) => role !== 'assistant' && role !== 'tool') && { isOpening: true }),
   };
 }
 
@@ -96,16 +106,29 @@ export function answerText(outputs: readonly Message[]): string | undefined {
 /** Sorts tool results into evidence and failures. */
 class ToolResults {
   readonly context: string[] = [];
-  readonly #nameOfCall = new Map<string, string>();
+  readonly steps: TraceStep[] = [];
+  readonly #calls = new Map<string, ToolCallPart>();
+  #lastCall: ToolCallPart | undefined;
   readonly #failures = new Map<string, string[]>();
   #unnamed = 0;
 
   called(call: ToolCallPart): void {
-    if (call.id !== undefined && call.name !== undefined) this.#nameOfCall.set(call.id, call.name);
+    if (call.id !== undefined) this.#calls.set(call.id, call);
+    this.#lastCall = call;
   }
 
   add(outcome: ToolOutcome, result: Pick<ToolCallResponsePart, 'id' | 'name'>): void {
-    const tool = result.name ?? (result.id === undefined ? undefined : this.#nameOfCall.get(result.id));
+    const call = result.id === undefined ? undefined : this.#calls.get(result.id);
+    const tool = result.name ?? call?.name;
+    const named = call ?? (this.#lastCall?.name === tool || tool === undefined ? this.#lastCall : undefined);
+    this.steps.push({
+      tool: tool ?? named?.name ?? '',
+      arguments: named?.arguments,
+      result: outcome.text,
+      isError: outcome.failed,
+      // An image is not an empty result.
+      ...(outcome.isOpaque && { isOpaque: true }),
+    });
     if (!outcome.failed) {
       // Unreadable evidence does not count as missing evidence.
       if (!outcome.isOpaque) this.context.push(outcome.text);

@@ -28,6 +28,11 @@ export class OuterCall {
     return true;
   }
 
+  /** Whether a call was made inside and succeeded, so that the span has its data. */
+  get isFilled(): boolean {
+    return this.#state === 'done';
+  }
+
   /** Ends the inner call. After a failure the next attempt may claim the span; after a success it may not. */
   settle(failed: boolean): void {
     if (this.#state !== 'claimed') return;

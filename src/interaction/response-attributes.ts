@@ -1,16 +1,12 @@
 import type { Attributes } from '@opentelemetry/api';
-import {
-  ATTR_GEN_AI_RESPONSE_FINISH_REASONS,
-  ATTR_GEN_AI_RESPONSE_ID,
-  ATTR_GEN_AI_RESPONSE_MODEL,
-  ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_INPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
-  ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
-} from '../base/index.ts';
+import { semconv } from '../base/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import type { ProviderResponse } from './provider-response.ts';
+
+/** The given attributes without those that have no value. */
+export function present(attributes: Readonly<Record<string, Attributes[string]>>): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}
 
 /** A provider's response as standard attributes, without content. */
 export function responseAttributes(
@@ -18,23 +14,23 @@ export function responseAttributes(
 ): Attributes {
   const { responseId, model, finishReasons, usage } = response;
   return {
-    ...(responseId === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_ID]: responseId }),
-    ...(model === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_MODEL]: model }),
-    ...(finishReasons === undefined ? {} : { [ATTR_GEN_AI_RESPONSE_FINISH_REASONS]: [...finishReasons] }),
+    ...present({
+      [semconv.ATTR_GEN_AI_RESPONSE_ID]: responseId,
+      [semconv.ATTR_GEN_AI_RESPONSE_MODEL]: model,
+      [semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS]:
+        finishReasons === undefined ? undefined : [...finishReasons],
+    }),
     ...(usage === undefined ? {} : usageAttributes(usage)),
   };
 }
 
-/** Adds reported usage to the given attributes. */
-export function usageAttributes(usage: TokenUsage, attributes: Attributes = {}): Attributes {
-  setCount(attributes, ATTR_GEN_AI_USAGE_INPUT_TOKENS, usage.inputTokens);
-  setCount(attributes, ATTR_GEN_AI_USAGE_OUTPUT_TOKENS, usage.outputTokens);
-  setCount(attributes, ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, usage.cacheReadTokens);
-  setCount(attributes, ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage.cacheWriteTokens);
-  setCount(attributes, ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, usage.reasoningTokens);
-  return attributes;
-}
-
-function setCount(attributes: Attributes, name: string, count: number | undefined): void {
-  if (count !== undefined) attributes[name] = count;
+/** Reported usage as standard attributes. */
+export function usageAttributes(usage: TokenUsage): Attributes {
+  return present({
+    [semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS]: usage.inputTokens,
+    [semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS]: usage.outputTokens,
+    [semconv.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS]: usage.cacheReadTokens,
+    [semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS]: usage.cacheWriteTokens,
+    [semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS]: usage.reasoningTokens,
+  });
 }

@@ -4,7 +4,7 @@
  * Terms: the *prompt* is the exact final text sent to the model; the *answer* the text it returned; the *retrieved
  * context* its evidence (tool results, documents); the *tool result summary* the output of failed tools.
  */
-import type { TokenUsage } from '../signals/index.ts';
+import type { TokenUsage, TraceStep } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
 /** The full messages of a call, for content capture. */
@@ -24,6 +24,12 @@ export interface Interaction {
   /** A second answer to the same prompt, for self-consistency. */
   readonly secondaryAnswer?: string | undefined;
   readonly toolResultSummary?: string | undefined;
+  /** All tool calls before the answer, in order; empty if tools were offered and none was called. */
+  readonly steps?: readonly TraceStep[] | undefined;
+  /** More calls than `steps` may have been made: these are what one process saw of a trace. */
+  readonly stepsArePartial?: boolean | undefined;
+  /** The part of `retrievedContext` that holds the results of `steps`. */
+  readonly stepContext?: string | undefined;
   /** Provider in the words of the semantic conventions, e.g. `openai`, `anthropic`, `gcp.gemini`. */
   readonly provider?: string | undefined;
   /** Answering model where known, else the requested one. */

@@ -2,11 +2,28 @@
  * Token counts of a span as the semantic conventions define them: input includes tokens read from and written to the
  * provider's cache, output includes reasoning.
  */
+import type { AttributeColumn } from '../base/index.ts';
 import { countOf, type JsonObject, textOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import { includeCache } from '../wire/index.ts';
 import type { Scalars } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
+
+const USAGE_COLUMNS: ReadonlySet<string> = new Set([
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_prompt_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'tokens_estimated',
+  'cost_usd',
+  'cost_source',
+] satisfies AttributeColumn[]);
+
+/** Whether a column holds tokens or cost, which are counted on one span of a call. */
+export function isUsageColumn(column: string): boolean {
+  return USAGE_COLUMNS.has(column);
+}
 
 /**
  * The usage reported by the provider, in any dialect; `undefined` when the span has no counts.

@@ -1,4 +1,3 @@
-export { createPlainAjv, createStrictAjv } from './ajv.ts';
 export {
   type CanonicalJsonOptions,
   canonicalHash,
@@ -6,6 +5,7 @@ export {
   isWellFormed,
   sha256Hex,
 } from './canonical-json.ts';
+export { ABSENT, type Difference, differencesBetween, type Tolerance } from './difference.ts';
 export {
   countOf,
   firstText,
@@ -26,9 +26,22 @@ export {
   toJsonText,
 } from './lenient-json.ts';
 export { compileLinear } from './linear-regexp.ts';
-export { redactText, redactValue } from './redact.ts';
-export { runCheck, SchemaRefusedError, type SchemaVerdict } from './schema-check.ts';
-export { type CompiledSchema, type CompileOptions, compileSchema, compileStats } from './schema-compiler.ts';
+export { redactLargeValue, redactText, redactValue } from './redact/index.ts';
+export {
+  type CompiledSchema,
+  type CompileOptions,
+  compileSchema,
+  compileStats,
+  groupPatterns,
+  METASCHEMA,
+  type PatternGroup,
+  payForParse,
+  payForWalk,
+  SchemaRefusedError,
+  type SchemaVerdict,
+  StepBudget,
+  StepsExceededError,
+} from './schema/index.ts';
 export {
   checkJsonValue,
   FILE_LIMITS,
@@ -37,3 +50,4 @@ export {
   parseStrictJson,
   StrictJsonError,
 } from './strict-json.ts';
+export { ValueCounter } from './value-counter.ts';

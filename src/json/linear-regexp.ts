@@ -18,13 +18,6 @@ interface Re2Module {
   readonly RE2JS: { compile(pattern: string): Re2Pattern };
 }
 
-/** The interface of ajv's `code.regExp`. */
-interface RegExpEngine {
-  (pattern: string, flags: string): Re2Pattern;
-  /** Source for ajv's standalone code, which this package does not generate. */
-  code: string;
-}
-
 /** Longest pattern that is compiled, in UTF-16 units. */
 const MAX_PATTERN = 2_048;
 
@@ -37,12 +30,6 @@ const NOT_SPACE =
   '\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}';
 
 let re2: Re2Module | undefined;
-
-/** The engine that schema validators use in place of RegExp. */
-export const linearRegExp: RegExpEngine = Object.assign(
-  (pattern: string, _flags: string) => compileLinear(pattern),
-  { code: 'linearRegExp' },
-);
 
 /**
  * Compiles an ECMAScript pattern to an automaton.

@@ -1,8 +1,8 @@
 /** One tool call: its time limits, the reading of its result, and how it ended. */
 import { isObject, type JsonObject, stringAt } from '../json/index.ts';
+import { Deadline } from './deadline.ts';
 import { CONNECTION_LOST } from './request-watch.ts';
-import type { OutputCheck } from './server-tools.ts';
-import type { McpSession } from './session.ts';
+import type { McpSession, RequestControls } from './session.ts';
 import type {
   CallableTool,
   ToolCallOptions,
@@ -26,37 +26,60 @@ export class RecordedTimeout extends Error {}
 export interface CallContext {
   readonly session: McpSession;
   readonly server: string;
-  readonly outputCheck: OutputCheck | undefined;
   /** A sentence that says why the server is gone; undefined while it is there. */
   readonly causeOfDeath: () => string | undefined;
 }
 
-/**
- * Calls one tool and says how the call ended; never rejects. On a timeout and on the caller's signal the server is
- * sent `notifications/cancelled`.
- */
+/** Calls one tool, see {@link makeCall}. */
 export async function callTool(
   tool: CallableTool,
   args: JsonObject,
   options: ToolCallOptions,
   context: CallContext,
 ): Promise<ToolCallOutcome> {
+  const { session } = context;
+  return await makeCall((controls) => session.callTool(tool, args, options.meta, controls), options, context);
+}
+
+/** Reads one resource; its contents are the blocks of the result. */
+export async function readResource(
+  uri: string,
+  options: ToolCallOptions,
+  context: CallContext,
+): Promise<ToolCallOutcome> {
+  const read = async (controls: RequestControls): Promise<JsonObject> => {
+    const { contents } = await context.session.readResource(uri, controls);
+    if (!Array.isArray(contents)) return {};
+    return { content: contents.map((resource: unknown) => ({ type: 'resource', resource })) };
+  };
+  return await makeCall(read, options, context);
+}
+
+/**
+ * Sends one request and says how it ended; never rejects. On a timeout and on the caller's signal the server is sent
+ * `notifications/cancelled`.
+ */
+async function makeCall(
+  send: (controls: RequestControls) => Promise<JsonObject>,
+  options: ToolCallOptions,
+  context: CallContext,
+): Promise<ToolCallOutcome> {
   const started = performance.now();
-  const limits = new CallLimits(options);
+  const limits = limitsOf(options);
   let outcome: Outcome;
   try {
     options.signal?.throwIfAborted();
-    const raw = await context.session.callTool(tool, args, options.meta, {
+    const raw = await send({
       signal: limits.signal,
       onProgress: (progress) => {
         limits.progressed();
         report(options, progress);
       },
     });
-    outcome = outcomeOf(raw, context.outputCheck);
+    outcome = outcomeOf(raw);
   } catch (error) {
     outcome =
-      limits.exceeded ??
+      limits.exceeded() ??
       cancelled(options.signal) ??
       recordedTimeout(error, options) ??
       failureOf(error, context);
@@ -66,7 +89,7 @@ export async function callTool(
   return { ...outcome, durationMs: performance.now() - started };
 }
 
-function outcomeOf(raw: JsonObject, outputCheck: OutputCheck | undefined): Outcome {
+function outcomeOf(raw: JsonObject): Outcome {
   const result = readToolResult(raw);
   if (typeof result === 'string') {
     return { kind: 'invalid_output', message: result, violations: [result], raw };
@@ -75,10 +98,7 @@ function outcomeOf(raw: JsonObject, outputCheck: OutputCheck | undefined): Outco
     const text = result.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
     return { kind: 'tool_error', result, message: text || 'the tool reported an error without a text', raw };
   }
-  const violations = outputCheck?.(result.structuredContent) ?? [];
-  if (violations.length === 0) return { kind: 'ok', result, raw };
-  const message = `the tool's structured output does not fit its outputSchema: ${violations.join('; ')}`;
-  return { kind: 'invalid_output', result, violations, message, raw };
+  return { kind: 'ok', result, raw };
 }
 
 function failureOf(error: unknown, { session, server, causeOfDeath }: CallContext): Outcome {
@@ -111,48 +131,35 @@ function cancelled(signal: AbortSignal | undefined): Outcome | undefined {
   return { kind: 'cancelled', message: 'The call was cancelled by its caller.', reason: signal.reason };
 }
 
-/** The two timers and the caller's signal, joined in one signal that lives as long as the call. */
-class CallLimits {
-  readonly #controller = new AbortController();
-  readonly #idleMs: number;
-  readonly #caller: AbortSignal | undefined;
-  readonly #total: NodeJS.Timeout;
-  readonly #idle: NodeJS.Timeout;
-  exceeded: Outcome | undefined;
-
-  constructor(options: ToolCallOptions) {
-    this.#idleMs = options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS;
-    const totalMs = options.maxTotalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
-    this.#idle = setTimeout(() => this.#exceed('idle', this.#idleMs), this.#idleMs);
-    this.#total = setTimeout(() => this.#exceed('total', totalMs), totalMs);
-    this.#caller = options.signal;
-    this.#caller?.addEventListener('abort', this.#onCallerAbort);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  progressed(): void {
-    if (!this.#controller.signal.aborted) this.#idle.refresh();
-  }
-
-  clear(): void {
-    clearTimeout(this.#idle);
-    clearTimeout(this.#total);
-    this.#caller?.removeEventListener('abort', this.#onCallerAbort);
-  }
-
-  readonly #onCallerAbort = (): void => this.#controller.abort('cancelled by the caller');
-
-  #exceed(limit: 'idle' | 'total', limitMs: number): void {
-    const message =
-      limit === 'idle'
-        ? `No answer and no progress within ${limitMs} ms.`
-        : `No answer within ${limitMs} ms in all.`;
-    this.exceeded ??= { kind: 'timeout', message, limit, limitMs };
-    this.#controller.abort(message);
-  }
+/** The two time limits of a call and the caller's signal, joined in one signal that lives as long as the call. */
+function limitsOf({ timeoutMs, maxTotalTimeoutMs, signal }: ToolCallOptions) {
+  const idleMs = timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS;
+  const totalMs = maxTotalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
+  const [noProgress, noAnswer] = [
+    `No answer and no progress within ${idleMs} ms.`,
+    `No answer within ${totalMs} ms in all.`,
+  ];
+  const total = new Deadline(totalMs, [signal], {
+    timedOut: noAnswer,
+    cancelled: () => 'cancelled by the caller',
+  });
+  const idle = new Deadline(idleMs, [total.signal], {
+    timedOut: noProgress,
+    cancelled: ({ reason }) => reason,
+  });
+  return {
+    signal: idle.signal,
+    progressed: () => idle.refresh(),
+    exceeded: (): Outcome | undefined => {
+      if (idle.passed) return { kind: 'timeout', message: noProgress, limit: 'idle', limitMs: idleMs };
+      if (total.passed) return { kind: 'timeout', message: noAnswer, limit: 'total', limitMs: totalMs };
+      return undefined;
+    },
+    clear: () => {
+      idle.clear();
+      total.clear();
+    },
+  };
 }
 
 function report(options: ToolCallOptions, progress: ToolProgress): void {
@@ -201,22 +208,28 @@ function readKnownBlock(block: unknown): ToolContent | undefined {
     case 'resource_link': {
       const uri = stringAt(block, 'uri');
       if (uri === undefined) return undefined;
-      return {
-        type,
-        uri,
-        name: stringAt(block, 'name') ?? uri,
-        title: stringAt(block, 'title'),
-        description: stringAt(block, 'description'),
-        mimeType: stringAt(block, 'mimeType'),
-      };
+      const name = stringAt(block, 'name') ?? uri;
+      return { type, uri, name, ...stringsOf(block, ['title', 'description', 'mimeType']) };
     }
     case 'resource': {
       const { resource } = block;
       const [uri, text, blob] = ['uri', 'text', 'blob'].map((key) => stringAt(resource, key));
       if (uri === undefined || (text === undefined && blob === undefined)) return undefined;
-      return { type, uri, mimeType: stringAt(resource, 'mimeType'), text, blob };
+      return { type, uri, ...stringsOf(resource, ['mimeType', 'text', 'blob']) };
     }
     default:
       return undefined;
   }
+}
+
+/** The given fields as far as they are texts; the others are absent, as they are in a file that holds the block. */
+function stringsOf<const F extends string>(
+  value: unknown,
+  fields: readonly F[],
+): { readonly [K in F]?: string } {
+  const found = fields.flatMap((field) => {
+    const text = stringAt(value, field);
+    return text === undefined ? [] : [[field, text] as const];
+  });
+  return Object.fromEntries(found) as { readonly [K in F]?: string };
 }

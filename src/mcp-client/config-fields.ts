@@ -1,5 +1,6 @@
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
 import { isObject, type JsonObject } from '../json/index.ts';
+import type { HeaderSource } from './config.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -46,7 +47,9 @@ export class FieldReader {
     return Object.fromEntries(entries);
   }
 
-  headers(): Record<string, string> {
+  headers(): HeaderSource {
+    const given = this.#fields.headers;
+    if (typeof given === 'function') return given as HeaderSource;
     const headers = this.record('headers');
     try {
       new Headers(headers);
@@ -76,7 +79,7 @@ export class FieldReader {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
       throw this.error(
-        `has ${show(text)} as "url"; expected an address that starts with http:// or https://`,
+        `has ${show(withoutUserInfo(text))} as "url"; expected an address that starts with http:// or https://`,
       );
     }
     return url;

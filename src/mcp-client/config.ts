@@ -25,9 +25,14 @@ export interface RemoteServerConfig {
   readonly url: URL;
   /** `auto` tries streamable HTTP and falls back to SSE when the server refuses with a 4xx status. */
   readonly transport: 'auto' | 'http' | 'sse';
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: HeaderSource;
   readonly protocol: ProtocolChoice;
 }
+
+/** Headers of each request, or a function that gives them: asked before each request, and once more after a 401. */
+export type HeaderSource =
+  | Readonly<Record<string, string>>
+  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 export type ServerConfig = StdioServerConfig | RemoteServerConfig;
 
@@ -46,7 +51,7 @@ export type ServerEntry = (
       readonly env?: Readonly<Record<string, string>> | undefined;
       readonly cwd?: string | undefined;
     }
-  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> | undefined }
+  | { readonly url: string; readonly headers?: HeaderSource | undefined }
 ) & {
   readonly type?: 'stdio' | 'http' | 'streamable-http' | 'sse' | undefined;
   readonly protocol?: ProtocolChoice | undefined;
@@ -63,7 +68,8 @@ export type ServerEntry = (
  * } }
  * ```
  *
- * The servers may also be given without `mcpServers` around them. `type` (or `transport`) is `stdio`, `http`,
+ * In an object, `headers` may be a function that gives them ({@link HeaderSource}), for tokens that expire. The servers
+ * may also be given without `mcpServers` around them. `type` (or `transport`) is `stdio`, `http`,
  * `streamable-http` or `sse`; without it a server with a `url` is tried over streamable HTTP, then SSE. `protocol`
  * chooses the client ({@link ProtocolChoice}); a server with `"disabled": true` is left out. In `command`, `args`,
  * `env`, `cwd`, `url` and `headers`, `${NAME}` is replaced by an environment variable, `${NAME:-default}` by one with

@@ -1,8 +1,9 @@
 import { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import { callTool } from './call.ts';
+import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
 import { Deadline } from './deadline.ts';
+import { SessionExpired } from './http-refusal.ts';
 import type { LinkHooks, OpenLink, ServerLink } from './link.ts';
 import { ServerTools, ToolRefresh } from './server-tools.ts';
 import { readToolList } from './tool-list.ts';
@@ -13,7 +14,7 @@ import type {
   ToolCallOptions,
   ToolCallOutcome,
 } from './types.ts';
-import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, unavailable } from './unavailable.ts';
+import { DEFAULT_CONNECT_TIMEOUT_MS, notReadyWithin, reasonOf, unavailable } from './unavailable.ts';
 
 /**
  * - `connecting`: being started or reached.
@@ -35,6 +36,7 @@ export class ServerConnection {
   readonly #refresh: ToolRefresh;
   #state: ServerState = 'connecting';
   #error: ObservatoryError | undefined;
+  #toolListError: string | undefined;
   #link: ServerLink | undefined;
   #opening: Promise<void> | undefined;
   #ending: Promise<void> = Promise.resolve();
@@ -55,7 +57,13 @@ export class ServerConnection {
     this.#refresh = new ToolRefresh(config.name, async () => {
       const link = this.#link;
       if (link === undefined || this.#state !== 'ready') return;
-      await this.#readTools(link);
+      try {
+        await this.#readTools(link);
+        this.#toolListError = undefined;
+      } catch (error) {
+        this.#toolListError = reasonOf(error);
+        throw error;
+      }
       onToolsChanged(this);
     });
   }
@@ -76,6 +84,11 @@ export class ServerConnection {
   /** Tools the server lists in a form that cannot be used. */
   get rejectedTools(): readonly RejectedTool[] {
     return this.#tools.rejected;
+  }
+
+  /** Why the tools that the server announced as changed could not be read; the earlier ones are still used. */
+  get toolListError(): string | undefined {
+    return this.#toolListError;
   }
 
   /** Process id of a stdio server, or of its wrapper (`npx`, `sh -c`). */
@@ -120,25 +133,56 @@ export class ServerConnection {
    * @throws ObservatoryError `INVALID_OPTION` when the server has no such tool; everything else is an outcome.
    */
   async callTool(name: string, args: JsonObject, options: ToolCallOptions = {}): Promise<ToolCallOutcome> {
-    const link = await this.#liveLink(options.signal);
-    if (link === undefined) {
-      return { kind: 'transport_error', message: this.#whyGone(), cause: this.#error, durationMs: 0 };
-    }
-    const tool = this.#tools.find(name);
-    if (tool === undefined) {
-      throw new ObservatoryError(
-        'INVALID_OPTION',
-        `Server "${this.name}" has no tool "${name}"; it has ${this.tools.length} tools.`,
-      );
-    }
-    const outcome = await callTool(tool, args, options, {
-      session: link.session,
-      server: this.name,
-      outputCheck: this.#tools.outputCheck(tool),
-      causeOfDeath: () => (this.#link === link && this.#state === 'ready' ? undefined : this.#whyGone()),
+    return await this.#request(options, (context) => {
+      const tool = this.#tools.find(name);
+      if (tool === undefined) {
+        throw new ObservatoryError(
+          'INVALID_OPTION',
+          `Server "${this.name}" has no tool "${name}"; it has ${this.tools.length} tools.`,
+        );
+      }
+      return callTool(tool, args, options, context);
     });
-    if (outcome.kind === 'ok') this.#reconnects = 0;
-    return outcome;
+  }
+
+  /** Whether the server says that it has resources. */
+  get hasResources(): boolean {
+    return this.#link?.session.capabilities.resources !== undefined;
+  }
+
+  /** Reads a resource. The result has its contents as blocks of the type `resource`. Everything else as in a call. */
+  async readResource(uri: string, options: ToolCallOptions = {}): Promise<ToolCallOutcome> {
+    return await this.#request(options, (context) => readResource(uri, options, context));
+  }
+
+  /** Sends a request, and sends it again on a new session if the server did not know the old one any more. */
+  async #request(
+    { signal }: ToolCallOptions,
+    send: (context: CallContext) => Promise<ToolCallOutcome>,
+  ): Promise<ToolCallOutcome> {
+    for (let isAgain = false; ; isAgain = true) {
+      const link = await this.#liveLink(signal);
+      if (link === undefined) {
+        return { kind: 'transport_error', message: this.#whyGone(), cause: this.#error, durationMs: 0 };
+      }
+      const outcome = await send({
+        session: link.session,
+        server: this.name,
+        causeOfDeath: () => (this.#link === link && this.#state === 'ready' ? undefined : this.#whyGone()),
+      });
+      const neverRan = outcome.kind === 'transport_error' && outcome.cause instanceof SessionExpired;
+      if (neverRan && !isAgain) {
+        await this.#renew(link, signal);
+        continue;
+      }
+      if (outcome.kind === 'ok') this.#reconnects = 0;
+      return outcome;
+    }
+  }
+
+  /** Opens a new session in place of one that the server has ended; several requests may find that out at once. */
+  async #renew(link: ServerLink, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#link === link && this.#state === 'dead') await this.connect(signal);
   }
 
   /** True while tools that the server announced as changed are being read. */
@@ -163,6 +207,11 @@ export class ServerConnection {
     try {
       return await this.#readTools(link, signal);
     } catch (error) {
+      if (error instanceof SessionExpired) {
+        await this.#renew(link, signal);
+        const renewed = await this.#liveLink(signal);
+        if (renewed !== undefined && renewed !== link) return await this.#readTools(renewed, signal);
+      }
       throw this.#link === link && this.#state === 'ready' ? error : (this.#error ?? error);
     }
   }
@@ -182,7 +231,7 @@ export class ServerConnection {
     if (this.#closing.signal.aborted) return;
     this.#state = 'connecting';
     const limitMs = this.#options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
-    const deadline = new Deadline(limitMs, this.#closing.signal, signal);
+    const deadline = new Deadline(limitMs, [this.#closing.signal, signal]);
     const hooks: LinkHooks = {
       onToolsChanged: () => this.#refresh.schedule(),
       onLost: (link, cause) => this.#die(link, cause),

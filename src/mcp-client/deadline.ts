@@ -1,24 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A time limit and any number of signals, joined in one signal. */
+/** What the signal of a {@link Deadline} says when it fires. */
+interface DeadlineReasons {
+  /** When the time ran out. */
+  readonly timedOut?: unknown;
+  /** When one of the signals fired. @defaultValue an error without its reason */
+  readonly cancelled?: ((source: AbortSignal) => unknown) | undefined;
+}
+
+/** A time limit and any number of signals, joined in one signal that lives until {@link clear}. */
 export class Deadline {
-  readonly limitMs: number;
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly #sources: readonly AbortSignal[];
   /** True when the time ran out before any of the signals fired. */
   passed = false;
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #sources: ReadonlyMap<AbortSignal, () => void>;
 
-  constructor(limitMs: number, ...sources: readonly (AbortSignal | undefined)[]) {
-    this.limitMs = limitMs;
-    this.#sources = sources.filter((source) => source !== undefined);
+  constructor(
+    limitMs: number,
+    sources: readonly (AbortSignal | undefined)[],
+    { timedOut = new Error('timed out'), cancelled = () => new Error('cancelled') }: DeadlineReasons = {},
+  ) {
     this.#timer = setTimeout(() => {
       this.passed = !this.signal.aborted;
-      this.#controller.abort(new Error('timed out'));
+      this.#controller.abort(timedOut);
     }, limitMs);
-    for (const source of this.#sources) {
-      if (source.aborted) this.#onAbort();
-      source.addEventListener('abort', this.#onAbort);
+    const given = sources.filter((source) => source !== undefined);
+    this.#sources = new Map(
+      given.map((source) => [source, () => this.#controller.abort(cancelled(source))] as const),
+    );
+    for (const [source, onAbort] of this.#sources) {
+      if (source.aborted) onAbort();
+      source.addEventListener('abort', onAbort);
     }
   }
 
@@ -26,13 +39,16 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Stops the timer and lets go of the signals. */
-  clear(): void {
-    clearTimeout(this.#timer);
-    for (const source of this.#sources) source.removeEventListener('abort', this.#onAbort);
+  /** Starts the time anew. */
+  refresh(): void {
+    if (!this.signal.aborted) this.#timer.refresh();
   }
 
-  readonly #onAbort = (): void => this.#controller.abort(new Error('cancelled'));
+  /** Stops the timer and lets go of the signals, which may outlive many calls. */
+  clear(): void {
+    clearTimeout(this.#timer);
+    for (const [source, onAbort] of this.#sources) source.removeEventListener('abort', onAbort);
+  }
 }
 
 /**

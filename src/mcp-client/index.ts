@@ -1,19 +1,27 @@
+export { boundTransport } from './bounded-transport.ts';
 export { RecordedTimeout, readToolResult } from './call.ts';
-export { loadServerConfig, parseServerConfig, readServerEntries, type ServerEntry } from './config.ts';
+export {
+  type HeaderSource,
+  loadServerConfig,
+  parseServerConfig,
+  readServerEntries,
+  type ServerEntry,
+} from './config.ts';
 export type { ServerConnection } from './connection.ts';
+export { Deadline, withOwnSignal } from './deadline.ts';
+export { SessionExpired } from './http-refusal.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
+export type { MessageLimits } from './message-meter.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
-export { type McpSession, requestToolPage } from './session.ts';
+export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';
 export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 
 export type {
   CallableTool,
   ConnectionOptions,
-  ElicitationAnswer,
   RejectedTool,
-  ServerRequestContext,
+  ServerRequestGuard,
   ServerRequestHandlers,
-  ToolAnnotations,
   ToolCallOptions,
   ToolCallOutcome,
   ToolContent,

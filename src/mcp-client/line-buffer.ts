@@ -1,16 +1,27 @@
+import { StringDecoder } from 'node:string_decoder';
+import { type MessageLimits, MessageMeter } from './message-meter.ts';
+
 const NEWLINE = 0x0a;
+/** Pieces below this size are put together before they are decoded. */
+const SMALL_BYTES = 4_096;
+const GATHERED_BYTES = 65_536;
 
-/** Splits a byte stream into lines. Joins the pieces of a line only when it is complete, so a long line takes linear time. */
+/**
+ * Splits a byte stream into lines. Bytes are decoded as they arrive, not when a line is complete, and a long line takes
+ * linear time.
+ */
 export class LineBuffer {
-  readonly #maxBytes: number;
-  #pieces: Buffer[] = [];
-  #size = 0;
+  readonly #meter: MessageMeter;
+  readonly #decoder = new StringDecoder('utf8');
+  #gathered: Buffer | undefined;
+  #gatheredBytes = 0;
+  #text = '';
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  constructor(limits: MessageLimits) {
+    this.#meter = new MessageMeter(limits);
   }
 
-  /** The lines that `chunk` completes, without their line ends. @throws RangeError when a line exceeds the limit. */
+  /** The lines that `chunk` completes, without their line ends. @throws RangeError when a line exceeds a limit. */
   *push(chunk: Buffer): Generator<string> {
     let start = 0;
     for (;;) {
@@ -23,25 +34,53 @@ export class LineBuffer {
     if (start < chunk.length) this.#keep(chunk.subarray(start));
   }
 
+  /** Whether the event loop is to turn before more is read. */
+  isTurnDue(): boolean {
+    return this.#meter.isTurnDue();
+  }
+
   clear(): void {
-    this.#pieces = [];
-    this.#size = 0;
+    this.#text = '';
+    this.#gatheredBytes = 0;
+    this.#decoder.end();
+    this.#meter.reset();
+  }
+
+  #measure(piece: Buffer): void {
+    try {
+      this.#meter.add(piece);
+    } catch (error) {
+      this.clear();
+      throw error;
+    }
   }
 
   #keep(piece: Buffer): void {
-    this.#size += piece.length;
-    if (this.#size > this.#maxBytes) {
-      this.clear();
-      throw new RangeError(`a message of more than ${this.#maxBytes} bytes`);
+    this.#measure(piece);
+    if (piece.length >= SMALL_BYTES) {
+      this.#decodeGathered();
+      this.#text += this.#decoder.write(piece);
+      return;
     }
-    this.#pieces.push(piece);
+    this.#gathered ??= Buffer.allocUnsafeSlow(GATHERED_BYTES);
+    if (this.#gatheredBytes + piece.length > GATHERED_BYTES) this.#decodeGathered();
+    piece.copy(this.#gathered, this.#gatheredBytes);
+    this.#gatheredBytes += piece.length;
+  }
+
+  #decodeGathered(): void {
+    if (this.#gathered === undefined || this.#gatheredBytes === 0) return;
+    this.#text += this.#decoder.write(this.#gathered.subarray(0, this.#gatheredBytes));
+    this.#gatheredBytes = 0;
   }
 
   #take(last: Buffer): string {
-    this.#keep(last);
-    const whole = this.#pieces.length === 1 ? last : Buffer.concat(this.#pieces, this.#size);
+    const isWhole = this.#text === '' && this.#gatheredBytes === 0;
+    if (isWhole) this.#measure(last);
+    else this.#keep(last);
+    this.#decodeGathered();
+    const text = isWhole ? last.toString('utf8') : this.#text + this.#decoder.end();
     this.clear();
-    const text = whole.toString('utf8');
     return text.endsWith('\r') ? text.slice(0, -1) : text;
   }
 }

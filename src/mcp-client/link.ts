@@ -1,7 +1,8 @@
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
 import type { ProtocolChoice, RemoteServerConfig, ServerConfig, StdioServerConfig } from './config.ts';
-import { openRemoteTransport } from './remote-transport.ts';
+import { unauthorized } from './http-refusal.ts';
+import { openRemoteTransport, type RemoteTransport } from './remote-transport.ts';
 import type { McpSession, OpenSession, Transport } from './session.ts';
 import { openV1 } from './session-v1.ts';
 import { openV2 } from './session-v2.ts';
@@ -40,7 +41,7 @@ interface Carrier {
   readonly pid: () => number | undefined;
   readonly stderr: () => string;
   readonly causeOfEnd: () => string | undefined;
-  readonly refusedWith: () => number | undefined;
+  readonly refusedWith: RemoteTransport['refusedWith'];
   close(): Promise<void>;
 }
 
@@ -138,6 +139,7 @@ async function openOnce(
     const session = await OPEN_SESSION[sdk](carrier.transport, {
       server: config.name,
       handlers: options.handlers ?? {},
+      guard: options.guard ?? ((_server, _method, _params, answer) => answer()),
       signal,
       onToolsChanged: hooks.onToolsChanged,
       onClose: () => lose(carrier.causeOfEnd() ?? 'the connection was closed'),
@@ -157,10 +159,10 @@ async function openOnce(
   } catch (cause) {
     closing = true;
     await carrier.close();
-    const status = carrier.refusedWith();
-    if (status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403) {
-      throw new HttpRefusal(status, cause);
-    }
+    const refusal = carrier.refusedWith();
+    const status = refusal?.status ?? 0;
+    if (refusal !== undefined && (status === 401 || status === 403)) throw unauthorized(refusal);
+    if (status >= 400 && status < 500) throw new HttpRefusal(status, cause);
     if (watch.refused()) throw new ProtocolRefusal('refused', { cause });
     throw describeEnd(config, carrier, cause);
   } finally {
@@ -200,10 +202,7 @@ function stdioCarrier(config: StdioServerConfig, options: ConnectionOptions): Op
   };
 }
 
-function remoteCarriers(
-  config: RemoteServerConfig,
-  { maxMessageBytes }: ConnectionOptions,
-): readonly OpenCarrier[] {
+function remoteCarriers(config: RemoteServerConfig, limits: ConnectionOptions): readonly OpenCarrier[] {
   const open =
     (kind: 'http' | 'sse'): OpenCarrier =>
     async (sdk, lose) => {
@@ -211,7 +210,7 @@ function remoteCarriers(
       const remote = await openRemoteTransport(config, {
         sdk,
         kind,
-        maxMessageBytes,
+        limits,
         onLost: (error) => {
           causeOfEnd ??= reasonOf(error);
           lose(causeOfEnd);

@@ -1,9 +1,12 @@
-import { loadPeer } from '../base/index.ts';
+import { importPeer, loadPeer } from '../base/index.ts';
+import { answersInTurn } from './answers-in-turn.ts';
 import type { RemoteServerConfig } from './config.ts';
 import { within } from './deadline.ts';
+import { refusalOf, SessionExpired, withHeaders } from './http-refusal.ts';
+import type { MessageLimits } from './message-meter.ts';
 import { RequestWatch } from './request-watch.ts';
 import { boundMessages } from './response-body.ts';
-import { DEFAULT_MAX_MESSAGE_BYTES, type Transport } from './session.ts';
+import type { Transport } from './session.ts';
 
 /** Bound on the request that ends a session at the server. */
 const TERMINATE_TIMEOUT_MS = 1_000;
@@ -18,8 +21,8 @@ const RECONNECTION = {
 
 export interface RemoteTransport {
   readonly transport: Transport;
-  /** The HTTP status of the latest refusal, if any; decides on the fallback to SSE. */
-  readonly refusedWith: () => number | undefined;
+  /** The latest refusal, if any; decides on the fallback to SSE. */
+  readonly refusedWith: () => Pick<Response, 'status' | 'headers'> | undefined;
   /** Ends the session at the server, then closes every socket. Never rejects. */
   close(): Promise<void>;
 }
@@ -34,31 +37,34 @@ export async function openRemoteTransport(
   options: {
     readonly sdk: 'v1' | 'v2';
     readonly kind: 'http' | 'sse';
-    readonly maxMessageBytes?: number | undefined;
+    readonly limits: MessageLimits;
     readonly onLost: (error: unknown) => void;
   },
 ): Promise<RemoteTransport> {
   const { StreamableHTTPClientTransport, SSEClientTransport } = await loadTransports(options.sdk);
   const owned = await createOwnedFetch();
-  let refusal: number | undefined;
+  const send = answersInTurn(withHeaders(owned.fetch, config.headers));
+  let refusal: Response | undefined;
   let established = false;
   const watch = new RequestWatch(async (input, init) => {
     let response: Response;
     try {
-      response = await owned.fetch(input, init);
+      response = await send(input, init);
     } catch (error) {
       if (isUnreachable(error)) options.onLost(error);
       throw error;
     }
-    if (!response.ok && init?.method === 'POST') refusal = response.status;
+    if (!response.ok && init?.method === 'POST') refusal = response;
+    if (response.status === 401 || response.status === 403) refusal = response;
+    const answer = await refusalOf(boundMessages(response, options.limits, options.onLost), init);
     // By the specification the session is over, and a new one has to be initialized.
-    if (response.status === 404 && new Headers(init?.headers).has('mcp-session-id')) {
-      options.onLost(new Error('the server has ended the session (HTTP 404)'));
-    }
-    return boundMessages(response, options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES, options.onLost);
+    if (answer.error instanceof SessionExpired) options.onLost(answer.error);
+    if (answer.error !== undefined) throw answer.error;
+    return answer.response;
   });
   const reconnections = new Reconnections();
-  const common = { fetch: watch.fetch, requestInit: { headers: { ...config.headers } } };
+  const fixed = typeof config.headers === 'function' ? {} : { ...config.headers };
+  const common = { fetch: watch.fetch, requestInit: { headers: fixed } };
   const transport = (options.kind === 'http'
     ? new StreamableHTTPClientTransport(config.url, { ...common, reconnectionOptions: RECONNECTION })
     : new SSEClientTransport(config.url, common)) as unknown as SdkHttpTransport;
@@ -99,15 +105,23 @@ function isUnreachable(error: unknown): boolean {
 
 async function loadTransports(sdk: 'v1' | 'v2') {
   if (sdk === 'v2')
-    return loadPeer('@modelcontextprotocol/client', () => import('@modelcontextprotocol/client'), {
-      neededFor: 'This MCP server',
-    });
+    return loadPeer(
+      '@modelcontextprotocol/client',
+      () => importPeer<typeof import('@modelcontextprotocol/client')>('@modelcontextprotocol/client'),
+      {
+        neededFor: 'This MCP server',
+      },
+    );
   const [http, sse] = await loadPeer(
     '@modelcontextprotocol/sdk',
     () =>
       Promise.all([
-        import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-        import('@modelcontextprotocol/sdk/client/sse.js'),
+        importPeer<typeof import('@modelcontextprotocol/sdk/client/streamableHttp.js')>(
+          '@modelcontextprotocol/sdk/client/streamableHttp.js',
+        ),
+        importPeer<typeof import('@modelcontextprotocol/sdk/client/sse.js')>(
+          '@modelcontextprotocol/sdk/client/sse.js',
+        ),
       ]),
     { neededFor: 'This MCP server' },
   );

@@ -1,10 +1,7 @@
-/** The tools of one server as it last listed them, the check of their structured output, and their refresh. */
+/** The tools of one server as it last listed them, and their refresh. */
 import { diag } from '@opentelemetry/api';
-import { type CompiledSchema, compileSchema, isObject } from '../json/index.ts';
+import { isObject } from '../json/index.ts';
 import type { CallableTool, RejectedTool } from './types.ts';
-
-/** Checks `structuredContent`; an empty list means that it fits. */
-export type OutputCheck = (structuredContent: unknown) => readonly string[];
 
 /** Reads tools one by one, so that one bad definition costs only that tool; the SDKs refuse the whole list. */
 export class ServerTools {
@@ -12,7 +9,6 @@ export class ServerTools {
   #tools: readonly CallableTool[] = [];
   #byName: ReadonlyMap<string, CallableTool> = new Map();
   #rejected: readonly RejectedTool[] = [];
-  #outputChecks: Map<string, OutputCheck | undefined> = new Map();
 
   constructor(server: string) {
     this.#server = server;
@@ -46,20 +42,8 @@ export class ServerTools {
     this.#byName = byName;
     this.#tools = [...byName.values()];
     this.#rejected = rejected;
-    this.#outputChecks = new Map();
     for (const { name, reason } of rejected)
       diag.warn(`mcp-observatory: tool "${name}" of server "${this.#server}" is left out: ${reason}`);
-  }
-
-  /** The check of a tool's structured result, compiled on first use; undefined when there is nothing to check. */
-  outputCheck(tool: CallableTool): OutputCheck | undefined {
-    if (!this.#outputChecks.has(tool.name)) {
-      const check = compileOutputCheck(tool, (reason) =>
-        diag.warn(`mcp-observatory: the outputSchema of "${tool.name}" cannot be checked: ${reason}`),
-      );
-      this.#outputChecks.set(tool.name, check);
-    }
-    return this.#outputChecks.get(tool.name);
   }
 }
 
@@ -81,35 +65,8 @@ function readTool(raw: unknown): CallableTool | RejectedTool {
     ...(typeof title === 'string' && { title }),
     ...(typeof description === 'string' && { description }),
     inputSchema: isObject(inputSchema) ? inputSchema : { type: 'object' },
-    ...(isObject(outputSchema) && { outputSchema }),
+    ...((isObject(outputSchema) || typeof outputSchema === 'boolean') && { outputSchema }),
     ...(isObject(annotations) && { annotations }),
-  };
-}
-
-/**
- * Compiles a tool's `outputSchema`, within the bounds of `compileSchema`: the schema comes from the server.
- *
- * @returns The check, or `undefined` when the tool has no schema or its schema cannot be compiled. The latter is
- *   reported to `onInvalid` and leaves the tool usable.
- */
-function compileOutputCheck(
-  tool: CallableTool,
-  onInvalid: (reason: string) => void,
-): OutputCheck | undefined {
-  if (tool.outputSchema === undefined) return undefined;
-  let schema: CompiledSchema;
-  try {
-    // A date the validator doubts is no reason to withhold an answer.
-    schema = compileSchema(tool.outputSchema, { checksFormats: false });
-  } catch (error) {
-    onInvalid(error instanceof Error ? error.message : String(error));
-    return undefined;
-  }
-  return (structuredContent) => {
-    if (structuredContent === undefined)
-      return ['the tool declares an outputSchema and returned no structuredContent'];
-    const verdict = schema.check(structuredContent);
-    return verdict.valid ? [] : [verdict.message];
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { loadPeer, VERSION } from '../base/index.ts';
+import { importPeer, loadPeer, VERSION } from '../base/index.ts';
 import { type JsonObject, objectAt } from '../json/index.ts';
 import {
   capabilitiesOf,
@@ -24,12 +24,14 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
     '@modelcontextprotocol/sdk',
     () =>
       Promise.all([
-        import('@modelcontextprotocol/sdk/client/index.js'),
-        import('@modelcontextprotocol/sdk/types.js'),
+        importPeer<typeof import('@modelcontextprotocol/sdk/client/index.js')>(
+          '@modelcontextprotocol/sdk/client/index.js',
+        ),
+        importPeer<typeof import('@modelcontextprotocol/sdk/types.js')>('@modelcontextprotocol/sdk/types.js'),
       ]),
     { neededFor: 'This MCP server' },
   );
-  const { handlers, server } = options;
+  const { handlers, guard, server } = options;
   const client = new Client(
     { name: 'mcp-observatory', version: VERSION },
     {
@@ -38,19 +40,28 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
   );
   const { onElicitation, onSampling, roots } = handlers;
   if (onElicitation) {
-    client.setRequestHandler(types.ElicitRequestSchema, async (request, extra) => ({
-      ...(await onElicitation(request.params, { server, signal: extra.signal })),
-    }));
+    client.setRequestHandler(types.ElicitRequestSchema, ({ params }, { signal }) =>
+      guard(server, 'elicitation/create', params, async () => ({
+        ...(await onElicitation(params, { server, signal })),
+      })),
+    );
   }
   if (onSampling) {
     client.setRequestHandler(
       types.CreateMessageRequestSchema,
-      async (request, extra) =>
+      async ({ params }, { signal }) =>
         // The SDK checks the form of the answer before it sends it.
-        ({ ...(await onSampling(request.params, { server, signal: extra.signal })) }) as never,
+        (await guard(server, 'sampling/createMessage', params, async () => ({
+          ...(await onSampling(params, { server, signal })),
+        }))) as never,
     );
   }
-  if (roots) client.setRequestHandler(types.ListRootsRequestSchema, () => ({ roots: [...roots] }));
+  if (roots) {
+    client.setRequestHandler(
+      types.ListRootsRequestSchema,
+      async () => (await guard(server, 'roots/list', {}, async () => ({ roots: [...roots] }))) as never,
+    );
+  }
   client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => options.onToolsChanged());
   client.onclose = options.onClose;
   client.onerror = options.onError;
@@ -78,6 +89,7 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
         ? callAsTask(request, params, controls)
         : request('tools/call', params, controls);
     },
+    readResource: (uri, controls) => request('resources/read', { uri }, controls),
     protocolError: (error) =>
       error instanceof types.McpError
         ? { code: error.code, message: error.message.replace(/^MCP error -?\d+: /, ''), data: error.data }

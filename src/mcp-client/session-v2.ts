@@ -1,11 +1,12 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { loadPeer, VERSION } from '../base/index.ts';
+import { importPeer, loadPeer, VERSION } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import {
   ANY_RESULT,
   capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
+  rawRequest,
   requestToolPage,
   type SessionOptions,
   type Transport,
@@ -20,10 +21,10 @@ const PROBE_TIMEOUT_MS = 10_000;
 export async function openV2(transport: Transport, options: SessionOptions): Promise<McpSession> {
   const { Client, ProtocolError, SdkError } = await loadPeer(
     '@modelcontextprotocol/client',
-    () => import('@modelcontextprotocol/client'),
+    () => importPeer<typeof import('@modelcontextprotocol/client')>('@modelcontextprotocol/client'),
     { neededFor: 'This MCP server' },
   );
-  const { handlers, server } = options;
+  const { handlers, guard, server } = options;
   const client = new Client(
     { name: 'mcp-observatory', version: VERSION },
     {
@@ -36,19 +37,30 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
   );
   const { onElicitation, onSampling, roots } = handlers;
   if (onElicitation) {
-    client.setRequestHandler('elicitation/create', async (request, context) => ({
-      ...(await onElicitation(request.params, { server, signal: context.mcpReq.signal })),
-    }));
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }, { mcpReq: { signal } }) =>
+        (await guard(server, 'elicitation/create', params, async () => ({
+          ...(await onElicitation(params, { server, signal })),
+        }))) as never,
+    );
   }
   if (onSampling) {
     client.setRequestHandler(
       'sampling/createMessage',
-      async (request, context) =>
+      async ({ params }, { mcpReq: { signal } }) =>
         // The SDK checks the form of the answer before it sends it.
-        ({ ...(await onSampling(request.params, { server, signal: context.mcpReq.signal })) }) as never,
+        (await guard(server, 'sampling/createMessage', params, async () => ({
+          ...(await onSampling(params, { server, signal })),
+        }))) as never,
     );
   }
-  if (roots) client.setRequestHandler('roots/list', () => ({ roots: [...roots] }));
+  if (roots) {
+    client.setRequestHandler(
+      'roots/list',
+      async () => (await guard(server, 'roots/list', {}, async () => ({ roots: [...roots] }))) as never,
+    );
+  }
   // `callTool` is needed because it mirrors arguments into headers (SEP-2243). Its check of the result is bypassed: one
   // content block of an unknown type would lose the whole answer.
   const { request } = client as unknown as { request: (...args: unknown[]) => Promise<JsonObject> };
@@ -81,6 +93,7 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
           toolDefinition: { name: tool.name, inputSchema: tool.inputSchema as never },
         },
       )) as JsonObject,
+    readResource: (uri, controls) => rawRequest(client, 'resources/read', { uri }, controls),
     protocolError: (error) =>
       error instanceof ProtocolError
         ? { code: error.code, message: error.message, data: error.data }

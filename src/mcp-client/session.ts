@@ -1,6 +1,6 @@
 /** The two seams between this folder and the MCP SDKs of both generations: the transport below, the session above. */
 import type { JsonObject } from '../json/index.ts';
-import type { CallableTool, ServerRequestHandlers, ToolProgress } from './types.ts';
+import type { CallableTool, ServerRequestGuard, ServerRequestHandlers, ToolProgress } from './types.ts';
 
 export type JsonRpcId = string | number;
 
@@ -31,9 +31,6 @@ export interface Transport {
   onerror?: ((error: Error) => void) | undefined;
 }
 
-/** Default of `maxMessageBytes`. */
-export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
-
 /** Our own timers bound each call. This disables those of the SDK: it is the longest a Node timer can be. */
 export const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -58,8 +55,10 @@ export interface McpSession {
     meta: JsonObject | undefined,
     controls: RequestControls,
   ): Promise<JsonObject>;
+  /** `resources/read`. */
+  readResource(uri: string, controls: RequestControls): Promise<JsonObject>;
   /**
-   * Reads a rejection of the two methods above as a JSON-RPC error; undefined when it is none. The SDKs reject in the
+   * Reads a rejection of the methods above as a JSON-RPC error; undefined when it is none. The SDKs reject in the
    * same form when the connection ends or a signal fires, so check for those first.
    */
   protocolError(error: unknown): { code: number; message: string; data?: unknown } | undefined;
@@ -72,6 +71,7 @@ export interface SessionOptions {
   /** Name of the server in the config. */
   readonly server: string;
   readonly handlers: ServerRequestHandlers;
+  readonly guard: ServerRequestGuard;
   readonly signal: AbortSignal;
   readonly onToolsChanged: () => void;
   readonly onClose: () => void;
@@ -105,8 +105,30 @@ export function rawRequest(
     timeout: NO_SDK_TIMEOUT_MS,
     ...(controls.onProgress && { onprogress: controls.onProgress }),
   };
+  return requestWith(client, method, params, options);
+}
+
+function requestWith(
+  client: object,
+  method: string,
+  params: JsonObject,
+  options: unknown,
+): Promise<JsonObject> {
   const { request } = client as { request: (...args: unknown[]) => Promise<JsonObject> };
   return request.call(client, { method, params }, ANY_RESULT, options);
+}
+
+/**
+ * Sends `tools/call` through a client that a host made, with the host's own request options. `callTool` of SDK v1 would
+ * check the result by a validator without bounds: 28 characters and `^(a+)+$` hold the event loop for seconds.
+ */
+export function requestToolCall(
+  client: object,
+  name: string,
+  args: JsonObject,
+  options: unknown,
+): Promise<JsonObject> {
+  return requestWith(client, 'tools/call', { name, arguments: args }, options);
 }
 
 /** Sends `tools/list` for one page; see {@link rawRequest}. */

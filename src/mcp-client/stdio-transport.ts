@@ -4,12 +4,14 @@ import { stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
+import { isObject, objectOf } from '../json/index.ts';
 import type { StdioServerConfig } from './config.ts';
 import { within } from './deadline.ts';
 import { serverEnvironment } from './environment.ts';
 import { LineBuffer, TailBuffer } from './line-buffer.ts';
+import type { MessageLimits } from './message-meter.ts';
 import { endTree, MARKER_VARIABLE, tieToParent } from './process-tree.ts';
-import { DEFAULT_MAX_MESSAGE_BYTES, type JsonRpcMessage, type Transport } from './session.ts';
+import type { JsonRpcMessage, Transport } from './session.ts';
 import type { ConnectionOptions } from './types.ts';
 
 const STDERR_TAIL_BYTES = 16 * 1024;
@@ -45,11 +47,11 @@ export class StdioTransport implements Transport {
 
   constructor(
     config: StdioServerConfig,
-    options: Pick<ConnectionOptions, 'closeTimeoutMs' | 'maxMessageBytes'> = {},
+    options: MessageLimits & Pick<ConnectionOptions, 'closeTimeoutMs'> = {},
   ) {
     this.#config = config;
     this.#closeTimeoutMs = options.closeTimeoutMs ?? 1_500;
-    this.#lines = new LineBuffer(options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
+    this.#lines = new LineBuffer(options);
   }
 
   get pid(): number | undefined {
@@ -91,7 +93,7 @@ export class StdioTransport implements Transport {
     });
     child.on('error', (error) => this.onerror?.(error));
     if (child.pid !== undefined) this.#unguard = tieToParent(child.pid, this.#marker);
-    child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk));
+    child.stdout?.on('data', (chunk: Buffer) => void this.#receive(chunk));
     child.stdout?.on('error', (error) => this.onerror?.(error));
     child.stderr?.on('data', (chunk: Buffer) => this.#stderrTail.push(chunk));
     child.stderr?.on('error', () => undefined);
@@ -122,10 +124,19 @@ export class StdioTransport implements Transport {
     return this.#ending;
   }
 
-  #receive(chunk: Buffer): void {
+  async #receive(chunk: Buffer): Promise<void> {
     if (this.#ended) return;
+    const stdout = this.#child?.stdout;
     try {
-      for (const line of this.#lines.push(chunk)) this.#dispatch(line);
+      for (const line of this.#lines.push(chunk)) {
+        this.#dispatch(line);
+        if (!this.#lines.isTurnDue()) continue;
+        // Without data events in between: the rest of this chunk comes first.
+        stdout?.pause();
+        await nextTurn();
+        stdout?.resume();
+        if (this.#ended) return;
+      }
     } catch (error) {
       this.#fail(`the server sent ${error instanceof RangeError ? error.message : String(error)}`);
     }
@@ -143,7 +154,7 @@ export class StdioTransport implements Transport {
     if (typeof message !== 'object' || message === null || Array.isArray(message)) return;
     if ((message as { jsonrpc?: unknown }).jsonrpc !== '2.0') return;
     try {
-      this.onmessage?.(message as JsonRpcMessage);
+      this.onmessage?.(asAnswered(message as JsonRpcMessage));
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
@@ -193,6 +204,20 @@ export class StdioTransport implements Transport {
     await this.#unguard?.();
     this.#lines.clear();
   }
+}
+
+/**
+ * An answer that is none, with an error of another form or both a result and an error: the SDKs ignore it, and the request
+ * would wait for its timeout.
+ */
+function asAnswered(message: JsonRpcMessage): JsonRpcMessage {
+  const { id, method, result, error } = message;
+  if (method !== undefined || id === undefined) return message;
+  const { code, message: text } = objectOf(error);
+  const isError = result === undefined && Number.isSafeInteger(code) && typeof text === 'string';
+  if (isError || (error === undefined && isObject(result))) return message;
+  const refusal = 'The server sent an answer that is neither a result nor an error of JSON-RPC.';
+  return { jsonrpc: '2.0', id, error: { code: -32603, message: refusal } };
 }
 
 function hasExited({ exitCode, signalCode }: ChildProcess): boolean {

@@ -2,7 +2,7 @@
  * The one reader of `tools/list`, for the orchestrator, `PolicyHost` and `gateClient`. Whatever a server does, the
  * listing ends: pages, tools, bytes and time are bounded for the list as a whole.
  */
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, sliced } from '../base/index.ts';
 import { isObject, toJsonText } from '../json/index.ts';
 import { Deadline, withOwnSignal } from './deadline.ts';
 
@@ -70,9 +70,10 @@ export async function readToolList(
 ): Promise<readonly unknown[]> {
   const limitOf = (bound: keyof ToolListLimits): number => limits[bound] ?? DEFAULT_LIMITS[bound];
   const exceeded = (bound: keyof ToolListLimits) => new ToolListError(server, bound, limitOf(bound));
-  const deadline = new Deadline(limitOf('toolListTimeoutMs'), ...signals);
+  const deadline = new Deadline(limitOf('toolListTimeoutMs'), signals);
   const tools: unknown[] = [];
   const cursors = new Set<string>();
+  const turn = sliced();
   let bytes = 0;
   let cursor: string | undefined;
   try {
@@ -85,6 +86,7 @@ export async function readToolList(
       if (tools.length + result.tools.length > limitOf('maxTools')) throw exceeded('maxTools');
       for (const tool of result.tools as unknown[]) {
         bytes += sizeOf(tool);
+        await turn();
         if (bytes > limitOf('maxToolListBytes')) throw exceeded('maxToolListBytes');
         tools.push(tool);
       }

@@ -18,7 +18,8 @@ export interface CallableTool extends ToolDefinition, JsonObject {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly inputSchema: JsonObject;
-  readonly outputSchema?: JsonObject | undefined;
+  /** Any JSON value, not only an object, since MCP 2026-07-28; `true` and `false` are schemas too. */
+  readonly outputSchema?: JsonObject | boolean | undefined;
   readonly annotations?: ToolAnnotations | undefined;
 }
 
@@ -69,7 +70,8 @@ export interface ToolResult {
  * How a call ended:
  * - `ok`: the tool answered.
  * - `tool_error`: the tool answered with `isError`; the model may try again in another way.
- * - `invalid_output`: the answer breaks the protocol's result form or the tool's own `outputSchema`.
+ * - `invalid_output`: the answer breaks the protocol's result form. `mcpGhost` without a gate also says so of one that
+ *   breaks the tool's own `outputSchema`; under a gate its contract decides.
  * - `protocol_error`: the server answered with a JSON-RPC error (`errorCode`).
  * - `transport_error`: no answer, because the server is gone or cannot be reached.
  * - `timeout`: no answer in time; the call was cancelled at the server.
@@ -140,6 +142,17 @@ export interface ServerRequestHandlers {
   readonly roots?: readonly { readonly uri: string; readonly name?: string | undefined }[] | undefined;
 }
 
+/**
+ * Decides about a request of a server before a handler sees it, and about the answer before it is sent. A rejection is
+ * sent as an error.
+ */
+export type ServerRequestGuard = (
+  server: string,
+  method: string,
+  params: JsonObject,
+  answer: () => Promise<JsonObject>,
+) => Promise<JsonObject>;
+
 export interface ServerRequestContext {
   /** Name of the server in the config. */
   readonly server: string;
@@ -166,5 +179,14 @@ export interface ConnectionOptions extends ToolListLimits {
   readonly maxReconnects?: number | undefined;
   /** Largest message a server may send, in bytes; the connection to one that sends more is closed. @defaultValue 10 MiB */
   readonly maxMessageBytes?: number | undefined;
+  /**
+   * Most JSON values in a message a server may send: one for each element of an array, three for each member of an
+   * object (nine in a message's upper levels: result, `_meta`, structured content), and one more for 256 bytes of text,
+   * 32 escapes or 21 bytes of numbers. The connection to one that sends more is closed before the message is parsed,
+   * which takes up to 0.4 ms per 1,000 values and holds the event loop. @defaultValue 100000
+   */
+  readonly maxMessageValues?: number | undefined;
   readonly handlers?: ServerRequestHandlers | undefined;
+  /** Stands between servers and `handlers`. @defaultValue every request is answered */
+  readonly guard?: ServerRequestGuard | undefined;
 }

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
 
 export const DEFAULT_CONNECT_TIMEOUT_MS = 60_000;
 
@@ -20,16 +20,20 @@ export function unavailable(
   const tail = (stderr ?? '').trim().slice(-1_000);
   return new ObservatoryError(
     'SERVER_UNAVAILABLE',
-    `Server "${server}": ${why ?? reasonOf(cause)}.${tail === '' ? '' : ` Last output on stderr: ${tail}`}`,
+    `Server "${server}": ${withoutUserInfo(why ?? reasonOf(cause))}.${tail === '' ? '' : ` Last output on stderr: ${tail}`}`,
     { cause },
   );
 }
 
-/** The message of an error; `fetch` says only "fetch failed" and keeps the reason in `cause`. */
+/** Longest message of a server that is passed on. */
+const MAX_REASON = 8_192;
+
+/** The message of an error, cut to size; `fetch` says only "fetch failed" and keeps the reason in `cause`. */
 export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return String(error).slice(0, MAX_REASON);
   const { cause } = error;
+  const message = error.message.slice(0, MAX_REASON);
   return cause instanceof Error && cause.message !== ''
-    ? `${error.message}: ${cause.message}`
-    : error.message;
+    ? `${message}: ${cause.message.slice(0, MAX_REASON)}`
+    : message;
 }

@@ -29,7 +29,7 @@ export interface Alternative {
 /** What the model is asked to do about a failure. */
 export interface Recovery {
   readonly failure: CallFailure;
-  readonly strategy: Exclude<RecoveryAction, 'automatic_retry'>;
+  readonly strategy: Exclude<RecoveryAction, 'automatic_retry' | 'other_provider'>;
   readonly alternatives: readonly Alternative[];
 }
 
@@ -98,37 +98,12 @@ function advice({ strategy, alternatives }: Recovery): string {
 }
 
 /** Words that say nothing about what a tool is for. */
-const STOP_WORDS: ReadonlySet<string> = new Set([
-  'a',
-  'an',
-  'and',
-  'or',
-  'the',
-  'of',
-  'to',
-  'in',
-  'for',
-  'with',
-  'on',
-  'by',
-  'from',
-  'this',
-  'that',
-  'is',
-  'it',
-  'tool',
-  'use',
-  'used',
-  'returns',
-  'return',
-  'given',
-  'as',
-  'be',
-  'can',
-  'will',
-  'if',
-  'not',
-]);
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a an and or the of to in for with on by from this that is it tool use used returns return ' +
+    'given as be can will if not'
+  ).split(' '),
+);
 
 /** Words of a tool's name and description, for comparing tools. */
 export function toolWords(name: string, description: string | undefined): ReadonlySet<string> {
@@ -139,6 +114,11 @@ export function toolWords(name: string, description: string | undefined): Readon
   return new Set(words);
 }
 
+/** How many words two tools, or a tool and a task, have in common. */
+export function sharedWords(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  return [...other].filter((word) => one.has(word)).length;
+}
+
 /** The tools most like a failed one by their words, best first; none that share nothing with it. */
 export function findAlternatives<T extends { readonly words: ReadonlySet<string> }>(
   failed: ReadonlySet<string>,
@@ -147,8 +127,7 @@ export function findAlternatives<T extends { readonly words: ReadonlySet<string>
 ): T[] {
   const scored: { candidate: T; score: number }[] = [];
   for (const candidate of candidates) {
-    let shared = 0;
-    for (const word of candidate.words) if (failed.has(word)) shared += 1;
+    const shared = sharedWords(failed, candidate.words);
     if (shared > 0) scored.push({ candidate, score: shared / (failed.size + candidate.words.size - shared) });
   }
   scored.sort((left, right) => right.score - left.score);

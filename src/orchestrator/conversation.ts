@@ -61,6 +61,11 @@ export class Conversation {
     this.#counted = { tokens: 0, messages: 0 };
   }
 
+  /** All turns, where the next request does not hold them all. */
+  history(isAllShown: boolean): readonly ModelMessage[] | undefined {
+    return isAllShown && this.#shown.length === this.#all.length ? undefined : this.#all;
+  }
+
   /** The whole conversation, summaries apart, in the form of the result. */
   toEntries(): ConversationEntry[] {
     return this.#all.flatMap(toEntries);
@@ -68,28 +73,17 @@ export class Conversation {
 }
 
 function toEntries(message: ModelMessage): ConversationEntry[] {
-  switch (message.role) {
-    case 'system':
-      return [{ role: 'system', content: message.text, toolCalls: null, toolCallId: null }];
-    case 'user':
-      return [{ role: 'user', content: visibleText(message.parts), toolCalls: null, toolCallId: null }];
-    case 'assistant':
-      return [
-        {
-          role: 'assistant',
-          content: visibleText(message.parts),
-          toolCalls: callsOf(message),
-          toolCallId: null,
-        },
-      ];
-    case 'tool':
-      return message.parts.map((result) => ({
-        role: 'tool',
-        content: visibleText(result.content),
-        toolCalls: null,
-        toolCallId: result.id,
-      }));
+  if (message.role === 'tool') {
+    return message.parts.map(({ id, content }) => ({
+      role: 'tool',
+      content: visibleText(content),
+      toolCalls: null,
+      toolCallId: id,
+    }));
   }
+  const { role } = message;
+  const content = role === 'system' ? message.text : visibleText(message.parts);
+  return [{ role, content, toolCalls: role === 'assistant' ? callsOf(message) : null, toolCallId: null }];
 }
 
 function callsOf(message: AssistantMessage): ConversationEntry['toolCalls'] {

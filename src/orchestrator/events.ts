@@ -55,6 +55,12 @@ export type GhostEvent =
       readonly state: BreakerState;
     }
   | { readonly type: 'loop'; readonly toolName: string; readonly decision: 'warn' | 'stop' }
+  | {
+      readonly type: 'provider_changed';
+      readonly from: string;
+      readonly to: string;
+      readonly error: string;
+    }
   | { readonly type: 'compaction'; readonly messagesBefore: number; readonly messagesAfter: number }
   | { readonly type: 'limit_reached'; readonly reason: StopReason; readonly message: string }
   | { readonly type: 'run_finished'; readonly success: boolean; readonly stopReason: StopReason };

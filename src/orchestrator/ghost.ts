@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { context, type Span } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
-import { connectServers, type ServerPool } from '../mcp-client/index.ts';
-import { type AuditRun, auditRun, openAudit } from '../policy/index.ts';
-import { setGovernance } from '../processor/index.ts';
+import { attributeOf } from '../base/index.ts';
+import { connectServers, ServerPool } from '../mcp-client/index.ts';
+import { type AuditRun, auditRun, openAudit, serverRequestGuard } from '../policy/index.ts';
+import { getGovernance, setGovernance } from '../processor/index.ts';
 import { safeListener } from './events.ts';
 import { type ResolvedOptions, type RunOptions, resolveOptions } from './options.ts';
-import { assertPriced } from './price.ts';
-import { createProvider, type Provider } from './providers/index.ts';
+import { openProviders } from './provider-chain.ts';
 import type { GhostResult } from './result.ts';
 import { runSession } from './run-session.ts';
 import type { Tape } from './tape.ts';
-import { RunTelemetry } from './telemetry.ts';
-import { GatedCalls } from './tool-attempt.ts';
+import { GatedCalls, type GatedCallsParts } from './tool-attempt.ts';
 
 /** How often a call to a tool may restart its dead server. */
 const DEFAULT_RECONNECTS = 2;
@@ -23,36 +21,54 @@ const DEFAULT_RECONNECTS = 2;
  *
  * @param tape records or plays back what the provider and the servers say.
  * @throws ObservatoryError `INVALID_OPTION`, `INVALID_SERVER_CONFIG`, `API_KEY_MISSING` or `MISSING_PEER`, before
- * anything is started; `AUDIT_UNAVAILABLE` when a gated run cannot be recorded; the signal's reason when aborted; what
- * the tape's `finish` throws. Later failures are reported in the result.
+ * anything is started; `AUDIT_UNAVAILABLE` when a gated run cannot be recorded before its first call; the signal's
+ * reason when it has fired before the start; what the tape's `finish` throws. Later failures, an abort among them, are
+ * reported in the result.
  */
 export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<GhostResult> {
   const startedAt = performance.now();
   const resolved = resolveOptions(options);
   resolved.signal?.throwIfAborted();
-  const provider = await providerOf(resolved, tape);
-  const model = resolved.model ?? provider.defaultModel;
-  assertPriced(resolved, provider.name, model);
-  const telemetry = new RunTelemetry(provider, model);
+  const providers = await openProviders(resolved, tape);
+  const { provider, model, telemetry } = providers.current;
   const emit = safeListener(resolved.onEvent);
   const parent = setGovernance(context.active(), resolved.govern ?? {});
-  const session = async (span: Span, run: AuditRun | undefined): Promise<GhostResult> => {
+  // A run that is not recorded has an id all the same: budgets count by it.
+  const session = async (
+    span: Span,
+    run: AuditRun | undefined,
+    runId = run?.id ?? randomUUID(),
+  ): Promise<GhostResult> => {
+    const active = context.active();
+    const ofRun = { runId: getGovernance(active)?.runId ?? runId };
+    span.setAttribute(attributeOf('run_id'), ofRun.runId);
+    return await context.with(setGovernance(active, ofRun), () => inRun(span, run, runId));
+  };
+  const inRun = async (span: Span, run: AuditRun | undefined, runId: string): Promise<GhostResult> => {
     emit({ type: 'run_started', provider: provider.name, model });
     let changes = 0;
-    await using pool = await connectServers(resolved.serverConfig, {
+    const { gate, caller, govern, userPrompt: userRequest } = resolved;
+    const shared = { caller, runId, userRequest, promptTemplateId: govern?.promptTemplateId };
+    const connecting = connectServers(resolved.serverConfig, {
       maxReconnects: DEFAULT_RECONNECTS,
       ...resolved.connection,
       openLink: tape.openLink,
       expandVariables: tape.expandVariables,
       handlers: resolved.handlers,
+      guard: gate && serverRequestGuard({ gate, audit: run, context: () => shared }),
       signal: resolved.signal,
       onToolsChanged: (server) => {
         changes += 1;
         emit({ type: 'tools_changed', server: server.name, tools: server.tools.length });
       },
     });
-    const gated = gatedCalls(resolved, pool, run);
-    const opened = { options: resolved, provider, model, telemetry, emit, span, pool, gated, startedAt };
+    await using pool = await connecting.catch((error: unknown) => {
+      // A run that is aborted by now ends like any other, with a result.
+      if (resolved.signal?.aborted !== true) throw error;
+      return new ServerPool([]);
+    });
+    const gated = gatedCalls(resolved, pool, run, shared);
+    const opened = { options: resolved, providers, emit, span, pool, gated, startedAt };
     return await runSession(opened, () => changes);
   };
   const result = await telemetry.agent(resolved.namespace, parent, (span) =>
@@ -70,40 +86,26 @@ async function audited(
   const { log, close } = openAudit(gate === undefined ? false : audit);
   try {
     const started = { query_chars: userPrompt.length, caller };
-    return await auditRun(log, started, act, ({ executionMetadata }) => ({
-      result: executionMetadata.stopReason,
-    }));
+    return await auditRun(
+      log,
+      started,
+      act,
+      ({ executionMetadata }) => ({ result: executionMetadata.stopReason }),
+      (result, { message }) => ({
+        ...result,
+        executionMetadata: { ...result.executionMetadata, auditProblem: message },
+      }),
+    );
   } finally {
     close();
   }
 }
 
 function gatedCalls(
-  { gate, caller, userPrompt, signal }: ResolvedOptions,
+  { gate, signal }: ResolvedOptions,
   pool: ServerPool,
   audit: AuditRun | undefined,
+  context: GatedCallsParts['context'],
 ): GatedCalls | undefined {
-  if (gate === undefined) return undefined;
-  // A run that is not recorded has an id all the same: budgets count by it.
-  const context = { caller, runId: audit?.id ?? randomUUID(), userRequest: userPrompt };
-  return new GatedCalls({ gate, pool, audit, context, signal });
-}
-
-async function providerOf(options: ResolvedOptions, { fetch, wait }: Tape): Promise<Provider> {
-  if (typeof options.provider !== 'string') {
-    if (fetch === undefined) return options.provider;
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      'Runs are recorded and played back at the wire, so `provider` must be a name, got a provider object',
-    );
-  }
-  return await createProvider(options.provider, {
-    apiKey: options.apiKey,
-    baseUrl: options.baseUrl,
-    api: options.api,
-    model: options.model,
-    retry: options.retry,
-    fetch,
-    wait,
-  });
+  return gate && new GatedCalls({ gate, pool, audit, context, signal });
 }

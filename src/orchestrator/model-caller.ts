@@ -1,3 +1,5 @@
+import { errorMessage } from '../base/index.ts';
+import { withOwnSignal } from '../mcp-client/index.ts';
 import { digest } from './compaction.ts';
 import type { EventListener } from './events.ts';
 import { PLAN_REQUEST, SUMMARY_REQUEST } from './prompts.ts';
@@ -6,7 +8,9 @@ import {
   type CompletionOptions,
   type ModelMessage,
   type ModelTool,
+  type Provider,
   ProviderError,
+  scrubKeys,
   userText,
   visibleText,
 } from './providers/index.ts';
@@ -130,27 +134,61 @@ export class ModelCaller {
     extra: Pick<CompletionOptions, 'toolChoice' | 'maxOutputTokens'>,
     iteration?: number,
   ): Promise<Completion> {
-    const { provider, model, options, telemetry, budget, emit } = this.#session;
+    const { provider, model, options, telemetry, budget, emit, conversation } = this.#session;
     // Pieces of summaries and plans are no answer to show.
     const shown = iteration === undefined ? {} : { onDelta: deltaListener(emit, iteration) };
-    const completion = await telemetry.chat(messages, tools, true, () =>
-      provider.createCompletion(messages, tools, {
-        model,
-        temperature: options.temperature,
-        maxOutputTokens: extra.maxOutputTokens ?? options.maxOutputTokens,
-        ...(extra.toolChoice === undefined ? {} : { toolChoice: extra.toolChoice }),
-        cachePrompt: iteration !== undefined,
-        signal: options.signal,
-        extraBody: options.extraBody,
-        onRetry: ({ message, delayMs }) => {
-          this.#retries += 1;
-          emit({ type: 'model_retry', iteration: iteration ?? 0, error: message, delayMs });
-        },
-        ...shown,
-      }),
+    const history = iteration === undefined ? undefined : conversation.history(options.conversationMemory);
+    const completion = await telemetry.chat(
+      messages,
+      tools,
+      true,
+      () =>
+        askProvider(provider, messages, tools, {
+          model,
+          temperature: options.temperature,
+          maxOutputTokens: extra.maxOutputTokens ?? options.maxOutputTokens,
+          ...(extra.toolChoice === undefined ? {} : { toolChoice: extra.toolChoice }),
+          cachePrompt: iteration !== undefined,
+          signal: options.signal,
+          extraBody: options.extraBody,
+          onRetry: ({ message, delayMs }) => {
+            this.#retries += 1;
+            emit({ type: 'model_retry', iteration: iteration ?? 0, error: message, delayMs });
+          },
+          ...shown,
+        }),
+      history,
     );
     budget.add(provider.name, completion.model ?? model, completion);
     return completion;
+  }
+}
+
+/**
+ * Asks a provider, which may be anybody's code: every error is a `ProviderError`, an answer that is none too, and the
+ * signal ends the wait whether the provider heeds it or not.
+ */
+async function askProvider(
+  provider: Provider,
+  messages: readonly ModelMessage[],
+  tools: readonly ModelTool[],
+  options: CompletionOptions,
+): Promise<Completion> {
+  const { signal } = options;
+  const ask = async (): Promise<Completion> => await provider.createCompletion(messages, tools, options);
+  try {
+    const completion = await (signal === undefined ? ask() : withOwnSignal(signal, ask));
+    if (Array.isArray(completion?.message?.parts)) return completion;
+    throw new Error('createCompletion gave no message with parts');
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof ProviderError) throw error;
+    const fault = {
+      kind: 'client',
+      message: scrubKeys(errorMessage(error), undefined),
+      retryable: false,
+    } as const;
+    throw new ProviderError(provider.name, fault, [], error);
   }
 }
 

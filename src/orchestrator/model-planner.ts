@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { invalidOption, ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { Planner } from '../policy/index.ts';
 import {
@@ -42,14 +42,13 @@ export interface ModelPlannerOptions {
 export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<Planner> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, temperature, maxOutputTokens, extraBody } = options;
   if (!(timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1)) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `timeoutMs must be a positive number of milliseconds, got ${timeoutMs}`,
-    );
+    throw invalidOption('`timeoutMs`', 'a positive number of milliseconds', timeoutMs);
   }
   const provider = await providerOf(options);
   const model = options.model ?? provider.defaultModel;
   const telemetry = new RunTelemetry(provider, model);
+  const failed = (how: string, cause?: unknown): ObservatoryError =>
+    new ObservatoryError('PLANNER_FAILED', `The planner's model (${model}) ${how}`, { cause });
   return {
     async plan(messages) {
       const conversation = messages.map(
@@ -65,18 +64,9 @@ export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<P
         );
         text = visibleText(message.parts);
       } catch (cause) {
-        throw new ObservatoryError(
-          'PLANNER_FAILED',
-          `The planner's model (${model}) failed with ${kindOf(cause)}`,
-          { cause },
-        );
+        throw failed(`failed with ${kindOf(cause)}`, cause);
       }
-      if (text.trim() === '') {
-        throw new ObservatoryError(
-          'PLANNER_FAILED',
-          `The planner's model (${model}) answered without a text`,
-        );
-      }
+      if (text.trim() === '') throw failed('answered without a text');
       return text;
     },
   };

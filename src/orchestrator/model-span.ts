@@ -1,6 +1,5 @@
 /** What the span and the metrics of a model call hold, in the words of the semantic conventions. */
-import { type Attributes, type Histogram, metrics, type Span } from '@opentelemetry/api';
-import { GEN_AI_DURATION_BUCKETS, GEN_AI_TOKEN_BUCKETS, VERSION } from '../base/index.ts';
+import type { Attributes, Span } from '@opentelemetry/api';
 import {
   attachConversation,
   type CallContent,
@@ -19,16 +18,20 @@ export function attachCompletion(
   request: readonly ModelMessage[],
   tools: readonly ModelTool[],
   completion: Completion | undefined,
+  history?: readonly ModelMessage[],
 ): void {
   const messages = (): SignalMessage[] => request.map(toSignalMessage);
   attachConversation(span, {
     provider,
     messages,
+    history: history && (() => history.map(toSignalMessage)),
     answer: () => (completion === undefined ? undefined : visibleText(completion.message.parts)),
     model: () => completion?.model ?? model,
     usage: () => completion?.usage,
     costUsd: () => completion?.costUsd,
     serviceTier: () => completion?.serviceTier,
+    calledNone: () =>
+      tools.length > 0 && completion?.message.parts.every(({ type }) => type === 'text') === true,
     content: () => ({
       input: messages(),
       output: completion === undefined ? [] : [outputMessage(completion)],
@@ -96,44 +99,4 @@ export function completionAttributes(completion: Completion): Attributes {
     ...(timeToFirstChunkMs === undefined ? {} : { [ATTR_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
     ...(failedAttempts.length === 0 ? {} : { [ATTR_RETRIES]: failedAttempts.length }),
   };
-}
-
-/** The metrics semconv 1.41 asks for of a model call. */
-export class CompletionMetrics {
-  readonly #duration: Histogram;
-  readonly #firstChunk: Histogram;
-  readonly #tokens: Histogram;
-
-  constructor() {
-    const meter = metrics.getMeter('mcp-observatory', VERSION);
-    this.#duration = meter.createHistogram('gen_ai.client.operation.duration', {
-      unit: 's',
-      description: 'GenAI operation duration, from the call to the end of its response.',
-      advice: { explicitBucketBoundaries: [...GEN_AI_DURATION_BUCKETS] },
-    });
-    this.#firstChunk = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
-      unit: 's',
-      description: 'Time from the call to the first chunk of a streamed response.',
-      advice: { explicitBucketBoundaries: [...GEN_AI_DURATION_BUCKETS] },
-    });
-    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
-      unit: '{token}',
-      description: 'Number of input and output tokens used.',
-      advice: { explicitBucketBoundaries: [...GEN_AI_TOKEN_BUCKETS] },
-    });
-  }
-
-  record(attributes: Attributes, durationMs: number, completion?: Completion): void {
-    this.#duration.record(durationMs / 1000, attributes);
-    if (completion?.timeToFirstChunkMs !== undefined) {
-      this.#firstChunk.record(completion.timeToFirstChunkMs / 1000, attributes);
-    }
-    const { inputTokens, outputTokens } = completion?.usage ?? {};
-    if (inputTokens !== undefined) {
-      this.#tokens.record(inputTokens, { ...attributes, 'gen_ai.token.type': 'input' });
-    }
-    if (outputTokens !== undefined) {
-      this.#tokens.record(outputTokens, { ...attributes, 'gen_ai.token.type': 'output' });
-    }
-  }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json/index.ts';
 import type { CallableTool, ServerTool } from '../mcp-client/index.ts';
-import { type Alternative, findAlternatives, toolWords } from './backtrack.ts';
+import { type Alternative, findAlternatives, sharedWords, toolWords } from './backtrack.ts';
 import type { ModelTool } from './providers/index.ts';
 import type { QuarantinedTool } from './result.ts';
 import type { OpenedRun } from './session.ts';
@@ -10,6 +10,8 @@ import { type AdaptedTool, adaptTools, chooseToolNames, type ToolProvider } from
 export interface OfferedTool extends Alternative {
   readonly server: string;
   readonly tool: CallableTool;
+  /** Set for a request that is no tool call. */
+  readonly method?: 'resources/read' | undefined;
   readonly words: ReadonlySet<string>;
   /** Arguments in the tool's own property names. */
   mapArguments(args: JsonObject): JsonObject;
@@ -46,6 +48,12 @@ export class OfferedTools {
     return this.#byModelName.get(modelName) ?? this.#hidden.get(modelName);
   }
 
+  /** A tool by its own name, `server.tool`. */
+  named(toolName: string): OfferedTool | undefined {
+    const all = [...this.#byModelName.values(), ...this.#hidden.values()];
+    return all.find((tool) => tool.toolName === toolName);
+  }
+
   /** Tools that might do instead of one that failed, best first. */
   alternativesTo(modelName: string, usable: (tool: OfferedTool) => boolean): OfferedTool[] {
     const failed = this.#byModelName.get(modelName)?.words ?? toolWords(modelName, undefined);
@@ -61,18 +69,23 @@ const CHANGED_TOOLS_WAIT_MS = 5_000;
 
 /** The catalog, rebuilt whenever a server has announced other tools; a change that is being read is waited for. */
 export function liveTools(opened: OpenedRun, changes: () => number): () => Promise<OfferedTools> {
-  let built: { readonly catalog: OfferedTools; readonly at: number } | undefined;
+  let built: { readonly catalog: OfferedTools; readonly at: string } | undefined;
   return async () => {
-    const { pool, options, provider, emit, gated } = opened;
+    const { pool, options, providers, emit, gated } = opened;
+    const { provider } = providers.current;
+    if (options.signal?.aborted === true) return built?.catalog ?? new OfferedTools([], []);
     await pool.toolsSettled(CHANGED_TOOLS_WAIT_MS);
-    const at = changes();
+    const problems = listProblems(pool);
+    const dialect = provider.toolDialect ?? 'openai';
+    const at = `${changes()} ${problems.length} ${dialect}`;
     if (built?.at === at) return built.catalog;
     const allowed = await gated?.allowed();
     const catalog = buildOfferedTools(
       pool.tools,
       allowed ?? pool.tools,
-      provider.toolDialect ?? 'openai',
+      dialect,
       options.userPrompt,
+      problems,
     );
     for (const { toolName, reason } of catalog.quarantined) {
       emit({ type: 'tool_quarantined', toolName, reason });
@@ -80,6 +93,16 @@ export function liveTools(opened: OpenedRun, changes: () => number): () => Promi
     built = { catalog, at };
     return catalog;
   };
+}
+
+/** What is wrong with the lists of the servers: tools that cannot be used or are listed twice, and lists not read. */
+function listProblems({ servers }: OpenedRun['pool']): QuarantinedTool[] {
+  return servers.flatMap((server) => [
+    ...server.rejectedTools.map(({ name, reason }) => ({ toolName: `${server.name}.${name}`, reason })),
+    ...(server.toolListError === undefined
+      ? []
+      : [{ toolName: server.name, reason: `Its changed tool list is not used: ${server.toolListError}` }]),
+  ]);
 }
 
 /**
@@ -91,11 +114,13 @@ function buildOfferedTools(
   allowed: readonly ServerTool[],
   dialect: ToolProvider,
   task: string,
+  problems: readonly QuarantinedTool[],
 ): OfferedTools {
   const { offered, leftOut, limit } = selectTools(allowed, dialect, task);
   const { tools: adapted, unsupported } = adaptTools(offered, dialect, { namespace: 'always' });
   const shown = new Set(allowed.map(({ tool }) => tool));
   const quarantinedTools = [
+    ...problems,
     ...unsupported.map(({ server, name, reason }) => ({ toolName: `${server}.${name}`, reason })),
     ...leftOut.map(({ server, tool }) => ({
       toolName: `${server}.${tool.name}`,
@@ -171,7 +196,7 @@ export function selectTools(
   const ranked = tools
     .map((tool, index) => ({
       index,
-      score: shared(wanted, toolWords(tool.tool.name, tool.tool.description)),
+      score: sharedWords(wanted, toolWords(tool.tool.name, tool.tool.description)),
     }))
     .sort((left, right) => right.score - left.score || left.index - right.index);
   const chosen = new Set(ranked.slice(0, limit).map(({ index }) => index));
@@ -180,10 +205,4 @@ export function selectTools(
     leftOut: tools.filter((_, index) => !chosen.has(index)),
     limit,
   };
-}
-
-function shared(wanted: ReadonlySet<string>, words: ReadonlySet<string>): number {
-  let count = 0;
-  for (const word of words) if (wanted.has(word)) count += 1;
-  return count;
 }

@@ -1,13 +1,16 @@
-import { ObservatoryError } from '../base/index.ts';
+import { invalidOption, type ObservatoryError, wholeNumber } from '../base/index.ts';
 import type { ConnectionOptions, ServerRequestHandlers } from '../mcp-client/index.ts';
 import type { AuditOption, PolicyGate } from '../policy/index.ts';
 import type { GovernanceFields } from '../processor/index.ts';
 import type { BreakerOptions } from './breaker.ts';
 import type { PriceOf } from './budget.ts';
+import { checkPlan, type PlanStep } from './declared-plan.ts';
 import type { EventListener } from './events.ts';
 import type { LoopOptions } from './loop-detector.ts';
+import { isProvider, type ProviderCandidate, type ProviderChooser } from './provider-choice.ts';
 import type { Provider, RetryPolicy } from './providers/index.ts';
 import type { ToolCacheOptions } from './tool-cache.ts';
+import { checkUndo, type UndoOptions } from './undo.ts';
 
 /** Options of a run. */
 export interface RunOptions {
@@ -15,14 +18,18 @@ export interface RunOptions {
   readonly serverConfig: unknown;
   /** What the model is to know about its task and its tools. */
   readonly systemPrompt: string;
-  /** `openai`, `anthropic`, `gemini`, a name given to `registerProvider`, or a provider. */
-  readonly provider: string | Provider;
+  /**
+   * `openai`, `anthropic`, `gemini`, a name given to `registerProvider`, or a provider; a list of these, the next of
+   * which is asked when one fails for good; or a function that chooses by the task. In a list each may have its own
+   * `model`, `apiKey`, `baseUrl` and `api`.
+   */
+  readonly provider: string | Provider | readonly ProviderCandidate[] | ProviderChooser;
   /** @defaultValue `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GOOGLE_API_KEY`, then the same in a `.env` file */
   readonly apiKey?: string | undefined;
   readonly userPrompt: string;
   /** @defaultValue the provider's default model */
   readonly model?: string | undefined;
-  /** Names this run as an agent in telemetry, and may prefix tool names. @defaultValue 'mcp_ghost' */
+  /** Names the run in telemetry (`gen_ai.agent.name`) and in its errors; no part of tool names. @defaultValue 'mcp_ghost' */
   readonly namespace?: string | undefined;
   /** Longest silence of a tool, in seconds; its progress starts it anew. @defaultValue 30 */
   readonly timeout?: number | undefined;
@@ -33,6 +40,7 @@ export interface RunOptions {
   /** Show the model the whole conversation; without it only the task and the last turn. @defaultValue true */
   readonly conversationMemory?: boolean | undefined;
 
+  /** Ends the run early, with a result that holds what is known. */
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: EventListener | undefined;
   /** Base URL of the provider's API, in the form its SDK takes. */
@@ -50,8 +58,13 @@ export interface RunOptions {
   readonly caller?: string | undefined;
   /** Governance fields for every span of the run (`riskTier`, `promptTemplateId`, `sessionId`, ...). */
   readonly govern?: GovernanceFields | undefined;
-  /** Make a plan before the first call. @defaultValue false */
-  readonly plan?: boolean | undefined;
+  /**
+   * Let the model make a plan before the first call; or a plan of your own, whose calls are made, with their conditions,
+   * before the model is asked. @defaultValue false
+   */
+  readonly plan?: boolean | readonly PlanStep[] | undefined;
+  /** What undoes the calls of tools. The result offers it; see `automatic`. */
+  readonly undo?: UndoOptions | undefined;
   /** Most tokens of the run, input and output, as the provider counts them. @defaultValue no limit */
   readonly maxTokens?: number | undefined;
   /** Most US dollars of the run; the model must have a price. @defaultValue no limit */
@@ -78,7 +91,7 @@ export interface RunOptions {
   readonly toolCache?: boolean | ToolCacheOptions | undefined;
   /** Answers what servers ask: elicitation, sampling, roots. */
   readonly handlers?: ServerRequestHandlers | undefined;
-  readonly connection?: Omit<ConnectionOptions, 'handlers'> | undefined;
+  readonly connection?: Omit<ConnectionOptions, 'handlers' | 'guard'> | undefined;
 }
 
 type Defaulted =
@@ -104,9 +117,13 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
   text('userPrompt', options.userPrompt);
   if (options.userPrompt.trim() === '')
     throw invalid('userPrompt', options.userPrompt, 'a text that is not empty');
-  if (typeof options.provider !== 'string' && typeof options.provider?.createCompletion !== 'function') {
-    throw invalid('provider', options.provider, 'a provider name or a provider');
+  const { provider } = options;
+  const isChoice = typeof provider === 'string' || typeof provider === 'function' || Array.isArray(provider);
+  if (!isChoice && !isProvider(provider)) {
+    throw invalid('provider', provider, 'a provider name, a provider, a list of these, or a function');
   }
+  if (typeof options.plan === 'object') checkPlan(options.plan);
+  checkUndo(options.undo, options.gate !== undefined);
   if (options.model !== undefined) text('model', options.model);
   if (options.caller !== undefined) text('caller', options.caller);
   if (options.gate !== undefined && typeof options.gate.authorize !== 'function') {
@@ -115,10 +132,12 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
   if (options.gate === undefined && options.audit !== undefined && options.audit !== false) {
     throw invalid('audit', options.audit, 'given together with `gate`, whose decisions it records');
   }
+  counts('breaker', options.breaker, { failureThreshold: 1, toolErrorThreshold: 1, coolDownMs: 0 });
+  counts('loop', options.loop, { warnAfter: 2, stopAfter: 2, stopReadOnlyAfter: 2, window: 2 });
   return Object.freeze({
     ...options,
     namespace: options.namespace ?? 'mcp_ghost',
-    timeout: number('timeout', options.timeout, 30, 0.001, 2_000_000),
+    timeout: number('timeout', options.timeout ?? 30, 0.001, 2_000_000),
     maxIterations: integer('maxIterations', options.maxIterations, 10, 1),
     enableBacktracking: options.enableBacktracking ?? true,
     conversationMemory: options.conversationMemory ?? true,
@@ -131,7 +150,7 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
     maxCostUsd:
       options.maxCostUsd === undefined
         ? undefined
-        : number('maxCostUsd', options.maxCostUsd, 0, 0, Number.MAX_VALUE),
+        : number('maxCostUsd', options.maxCostUsd, 0, Number.MAX_VALUE),
   });
 }
 
@@ -139,29 +158,27 @@ function text(name: string, value: unknown): void {
   if (typeof value !== 'string') throw invalid(name, value, 'a text');
 }
 
-function number(
-  name: string,
-  value: number | undefined,
-  byDefault: number,
-  least: number,
-  most: number,
-): number {
-  const chosen = value ?? byDefault;
-  if (typeof chosen !== 'number' || !(chosen >= least && chosen <= most)) {
-    throw invalid(name, value, `a number from ${least} to ${most}`);
-  }
-  return chosen;
+function number(name: string, value: number, least: number, most: number): number {
+  if (typeof value === 'number' && value >= least && value <= most) return value;
+  throw invalid(name, value, `a number from ${least} to ${most}`);
 }
 
 function integer(name: string, value: number | undefined, byDefault: number, least: number): number {
-  const chosen = value ?? byDefault;
-  if (!Number.isSafeInteger(chosen) || chosen < least) {
-    throw invalid(name, value, `a whole number from ${least} up`);
+  return wholeNumber(name, value ?? byDefault, least);
+}
+
+/** Checks the fields of an option that are counts, each with its least value. */
+function counts<T extends object>(name: string, given: T | undefined, least: Record<keyof T, number>): void {
+  if (given === undefined) return;
+  if (typeof given !== 'object' || given === null) throw invalid(name, given, 'an object');
+  for (const [field, value] of Object.entries(given)) {
+    const from = least[field as keyof T];
+    if (from === undefined)
+      throw invalid(`${name}.${field}`, value, `one of ${Object.keys(least).join(', ')}`);
+    if (value !== undefined) wholeNumber(`${name}.${field}`, value, from);
   }
-  return chosen;
 }
 
 function invalid(name: string, value: unknown, expected: string): ObservatoryError {
-  const seen = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value);
-  return new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be ${expected}, got ${seen}`);
+  return invalidOption(`\`${name}\``, expected, typeof value === 'string' ? value.slice(0, 80) : value);
 }

@@ -1,16 +1,18 @@
 import type { TokenTotals } from './budget.ts';
-import type { ToolPerformance } from './performance.ts';
+import type { ToolPerformance } from './synthesis.ts';
+import type { OfferedUndo } from './undo.ts';
 
 /**
  * How a failed call was, or is to be, recovered from. The four strategies the model is asked for, and the one that
- * needs no model.
+ * needs no model; `other_provider` when another one of a list was asked.
  */
 export type RecoveryAction =
   | 'retry_with_modified_arguments'
   | 'alternative_tool'
   | 'decomposition'
   | 'context_clarification'
-  | 'automatic_retry';
+  | 'automatic_retry'
+  | 'other_provider';
 
 /**
  * Why a run ended:
@@ -18,6 +20,7 @@ export type RecoveryAction =
  * - `max_iterations`, `budget`, `loop`: a limit stopped it; the answer is what was known then.
  * - `model_stopped`: the model refused, was cut off, or could not be read.
  * - `provider_failed`: the model could not be reached any more. `no_servers`: no MCP server could be connected.
+ * - `aborted`: the caller's signal fired, by hand or by a timeout; `errors` says why.
  */
 export type StopReason =
   | 'completed'
@@ -26,7 +29,8 @@ export type StopReason =
   | 'loop'
   | 'model_stopped'
   | 'provider_failed'
-  | 'no_servers';
+  | 'no_servers'
+  | 'aborted';
 
 /** One try of one tool call. */
 export interface ToolChainEntry {
@@ -47,7 +51,7 @@ export interface ToolChainEntry {
   readonly retryAttempt: number;
   /** Whether the result came from the cache. */
   readonly cached: boolean;
-  /** Positions in the chain of earlier calls whose results this call's arguments quote. */
+  /** Positions in the chain of the earlier calls whose results brought up a value of this call's arguments. */
   readonly dependsOn: readonly number[];
 }
 
@@ -100,6 +104,8 @@ export interface ExecutionMetadata {
   readonly toolPerformance: readonly ToolPerformance[];
   /** Tools that could not be offered to the model, and why. */
   readonly quarantinedTools: readonly QuarantinedTool[];
+  /** Why the run is not wholly in the audit trail. Absent when it is. */
+  readonly auditProblem?: string;
 }
 
 /** What a run gives back. `toWire` gives its snake_case form. */
@@ -113,9 +119,11 @@ export interface GhostResult {
   readonly toolChain: readonly ToolChainEntry[];
   readonly conversationHistory: readonly ConversationEntry[];
   readonly errors: readonly RunError[];
-  /** The steps that led to the answer, one sentence each. */
+  /** The steps that led to the answer and the results that disagree, one sentence each. */
   readonly reasoningTrail: readonly string[];
   /** The plan made before the first call, when one was asked for. */
   readonly plan: string | null;
+  /** Steps that can be undone, last one first, with the calls that undo them. Nothing is undone unless `undo` says so. */
+  readonly undo: readonly OfferedUndo[];
   readonly executionMetadata: ExecutionMetadata;
 }

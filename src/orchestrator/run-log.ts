@@ -1,9 +1,11 @@
+import { type Conflict, Conflicts } from './conflicts.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 
 /** What a run has done and said so far, and what went wrong. */
 export class RunLog {
   readonly chain: ToolChainEntry[] = [];
   readonly errors: RunError[] = [];
+  readonly conflicts: Conflicts = new Conflicts();
   serversConnected = 0;
   /** Turns of the model so far. */
   iterations = 0;
@@ -16,10 +18,15 @@ export class RunLog {
     if (text !== '') this.#lastWords = { text, iteration: this.iterations };
   }
 
-  add(report: { readonly entries: readonly ToolChainEntry[]; readonly retried: readonly RunError[] }): void {
+  /** @returns what the results of this report disagree about with earlier ones. */
+  add(report: {
+    readonly entries: readonly ToolChainEntry[];
+    readonly retried: readonly RunError[];
+  }): readonly Conflict[] {
     this.chain.push(...report.entries);
     this.errors.push(...report.retried);
     this.backtracks += report.retried.length;
+    return report.entries.flatMap((entry) => this.conflicts.add(entry));
   }
 
   fail(toolName: string, error: string, recovering = false): void {

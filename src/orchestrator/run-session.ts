@@ -4,9 +4,9 @@ import { CircuitBreakers } from './breaker.ts';
 import { Budget } from './budget.ts';
 import { Conversation } from './conversation.ts';
 import type { EventListener } from './events.ts';
+import { LinkedResources } from './linked-resources.ts';
 import { ModelCaller } from './model-caller.ts';
 import { liveTools } from './offered-tools.ts';
-import { toolPerformance } from './performance.ts';
 import { listPrice } from './price.ts';
 import { buildSystemPrompt, type ServerNote } from './prompts.ts';
 import { type ModelMessage, ProviderError, userText } from './providers/index.ts';
@@ -15,17 +15,28 @@ import { ResultCap } from './result-cap.ts';
 import { GhostRun, type RunEnd } from './run.ts';
 import { RunLog } from './run-log.ts';
 import type { OpenedRun, Session } from './session.ts';
-import { reasoningTrail, successRate, summarize } from './synthesis.ts';
+import { reasoningTrail, successRate, summarize, toolPerformance } from './synthesis.ts';
 import { ToolRunner } from './tool-runner.ts';
+import { type OfferedUndo, undoable } from './undo.ts';
 
 /** Runs the task. @param changes how often servers have announced a changed tool list. */
 export async function runSession(opened: OpenedRun, changes: () => number): Promise<GhostResult> {
   const { options, emit, span, pool } = opened;
   const log = new RunLog();
   reportServers(pool, emit, log);
+  for (const problem of opened.providers.leftOut) log.note(options.namespace, problem, null);
   const catalog = liveTools(opened, changes);
   const session: Session = {
     ...opened,
+    get provider() {
+      return opened.providers.current.provider;
+    },
+    get model() {
+      return opened.providers.current.model;
+    },
+    get telemetry() {
+      return opened.providers.current.telemetry;
+    },
     log,
     catalog,
     conversation: new Conversation(headOf(opened, (await catalog()).size > 0)),
@@ -39,14 +50,16 @@ export async function runSession(opened: OpenedRun, changes: () => number): Prom
       });
     }),
     cap: new ResultCap(options.maxResultChars),
+    resources: new LinkedResources(),
   };
   const caller = new ModelCaller(session);
   if (pool.servers.length > 0 && log.serversConnected === 0) {
     return await resultOf(session, caller, { stopReason: 'no_servers', answer: null }, null);
   }
-  const plan = options.plan ? await makePlan(session, caller) : null;
-  const end = await new GhostRun(session, caller, new ToolRunner(session)).run();
-  return await resultOf(session, caller, end, plan);
+  const plan = options.plan === true ? await makePlan(session, caller) : null;
+  const runner = new ToolRunner(session);
+  const end = await new GhostRun(session, caller, runner).run();
+  return await resultOf(session, caller, end, plan, await undoIfAsked(session, runner, end));
 }
 
 /** Reports the end of a run on its span and as an event, and makes its result. */
@@ -55,6 +68,7 @@ async function resultOf(
   caller: ModelCaller,
   { stopReason, answer }: RunEnd,
   plan: string | null,
+  undo: readonly OfferedUndo[] = [],
 ): Promise<GhostResult> {
   const { span, emit, pool, provider, model, log, budget, conversation } = session;
   const { chain, errors, iterations } = log;
@@ -72,8 +86,9 @@ async function resultOf(
     toolChain: chain,
     conversationHistory: conversation.toEntries(),
     errors,
-    reasoningTrail: reasoningTrail(chain, stopReason),
+    reasoningTrail: reasoningTrail(log, { stopReason, answer }),
     plan,
+    undo,
     executionMetadata: {
       totalExecutionTime: (performance.now() - session.startedAt) / 1000,
       totalIterations: iterations,
@@ -94,6 +109,31 @@ async function resultOf(
   };
 }
 
+/** What can be undone; when the run did not succeed and the options say so, it is undone, through the gate. */
+async function undoIfAsked(
+  session: Session,
+  runner: ToolRunner,
+  { stopReason }: RunEnd,
+): Promise<OfferedUndo[]> {
+  const { options, log } = session;
+  const catalog = await session.catalog();
+  const offered = undoable(log.chain, (name) => catalog.named(name), options.undo);
+  const isDue = stopReason !== 'completed' && stopReason !== 'aborted' && options.undo?.automatic === true;
+  if (!isDue) return offered;
+  const undone: OfferedUndo[] = [];
+  for (const undo of offered) {
+    const report = await runner.runNamed(
+      undo.toolName,
+      undo.arguments,
+      catalog,
+      `undoes step ${undo.step + 1}`,
+    );
+    log.add(report);
+    undone.push({ ...undo, done: report.failure === undefined });
+  }
+  return undone;
+}
+
 function reportServers(pool: ServerPool, emit: EventListener, log: RunLog): void {
   for (const server of pool.servers) {
     if (server.state === 'ready') {
@@ -107,13 +147,15 @@ function reportServers(pool: ServerPool, emit: EventListener, log: RunLog): void
   }
 }
 
-function headOf({ options, provider, pool }: OpenedRun, hasTools: boolean): ModelMessage[] {
+function headOf({ options, providers, pool, gated }: OpenedRun, hasTools: boolean): ModelMessage[] {
   const notes = pool.servers.flatMap((server): ServerNote[] =>
-    server.state === 'ready' && server.instructions !== undefined
+    server.state === 'ready' &&
+    server.instructions !== undefined &&
+    (gated === undefined || gated.mayInstruct(server.name))
       ? [{ server: server.name, instructions: server.instructions }]
       : [],
   );
-  const system = buildSystemPrompt(options.systemPrompt, provider.name, hasTools, notes);
+  const system = buildSystemPrompt(options.systemPrompt, providers.current.provider.name, hasTools, notes);
   const task = userText(options.userPrompt);
   return system === '' ? [task] : [{ role: 'system', text: system }, task];
 }
@@ -129,6 +171,7 @@ async function makePlan(
     conversation.replaceTask(userText(`${options.userPrompt}\n\nYour plan:\n${plan}`));
     return plan;
   } catch (error) {
+    if (options.signal?.aborted === true) return null;
     if (!(error instanceof ProviderError)) throw error;
     log.fail(provider.name, error.message);
     return null;

@@ -1,4 +1,8 @@
+import { errorMessage } from '../base/index.ts';
+import { conflictNotice } from './conflicts.ts';
+import { followPlan, type PlanStep } from './declared-plan.ts';
 import { FailedCalls } from './failed-calls.ts';
+import { readResourceTool } from './linked-resources.ts';
 import { LoopDetector, type LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
 import type { OfferedTools } from './offered-tools.ts';
@@ -19,9 +23,8 @@ import {
   userText,
   visibleText,
 } from './providers/index.ts';
-import { readResultTool } from './read-result-tool.ts';
 import type { StopReason } from './result.ts';
-import type { ResultCap } from './result-cap.ts';
+import { readResultTool } from './result-cap.ts';
 import type { Session } from './session.ts';
 import type { CallReport, ToolRunner } from './tool-runner.ts';
 
@@ -56,11 +59,13 @@ export class GhostRun {
     this.#failedCalls = new FailedCalls(session);
   }
 
-  /** @throws the signal's reason when aborted; every other trouble ends in a `RunEnd`. */
+  /** Every trouble with the model, the tools or the signal ends in a `RunEnd`. */
   async run(): Promise<RunEnd> {
-    const { options, emit, budget, log, provider } = this.#session;
+    const { options, emit, budget, log } = this.#session;
     try {
+      if (typeof options.plan === 'object') await this.#followPlan(options.plan);
       while (log.iterations < options.maxIterations) {
+        options.signal?.throwIfAborted();
         const spent = budget.exceeded;
         if (spent !== undefined) return this.#limit('budget', spent, log.known());
         log.iterations += 1;
@@ -73,18 +78,17 @@ export class GhostRun {
         `the limit of ${options.maxIterations} turns is reached`,
       );
     } catch (error) {
-      options.signal?.throwIfAborted();
+      if (options.signal?.aborted === true) return this.#aborted(options.signal.reason);
       if (!(error instanceof ProviderError)) throw error;
-      log.fail(provider.name, error.message);
+      log.fail(this.#session.provider.name, error.message);
       return { stopReason: 'provider_failed', answer: log.known() };
     }
   }
 
   /** One turn of the model and the calls it asks for. */
   async #turn(): Promise<RunEnd | undefined> {
-    const { conversation, cap, log } = this.#session;
-    const catalog = await this.#session.catalog();
-    const completion = await this.#caller.nextTurn(offered(catalog, cap), log.iterations);
+    const { conversation, log } = this.#session;
+    const { completion, catalog } = await this.#ask();
     conversation.push(completion.message);
     log.says(visibleText(completion.message.parts).trim());
     const calls = toolCallsOf(completion.message);
@@ -93,14 +97,59 @@ export class GhostRun {
     const reasoning = reasoningBehind(completion);
     const reports = await this.#runner.runTurn(calls, catalog, log.iterations, reasoning);
     conversation.push({ role: 'tool', parts: reports.map((report) => report.shown) });
-    for (const report of reports) log.add(report);
+    const conflicts = reports.flatMap((report) => log.add(report));
+    this.#session.options.signal?.throwIfAborted();
     const notices = await this.#failedCalls.recover(reports, calls, catalog);
     const verdict = this.#watchLoops(reports, calls);
+    if (conflicts.length > 0) notices.push(conflictNotice(conflicts));
     if (verdict === 'warn') notices.push(LOOP_WARNING);
     if (notices.length > 0) conversation.push(userText(notices.join('\n\n')));
     if (verdict === 'stop')
       return await this.#answerNow('loop', 'the same call keeps giving the same result');
     return undefined;
+  }
+
+  /** Asks the model, and the next provider when one fails for good. */
+  async #ask(
+    toolChoice?: 'none',
+  ): Promise<{ readonly completion: Completion; readonly catalog: OfferedTools }> {
+    const { options, providers, emit, log } = this.#session;
+    for (;;) {
+      const catalog = await this.#session.catalog();
+      try {
+        const tools = offered(catalog, this.#session);
+        return { completion: await this.#caller.nextTurn(tools, log.iterations, toolChoice), catalog };
+      } catch (error) {
+        const from = this.#session.provider.name;
+        const isOver = options.signal?.aborted === true || !(error instanceof ProviderError);
+        if (isOver || !providers.failOver()) throw error;
+        const { message } = error as ProviderError;
+        log.note(from, message, 'other_provider');
+        emit({ type: 'provider_changed', from, to: this.#session.provider.name, error: message });
+      }
+    }
+  }
+
+  /** Makes the calls of a declared plan; the model then sees their results as a part of its task. */
+  async #followPlan(plan: readonly PlanStep[]): Promise<void> {
+    const { conversation, log, options } = this.#session;
+    const told: string[] = [];
+    log.iterations += 1;
+    const isWhole = await followPlan(plan, async (tool, args) => {
+      options.signal?.throwIfAborted();
+      const catalog = await this.#session.catalog();
+      const report = await this.#runner.runNamed(tool, args, catalog, 'declared by the plan');
+      log.add(report);
+      const { failure } = report;
+      if (failure !== undefined) log.note(failure.toolName, failure.message, null);
+      const [shown] = report.shown.content;
+      const text = shown?.type === 'text' ? shown.text : '';
+      const ending = failure === undefined ? 'returned' : 'failed';
+      told.push(`${told.length + 1}. ${tool} ${JSON.stringify(args)} ${ending}: ${text}`);
+      return { success: failure === undefined, result: report.entries.at(-1)?.result };
+    });
+    const end = isWhole ? '' : '\nThe plan ended there, because this call failed.';
+    conversation.push(userText(`These steps of a plan have been taken:\n${told.join('\n')}${end}`));
   }
 
   /** An answer, or a reason to continue. */
@@ -142,12 +191,12 @@ export class GhostRun {
   }
 
   #watchLoops(reports: readonly CallReport[], calls: readonly ToolCallPart[]): LoopVerdict {
-    const { emit, span } = this.#session;
+    const { emit, span, log } = this.#session;
     let worst: LoopVerdict = 'fine';
     for (const [index, { trace }] of reports.entries()) {
       const name = calls[index]?.name ?? '';
       if (trace === undefined) continue;
-      const verdict = this.#loops.record(name, trace.argumentsText, trace.resultText, trace.readOnly);
+      const verdict = this.#loops.record(log.iterations, name, trace);
       if (verdict === 'fine') continue;
       emit({ type: 'loop', toolName: name, decision: verdict });
       span.addEvent('loop', { 'gen_ai.tool.name': name, 'observatory.loop_decision': verdict });
@@ -158,21 +207,26 @@ export class GhostRun {
 
   /** At a limit: one last turn without tools, to answer from what is known. */
   async #answerNow(reason: StopReason, why: string): Promise<RunEnd> {
-    const { conversation, budget, cap, options, log, provider } = this.#session;
+    const { conversation, budget, options, log } = this.#session;
     if (budget.exceeded !== undefined) return this.#limit(reason, why, log.known());
     conversation.push(userText(finalAnswerRequest(why)));
-    // The tools stay listed: a conversation that holds calls is refused without them.
-    const tools = offered(await this.#session.catalog(), cap);
     try {
-      const completion = await this.#caller.nextTurn(tools, log.iterations, 'none');
+      // The tools stay listed: a conversation that holds calls is refused without them.
+      const { completion } = await this.#ask('none');
       conversation.push(completion.message);
       return this.#limit(reason, why, visibleText(completion.message.parts).trim() || log.known());
     } catch (error) {
-      options.signal?.throwIfAborted();
+      if (options.signal?.aborted === true) return this.#aborted(options.signal.reason);
       if (!(error instanceof ProviderError)) throw error;
-      log.fail(provider.name, error.message);
+      log.fail(this.#session.provider.name, error.message);
       return this.#limit(reason, why, log.known());
     }
+  }
+
+  /** The caller's signal fired: the run ends with what is known, and says why. */
+  #aborted(reason: unknown): RunEnd {
+    const { log } = this.#session;
+    return this.#limit('aborted', errorMessage(reason), log.known());
   }
 
   #limit(stopReason: StopReason, message: string, answer: string | null): RunEnd {
@@ -184,9 +238,13 @@ export class GhostRun {
   }
 }
 
-function offered(catalog: OfferedTools, cap: ResultCap): ModelTool[] {
-  const tools = catalog.definitions;
-  return cap.hasStored ? [...tools, readResultTool] : [...tools];
+/** The tools of the servers, and those that read what results left out, once there is something to read. */
+function offered(catalog: OfferedTools, { cap, resources }: Session): ModelTool[] {
+  return [
+    ...catalog.definitions,
+    ...(cap.hasStored ? [readResultTool] : []),
+    ...(resources.size > 0 ? [readResourceTool] : []),
+  ];
 }
 
 /** Why the model made its calls: what it said, else what it thought. */

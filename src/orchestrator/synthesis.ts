@@ -1,3 +1,4 @@
+import { conflictSentence } from './conflicts.ts';
 import type { GhostResult, StopReason, ToolChainEntry } from './result.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -11,11 +12,12 @@ const ENDINGS: Readonly<Record<StopReason, string>> = {
   model_stopped: 'The model stopped without a full answer',
   provider_failed: 'The model provider failed before the end',
   no_servers: 'No MCP server could be connected',
+  aborted: 'The run was aborted and the answer is what was known by then',
 };
 
 /** The operation in a few sentences, from counted facts alone. */
 export function summarize(
-  { chain, errors, iterations, serversConnected }: RunLog,
+  { chain, errors, conflicts, iterations, serversConnected }: RunLog,
   end: StopReason,
   serversConfigured: number,
 ): string {
@@ -31,14 +33,19 @@ export function summarize(
   if (errors.length > 0) {
     sentences.push(`${count(errors.length, 'error')}, ${recovered} of them with an attempt to recover.`);
   }
+  if (conflicts.found.length > 0)
+    sentences.push(`${count(conflicts.found.length, 'disagreement')} of results.`);
   if (serversConnected < serversConfigured) {
     sentences.push(`${serversConnected} of ${count(serversConfigured, 'server')} connected.`);
   }
   return sentences.join(' ');
 }
 
-/** The steps that led to the answer, one sentence each. */
-export function reasoningTrail(chain: readonly ToolChainEntry[], end: StopReason): string[] {
+/** The steps that led to the answer and the results that disagree, one sentence each. */
+export function reasoningTrail(
+  { chain, conflicts }: RunLog,
+  { stopReason, answer }: { readonly stopReason: StopReason; readonly answer: string | null },
+): string[] {
   const trail = chain.map((entry, index) => {
     const why = entry.reasoning === '' ? 'gave no reason' : oneLine(entry.reasoning);
     const from =
@@ -49,7 +56,8 @@ export function reasoningTrail(chain: readonly ToolChainEntry[], end: StopReason
     const retry = entry.retryAttempt === 0 ? '' : ` (retry ${entry.retryAttempt})`;
     return `Step ${index + 1}, turn ${entry.iteration}: ${why}; called ${entry.toolName}${retry}${from}; ${ending}.`;
   });
-  return [...trail, `${ENDINGS[end]}.`];
+  const disagreements = conflicts.found.map((conflict) => conflictSentence(conflict, answer ?? ''));
+  return [...trail, ...disagreements, `${ENDINGS[stopReason]}.`];
 }
 
 /** Successful calls in percent; 100 when there was none. */
@@ -65,4 +73,39 @@ function oneLine(text: string): string {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** How one tool fared over a run. Times in seconds. */
+export interface ToolPerformance {
+  readonly toolName: string;
+  readonly calls: number;
+  readonly failures: number;
+  readonly retries: number;
+  readonly cacheHits: number;
+  readonly totalTime: number;
+  readonly meanTime: number;
+  readonly maxTime: number;
+}
+
+/** The figures of each tool, slowest tool first. A cache hit counts as a call that took no time. */
+export function toolPerformance(chain: readonly ToolChainEntry[]): ToolPerformance[] {
+  const byTool = new Map<string, ToolChainEntry[]>(chain.map(({ toolName }) => [toolName, []]));
+  for (const entry of chain) byTool.get(entry.toolName)?.push(entry);
+  return [...byTool]
+    .map(([toolName, entries]) => {
+      const count = (counts: (entry: ToolChainEntry) => boolean): number => entries.filter(counts).length;
+      const times = entries.map(({ executionTime }) => executionTime);
+      const totalTime = times.reduce((sum, time) => sum + time, 0);
+      return {
+        toolName,
+        calls: entries.length,
+        failures: count(({ success }) => !success),
+        retries: count(({ retryAttempt }) => retryAttempt > 0),
+        cacheHits: count(({ cached }) => cached),
+        totalTime,
+        meanTime: totalTime / entries.length,
+        maxTime: times.reduce((most, time) => Math.max(most, time), 0),
+      };
+    })
+    .sort((left, right) => right.totalTime - left.totalTime);
 }

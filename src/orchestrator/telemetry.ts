@@ -2,7 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
-  createContextKey,
+  metrics,
   propagation,
   type Span,
   SpanKind,
@@ -10,20 +10,10 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import {
-  ATTR_ERROR_TYPE,
-  ATTR_GEN_AI_OPERATION_NAME,
-  ATTR_GEN_AI_PROVIDER_NAME,
-  ATTR_GEN_AI_REQUEST_MODEL,
-  ATTR_GEN_AI_TOOL_CALL_ID,
-  ATTR_GEN_AI_TOOL_NAME,
-  ATTR_MCP_METHOD_NAME,
-  ATTR_SERVER_ADDRESS,
-  VERSION,
-} from '../base/index.ts';
-import { attachInteraction } from '../interaction/index.ts';
+import { errorClass, semconv, VERSION, withoutTracing } from '../base/index.ts';
+import { attachInteraction, createModelMetrics, recordModelCall } from '../interaction/index.ts';
 import type { ToolCallOutcome } from '../mcp-client/index.ts';
-import { ATTR_RETRIES, attachCompletion, CompletionMetrics, completionAttributes } from './model-span.ts';
+import { ATTR_RETRIES, attachCompletion, completionAttributes } from './model-span.ts';
 import {
   type Completion,
   type ModelMessage,
@@ -38,17 +28,10 @@ const ATTR_REQUEST_STREAM = 'gen_ai.request.stream';
 /** Name of the server in the config, which tells apart two servers with a tool of the same name. */
 const ATTR_SERVER = 'observatory.mcp_server';
 
-/**
- * The key `suppressTracing` of every SDK sets (`createContextKey` is `Symbol.for`). Model calls run under it: their
- * span is made here, where retries and streaming are known, and an instrumented or self-tracing SDK would add a
- * second one that counts the same tokens again.
- */
-const SUPPRESSED = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
-
 /** The spans of a run. Texts go to the processor beside the spans, never onto them. */
 export class RunTelemetry {
   readonly #tracer: Tracer = trace.getTracer('mcp-observatory', VERSION);
-  readonly #metrics = new CompletionMetrics();
+  readonly #metrics = createModelMetrics(metrics.getMeter('mcp-observatory', VERSION));
   readonly #provider: Provider;
   readonly #model: string;
 
@@ -70,43 +53,54 @@ export class RunTelemetry {
     return await inSpan(span, context.active(), () => run(span));
   }
 
-  /** Runs a model call in its `chat` span. */
+  /**
+   * Runs a model call in its `chat` span.
+   * @param history all turns so far, where older ones were summarized: the answer is held against their tool calls too.
+   */
   async chat(
     messages: readonly ModelMessage[],
     tools: readonly ModelTool[],
     stream: boolean,
     call: () => Promise<Completion>,
+    history?: readonly ModelMessage[],
   ): Promise<Completion> {
     const attributes = {
       ...this.#modelAttributes('chat'),
       ...(stream ? { [ATTR_REQUEST_STREAM]: true } : {}),
       ...(this.#provider.serverAddress === undefined
         ? {}
-        : { [ATTR_SERVER_ADDRESS]: this.#provider.serverAddress }),
+        : { [semconv.ATTR_SERVER_ADDRESS]: this.#provider.serverAddress }),
     };
     const span = this.#tracer.startSpan(`chat ${this.#model}`, { kind: SpanKind.CLIENT, attributes });
     // A longer conversation by then is another request: this one's messages are held as they are now.
     const request = span.isRecording() ? [...messages] : [];
+    const past = span.isRecording() ? history?.slice() : undefined;
     const startedAt = performance.now();
-    const active = trace.setSpan(context.active(), span).setValue(SUPPRESSED, true);
+    const active = trace.setSpan(context.active(), span);
     try {
-      const completion = await context.with(active, call);
+      // The span is made here, where retries and streaming are known: one of the SDK would count the same tokens again.
+      const completion = await context.with(active, () => withoutTracing(call));
       span.setAttributes(completionAttributes(completion));
-      this.#tell(span, request, tools, completion);
-      this.#metrics.record(this.#modelAttributes('chat'), performance.now() - startedAt, completion);
+      this.#tell(span, request, tools, completion, past);
+      this.#record(startedAt, {}, completion);
       return completion;
     } catch (error) {
       const errorType = markFailed(span, error);
       this.#tell(span, request, tools);
       if (error instanceof ProviderError) span.setAttribute(ATTR_RETRIES, error.failedAttempts.length);
-      this.#metrics.record(
-        { ...this.#modelAttributes('chat'), [ATTR_ERROR_TYPE]: errorType },
-        performance.now() - startedAt,
-      );
+      this.#record(startedAt, { [semconv.ATTR_ERROR_TYPE]: errorType });
       throw error;
     } finally {
       span.end();
     }
+  }
+
+  #record(startedAt: number, outcome: Attributes, completion?: Completion): void {
+    const about = { ...this.#modelAttributes('chat'), ...outcome };
+    const { timeToFirstChunkMs, usage } = completion ?? {};
+    if (timeToFirstChunkMs !== undefined)
+      this.#metrics.timeToFirstChunk.record(timeToFirstChunkMs / 1000, about);
+    recordModelCall(this.#metrics, about, usage, (performance.now() - startedAt) / 1000);
   }
 
   #tell(
@@ -114,8 +108,9 @@ export class RunTelemetry {
     request: readonly ModelMessage[],
     tools: readonly ModelTool[],
     completion?: Completion,
+    history?: readonly ModelMessage[],
   ): void {
-    attachCompletion(span, this.#provider.name, this.#model, request, tools, completion);
+    attachCompletion(span, this.#provider.name, this.#model, request, tools, completion, history);
   }
 
   /**
@@ -135,9 +130,9 @@ export class RunTelemetry {
     failureText: (outcome: ToolCallOutcome) => string,
   ): Promise<ToolCallOutcome> {
     const attributes: Attributes = {
-      [ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
-      [ATTR_GEN_AI_TOOL_NAME]: facts.tool,
-      [ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+      [semconv.ATTR_GEN_AI_TOOL_NAME]: facts.tool,
+      [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
       'gen_ai.tool.type': 'function',
       [ATTR_SERVER]: facts.server,
       ...(facts.retry === 0 ? {} : { [ATTR_RETRIES]: facts.retry }),
@@ -151,11 +146,11 @@ export class RunTelemetry {
       const outcome = await call(meta);
       // Set only now: an MCP instrumentation completes a tool span that does not name the method, and makes one of
       // its own below a span that does.
-      span.setAttribute(ATTR_MCP_METHOD_NAME, 'tools/call');
+      span.setAttribute(semconv.ATTR_MCP_METHOD_NAME, 'tools/call');
       if (mayTell) attachInteraction(span, { toolResult: callToolResult(outcome) });
       if (outcome.kind !== 'ok') {
         if (mayTell) attachInteraction(span, { toolResultSummary: failureText(outcome) });
-        span.setAttribute(ATTR_ERROR_TYPE, outcomeErrorType(outcome));
+        span.setAttribute(semconv.ATTR_ERROR_TYPE, outcomeErrorType(outcome));
         span.setStatus({ code: SpanStatusCode.ERROR });
       }
       return outcome;
@@ -164,9 +159,9 @@ export class RunTelemetry {
 
   #modelAttributes(operation: string): Attributes {
     return {
-      [ATTR_GEN_AI_OPERATION_NAME]: operation,
-      [ATTR_GEN_AI_PROVIDER_NAME]: this.#provider.name,
-      [ATTR_GEN_AI_REQUEST_MODEL]: this.#model,
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation,
+      [semconv.ATTR_GEN_AI_PROVIDER_NAME]: this.#provider.name,
+      [semconv.ATTR_GEN_AI_REQUEST_MODEL]: this.#model,
     };
   }
 }
@@ -189,13 +184,8 @@ async function inSpan<T>(span: Span, parent: Context, run: () => Promise<T>): Pr
 
 /** The message of an error may hold content, so the span gets the type alone. @returns the type. */
 function markFailed(span: Span, error: unknown): string {
-  const type =
-    error instanceof ProviderError
-      ? String(error.status ?? error.kind)
-      : error instanceof Error
-        ? error.name
-        : 'Error';
-  span.setAttribute(ATTR_ERROR_TYPE, type);
+  const type = error instanceof ProviderError ? String(error.status ?? error.kind) : errorClass(error);
+  span.setAttribute(semconv.ATTR_ERROR_TYPE, type);
   span.setStatus({ code: SpanStatusCode.ERROR });
   return type;
 }

@@ -1,6 +1,9 @@
 /** One try of a tool call: cache, breaker and gate, then the server. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import {
+  type CallableTool,
   readToolResult,
   type ServerPool,
   type ServerTool,
@@ -13,11 +16,15 @@ import {
   discoverTools,
   type GateCall,
   guardedCall,
+  mayInstruct,
   PolicyDeniedError,
   type PolicyGate,
   rawResultOf,
+  recordFindings,
+  structureProblem,
   ToolCallError,
 } from '../policy/index.ts';
+import { READ_RESOURCE_TOOL } from './linked-resources.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import type { ToolCallPart } from './providers/index.ts';
 import type { Session } from './session.ts';
@@ -42,7 +49,7 @@ export class ToolAttempts {
     if (toolCache !== false) this.#cache = new ToolCache(toolCache === true ? {} : toolCache);
   }
 
-  /** @throws the signal's reason when the run is aborted; what the gate throws when it cannot record the call. */
+  /** A call that the signal ended is one that failed. @throws what the gate throws when it cannot record the call. */
   async make(
     call: ToolCallPart,
     tool: OfferedTool | undefined,
@@ -55,6 +62,9 @@ export class ToolAttempts {
       const why = `The arguments are no JSON object: ${call.invalidArguments.reason}`;
       return refusedEnding('invalid_arguments', why);
     }
+    if (tool === undefined && call.name === READ_RESOURCE_TOOL) {
+      return refusedEnding('invalid_arguments', 'No result has linked to this resource.');
+    }
     if (tool === undefined) {
       await gated?.denyUnknown(call.name, args);
       return refusedEnding('unknown_tool', `There is no tool ${call.name}.`);
@@ -66,7 +76,9 @@ export class ToolAttempts {
     const known = readOnly ? cache?.get(server, name, argumentsText) : undefined;
     if (known !== undefined) return finished(known, 0, true);
     if (!breakers.tryEnter(server, name)) {
-      const why = `The server ${server} has not answered lately; calls are paused for a while.`;
+      const why = breakers.keepsFailing(server, name)
+        ? `The tool ${name} of ${server} failed again and again; calls to it are paused for a while.`
+        : `The server ${server} has not answered lately; calls are paused for a while.`;
       return refusedEnding('breaker_open', why);
     }
     let isMade = false;
@@ -77,23 +89,25 @@ export class ToolAttempts {
     };
     let outcome: GatedOutcome;
     try {
-      outcome = gated === undefined ? await invoke() : await gated.make(server, name, args, invoke);
+      outcome =
+        gated === undefined ? await invoke() : await gated.make(server, name, args, invoke, tool.method);
     } catch (error) {
       breakers.abandoned(server, name);
-      throw error;
+      if (options.signal?.aborted !== true) throw error;
+      return refusedEnding('transport_error', 'The call was cancelled by its caller.');
     }
     const { kind } = outcome;
     if (kind === 'cancelled' || (kind === 'denied' && !isMade)) breakers.abandoned(server, name);
     else if (kind === 'transport_error' || kind === 'timeout') breakers.failed(server, name);
+    else if (kind === 'tool_error') breakers.failed(server, name, outcome.message);
     else breakers.succeeded(server, name);
-    if (kind === 'cancelled') options.signal?.throwIfAborted();
     if (kind === 'ok' && readOnly) cache?.set(server, name, argumentsText, outcome.result);
     return endingOf(outcome);
   }
 
   async #call(
     call: ToolCallPart,
-    { server, tool, toolName }: OfferedTool,
+    { server, tool, toolName, method }: OfferedTool,
     args: JsonObject,
     attempt: number,
   ): Promise<ToolCallOutcome> {
@@ -102,12 +116,15 @@ export class ToolAttempts {
       { server, tool: tool.name, callId: call.id, retry: attempt, args },
       async (meta) => {
         try {
-          return await pool.server(server).callTool(tool.name, args, {
-            timeoutMs: options.timeout * 1000,
-            signal: options.signal,
+          const connection = pool.server(server);
+          const limits = { timeoutMs: options.timeout * 1000, signal: options.signal };
+          if (method !== undefined) return await connection.readResource(String(args.uri), limits);
+          const outcome = await connection.callTool(tool.name, args, {
+            ...limits,
             meta,
             onProgress: (progress) => emit({ type: 'tool_progress', toolName, ...progress }),
           });
+          return gated === undefined ? await fitted(outcome, tool) : outcome;
         } catch (error) {
           // The tool went away between the listing and the call.
           const { message } = error as Error;
@@ -120,6 +137,18 @@ export class ToolAttempts {
   }
 }
 
+/** Without a gate, which has its own contract, a result has to fit the tool's own schema. */
+async function fitted(outcome: ToolCallOutcome, tool: CallableTool): Promise<ToolCallOutcome> {
+  if (outcome.kind !== 'ok' || tool.outputSchema === undefined) return outcome;
+  // The result was just parsed; checking it may take as long.
+  await nextTurn();
+  const { result, raw, durationMs } = outcome;
+  const problem = await structureProblem(tool, result.structuredContent);
+  if (problem === undefined) return outcome;
+  const message = `the tool's structured output does not fit its outputSchema: ${problem}`;
+  return { kind: 'invalid_output', result, raw, message, violations: [problem], durationMs };
+}
+
 export function isReadOnly(tool: OfferedTool): boolean {
   return tool.tool.annotations?.readOnlyHint === true;
 }
@@ -129,13 +158,15 @@ export interface GatedCallsParts {
   readonly pool: ServerPool;
   readonly audit: AuditRun | undefined;
   /** What every call of the run has in common. */
-  readonly context: Required<Pick<GateCall, 'runId' | 'userRequest'>> & Pick<GateCall, 'caller'>;
+  readonly context: Required<Pick<GateCall, 'runId' | 'userRequest'>> &
+    Pick<GateCall, 'caller' | 'promptTemplateId'>;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Makes the calls of a run through the policy gate's guarded call. */
 export class GatedCalls {
   readonly #parts: GatedCallsParts;
+  #hasCalled = false;
 
   constructor(parts: GatedCallsParts) {
     this.#parts = parts;
@@ -143,32 +174,43 @@ export class GatedCalls {
 
   /** Asks every server for its tools. @returns those the model may be shown. */
   async allowed(): Promise<readonly ServerTool[]> {
-    const { gate, pool, signal } = this.#parts;
+    const { gate, pool, audit, signal } = this.#parts;
     const servers = pool.servers
       .filter(({ state }) => state === 'ready')
       .map((server) => [server.name, { listTools: () => listTools(server, signal) }] as const);
     const allowed = new Set(
       (await discoverTools(gate, servers)).map(({ server, name }) => key(server, name)),
     );
+    recordFindings(gate, audit);
     return pool.tools.filter(({ server, tool }) => allowed.has(key(server, tool.name)));
   }
 
+  /** Whether the server's instructions may reach the model. Ask after {@link allowed}. */
+  mayInstruct(server: string): boolean {
+    const { gate, audit, context } = this.#parts;
+    return mayInstruct(server, { gate, audit, context: () => context });
+  }
+
   /**
-   * Makes a call if the gate allows it.
+   * Makes a call if the gate allows it. After the first call of the run, one that cannot be recorded is denied like any
+   * other, so that the run can tell what it did.
    * @param invoke calls the server.
-   * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call cannot be recorded.
+   * @param method of a request that is no tool call.
+   * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the first call cannot be recorded.
    */
   async make(
     server: string,
     tool: string,
     args: JsonObject,
     invoke: () => Promise<ToolCallOutcome>,
+    method?: GateCall['method'],
   ): Promise<GatedOutcome> {
     const { gate, audit, context } = this.#parts;
-    const call: GateCall = { ...context, server, tool, args };
-    const refresh = () => this.#refresh(server);
+    const call: GateCall = { ...context, server, tool, args, method };
+    const refresh = method === undefined ? () => this.#refresh(server) : undefined;
     const made: { outcome?: ToolCallOutcome } = {};
     const rawResult = async (): Promise<unknown> => {
+      this.#hasCalled = true;
       made.outcome = await invoke();
       return rawResultOf(made.outcome);
     };
@@ -177,6 +219,9 @@ export class GatedCalls {
       return withResult(made.outcome, result);
     } catch (error) {
       if (error instanceof ToolCallError) return error.outcome;
+      if (this.#hasCalled && isUnrecorded(error)) {
+        return { kind: 'denied', message: 'Not allowed (audit_unavailable)', durationMs: 0 };
+      }
       if (!(error instanceof PolicyDeniedError)) throw error;
       const why = `(${error.reasonCode}): ${error.reason}`;
       if (made.outcome === undefined) return { kind: 'denied', message: `Not allowed ${why}`, durationMs: 0 };
@@ -201,13 +246,17 @@ export class GatedCalls {
     const server = pool.servers.find((one) => one.name === name);
     if (server === undefined) return;
     try {
-      gate.setTools(name, await listTools(server, signal));
+      await gate.refreshTools(name, await listTools(server, signal));
     } catch (cause) {
       signal?.throwIfAborted();
       const message = cause instanceof Error ? cause.message : String(cause);
       throw new ToolCallError({ kind: 'transport_error', message, cause, durationMs: 0 });
     }
   }
+}
+
+function isUnrecorded(error: unknown): boolean {
+  return ObservatoryError.isInstance(error) && error.code === 'AUDIT_UNAVAILABLE';
 }
 
 /** What a server lists, unchecked: the gate checks it. */

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
+import { Dependencies } from './dependencies.ts';
+import { READ_RESOURCE_TOOL } from './linked-resources.ts';
+import type { FinishedCall } from './loop-detector.ts';
 import type { OfferedTool, OfferedTools } from './offered-tools.ts';
 import type { ToolCallPart, ToolResultPart } from './providers/index.ts';
-import { quotedResults } from './quoted-results.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 import { READ_RESULT_TOOL } from './result-cap.ts';
 import type { Session } from './session.ts';
@@ -22,11 +24,7 @@ export interface CallReport {
   /** Set when the call failed in the end. */
   readonly failure?: CallFailure | undefined;
   /** For loop detection; absent for reads of stored results, which change nothing and reach no server. */
-  readonly trace?: {
-    readonly argumentsText: string;
-    readonly resultText: string;
-    readonly readOnly: boolean;
-  };
+  readonly trace?: FinishedCall;
 }
 
 /** Runs the tool calls of one run, each with its retries, and reports how they ended. */
@@ -34,17 +32,19 @@ export class ToolRunner {
   readonly #session: Session;
   readonly #attempts: ToolAttempts;
   readonly #failuresInARow = new Map<string, number>();
-  /** Texts of the results so far, by position in the chain. */
-  readonly #resultTexts: string[] = [];
+  readonly #dependencies: Dependencies;
+  #ownCalls = 0;
 
   constructor(session: Session) {
     this.#session = session;
+    const { systemPrompt, userPrompt } = session.options;
+    this.#dependencies = new Dependencies(systemPrompt, userPrompt);
     this.#attempts = new ToolAttempts(session);
   }
 
   /**
    * Runs the calls of one turn side by side, save where one has to run alone, and reports in the order of the calls.
-   * @throws the signal's reason when the run is aborted.
+   * When the run is aborted, what was not finished is reported as cancelled.
    */
   async runTurn(
     calls: readonly ToolCallPart[],
@@ -54,21 +54,47 @@ export class ToolRunner {
   ): Promise<CallReport[]> {
     const reports = inOrder(calls, catalog, (call, tool) => this.#run(call, tool, iteration, reasoning));
     const settled = await Promise.allSettled(reports);
-    this.#session.options.signal?.throwIfAborted();
     const done = settled.map((one) => {
       if (one.status === 'rejected') throw one.reason;
       return one.value;
     });
-    for (const report of done) for (const entry of report.entries) this.#resultTexts.push(textOfEntry(entry));
+    for (const { entries } of done) for (const entry of entries) this.#dependencies.add(entry);
     return done;
+  }
+
+  /**
+   * Makes a call that no model has asked for: of a declared plan, or an undo. It goes through gate, breaker and retries
+   * like any other.
+   * @param toolName `server.tool`.
+   */
+  async runNamed(
+    toolName: string,
+    args: JsonObject,
+    catalog: OfferedTools,
+    reasoning: string,
+  ): Promise<CallReport> {
+    this.#ownCalls += 1;
+    const tool = catalog.named(toolName);
+    const name = tool?.modelName ?? toolName;
+    const call = { type: 'tool_call', id: `own_${this.#ownCalls}`, name, arguments: args } as const;
+    const [report] = await this.runTurn(
+      [call],
+      catalog,
+      Math.max(1, this.#session.log.iterations),
+      reasoning,
+    );
+    return report as CallReport;
   }
 
   async #run(
     call: ToolCallPart,
-    tool: OfferedTool | undefined,
+    listed: OfferedTool | undefined,
     iteration: number,
     reasoning: string,
   ): Promise<CallReport> {
+    const { resources } = this.#session;
+    const isReading = listed === undefined && call.name === READ_RESOURCE_TOOL && resources.size > 0;
+    const tool = isReading ? resources.toolFor(call.arguments.uri) : listed;
     if (call.name === READ_RESULT_TOOL && tool === undefined)
       return this.#readStored(call, iteration, reasoning);
     const toolName = tool?.toolName ?? call.name;
@@ -83,6 +109,7 @@ export class ToolRunner {
       const ending = await this.#attempts.make(call, tool, args, attempt);
       const entry = this.#note(toolName, args, ending, iteration, reasoning);
       entries.push(entry);
+      if (tool !== undefined && this.#canRead(tool.server)) resources.add(tool.server, ending.links);
       emit({
         type: 'tool_finished',
         iteration,
@@ -92,13 +119,20 @@ export class ToolRunner {
         executionTime: ending.seconds,
         cached: ending.cached,
       });
-      if (attempt < retries && tool !== undefined && mayRepeat(tool) && isTransient(ending.kind)) {
+      const isOver = isAborted(signal) || attempt >= retries;
+      if (!isOver && tool !== undefined && mayRepeat(tool) && isTransient(ending.kind)) {
         retried.push({ iteration, toolName, error: ending.text, recoveryAction: 'automatic_retry' });
-        await sleep(RETRY_DELAY_MS * 2 ** attempt, undefined, signal === undefined ? {} : { signal });
-        continue;
+        await sleep(RETRY_DELAY_MS * 2 ** attempt, undefined, signal === undefined ? {} : { signal }).catch(
+          () => undefined,
+        );
+        if (!isAborted(signal)) continue;
       }
       return this.#report(call, toolName, tool, args, ending, entries, retried);
     }
+  }
+
+  #canRead(server: string): boolean {
+    return this.#session.pool.servers.some(({ name, hasResources }) => name === server && hasResources);
   }
 
   #note(
@@ -122,7 +156,7 @@ export class ToolRunner {
       reasoning,
       retryAttempt,
       cached: ending.cached,
-      dependsOn: quotedResults(args, this.#resultTexts),
+      dependsOn: this.#dependencies.of(args),
     };
   }
 
@@ -164,7 +198,7 @@ export class ToolRunner {
     const ending =
       part === undefined
         ? refusedEnding('invalid_arguments', `There is no stored result ${JSON.stringify(reference)}.`)
-        : { success: true, value: part, text: part, images: [], seconds: 0, cached: true };
+        : { success: true, value: part, text: part, images: [], links: [], seconds: 0, cached: true };
     const entry = this.#note(READ_RESULT_TOOL, call.arguments, ending, iteration, reasoning);
     return {
       entries: [entry],
@@ -179,12 +213,12 @@ function mayRepeat(tool: OfferedTool): boolean {
   return isReadOnly(tool) || tool.tool.annotations?.idempotentHint === true;
 }
 
-function isTransient(kind: FailureKind | undefined): boolean {
-  return kind === 'timeout' || kind === 'transport_error';
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
 }
 
-function textOfEntry(entry: ToolChainEntry): string {
-  return typeof entry.result === 'string' ? entry.result : (JSON.stringify(entry.result) ?? '');
+function isTransient(kind: FailureKind | undefined): boolean {
+  return kind === 'timeout' || kind === 'transport_error';
 }
 
 /**

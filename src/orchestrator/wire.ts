@@ -11,17 +11,20 @@ export interface WireGhostResult {
   readonly errors: readonly Readonly<Record<string, unknown>>[];
   readonly reasoning_trail: readonly string[];
   readonly plan: string | null;
+  /** Absent when nothing can be undone. */
+  readonly undo?: readonly Readonly<Record<string, unknown>>[];
   readonly execution_metadata: Readonly<Record<string, unknown>>;
 }
 
 /** The snake_case form of a result. Names are converted level by level; arguments and results are never walked. */
 export function toWire(result: GhostResult): WireGhostResult {
-  const { executionMetadata: metadata } = result;
+  const { executionMetadata: metadata, undo, ...rest } = result;
   return {
-    ...snakeKeys(result),
+    ...snakeKeys(rest),
     tool_chain: result.toolChain.map((entry) => snakeKeys(entry)),
     conversation_history: result.conversationHistory.map((entry) => snakeKeys(entry)),
     errors: result.errors.map((error) => snakeKeys(error)),
+    ...(undo.length === 0 ? {} : { undo: undo.map((one) => snakeKeys(one)) }),
     execution_metadata: {
       ...snakeKeys(metadata),
       token_usage: snakeKeys(metadata.tokenUsage),

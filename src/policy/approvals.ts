@@ -3,6 +3,7 @@
  * policy hash, can be used once, and expires; a call that differs in any of these needs a new one.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { printable } from '../base/index.ts';
 import type { Decision } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 
@@ -21,7 +22,8 @@ export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
   return {
     caller: call.caller ?? '',
     server: call.server,
-    tool: call.tool,
+    // A tool may have the name of a method.
+    tool: call.method === undefined ? call.tool : `\0${call.method}`,
     toolHash: decision.toolHash ?? '',
     argsDigest: decision.argsDigest ?? '',
     policyHash: decision.policyHash ?? '',
@@ -38,25 +40,19 @@ const MAX_WAITING = 10_000;
 
 export class Approvals {
   readonly #waiting = new Map<string, Approval>();
-  readonly #now: () => number;
-  readonly #expiresMs: number;
 
-  /** @param options.expiresMs how long an approval can be used, in milliseconds. @defaultValue 300000 */
-  constructor(
-    options: { readonly expiresMs?: number | undefined; readonly now?: (() => number) | undefined } = {},
-  ) {
-    this.#expiresMs = options.expiresMs ?? 300_000;
-    this.#now = options.now ?? Date.now;
-  }
-
-  /** Approves a call, on a human's word. @returns the token that the call is then made with. */
-  grant(binding: ApprovalBinding): string {
+  /**
+   * Approves a call, on a human's word.
+   * @param expiresMs how long the approval can be used, in milliseconds.
+   * @returns the token that the call is then made with.
+   */
+  grant(binding: ApprovalBinding, expiresMs = 300_000): string {
     const token = randomBytes(24).toString('base64url');
     if (this.#waiting.size >= MAX_WAITING) {
       const oldest = this.#waiting.keys().next();
       if (oldest.done !== true) this.#waiting.delete(oldest.value);
     }
-    this.#waiting.set(token, { fingerprint: fingerprint(binding), expiresAt: this.#now() + this.#expiresMs });
+    this.#waiting.set(token, { fingerprint: fingerprint(binding), expiresAt: Date.now() + expiresMs });
     return token;
   }
 
@@ -66,7 +62,7 @@ export class Approvals {
     if (approval === undefined) return false;
     // Spent on a mismatch too: a token tried on another call is in the wrong hands.
     this.#waiting.delete(token);
-    return this.#now() < approval.expiresAt && timingSafeEqual(approval.fingerprint, fingerprint(binding));
+    return Date.now() < approval.expiresAt && timingSafeEqual(approval.fingerprint, fingerprint(binding));
   }
 }
 
@@ -77,14 +73,10 @@ function fingerprint(binding: ApprovalBinding): Buffer {
 }
 
 /**
- * A text that is safe to show to an approver: control, bidirectional and zero-width characters, which make one call look
+ * A text that is safe to show to an approver: control, bidirectional and invisible characters, which make one call look
  * like another, are escaped, and at most `maxChars` characters are kept.
  */
 export function cleanPreview(text: string, maxChars = 2_000): string {
-  const shown = text
-    .slice(0, maxChars)
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
-      char === '\n' || char === '\t' ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
-    );
+  const shown = printable(text.slice(0, maxChars));
   return text.length > maxChars ? `${shown} [${text.length - maxChars} more characters]` : shown;
 }

@@ -15,6 +15,16 @@ class MinuteWindow {
     this.#times = new Float64Array(Math.max(limit, 1)).fill(Number.NEGATIVE_INFINITY);
   }
 
+  /** The window under another limit: the calls of the last minute still count. */
+  resized(limit: number): MinuteWindow {
+    if (Math.max(limit, 1) === this.#times.length) return this;
+    const window = new MinuteWindow(limit);
+    for (let i = 0; i < this.#times.length; i += 1) {
+      window.add(this.#times[(this.#next + i) % this.#times.length] as number);
+    }
+    return window;
+  }
+
   isFull(now: number): boolean {
     return now - (this.#times[this.#next] ?? 0) < MINUTE_MS;
   }
@@ -26,17 +36,25 @@ class MinuteWindow {
 }
 
 export class Budgets {
-  readonly #limits: BudgetDocument;
+  #limits: BudgetDocument = {};
   readonly #now: () => number;
   readonly #byRun = new Map<string, number>();
   readonly #byTool = new Map<string, MinuteWindow>();
-  readonly #all: MinuteWindow | undefined;
+  #all: MinuteWindow | undefined;
 
-  constructor(limits: BudgetDocument | undefined, now: () => number = () => performance.now()) {
-    this.#limits = limits ?? {};
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-    const { calls_per_minute: perMinute } = this.#limits;
-    this.#all = perMinute === undefined ? undefined : new MinuteWindow(perMinute);
+  }
+
+  /** Sets the limits from now on. What was used before counts against them. */
+  setLimits(limits: BudgetDocument = {}): void {
+    if (limits === this.#limits) return;
+    this.#limits = limits;
+    const { calls_per_minute: perMinute, calls_per_minute_per_tool: perTool } = limits;
+    this.#all =
+      perMinute === undefined ? undefined : (this.#all?.resized(perMinute) ?? new MinuteWindow(perMinute));
+    if (perTool === undefined) this.#byTool.clear();
+    else for (const [tool, window] of this.#byTool) this.#byTool.set(tool, window.resized(perTool));
   }
 
   /** Takes one call from every budget, or from none. @returns why not, or undefined. */
@@ -61,7 +79,7 @@ export class Budgets {
         message: `${perTool} calls of ${tool} were made in the last minute`,
       };
     }
-    if (perRun !== undefined) this.#count(run, used + 1);
+    this.#count(run, used + 1);
     this.#all?.add(now);
     window?.add(now);
     return undefined;

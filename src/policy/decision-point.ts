@@ -4,11 +4,14 @@
  */
 import type { JsonObject } from '../json/index.ts';
 import { type Decision, type DecisionKind, revise } from './decision.ts';
+import type { RequestMethod } from './requests.ts';
 
 export interface PolicyRequest {
   readonly caller: string;
   readonly server: string;
+  /** The tool, or the method where `method` says that it is no tool call. */
   readonly tool: string;
+  readonly method?: RequestMethod | undefined;
   readonly args: JsonObject;
   readonly toolHash: string;
   readonly userRequest?: string | undefined;

@@ -27,6 +27,17 @@ export interface Decision {
   readonly latencyUs: number;
 }
 
+/** Why a call, a plan, a tool or a result is refused. */
+export interface Refusal {
+  readonly reasonCode: ReasonCode;
+  /** For people. Holds no argument values. */
+  readonly message: string;
+}
+
+export function refusal(reasonCode: ReasonCode, message: string): Refusal {
+  return { reasonCode, message };
+}
+
 /** The wire form of {@link Decision}. */
 export type WireDecision = SnakeKeys<Decision>;
 
@@ -85,19 +96,15 @@ export class PolicyDeniedError extends ObservatoryError {
   constructor(
     server: string,
     tool: string,
-    refusal: { readonly reasonCode: ReasonCode; readonly message: string },
+    { reasonCode, message }: Refusal,
     decision?: Decision,
     options?: ErrorOptions,
   ) {
-    super(
-      'POLICY_DENIED',
-      `${server}/${tool} is refused (${refusal.reasonCode}): ${refusal.message}`,
-      options,
-    );
+    super('POLICY_DENIED', `${server}/${tool} is refused (${reasonCode}): ${message}`, options);
     this.name = 'PolicyDeniedError';
-    this.reasonCode = refusal.reasonCode;
-    this.reason = refusal.message;
-    this.gate = gateOf(refusal.reasonCode);
+    this.reasonCode = reasonCode;
+    this.reason = message;
+    this.gate = gateOf(reasonCode);
     this.server = server;
     this.tool = tool;
     this.decision = decision;

@@ -2,6 +2,7 @@
  * G2 and the built-in rules of G3: what can be decided about a call without asking anyone or spending anything.
  */
 import { createHash, createHmac } from 'node:crypto';
+import { context } from '@opentelemetry/api';
 import {
   canonicalJson,
   checkJsonValue,
@@ -9,14 +10,18 @@ import {
   type JsonLimits,
   type JsonObject,
   PLAN_LIMITS,
+  StepBudget,
   StrictJsonError,
 } from '../json/index.ts';
+import { getGovernance, isName } from '../processor/index.ts';
 import type { CatalogTool, ToolCatalog, ToolChecks } from './catalog.ts';
-import type { Decision, DecisionKind } from './decision.ts';
+import { type Decision, type DecisionKind, type Refusal, refusal } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
-import type { OutputContracts } from './output-contract.ts';
+import { DEFAULT_MAX_BYTES, type OutputContracts } from './output-contract.ts';
+import type { Policy } from './policy.ts';
 import type { PolicySource } from './policy-source.ts';
-import { gateOf, type ReasonCode } from './reasons/index.ts';
+import { gateOf } from './reasons/index.ts';
+import type { RequestMethod } from './requests.ts';
 
 /** What a call is judged against. */
 interface Grounds {
@@ -30,12 +35,17 @@ interface Grounds {
 export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
   const { catalog, source, digestKey } = grounds;
   const started = performance.now();
-  const tool = catalog.find(call.server, call.tool);
   const policy = source.policy;
+  // Shadow mode may let a call through that no rule allows, so its arguments are checked all the same.
+  const isTool = call.method === undefined;
+  const isChecked = policy?.names(call.server, call.tool) === true || policy?.document.mode === 'shadow';
+  const tool = isTool ? catalog.find(call.server, call.tool, isChecked) : undefined;
   const limits = policy?.document.limits;
   const unsafe = unsafeArguments(call.args, {
     ...PLAN_LIMITS,
-    maxBytes: limits?.argument_bytes ?? PLAN_LIMITS.maxBytes,
+    maxBytes: isFromServer(call.method)
+      ? (limits?.output_bytes ?? DEFAULT_MAX_BYTES)
+      : (limits?.argument_bytes ?? PLAN_LIMITS.maxBytes),
     maxDepth: limits?.argument_depth ?? PLAN_LIMITS.maxDepth,
   });
   const argsDigest = unsafe === undefined ? argumentDigest(call.args, digestKey) : null;
@@ -59,22 +69,62 @@ export function evaluateCall(call: GateCall, grounds: Grounds): Decision {
     latencyUs: (performance.now() - started) * 1_000,
   });
   if (policy === undefined) {
-    const message = source.problem?.message ?? 'There is no policy';
-    return make('deny', { reasonCode: 'policy_unavailable', message });
+    // Why is for the operator (`gate.problem`, the log): the model reads this message, and the reason names files.
+    const message = 'There is no usable policy, so everything is denied';
+    return make('deny', refusal('policy_unavailable', message));
+  }
+  if (call.method !== undefined) {
+    const refused = unsafe ?? requestProblem(call.server, call.method, call.args, policy, catalog);
+    if (refused !== undefined) return make('deny', refused, [], refused !== unsafe);
+    return make('allow', refusal('allowed', `The policy allows ${call.method} of ${call.server}`));
   }
   const structural = unsafe ?? toolProblem(call, tool, catalog);
-  if (structural !== undefined || tool?.checks === undefined) {
-    return make('deny', structural ?? { reasonCode: 'tool_invalid', message: 'The tool cannot be checked' });
+  if (structural !== undefined) return make('deny', structural);
+  if (tool?.checks === undefined) {
+    const { ruleIds, ...none } = policy.evaluate(call.server, call.tool, {});
+    return make('deny', none, ruleIds);
   }
   const isClosed = policy.document.unknown_arguments === 'reject_always';
   const misfit = argumentProblem(call.args, tool.checks, isClosed);
   if (misfit !== undefined) return make('deny', misfit, [], true);
-  const verdict = policy.evaluate(call.server, call.tool, call.args, call.userRequest);
+  if (policy.document.prompt_template === 'required' && !isName(templateOf(call))) {
+    const message = 'The policy requires a prompt template, and the call names none';
+    return make('deny', refusal('prompt_template_missing', message), [], true);
+  }
+  const verdict = policy.evaluate(call.server, call.tool, call.args, call.userRequest, tool);
   if (verdict.decision !== 'deny' && grounds.contracts.of(tool, policy) === undefined) {
     const message = 'The tool has no output type, and the policy does not take untyped results';
-    return make('deny', { reasonCode: 'output_untyped', message }, [], true);
+    return make('deny', refusal('output_untyped', message), [], true);
   }
   return make(verdict.decision, verdict, verdict.ruleIds, true);
+}
+
+/** The prompt template of a call: its own, or that of the context. */
+export function templateOf({ promptTemplateId }: GateCall): string | undefined {
+  return promptTemplateId ?? getGovernance(context.active())?.promptTemplateId;
+}
+
+/** What a server sends is as large as results may be. */
+function isFromServer(method: RequestMethod | undefined): boolean {
+  return method === 'sampling/createMessage' || method === 'elicitation/create' || method === 'roots/list';
+}
+
+function requestProblem(
+  server: string,
+  method: RequestMethod,
+  args: JsonObject,
+  policy: Policy,
+  catalog: ToolCatalog,
+): Refusal | undefined {
+  const refused = policy.requests.refusalOf(server, method, args);
+  if (refused !== undefined || method !== 'instructions') return refused;
+  // Before its tools are listed, what the rules name is all that is known.
+  const isOfUse = catalog.hasServer(server)
+    ? catalog
+        .namedTools(server)
+        .some((tool) => tool.barred === undefined && policy.mayAllow(server, tool.name, tool))
+    : policy.rules.some(({ document }) => document.server === server && document.effect !== 'deny');
+  return isOfUse ? undefined : refusal('request_not_allowed', `No tool of ${server} is allowed`);
 }
 
 function toolProblem(
@@ -83,28 +133,23 @@ function toolProblem(
   catalog: ToolCatalog,
 ): Refusal | undefined {
   if (!catalog.hasServer(call.server)) {
-    return { reasonCode: 'server_unknown', message: `There is no server '${call.server.slice(0, 64)}'` };
+    return refusal('server_unknown', `There is no server '${call.server.slice(0, 64)}'`);
   }
   if (tool === undefined) {
-    return { reasonCode: 'tool_unknown', message: `The server lists no tool '${call.tool.slice(0, 64)}'` };
+    return refusal('tool_unknown', `The server lists no tool '${call.tool.slice(0, 64)}'`);
   }
   return tool.barred;
 }
 
-interface Refusal {
-  readonly reasonCode: ReasonCode;
-  readonly message: string;
-}
-
 /** Refuses what no schema makes safe: prototype keys, unsafe numbers, lone surrogates, excess size or depth. */
 function unsafeArguments(args: unknown, limits: JsonLimits): Refusal | undefined {
-  if (!isObject(args)) return { reasonCode: 'args_unsafe', message: 'The arguments are not a JSON object' };
+  if (!isObject(args)) return refusal('args_unsafe', 'The arguments are not a JSON object');
   try {
     checkJsonValue(args, limits);
     return undefined;
   } catch (error) {
-    if (error instanceof StrictJsonError) return { reasonCode: 'args_unsafe', message: error.message };
-    return { reasonCode: 'args_unsafe', message: 'The arguments cannot be read' };
+    const message = error instanceof StrictJsonError ? error.message : 'The arguments cannot be read';
+    return refusal('args_unsafe', message);
   }
 }
 
@@ -116,22 +161,17 @@ function unsafeArguments(args: unknown, limits: JsonLimits): Refusal | undefined
  */
 function argumentProblem(args: JsonObject, checks: ToolChecks, isClosed: boolean): Refusal | undefined {
   const { declared } = checks;
+  const budget = new StepBudget();
   if (isClosed || !declared.isExplicit) {
     for (const name of Object.keys(args)) {
-      if (!declared.names.has(name) && !checks.matchesPattern(name)) {
-        return {
-          reasonCode: 'args_unknown_key',
-          message: `The tool has no argument ${JSON.stringify(name.slice(0, 64))}`,
-        };
+      if (!checks.declares(name, budget)) {
+        return refusal('args_unknown_key', `The tool has no argument ${JSON.stringify(name.slice(0, 64))}`);
       }
     }
   }
-  const verdict = checks.input.check(args);
+  const verdict = checks.input.check(args, budget);
   if (verdict.valid) return undefined;
-  return {
-    reasonCode: verdict.failed ? 'args_check_failed' : 'args_invalid',
-    message: `Arguments: ${verdict.message}`,
-  };
+  return refusal(verdict.failed ? 'args_check_failed' : 'args_invalid', `Arguments: ${verdict.message}`);
 }
 
 /** SHA-256 of the canonical arguments, or HMAC-SHA-256 with a key, so that short arguments cannot be guessed. */

@@ -1,17 +1,23 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
 
 import { ObservatoryError } from '../base/index.ts';
-import { type JsonObject, objectOf } from '../json/index.ts';
+import { checkJsonValue, FILE_LIMITS, type JsonObject, objectOf, StrictJsonError } from '../json/index.ts';
 import {
+  boundTransport,
+  type MessageLimits,
   readToolList,
+  requestToolCall,
   requestToolPage,
   type ToolDefinition,
   type ToolListLimits,
 } from '../mcp-client/index.ts';
-import type { AuditRun } from './audit.ts';
+import type { AuditRun } from './audit/index.ts';
+import { gatedMember, guardHandlers } from './client-requests.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
+import type { RequestGuardOptions } from './guarded-request.ts';
+import { ListWatch } from './list-watch.ts';
 
 /** What the gate needs of a client; `Client` of the official SDK (v1 and v2) has it. */
 export interface GateableClient {
@@ -19,33 +25,36 @@ export interface GateableClient {
   callTool(params: { name: string; arguments?: Record<string, unknown> }, ...rest: never[]): Promise<unknown>;
 }
 
-export interface GateClientOptions extends ToolListLimits {
+export interface GateClientOptions extends ToolListLimits, MessageLimits {
   /** The server's id in the policy. Never the name the server gives itself. */
   readonly server: string;
-  /** When the tools are listed again: before each call, or only when the server says they changed. @defaultValue 'always' */
+  /**
+   * When the tools are listed again: before each call, or only when the server says they changed. Where that cannot be
+   * observed, `on_change` lists before each call too. @defaultValue 'always'
+   */
   readonly recheck?: 'always' | 'on_change' | undefined;
   /** Adds caller, run, user request and approval to each call. @defaultValue the run of `audit`, nothing else */
   readonly context?: ((tool: string) => Partial<GateCall>) | undefined;
   readonly audit?: AuditRun | undefined;
 }
 
-/** Members of the SDK's client through which nothing can be called. All others of a gated client are refused. */
+/** Members of the SDK's client through which nothing is asked. Others that are not gated are refused. */
 const HARMLESS: ReadonlySet<string> = new Set(
   (
-    'close connect ping complete getPrompt listPrompts listResources listResourceTemplates readResource subscribeResource ' +
-    'unsubscribeResource getServerCapabilities getServerVersion getInstructions getNegotiatedProtocolVersion ' +
-    'setLoggingLevel sendRootsListChanged onclose onerror setNotificationHandler removeNotificationHandler ' +
-    'setRequestHandler removeRequestHandler assertCanSetRequestHandler registerCapabilities fallbackRequestHandler'
+    'close connect ping getServerCapabilities getServerVersion getNegotiatedProtocolVersion setLoggingLevel ' +
+    'sendRootsListChanged onclose onerror setNotificationHandler removeNotificationHandler setRequestHandler ' +
+    'removeRequestHandler assertCanSetRequestHandler registerCapabilities fallbackRequestHandler'
   ).split(' '),
 );
 
 /**
  * Gates a client. The result has the client's type: `listTools` shows the allowed tools, `callTool` goes through the
  * gate and throws `PolicyDeniedError`, and members that would go around it (`request`, `transport`, `experimental`)
- * are refused.
+ * are refused. Resources, prompts, completions, the server's instructions, and what the server asks of the client are
+ * denied unless the policy's `servers` allows them.
  *
- * Secrets of known form are redacted in results. A result that fails its type is withheld; one with `isError` or of a
- * tool without an output type is cut to size and marked in its `_meta` (`mcp-observatory.dev/untrusted`).
+ * A result that fails its type is withheld; one with `isError` or of a tool without an output type is cut to size,
+ * loses its secrets (`redact` of the policy) and is marked in its `_meta` (`mcp-observatory.dev/untrusted`).
  */
 export function gateClient<T extends GateableClient>(
   client: T,
@@ -53,31 +62,47 @@ export function gateClient<T extends GateableClient>(
   options: GateClientOptions,
 ): T {
   const { server } = options;
-  let isStale = true;
-  if (options.recheck === 'on_change') watchChanges(client, () => (isStale = true));
+  const watch = options.recheck === 'on_change' ? new ListWatch(client) : undefined;
+  const { audit, context } = options;
+  const requests: RequestGuardOptions = { gate, audit, context: () => context?.('') ?? {} };
+  guardHandlers(client, server, requests);
+  boundTransport((client as { transport?: unknown }).transport, options);
 
-  const refresh = async (): Promise<void> => {
-    if (!isStale && options.recheck === 'on_change') return;
+  const relist = async (all: boolean): Promise<void> => {
+    if (watch?.isFresh === true) return;
+    watch?.listing();
     const tools = await readToolList(server, (cursor, signal) => pageOf(client, cursor, signal), options);
-    isStale = false;
     // Unchecked: the gate refuses what is no definition.
-    gate.setTools(server, tools as readonly ToolDefinition[]);
+    await gate.refreshTools(server, tools as readonly ToolDefinition[], { all });
+  };
+  const refresh = async (all = false): Promise<void> => {
+    try {
+      await relist(all);
+    } catch (error) {
+      watch?.stale();
+      throw error;
+    }
   };
 
   const listTools = async (): Promise<{ tools: readonly ToolDefinition[] }> => {
-    isStale = true;
-    await refresh();
+    watch?.stale();
+    await refresh(true);
     return { tools: gate.allowedTools(server).map((tool) => tool.definition) };
   };
 
   const callTool = async (params: unknown, ...rest: never[]): Promise<unknown> => {
-    const { name, args } = readParams(params);
+    const { name, args, isUnsafe } = readParams(params);
     const runId = options.audit?.id;
     const call: GateCall = { runId, ...options.context?.(name), server, tool: name, args };
-    // Only what was decided is sent, not the caller's `_meta` or `task`.
-    const invoke = () =>
-      client.callTool({ name, arguments: { ...args } }, ...withDefinition(client, gate, call, rest));
-    const { result } = await guardedCall(call, invoke, { gate, audit: options.audit, refresh });
+    const invoke = async () => {
+      if (isUnsafe) throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON");
+      return callOf(client, gate, call, rest);
+    };
+    const { result } = await guardedCall(call, invoke, {
+      gate,
+      audit: options.audit,
+      refresh: () => refresh(),
+    });
     return result;
   };
 
@@ -87,8 +112,16 @@ export function gateClient<T extends GateableClient>(
       if (property === 'callTool') return callTool;
       // A gated client must not look like a promise, nor break inspection.
       if (typeof property === 'symbol' || property === 'then' || property === 'constructor') return undefined;
+      const gated = gatedMember(target, property, server, requests);
+      if (gated !== undefined) return gated;
       if (!HARMLESS.has(property)) throw refuseBypass(server, property);
       const member: unknown = Reflect.get(target, property, target);
+      if (property === 'connect' && typeof member === 'function') {
+        return (transport: unknown, ...rest: unknown[]): unknown => {
+          boundTransport(transport, options);
+          return Reflect.apply(member, target, [transport, ...rest]);
+        };
+      }
       return typeof member === 'function' ? member.bind(target) : member;
     },
     getOwnPropertyDescriptor: () => undefined,
@@ -98,39 +131,56 @@ export function gateClient<T extends GateableClient>(
 }
 
 /**
+ * Calls the tool. Only what was decided is sent, not the caller's `_meta` or `task`, and no SDK checks the result by the
+ * output schema: the gate does, within its budget.
+ *
  * Client v2 takes a tool's definition from its own listing, to mirror arguments into headers (SEP-2243). It has made
- * none here, so the definition goes with the call; without the output schema, which the gate checks.
+ * none here, so the definition goes with the call, without the output schema.
  */
-function withDefinition(
-  client: object,
+function callOf(
+  client: GateableClient,
   gate: PolicyGate,
-  call: GateCall,
+  { server, tool, args }: GateCall,
   rest: readonly never[],
-): readonly never[] {
-  if (!('getProtocolEra' in client)) return rest;
-  const { server, tool } = call;
-  const definition = gate.allowedTools(server).find(({ name }) => name === tool)?.definition;
-  if (definition === undefined) return rest;
+): Promise<unknown> {
+  const params = { name: tool, arguments: { ...args } };
+  const isSdk = 'request' in client && 'getServerCapabilities' in client;
+  if (!isSdk) return client.callTool(params, ...rest);
+  if (!('getProtocolEra' in client)) return requestToolCall(client, tool, params.arguments, rest[1]);
+  const definition = gate.find(server, tool)?.definition;
+  if (definition === undefined) return client.callTool(params, ...rest);
   const { name, inputSchema } = definition;
-  return [{ ...objectOf(rest[0]), toolDefinition: { name, inputSchema } } as never];
+  return client.callTool(params, { ...objectOf(rest[0]), toolDefinition: { name, inputSchema } } as never);
 }
 
-function readParams(params: unknown): { name: string; args: JsonObject } {
-  const { name, arguments: given } = objectOf(params);
+/** Arguments beyond these are not even copied; a policy allows less. */
+const COPY_LIMITS = { ...FILE_LIMITS, maxValues: 50_000 };
+
+/** @returns the arguments as they are now, or `isUnsafe` and the caller's own object, which the gate denies. */
+function readParams(params: unknown): { name: string; args: JsonObject; isUnsafe: boolean } {
+  const { name, arguments: given = {} } = objectOf(params);
   if (typeof name !== 'string') {
     throw new ObservatoryError(
       'INVALID_INPUT',
       "'callTool' takes {name, arguments}, with a name that is a string",
     );
   }
-  // A snapshot: what is checked is what is sent, whatever the caller does to its object meanwhile.
-  let args: unknown;
+  if (isTooLarge(given)) return { name, args: given as JsonObject, isUnsafe: true };
   try {
-    args = given === undefined ? {} : structuredClone(given);
+    // A snapshot: what is checked is what is sent, whatever the caller does to its object meanwhile.
+    return { name, args: structuredClone(given) as JsonObject, isUnsafe: false };
   } catch (cause) {
     throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON", { cause });
   }
-  return { name, args: args as JsonObject };
+}
+
+function isTooLarge(args: unknown): boolean {
+  try {
+    checkJsonValue(args, COPY_LIMITS);
+    return false;
+  } catch (cause) {
+    return cause instanceof StrictJsonError && /^too_/.test(cause.problem);
+  }
 }
 
 /**
@@ -152,15 +202,4 @@ async function pageOf(
   // A server without tools answers the request with an error.
   if (objectOf(getServerCapabilities.call(client)).tools === undefined) return { tools: [] };
   return await requestToolPage(client, cursor, signal);
-}
-
-/** Hears `tools/list_changed` through the SDK's handler, whose schema argument differs between v1 and v2. */
-function watchChanges(client: object, onChange: () => void): void {
-  const set = (client as { fallbackNotificationHandler?: unknown }).fallbackNotificationHandler;
-  Object.assign(client, {
-    fallbackNotificationHandler: async (notification: { method?: unknown }) => {
-      if (notification.method === 'notifications/tools/list_changed') onChange();
-      if (typeof set === 'function') await set(notification);
-    },
-  });
 }

@@ -4,27 +4,36 @@ import type { PolicyDecisionPoint } from './decision-point.ts';
 import type { OutputTypes } from './output-contract.ts';
 import type { PinStore } from './pins.ts';
 import type { PolicyInput, ReloadListener } from './policy-source.ts';
+import type { RequestMethod } from './requests.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
 /** A requested tool call. */
 export interface GateCall {
   readonly server: string;
+  /** The tool, or the method where {@link method} says that it is no tool call. */
   readonly tool: string;
   readonly args: JsonObject;
+  /** What is requested, if it is no tool call. */
+  readonly method?: RequestMethod | undefined;
   /** Who the call is for, as the host knows it; never what a client claims. @defaultValue '' */
   readonly caller?: string | undefined;
   /** The run the call counts for in budgets. @defaultValue '' */
   readonly runId?: string | undefined;
   /** The user's request, for rules about where arguments come from. */
   readonly userRequest?: string | undefined;
+  /** Template of the prompt behind the call, for policies that require one. @defaultValue that of `govern()` */
+  readonly promptTemplateId?: string | undefined;
   /** A token from {@link PolicyGate.approve}. */
   readonly approvalToken?: string | undefined;
 }
 
 export interface PolicyGateOptions {
-  /** Path of the policy or allowlist file, or the parsed policy. */
-  readonly policy: PolicyInput;
-  /** Tools known at the start; rules for any other tool are then load errors. */
+  /**
+   * Path of the policy or allowlist file, or the parsed policy.
+   * @defaultValue the file `SAFE_ALLOWLIST_PATH` names, else `config/allowlist.json`
+   */
+  readonly policy?: PolicyInput | undefined;
+  /** Every tool there is, by server; rules about any other server are then {@link PolicyGate.findings}. */
   readonly tools?: ToolsByServer | undefined;
   /** Approved definitions. @defaultValue what is seen first is pinned for the life of the gate */
   readonly pins?: PinStore | undefined;

@@ -7,7 +7,9 @@
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
 
-import { ObservatoryError } from '../base/index.ts';
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError, sliced } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
@@ -17,14 +19,17 @@ import { applyAnswer, askDecisionPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import type { Echo } from './evidence/index.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
+import { findingsOf, type GateFinding } from './findings.ts';
 import type { GateCall, PolicyGateOptions } from './gate-types.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
-import { judgeOutput, type OutputVerdict } from './output.ts';
+import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
 import { PinStore } from './pins.ts';
 import type { Policy } from './policy.ts';
+import { policyPath } from './policy-file.ts';
 import { PolicySource } from './policy-source.ts';
 import { countDecision } from './telemetry.ts';
+import type { ToolsByServer } from './tool-definition.ts';
 
 /** Writes a decision down before it takes effect. A throw denies the call: a call that is not on record is not made. */
 export type DecisionRecorder = (decision: Decision) => void;
@@ -34,10 +39,12 @@ export class PolicyGate {
   readonly #catalog: ToolCatalog;
   readonly #source: PolicySource;
   readonly #contracts: OutputContracts;
-  #approvals: Approvals;
-  #budgets: Budgets;
-  /** The policy that approvals and budgets were made for. */
-  #current: Policy | undefined;
+  readonly #approvals = new Approvals();
+  readonly #budgets = new Budgets();
+  #found:
+    | { readonly policy: Policy | undefined; readonly version: number; readonly list: readonly GateFinding[] }
+    | undefined;
+  #reported: readonly GateFinding[] = [];
 
   /**
    * Opens a gate. A policy that cannot be used does not throw here: the gate denies everything and says why in
@@ -48,19 +55,20 @@ export class PolicyGate {
     this.#contracts = new OutputContracts(options.outputTypes);
     this.#catalog = new ToolCatalog({
       pins: options.pins ?? new PinStore({ trustFirstUse: true }),
-      allowsDuplicates: () => this.#source.policy?.document.duplicate_names === 'allow',
+      competes: (server, tool) => this.#competes(server, tool),
+      isNamed: (server, name) => this.#source.policy?.names(server, name) === true,
       metaKeys: options.metaKeys,
     });
-    // A changed policy must fit the tools listed by then; at the start none are.
-    this.#source = new PolicySource(options.policy, (policy) => policy.deadRulesError(this.#catalog));
-    for (const [server, { tools }] of Object.entries(options.tools ?? {}))
-      this.#catalog.setServer(server, tools);
-    if (options.tools !== undefined) this.checkRules('all');
-    this.#approvals = new Approvals();
-    this.#budgets = new Budgets(undefined);
-    this.#adopt(this.#source.policy);
+    this.#source = new PolicySource(options.policy ?? policyPath(undefined, process.env));
+    for (const [server, { tools }] of Object.entries(options.tools ?? {})) this.setTools(server, tools);
+    this.#report();
     const interval = options.reloadIntervalMs ?? 0;
-    if (interval > 0) this.#source.watch(interval, (outcome) => options.onReload?.(outcome));
+    if (interval > 0) {
+      this.#source.watch(interval, (outcome) => {
+        this.#report();
+        options.onReload?.(outcome);
+      });
+    }
   }
 
   /** Why the policy cannot be used, or why its last change could not; undefined when all is well. */
@@ -73,33 +81,94 @@ export class PolicyGate {
     return this.#source.policy?.hash ?? null;
   }
 
+  /** The policy in force as its file has it. */
+  get policySource(): JsonObject | undefined {
+    return this.#source.policy?.source;
+  }
+
+  /** What the servers list under the name of a tool: enough to decide a call of it again. */
+  listing({ server, tool }: Pick<GateCall, 'server' | 'tool'>): ToolsByServer {
+    return this.#catalog.definitionsOf(server, tool);
+  }
+
   /** @throws ObservatoryError `POLICY_INVALID` when there is no usable policy. */
   assertReady(): void {
     if (this.#source.policy !== undefined) return;
     throw this.#source.problem ?? new ObservatoryError('POLICY_INVALID', 'There is no policy');
   }
 
-  /** Reads the policy file again; see {@link PolicySource.reload}. */
+  /**
+   * Reads the policy file again; see {@link PolicySource.reload}. Calls already made count against the budgets of the
+   * new policy. Approvals stay valid if the policy is the same, and are void if it changed: they name its hash.
+   */
   reload(): boolean {
-    return this.#source.reload();
+    const isRead = this.#source.reload();
+    this.#report();
+    return isRead;
   }
 
-  /** Replaces what a server lists. The first listing also settles whether rules about this server can ever apply. */
+  /** Replaces what a server lists. Rules that do not fit it are {@link findings}. */
   setTools(server: string, tools: readonly ToolDefinition[]): void {
     const isFirst = !this.#catalog.hasServer(server);
     this.#catalog.setServer(server, tools);
-    if (isFirst) this.checkRules([server]);
+    if (isFirst) for (const tool of this.#catalog.namedTools(server)) this.#source.policy?.deadRules(tool);
+    this.#report();
+  }
+
+  /**
+   * As {@link setTools}, in slices: the event loop is not held however many tools there are.
+   * @param options.all every tool that rules name is checked now. @defaultValue only those without a pin; the others are
+   * checked when they are called
+   */
+  async refreshTools(
+    server: string,
+    tools: readonly ToolDefinition[],
+    options: { readonly all?: boolean | undefined } = {},
+  ): Promise<void> {
+    const all = options.all === true || !this.#catalog.hasServer(server);
+    await this.#catalog.refreshServer(server, tools, all);
+    const turn = sliced();
+    for (const tool of all ? this.#catalog.namedTools(server) : []) {
+      this.#source.policy?.deadRules(tool);
+      await turn();
+    }
+    this.#report();
   }
 
   /** Removes a server that does not answer. Its tools cannot be called; rules about it do not count as dead. */
   removeServer(server: string): void {
     this.#catalog.removeServer(server);
+    this.#report();
   }
 
-  /** Denies everything from now on if rules about these servers can never apply. */
-  checkRules(servers: readonly string[] | 'all'): void {
-    const error = this.#source.policy?.deadRulesError(this.#catalog, servers);
-    if (error !== undefined) this.#source.revoke(error);
+  /**
+   * What to look at in the policy and in what the servers list: rules that can never apply, names that are listed twice.
+   * The same array until something changes.
+   */
+  get findings(): readonly GateFinding[] {
+    const policy = this.#source.policy;
+    const version = this.#catalog.version + (policy?.deadVersion ?? 0);
+    if (this.#found?.policy !== policy || this.#found?.version !== version) {
+      const isComplete = this.#options.tools !== undefined;
+      const list = policy === undefined ? [] : findingsOf(policy, this.#catalog, isComplete);
+      this.#found = { policy, version, list };
+    }
+    return this.#found.list;
+  }
+
+  /** Logs the findings that were not there before. */
+  #report(): void {
+    const before = this.#reported;
+    const now = this.findings;
+    if (now === before) return;
+    this.#reported = now;
+    const known = new Set(before.map(({ message }) => message));
+    for (const { message } of now) if (!known.has(message)) diag.error(`mcp-observatory: ${message}`);
+  }
+
+  #competes(server: string, tool: string): boolean {
+    const policy = this.#source.policy;
+    return policy?.document.duplicate_names !== 'allow' && policy?.mayAllow(server, tool) === true;
   }
 
   /** The tool as the server lists it now, barred ones included. */
@@ -112,16 +181,27 @@ export class PolicyGate {
     const policy = this.#source.policy;
     if (policy === undefined) return [];
     return this.#catalog
-      .tools(server)
+      .namedTools(server)
       .filter(
         (tool) =>
           tool.barred === undefined &&
-          policy.mayAllow(tool.server, tool.name) &&
+          policy.mayAllow(tool.server, tool.name, tool) &&
           this.#contracts.of(tool, policy) !== undefined,
       );
   }
 
-  /** Tools that are kept away, with the reason. */
+  /** Whether a list of the server may show a resource, a template of resources or a prompt. */
+  shows(server: string, kind: 'resource' | 'template' | 'prompt', name: unknown): boolean {
+    const policy = this.#source.policy;
+    if (policy === undefined) return false;
+    if (policy.document.mode === 'shadow') return true;
+    if (kind === 'prompt') return policy.requests.showsPrompt(server, name);
+    return kind === 'resource'
+      ? policy.requests.showsResource(server, name)
+      : policy.requests.showsTemplate(server, name);
+  }
+
+  /** Tools that are kept away, with the reason. Goes through every tool of every server. */
   barred(): readonly CatalogTool[] {
     return this.#catalog.tools().filter((tool) => tool.barred !== undefined);
   }
@@ -151,16 +231,24 @@ export class PolicyGate {
     let decision = this.evaluate(call);
     const point = this.#options.decisionPoint;
     if (point !== undefined && decision.decision !== 'deny') {
-      const { caller = '', server, tool, args, userRequest } = call;
+      const { caller = '', server, tool, method, args, userRequest } = call;
       const toolHash = decision.toolHash ?? '';
-      const answer = await askDecisionPoint(point, { caller, server, tool, args, toolHash, userRequest });
-      decision = applyAnswer(decision, answer);
+      const answer = await askDecisionPoint(point, {
+        caller,
+        server,
+        tool,
+        method,
+        args,
+        toolHash,
+        userRequest,
+      });
+      // Policy and definition may have changed meanwhile. What is in force now decides; there is no await from here on.
+      const current = this.evaluate(call);
+      decision = current.decision === 'deny' ? current : applyAnswer(current, answer);
+      const isDenied = decision.decision === 'deny' && decision.enforcement === 'enforced';
+      if (!isDenied && method === undefined && (this.#catalog.find(server, tool)?.hash ?? '') !== toolHash)
+        decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
     }
-    // The definition may have changed while the decision point was asked. There is no await from here on.
-    const isDenied = decision.decision === 'deny' && decision.enforcement === 'enforced';
-    if (!isDenied && this.#catalog.find(call.server, call.tool)?.hash !== decision.toolHash)
-      decision = refused(decision, 'tool_changed', 'The definition changed while it was decided');
-    this.#adopt(this.#source.policy);
     if (decision.decision === 'require_approval' && call.approvalToken !== undefined) {
       const isApproved = this.#approvals.redeem(call.approvalToken, bindingOf(call, decision));
       decision = isApproved
@@ -173,9 +261,11 @@ export class PolicyGate {
           );
     }
     if (decision.decision === 'allow') {
+      this.#budgets.setLimits(this.#source.policy?.document.budgets);
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
+    this.#report();
     // No await from here to the call: the definition that was decided about is the one that is called.
     decision = { ...decision, latencyUs: (performance.now() - started) * 1_000 };
     try {
@@ -192,7 +282,9 @@ export class PolicyGate {
    * How the result of a call will be judged. Ask before the call is made: the server may list other tools by the time it
    * answers. Undefined when no result would be accepted.
    */
-  outputContract({ server, tool }: Pick<GateCall, 'server' | 'tool'>): OutputContract | undefined {
+  outputContract(call: Pick<GateCall, 'server' | 'tool' | 'method'>): OutputContract | undefined {
+    const { server, tool, method } = call;
+    if (method !== undefined) return this.#contracts.ofRequests(this.#source.policy);
     const listed = this.#catalog.find(server, tool);
     return listed === undefined ? undefined : this.#contracts.of(listed, this.#source.policy);
   }
@@ -210,13 +302,14 @@ export class PolicyGate {
         `${call.server}/${call.tool} cannot be approved: ${decision.message}`,
       );
     }
-    this.#adopt(this.#source.policy);
-    return this.#approvals.grant(bindingOf(call, decision));
+    const seconds = this.#source.policy?.document.approval?.expires_seconds;
+    const expiresMs = seconds === undefined ? undefined : seconds * 1_000;
+    return this.#approvals.grant(bindingOf(call, decision), expiresMs);
   }
 
   /** G4: judges the result of a call by the tool as it is listed now. */
   checkOutput(call: Pick<GateCall, 'server' | 'tool' | 'args'>, result: unknown): OutputVerdict {
-    return judgeOutput(result, call.args, this.outputContract(call)).verdict;
+    return atOnce(judgeOutput(result, call.args, this.outputContract(call))).verdict;
   }
 
   /** G5: judges a summary against the typed result it is about. */
@@ -235,14 +328,5 @@ export class PolicyGate {
 
   [Symbol.dispose](): void {
     this.close();
-  }
-
-  /** A new policy brings its own budgets and approvals; those given under the old one are void. */
-  #adopt(policy: Policy | undefined): void {
-    if (policy === this.#current) return;
-    this.#current = policy;
-    const seconds = policy?.document.approval?.expires_seconds;
-    this.#approvals = new Approvals({ expiresMs: seconds === undefined ? undefined : seconds * 1_000 });
-    this.#budgets = new Budgets(policy?.document.budgets);
   }
 }

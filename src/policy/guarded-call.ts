@@ -4,14 +4,31 @@
  */
 import type { Span } from '@opentelemetry/api';
 import type { ObservatoryError } from '../base/index.ts';
-import { attributeOf } from '../base/index.ts';
-import { type JsonObject, redactValue } from '../json/index.ts';
-import type { AuditRun } from './audit.ts';
-import { type Decision, decisionToWire, isBlocked, PolicyDeniedError, withoutRecord } from './decision.ts';
+import { attributeOf, sliced } from '../base/index.ts';
+import { type JsonObject, redactLargeValue } from '../json/index.ts';
+import type { AuditRun, KeptContent, RecordContent } from './audit/index.ts';
+import {
+  type Decision,
+  decisionToWire,
+  isBlocked,
+  PolicyDeniedError,
+  refusal,
+  withoutRecord,
+} from './decision.ts';
+import { templateOf } from './evaluate.ts';
+import type { GateFinding } from './findings.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
-import { judgeOutput, type OutputVerdict, outputValue } from './output.ts';
+import {
+  inSlices,
+  type JudgedOutput,
+  judgeAnswer,
+  judgeOutput,
+  type OutputVerdict,
+  outputValue,
+} from './output.ts';
 import type { OutputContract } from './output-contract.ts';
+import type { Redact } from './policy-file.ts';
 import type { Gate, ReasonCode } from './reasons/index.ts';
 import { addGateEvent, inGateSpan, setDecision, setFallback } from './telemetry.ts';
 
@@ -31,10 +48,12 @@ export interface GuardedResult {
   /** Not accepted for a result with `isError`, and in shadow mode. */
   readonly verdict: OutputVerdict;
   /**
-   * The `CallToolResult`, secrets redacted. That of an untyped tool, or with `isError`, is cut to size and marked
-   * untrusted in its `_meta`.
+   * The `CallToolResult`. That of an untyped tool, or with `isError`, is cut to size and marked untrusted in its
+   * `_meta`; the policy's `redact` says whether it loses its secrets (by default), or those of typed tools do too.
    */
   readonly result: unknown;
+  /** Why the outcome of the call is not on record yet. The call was made all the same; the next one waits for it. */
+  readonly auditProblem?: ObservatoryError | undefined;
 }
 
 /** What is recorded of a call that was made. */
@@ -47,7 +66,8 @@ const MAX_NAME = 256;
  * Makes a call if the gate allows it.
  * @param invoke calls the server and gives its `CallToolResult`. It is run at most once.
  * @throws PolicyDeniedError when the call or its result is refused.
- * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call could not be recorded; it is then not made.
+ * @throws ObservatoryError `AUDIT_UNAVAILABLE` when the call could not be recorded; it is then not made. A call that was
+ * made is never told by this error: if its outcome cannot be recorded, the result says so (`auditProblem`).
  * @throws what `invoke` and `refresh` throw.
  */
 export async function guardedCall(
@@ -56,17 +76,18 @@ export async function guardedCall(
   options: GuardedCallOptions,
 ): Promise<GuardedResult> {
   return inGateSpan(`policy_gate ${call.tool.slice(0, MAX_NAME)}`, async (span) => {
-    const { decision, contract } = await decide(call, options, span);
+    span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
+    const { decision, contract, decided } = await decide(call, options, span);
     if (isBlocked(decision)) throw new PolicyDeniedError(call.server, call.tool, decision, decision);
     const started = performance.now();
-    const finish = (outcome: Outcome, fields: JsonObject): void =>
-      options.audit?.record('call_finished', {
-        server: call.server,
-        tool: call.tool,
-        outcome,
-        duration_ms: Math.round(performance.now() - started),
-        ...fields,
-      });
+    const finish = (outcome: Outcome, fields: JsonObject, kept?: KeptContent): void => {
+      const { server, tool, method } = call;
+      const duration_ms = Math.round(performance.now() - started);
+      const about = { server, tool, method, decided, outcome, duration_ms, ...fields };
+      options.audit?.settle('call_finished', about, kept);
+      if (options.audit?.problem !== undefined) span.addEvent('observatory.audit_problem');
+    };
+    const turn = sliced();
     let raw: unknown;
     try {
       raw = await invoke();
@@ -75,12 +96,15 @@ export async function guardedCall(
       setFailed(span, 'tool_failed');
       throw cause;
     }
+    // A large result was just parsed; judging and redacting it may each take as long.
+    await turn();
     const arrived = performance.now();
-    const { verdict, result } = judgeOutput(raw, call.args, contract);
+    const { verdict, result } = await judge(call, raw, contract);
     options.onGate?.('G4', (performance.now() - arrived) * 1_000);
     const reason_code = verdict.accepted ? 'output_accepted' : verdict.reasonCode;
     const isError = reason_code === 'output_is_error';
-    finish(verdict.accepted ? 'accepted' : isError ? 'tool_error' : 'withheld', { reason_code });
+    const kept = await options.audit?.keep(() => ({ data: { result: raw } }));
+    finish(verdict.accepted ? 'accepted' : isError ? 'tool_error' : 'withheld', { reason_code }, kept);
     if (isError) setFailed(span, reason_code);
     else if (!verdict.accepted && isWithheld(decision, verdict.reasonCode)) {
       addGateEvent(span, 'stop', reason_code);
@@ -88,8 +112,20 @@ export async function guardedCall(
       span.setAttribute(attributeOf('policy_reason'), reason_code);
       throw new PolicyDeniedError(call.server, call.tool, verdict, decision);
     } else addGateEvent(span, 'pass', reason_code);
-    return redacted(decision, verdict, result);
+    await turn();
+    const guarded = await redacted(decision, verdict, result, contract?.redact ?? 'untyped');
+    const auditProblem = options.audit?.problem;
+    return auditProblem === undefined ? guarded : { ...guarded, auditProblem };
   });
+}
+
+async function judge(
+  call: GateCall,
+  raw: unknown,
+  contract: OutputContract | undefined,
+): Promise<JudgedOutput> {
+  if (call.method !== undefined) return judgeAnswer(raw, contract);
+  return await inSlices(judgeOutput(raw, call.args, contract));
 }
 
 /** Shadow mode hands on what fails its type, not what is no tool result at all. */
@@ -97,16 +133,35 @@ function isWithheld(decision: Decision, reason: ReasonCode): boolean {
   return decision.enforcement === 'enforced' || reason === 'output_malformed';
 }
 
-/** Secrets are redacted here and nowhere else, after the size was checked. */
-function redacted(decision: Decision, verdict: OutputVerdict, raw: unknown): GuardedResult {
-  const result = redactValue(raw);
+/** Secrets are redacted here and nowhere else, after the size was checked, where the policy says so. */
+async function redacted(
+  decision: Decision,
+  verdict: OutputVerdict,
+  raw: unknown,
+  redact: Redact,
+): Promise<GuardedResult> {
+  if (!isRedacted(verdict, redact)) return { decision, verdict, result: raw };
+  const result = await redactLargeValue(raw);
   if (!verdict.accepted) return { decision, verdict, result };
   return { decision, verdict: { ...verdict, value: outputValue(result as JsonObject) }, result };
+}
+
+/** Whether a result loses its secrets. @param redact what the contract of the call says. @defaultValue untyped results do */
+export function isRedacted(verdict: OutputVerdict, redact: Redact = 'untyped'): boolean {
+  return redact === 'always' || (redact === 'untyped' && !isVouchedFor(verdict));
+}
+
+/** Whether the tool has an output type and did not report an error. In shadow mode the result need not fit the type. */
+function isVouchedFor(verdict: OutputVerdict): boolean {
+  if (verdict.accepted) return verdict.isTyped;
+  return verdict.reasonCode !== 'output_is_error' && verdict.reasonCode !== 'output_untyped';
 }
 
 interface Decided {
   readonly decision: Decision;
   readonly contract: OutputContract | undefined;
+  /** Number of the record of the decision. */
+  readonly decided: number | undefined;
 }
 
 /** Decides, on the definitions as they are now, and records what was decided and that the call begins. */
@@ -116,36 +171,74 @@ async function decide(call: GateCall, options: GuardedCallOptions, span: Span): 
   try {
     await options.refresh?.();
   } catch (cause) {
-    audit?.record('call_finished', { server, tool, outcome: 'not_made', error_type: nameOf(cause) });
+    audit?.settle('call_finished', { server, tool, outcome: 'not_made', error_type: nameOf(cause) });
     throw cause;
   }
   let contract: OutputContract | undefined;
+  let seq: number | undefined;
   const decision = await gate.authorize(call, (decided) => {
     contract = gate.outputContract(call);
+    recordFindings(gate, audit);
     options.onGate?.('G3', decided.latencyUs);
     setDecision(span, tool.slice(0, MAX_NAME), decided, gate.riskTierOf(decided));
     if (audit === undefined) return;
     try {
-      recordDecision(audit, call, decided, span);
+      seq = recordDecision(gate, audit, call, decided, span);
     } catch (cause) {
       const ending = withoutRecord(decided);
       if (ending !== decided) setDecision(span, tool.slice(0, MAX_NAME), ending, gate.riskTierOf(ending));
       throw cause;
     }
   });
-  return { decision, contract };
+  return { decision, contract, decided: seq };
 }
 
-function recordDecision(audit: AuditRun, call: GateCall, decision: Decision, span: Span): void {
-  const { server, tool, caller } = call;
-  audit.record('call_decided', { server, tool, caller, ...decisionToWire(decision) });
+/** The findings that a run has on record. */
+const recorded = new WeakMap<AuditRun, readonly GateFinding[]>();
+
+/** Records, once per run, what an operator should look at. */
+export function recordFindings(gate: PolicyGate, audit: AuditRun | undefined): void {
+  const { findings } = gate;
+  if (audit === undefined) return;
+  const before = recorded.get(audit) ?? [];
+  if (findings === before) return;
+  recorded.set(audit, findings);
+  const known = new Set(before.map(({ message }) => message));
+  for (const { kind, server, tool, ruleId: rule_id, message } of findings) {
+    if (!known.has(message)) audit.settle('gate_finding', { kind, server, tool, rule_id, message });
+  }
+}
+
+/** @returns the number of the record. */
+function recordDecision(
+  gate: PolicyGate,
+  audit: AuditRun,
+  call: GateCall,
+  decision: Decision,
+  span: Span,
+): number {
+  const { server, tool, method, caller } = call;
+  const kept = audit.keepNow(() => contentOfCall(gate, call));
+  const seq = audit.nextSeq;
+  audit.record('call_decided', { server, tool, method, caller, ...decisionToWire(decision) }, kept);
   span.addEvent('observatory.audit_head', {
     'observatory.audit_run': audit.id,
     'observatory.audit_head': audit.head,
   });
-  if (isBlocked(decision)) return;
+  if (isBlocked(decision)) return seq;
   const { toolHash: tool_hash, argsDigest: args_digest } = decision;
-  audit.record('call_started', { server, tool, tool_hash, args_digest });
+  audit.record('call_started', { server, tool, method, decided: seq, tool_hash, args_digest });
+  return seq;
+}
+
+/** What the decision about a call was made from. */
+function contentOfCall(gate: PolicyGate, call: GateCall): RecordContent {
+  const { server, tool, method, args, userRequest: user_request } = call;
+  const listed = method === undefined ? { [`${server}/${tool}`]: gate.listing(call) } : {};
+  return {
+    data: { args, user_request, prompt_template_id: templateOf(call) },
+    grounds: { policy: gate.policySource, ...listed },
+  };
 }
 
 /** The tool did not do its work. The gate stopped nothing. */
@@ -164,8 +257,6 @@ function nameOf(error: unknown): string {
 
 /** The refusal of a way around the gate. */
 export function refuseBypass(server: string, what: string): ObservatoryError {
-  return new PolicyDeniedError(server, what, {
-    reasonCode: 'bypass_refused',
-    message: `'${what}' of a gated client would go around the gate`,
-  });
+  const message = `'${what}' of a gated client would go around the gate`;
+  return new PolicyDeniedError(server, what, refusal('bypass_refused', message));
 }

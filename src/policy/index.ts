@@ -1,14 +1,16 @@
 export type { ToolDefinition } from '../mcp-client/index.ts';
 export { cleanPreview } from './approvals.ts';
 export {
+  type AuditHead,
   AuditLog,
   type AuditOption,
   type AuditOptions,
   type AuditRun,
   auditRun,
+  expectedHead,
   openAudit,
-} from './audit.ts';
-export { verifyAudit } from './audit-verify.ts';
+  verifyAudit,
+} from './audit/index.ts';
 export type { CatalogTool } from './catalog.ts';
 export {
   type Decision,
@@ -16,13 +18,16 @@ export {
   decisionToWire,
   isBlocked,
   PolicyDeniedError,
+  type Refusal,
 } from './decision.ts';
 export type { PolicyAnswer, PolicyDecisionPoint, PolicyRequest } from './decision-point.ts';
 export { checkSummary, type GroundedSummary, type SummaryVerdict } from './evidence/index.ts';
+export type { GateFinding } from './findings.ts';
 export { type DecisionRecorder, PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
 export type { GateCall, PolicyGateOptions } from './gate-types.ts';
-export { type GuardedCallOptions, type GuardedResult, guardedCall } from './guarded-call.ts';
+export { type GuardedCallOptions, type GuardedResult, guardedCall, recordFindings } from './guarded-call.ts';
+export { mayInstruct, type RequestGuardOptions, serverRequestGuard } from './guarded-request.ts';
 export type { Planner, PlannerMessage } from './host/index.ts';
 export {
   type AskOptions,
@@ -42,10 +47,28 @@ export {
   ToolCallError,
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
+export { type LintFinding, lintPolicy } from './lint.ts';
 export type { OutputVerdict } from './output.ts';
+export { structureProblem } from './output-contract.ts';
+export {
+  approvePins,
+  type PinFinding,
+  type PinStatus,
+  pending,
+  reviewDigest,
+  reviewPins,
+} from './pin-review.ts';
 export { PinStore } from './pins.ts';
 export { type CallToolPlan, type FinalAnswerPlan, type Plan, parsePlan } from './plan.ts';
-export { type PolicyDocument, policyPath, readPolicy } from './policy-file.ts';
+export { Policy } from './policy.ts';
+export { type PolicyDocument, policyPath, readPolicy, readPolicyFile } from './policy-file.ts';
 export { type Gate, gateOf, type ReasonCode, scanText } from './reasons/index.ts';
+export {
+  type RepeatedDecision,
+  type ReplayTraceOptions,
+  replayTrace,
+  type TraceReplay,
+} from './replay/index.ts';
+export { REQUEST_METHODS, type RequestMethod, wordOf } from './requests.ts';
 export type { ToolsByServer } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

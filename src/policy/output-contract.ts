@@ -2,24 +2,30 @@
  * How the results of a tool are checked: its own outputSchema, the schema of the policy, a registered type. The contract
  * is known before the call, so a tool whose results could not be accepted is never called.
  */
-import { isObject, type SchemaVerdict } from '../json/index.ts';
+import { diag } from '@opentelemetry/api';
+import { sliced } from '../base/index.ts';
+import { type CompiledSchema, compileSchema, isObject, type SchemaVerdict } from '../json/index.ts';
+import type { CallableTool } from '../mcp-client/index.ts';
 import type { CatalogTool } from './catalog.ts';
 import type { Policy } from './policy.ts';
-import { compileRuleSchema } from './policy-file.ts';
+import { compileRuleSchema, type Redact } from './policy-file.ts';
 import { declaredArguments } from './tool-definition.ts';
 
-type Check = (value: unknown) => SchemaVerdict;
+/** One check of a structure. */
+type OutputCheck = Pick<CompiledSchema, 'check'>;
 
 /** How the results of one tool are checked. */
 export interface OutputContract {
   /** Every check the structure has to pass. Empty for an untyped tool, whose results are cut to size and marked untrusted. */
-  readonly checks: readonly Check[];
+  readonly checks: readonly OutputCheck[];
   /** Property names the schema declares; a result may hold no other unless the schema is open. */
   readonly declared: { readonly names: ReadonlySet<string>; readonly isOpen: boolean } | undefined;
   /** Result property -> argument whose value it must repeat. */
   readonly echo: Readonly<Record<string, string>>;
   /** Largest result in bytes of JSON. */
   readonly maxBytes: number;
+  /** Whether secrets are taken out of the results. Nothing else of a result that passes is ever changed. */
+  readonly redact: Redact;
   /** `match`: text parts may only say what the structure says. */
   readonly text: 'match' | 'ignore';
 }
@@ -36,7 +42,7 @@ export type OutputTypes = Readonly<Record<string, Readonly<Record<string, Parses
 export const DEFAULT_MAX_BYTES = 1_048_576;
 
 /** Compiled `outputs` schemas of a policy, by the schema object. */
-const compiled = new WeakMap<object, Check>();
+const compiled = new WeakMap<object, CompiledSchema>();
 
 /** The contracts of the tools of a gate, each worked out once. */
 export class OutputContracts {
@@ -59,6 +65,50 @@ export class OutputContracts {
     }
     return known.contract;
   }
+
+  /** The contract of answers to what is no tool call. */
+  ofRequests(policy: Policy | undefined): OutputContract {
+    return requestContract(policy);
+  }
+}
+
+/**
+ * What is wrong with the structure of a result by the tool's own schema, for calls that no gate judges; undefined when it
+ * fits. Formats are not checked: a date the validator doubts is no reason to withhold an answer. Nor is a schema that
+ * cannot be compiled, which is logged.
+ */
+export async function structureProblem(
+  { name, outputSchema }: Pick<CallableTool, 'name' | 'outputSchema'>,
+  structure: unknown,
+): Promise<string | undefined> {
+  if (outputSchema === undefined) return undefined;
+  if (structure === undefined) return 'the tool declares an outputSchema and returned no structuredContent';
+  const turn = sliced();
+  let schema: CompiledSchema;
+  try {
+    schema = compileSchema(outputSchema, { checksFormats: false });
+  } catch (error) {
+    diag.warn(
+      `mcp-observatory: the outputSchema of "${name}" cannot be checked: ${(error as Error).message}`,
+    );
+    return undefined;
+  }
+  await turn();
+  const verdict = schema.check(structure);
+  return verdict.valid ? undefined : verdict.message;
+}
+
+/** The answer to what is no tool call: any object within the size. */
+function requestContract(policy: Policy | undefined): OutputContract {
+  const { limits, redact = 'untyped' } = policy?.document ?? {};
+  return {
+    checks: [],
+    declared: undefined,
+    echo: {},
+    maxBytes: limits?.output_bytes ?? DEFAULT_MAX_BYTES,
+    text: 'ignore',
+    redact,
+  };
 }
 
 function outputContract(
@@ -70,8 +120,8 @@ function outputContract(
   const type = ownMember(ownMember(types, tool.server), tool.name);
   const { outputSchema, inputSchema } = tool.definition;
   const own = tool.checks?.output;
-  const checks: Check[] = [];
-  if (own !== undefined) checks.push((value) => own.check(value));
+  const checks: OutputCheck[] = [];
+  if (own !== undefined) checks.push(own);
   if (rules?.schema !== undefined) checks.push(compileOnce(`${tool.server}/${tool.name}`, rules.schema));
   if (type !== undefined) checks.push(typeCheck(type));
   const untyped = rules?.untyped ?? policy?.document.untyped ?? 'allow';
@@ -82,6 +132,7 @@ function outputContract(
     declared: schema === undefined ? undefined : declaredProperties(schema),
     echo: rules?.echo ?? commonIds(inputSchema, schema),
     maxBytes: rules?.max_bytes ?? policy?.document.limits?.output_bytes ?? DEFAULT_MAX_BYTES,
+    redact: rules?.redact ?? policy?.document.redact ?? 'untyped',
     text: rules?.text ?? 'match',
   };
 }
@@ -91,7 +142,7 @@ function ownMember<T>(record: Readonly<Record<string, T>> | undefined, key: stri
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-function compileOnce(where: string, schema: object): Check {
+function compileOnce(where: string, schema: object): CompiledSchema {
   let check = compiled.get(schema);
   if (check === undefined) {
     check = compileRuleSchema(`output '${where}'`, schema);
@@ -101,8 +152,8 @@ function compileOnce(where: string, schema: object): Check {
 }
 
 /** The check of a zod type. A type that throws has not accepted. */
-function typeCheck(type: ParsesOutput): Check {
-  return (value) => {
+function typeCheck(type: ParsesOutput): OutputCheck {
+  const check = (value: unknown): SchemaVerdict => {
     try {
       const isFine = type.safeParse(value).success === true;
       return isFine ? { valid: true } : { valid: false, failed: false, message: 'it does not fit its type' };
@@ -110,6 +161,7 @@ function typeCheck(type: ParsesOutput): Check {
       return { valid: false, failed: true, message: 'its type could not be checked' };
     }
   };
+  return { check };
 }
 
 /** A schema that declares no property at all (`{"type": "object"}`) takes any. */
@@ -120,8 +172,8 @@ function declaredProperties(schema: unknown): OutputContract['declared'] {
 
 /** Names such as `id` and `doc_id` that are both asked for and given back: the answer is about what was asked. */
 function commonIds(inputSchema: unknown, outputSchema: unknown): Readonly<Record<string, string>> {
-  const [inputs, outputs] = [requiredOf(inputSchema), requiredOf(outputSchema)];
-  const ids = inputs.filter((name) => /(?:^|_)id$|[a-z]Id$/.test(name) && outputs.includes(name));
+  const outputs = new Set(requiredOf(outputSchema));
+  const ids = requiredOf(inputSchema).filter((name) => outputs.has(name) && /(?:^|_)id$|[a-z]Id$/.test(name));
   return Object.fromEntries(ids.map((name) => [name, name]));
 }
 

@@ -3,12 +3,17 @@
  * asks for: `isError`, the output schema, the size, the echo of ids, and the agreement of text and structure are all
  * checked. A typed result that fails is withheld. Results no type vouches for are cut to size and marked untrusted.
  */
+import { sliced } from '../base/index.ts';
 import {
   canonicalJson,
   checkJsonValue,
   isObject,
   type JsonObject,
   parseStrictJson,
+  payForParse,
+  payForWalk,
+  StepBudget,
+  StepsExceededError,
   StrictJsonError,
 } from '../json/index.ts';
 import { DEFAULT_MAX_BYTES, type OutputContract } from './output-contract.ts';
@@ -27,19 +32,23 @@ export type OutputVerdict =
 
 export interface JudgedOutput {
   readonly verdict: OutputVerdict;
-  /** The result to hand on if the verdict lets it pass; secrets are still in it. */
+  /** The result to hand on if the verdict lets it pass, before secrets are taken out of it. */
   readonly result: unknown;
 }
 
+/** Work in steps, between which the event loop may turn. */
+type Steps<T> = Generator<undefined, T>;
+
 /**
- * Judges a `CallToolResult`.
+ * Judges a `CallToolResult`, in steps each of which has a budget of its own: the whole may take longer than the event
+ * loop is to be held.
  * @param contract what was known of the tool's results when the call was decided; undefined refuses every result.
  */
-export function judgeOutput(
+export function* judgeOutput(
   raw: unknown,
   args: JsonObject,
   contract: OutputContract | undefined,
-): JudgedOutput {
+): Steps<JudgedOutput> {
   const maxBytes = contract?.maxBytes ?? DEFAULT_MAX_BYTES;
   const refuse = (reasonCode: ReasonCode, message: string, result = raw): JudgedOutput => ({
     verdict: { accepted: false, reasonCode, message },
@@ -57,12 +66,37 @@ export function judgeOutput(
     const result = untrustedResult(raw, maxBytes);
     return refuse('output_untyped', 'The tool has no output type', result);
   }
-  if (contract.checks.length > 0) return { verdict: checkTyped(raw, args, contract), result: raw };
+  if (contract.checks.length > 0) return { verdict: yield* checkTyped(raw, args, contract), result: raw };
   if (raw.structuredContent === undefined && !Array.isArray(raw.content)) {
     return refuse('output_malformed', 'The result has neither structuredContent nor content');
   }
   const result = untrustedResult(raw, maxBytes);
   return { verdict: { accepted: true, value: outputValue(result), isTyped: false }, result };
+}
+
+/** Takes all steps at once. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Takes the steps, and lets the event loop turn where they have taken long. */
+export async function inSlices<T>(steps: Steps<T>): Promise<T> {
+  const turn = sliced();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await turn();
+  }
+}
+
+/** Judges the answer to what is no tool call: an object within the size. MCP types it, so it counts as typed. */
+export function judgeAnswer(raw: unknown, contract: OutputContract | undefined): JudgedOutput {
+  const malformed = isObject(raw) ? undefined : refuse('output_malformed', 'The answer is not an object');
+  const problem = malformed ?? checkSize(raw as JsonObject, contract?.maxBytes ?? DEFAULT_MAX_BYTES);
+  return { verdict: problem ?? { accepted: true, value: raw as JsonObject, isTyped: true }, result: raw };
 }
 
 /** What a caller works with: the structure of a result, or its parts. */
@@ -73,7 +107,7 @@ export function outputValue({ structuredContent, content }: JsonObject): JsonObj
 
 type Refusal = OutputVerdict & { readonly accepted: false };
 
-function checkTyped(result: JsonObject, args: JsonObject, contract: OutputContract): OutputVerdict {
+function* checkTyped(result: JsonObject, args: JsonObject, contract: OutputContract): Steps<OutputVerdict> {
   const problem = checkSize(result, contract.maxBytes);
   if (problem !== undefined) return problem;
   const { structuredContent: value, content } = result;
@@ -86,23 +120,38 @@ function checkTyped(result: JsonObject, args: JsonObject, contract: OutputContra
       return refuse('output_invalid', `structuredContent has the undeclared property '${shown}'`);
     }
   }
+  const budget = new StepBudget();
   for (const check of contract.checks) {
-    const verdict = check(value);
-    if (!verdict.valid) return refuse('output_invalid', `structuredContent: ${verdict.message}`);
+    yield;
+    const verdict = check.check(value, budget);
+    if (!verdict.valid) {
+      const reason = verdict.failed ? 'output_check_failed' : 'output_invalid';
+      return refuse(reason, `structuredContent: ${verdict.message}`);
+    }
   }
-  return (
-    checkEcho(value, args, contract) ??
-    checkContent(content, value, contract) ?? { accepted: true, value: outputValue(result), isTyped: true }
-  );
+  yield;
+  const echoed = checkEcho(value, args, contract);
+  if (echoed !== undefined) return echoed;
+  yield;
+  const misfit = yield* checkContent(content, value, contract);
+  return misfit ?? { accepted: true, value: outputValue(result), isTyped: true };
 }
+
+/** A result may hold one value for so many bytes of its limit: a list of small numbers costs more than its bytes say. */
+const BYTES_PER_VALUE = 8;
 
 function checkSize(result: object, maxBytes: number): Refusal | undefined {
   try {
-    checkJsonValue(result, { maxBytes, maxDepth: 64, maxValues: Math.max(1_000, maxBytes) });
+    checkJsonValue(result, {
+      maxBytes,
+      maxDepth: 64,
+      maxValues: Math.max(1_000, maxBytes / BYTES_PER_VALUE),
+    });
     return undefined;
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    return refuse(error.problem === 'too_large' ? 'output_too_large' : 'output_malformed', error.message);
+    const isTooLarge = error.problem === 'too_large' || error.problem === 'too_many_values';
+    return refuse(isTooLarge ? 'output_too_large' : 'output_malformed', error.message);
   }
 }
 
@@ -119,21 +168,34 @@ function checkEcho(value: unknown, args: JsonObject, contract: OutputContract): 
 }
 
 /** A part that says something of its own would reach the model past the output type. */
-function checkContent(content: unknown, value: unknown, contract: OutputContract): Refusal | undefined {
+function* checkContent(
+  content: unknown,
+  value: unknown,
+  contract: OutputContract,
+): Steps<Refusal | undefined> {
   if (content !== undefined && !Array.isArray(content))
     return refuse('output_malformed', "'content' is not a list");
   if (contract.text === 'ignore') return undefined;
-  const structure = new Structure(value);
-  for (const part of content ?? []) {
+  try {
+    return yield* checkParts(content ?? [], new Structure(value));
+  } catch (error) {
+    if (!(error instanceof StepsExceededError)) throw error;
+    return refuse('output_check_failed', `The text of the result: ${error.message}`);
+  }
+}
+
+function* checkParts(content: readonly unknown[], structure: Structure): Steps<Refusal | undefined> {
+  for (const part of content) {
+    yield;
     if (!isObject(part) || typeof part.type !== 'string') {
       return refuse('output_malformed', 'A part of the content has no type');
     }
     if (part.type !== 'text') {
-      if (structure.holds(part)) continue;
+      if (yield* structure.holds(part)) continue;
       return refuse('output_contradicts_text', `A ${part.type.slice(0, 32)} part is outside the type`);
     }
     if (typeof part.text !== 'string') return refuse('output_malformed', 'A text part has no text');
-    if (!structure.says(part.text)) {
+    if (!(yield* structure.says(part.text))) {
       return refuse('output_contradicts_text', 'A text part says something structuredContent does not');
     }
   }
@@ -146,7 +208,10 @@ const ACKNOWLEDGEMENT = /^(?:ok|okay|done|success|successful|succeeded)[.!]?$/i;
 /** The size of the whole result has been checked before. */
 const TEXT_LIMITS = { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: 64, maxValues: 1_000_000 };
 
-/** A structure that the parts of the content are compared with. What that takes is computed once, when first needed. */
+/**
+ * A structure that the parts of the content are compared with. What that takes is computed once, when first needed, and
+ * each walk of the structure or of a part has a budget.
+ */
 class Structure {
   readonly #value: unknown;
   #leaves: ReadonlySet<string> | undefined;
@@ -162,28 +227,42 @@ class Structure {
    * JSON, one of its members or one element of them. server-memory writes the array of `{entities: [...]}`, Python's
    * FastMCP one text for each element of `{result: [...]}`.
    */
-  says(text: string): boolean {
+  *says(text: string): Steps<boolean> {
     const trimmed = text.trim();
     if (trimmed === '' || ACKNOWLEDGEMENT.test(trimmed)) return true;
-    this.#leaves ??= leavesOf(this.#value);
+    this.#leaves ??= walked(this.#value, leavesOf);
     if (this.#leaves.has(trimmed)) return true;
+    yield;
+    payForParse(trimmed, new StepBudget());
     let parsed: unknown;
     try {
       parsed = parseStrictJson(trimmed, TEXT_LIMITS);
     } catch {
       return false;
     }
-    return typeof parsed === 'object' ? this.holds(parsed) : this.#leaves.has(String(parsed));
+    if (typeof parsed !== 'object') return this.#leaves.has(String(parsed));
+    yield;
+    return yield* this.holds(parsed);
   }
 
   /** Whether a JSON value is the structure, one of its members, or an element of one. */
-  holds(value: unknown): boolean {
-    const json = canonicalJson(value);
-    this.#whole ??= canonicalJson(this.#value);
+  *holds(value: unknown): Steps<boolean> {
+    const json = walked(value, canonicalJson);
+    yield;
+    this.#whole ??= walked(this.#value, canonicalJson);
     if (json === this.#whole) return true;
-    this.#parts ??= new Set(partsOf(this.#value).map((part) => canonicalJson(part)));
+    yield;
+    this.#parts ??= walked(
+      this.#value,
+      (whole) => new Set(partsOf(whole).map((part) => canonicalJson(part))),
+    );
     return this.#parts.has(json);
   }
+}
+
+function walked<T>(value: unknown, make: (value: unknown) => T): T {
+  payForWalk(value, new StepBudget());
+  return make(value);
 }
 
 function partsOf(value: unknown): readonly unknown[] {

@@ -5,9 +5,11 @@
  * it. (A gate that stores the new fingerprint when it reports a change lets the second call through.)
  */
 
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { ObservatoryError } from '../base/index.ts';
-import { FILE_LIMITS, isObject, parseStrictJson } from '../json/index.ts';
+import { readFileSync } from 'node:fs';
+import { ObservatoryError, writePrivateFileSync } from '../base/index.ts';
+import { FILE_LIMITS, isObject, type JsonLimits, parseStrictJson } from '../json/index.ts';
+import type { ToolDefinition } from '../mcp-client/index.ts';
+import { toolHash } from './tool-definition.ts';
 
 /** How a definition compares with its pin. */
 export type PinState = 'approved' | 'unapproved' | 'changed';
@@ -17,8 +19,17 @@ const MAX_FIRST_USES = 100_000;
 
 const HASH = /^[0-9a-f]{64}$/;
 
+/** A pin file holds whole definitions: 64 MiB, 10,000,000 values. */
+const PIN_LIMITS: JsonLimits = { ...FILE_LIMITS, maxBytes: 67_108_864, maxValues: 10_000_000 };
+
+interface Pin {
+  readonly hash: string;
+  /** What was approved, to show how a changed tool differs from it. */
+  readonly definition: ToolDefinition | undefined;
+}
+
 export class PinStore {
-  readonly #pins = new Map<string, Map<string, string>>();
+  readonly #pins = new Map<string, Map<string, Pin>>();
   /** True when a tool without a pin is pinned when first seen (trust on first use). */
   readonly #trustsFirstUse: boolean;
   #firstUses = 0;
@@ -29,17 +40,18 @@ export class PinStore {
   }
 
   /**
-   * Reads a pin file: `{"version": 1, "pins": {"<server>": {"<tool>": "<sha256>"}}}` (schema/pins.schema.json).
+   * Reads a pin file (schema/pins.schema.json): `{"version": 1, "pins": {"<server>": {"<tool>": "<sha256>"}}}`, and the
+   * approved definitions in the same form under `definitions`, if it was written by `mcp-observatory gate pin`.
    * @throws ObservatoryError `POLICY_INVALID` when it is missing, unreadable or malformed.
    */
   static fromFile(path: string): PinStore {
     let value: unknown;
     try {
-      value = parseStrictJson(readFileSync(path), FILE_LIMITS);
+      value = parseStrictJson(readFileSync(path), PIN_LIMITS);
     } catch (cause) {
       throw new ObservatoryError(
         'POLICY_INVALID',
-        `The pin file '${path}' cannot be used: ${(cause as Error).message}. Write one with PinStore.save()`,
+        `The pin file '${path}' cannot be used: ${(cause as Error).message}. Write one with 'mcp-observatory gate pin'`,
         { cause },
       );
     }
@@ -60,15 +72,20 @@ export class PinStore {
       for (const [tool, hash] of Object.entries(tools)) {
         if (typeof hash !== 'string' || !HASH.test(hash))
           return `the pin of '${server}/${tool}' is a SHA-256 in hex`;
-        this.approve(server, tool, hash);
+        this.approve(server, tool, hash, definitionIn(value.definitions, server, tool));
       }
     }
     return undefined;
   }
 
+  /** Whether any definition of the tool is pinned. */
+  has(server: string, tool: string): boolean {
+    return this.#pins.get(server)?.has(tool) === true;
+  }
+
   /** Compares a definition with its pin; with trust on first use an unknown tool is pinned. */
   check(server: string, tool: string, hash: string): PinState {
-    const pin = this.#pins.get(server)?.get(tool);
+    const pin = this.#pins.get(server)?.get(tool)?.hash;
     if (pin === undefined) {
       if (!this.#trustsFirstUse || this.#firstUses >= MAX_FIRST_USES) return 'unapproved';
       this.#firstUses += 1;
@@ -78,23 +95,58 @@ export class PinStore {
     return pin === hash ? 'approved' : 'changed';
   }
 
+  /** What was approved; undefined where the file does not say, or says something that has another hash. */
+  approvedDefinition(server: string, tool: string): ToolDefinition | undefined {
+    const pin = this.#pins.get(server)?.get(tool);
+    if (pin?.definition === undefined) return undefined;
+    return toolHash(pin.definition) === pin.hash ? pin.definition : undefined;
+  }
+
+  /** The names of the tools of a server that have a pin. */
+  toolsOf(server: string): readonly string[] {
+    return [...(this.#pins.get(server)?.keys() ?? [])];
+  }
+
   /** Approves a definition. Only call it when a person has approved it. */
-  approve(server: string, tool: string, hash: string): void {
+  approve(server: string, tool: string, hash: string, definition?: ToolDefinition): void {
     let tools = this.#pins.get(server);
     if (tools === undefined) {
       tools = new Map();
       this.#pins.set(server, tools);
     }
-    tools.set(tool, hash);
+    tools.set(tool, { hash, definition });
   }
 
-  /** Writes the pin file atomically. */
+  /**
+   * Writes the pin file atomically.
+   * @throws ObservatoryError `INVALID_OPTION` when the file cannot be written.
+   */
   save(path: string): void {
-    const pins = Object.fromEntries(
-      [...this.#pins].map(([server, tools]) => [server, Object.fromEntries([...tools].sort())]),
-    );
-    const temporary = `${path}.${process.pid}.tmp`;
-    writeFileSync(temporary, `${JSON.stringify({ version: 1, pins }, null, 2)}\n`, { mode: 0o600 });
-    renameSync(temporary, path);
+    const pins = this.#each(({ hash }) => hash);
+    const definitions = this.#each(({ definition }) => definition);
+    const text = `${JSON.stringify({ version: 1, pins, definitions }, null, 2)}\n`;
+    try {
+      writePrivateFileSync(path, text);
+    } catch (cause) {
+      const why = (cause as Error).message;
+      throw new ObservatoryError('INVALID_OPTION', `The pin file '${path}' cannot be written: ${why}`, {
+        cause,
+      });
+    }
   }
+
+  /** By server and tool, in the order of the tools' names. */
+  #each<T>(take: (pin: Pin) => T): Record<string, Record<string, T>> {
+    const servers = [...this.#pins].map(([server, tools]) => {
+      const taken = [...tools].sort(([a], [b]) => (a < b ? -1 : 1)).map(([tool, pin]) => [tool, take(pin)]);
+      return [server, Object.fromEntries(taken)];
+    });
+    return Object.fromEntries(servers);
+  }
+}
+
+function definitionIn(definitions: unknown, server: string, tool: string): ToolDefinition | undefined {
+  const tools = isObject(definitions) && Object.hasOwn(definitions, server) ? definitions[server] : undefined;
+  const definition = isObject(tools) && Object.hasOwn(tools, tool) ? tools[tool] : undefined;
+  return isObject(definition) ? (definition as unknown as ToolDefinition) : undefined;
 }

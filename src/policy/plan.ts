@@ -5,14 +5,16 @@
  * reviewer reads in the trace is all that was asked for.
  */
 
-import type { JsonObject } from '../json/index.ts';
 import {
   checkJsonValue,
+  isObject,
   type JsonLimits,
+  type JsonObject,
   PLAN_LIMITS,
   parseStrictJson,
   StrictJsonError,
 } from '../json/index.ts';
+import { type Refusal, refusal } from './decision.ts';
 import type { ReasonCode } from './reasons/index.ts';
 
 /** Asks for exactly one tool call. */
@@ -32,13 +34,7 @@ export interface FinalAnswerPlan {
 
 export type Plan = CallToolPlan | FinalAnswerPlan;
 
-/** A plan that was refused, with its reason code. */
-export interface RefusedPlan {
-  readonly reasonCode: ReasonCode;
-  readonly message: string;
-}
-
-export type PlanResult = { readonly plan: Plan } | { readonly refused: RefusedPlan };
+export type PlanResult = { readonly plan: Plan } | { readonly refused: Refusal };
 
 /** Longest server or tool name, in UTF-16 units. MCP itself recommends 128. */
 const MAX_NAME = 256;
@@ -62,10 +58,7 @@ export function parsePlan(raw: unknown, limits: JsonLimits = PLAN_LIMITS): PlanR
     if (error instanceof StrictJsonError) return refuse(`plan_${error.problem}`, error.message);
     return refuse('plan_not_json', 'The plan could not be read');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refuse('plan_not_an_object', 'A plan is one JSON object');
-  }
-  return readPlan(value as JsonObject);
+  return isObject(value) ? readPlan(value) : refuse('plan_not_an_object', 'A plan is one JSON object');
 }
 
 function readPlan(value: JsonObject): PlanResult {
@@ -77,10 +70,8 @@ function readPlan(value: JsonObject): PlanResult {
     if (!isName(server))
       return refuse('plan_wrong_type', `'server' is a name of 1 to ${MAX_NAME} characters`);
     if (!isName(tool)) return refuse('plan_wrong_type', `'tool' is a name of 1 to ${MAX_NAME} characters`);
-    if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-      return refuse('plan_wrong_type', "'args' is a JSON object");
-    }
-    return { plan: { type, server, tool, args: args as JsonObject } };
+    if (!isObject(args)) return refuse('plan_wrong_type', "'args' is a JSON object");
+    return { plan: { type, server, tool, args } };
   }
   if (type === 'final_answer') {
     const problem = checkKeys(value, ['type', 'answer', 'needs_more_info']);
@@ -90,25 +81,21 @@ function readPlan(value: JsonObject): PlanResult {
       return refuse('plan_wrong_type', "'answer' is a text that is not blank");
     }
     if (needs_more_info !== true) {
-      return refuse(
-        'plan_wrong_type',
-        "'needs_more_info' is true: an answer without a tool call asks for more",
-      );
+      const message = "'needs_more_info' is true: an answer without a tool call asks for more";
+      return refuse('plan_wrong_type', message);
     }
     return { plan: { type, answer, needs_more_info } };
   }
   return refuse('plan_unknown_type', "'type' is 'call_tool' or 'final_answer'");
 }
 
-function checkKeys(value: JsonObject, keys: readonly string[]): RefusedPlan | undefined {
+function checkKeys(value: JsonObject, keys: readonly string[]): Refusal | undefined {
   for (const key of keys) {
-    if (!Object.hasOwn(value, key))
-      return { reasonCode: 'plan_missing_key', message: `The plan lacks '${key}'` };
+    if (!Object.hasOwn(value, key)) return refusal('plan_missing_key', `The plan lacks '${key}'`);
   }
   for (const key of Object.keys(value)) {
     if (!keys.includes(key)) {
-      const shown = JSON.stringify(key.slice(0, 64));
-      return { reasonCode: 'plan_unknown_key', message: `The plan has the unknown key ${shown}` };
+      return refusal('plan_unknown_key', `The plan has the unknown key ${JSON.stringify(key.slice(0, 64))}`);
     }
   }
   return undefined;
@@ -123,5 +110,5 @@ function isName(value: unknown): value is string {
 }
 
 function refuse(reasonCode: ReasonCode, message: string): PlanResult {
-  return { refused: { reasonCode, message } };
+  return { refused: refusal(reasonCode, message) };
 }

@@ -6,12 +6,15 @@
 import { readFileSync } from 'node:fs';
 import { ObservatoryError, packageFile } from '../base/index.ts';
 import {
+  type CompiledSchema,
   canonicalJson,
   FILE_LIMITS,
   isObject,
+  type JsonObject,
   parseStrictJson,
   SchemaRefusedError,
   type SchemaVerdict,
+  StepBudget,
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
@@ -24,17 +27,40 @@ export interface PolicyDocument {
   readonly mode?: 'enforce' | 'shadow' | undefined;
   readonly duplicate_names?: 'quarantine' | 'allow' | undefined;
   readonly unknown_arguments?: 'reject_undeclared' | 'reject_always' | undefined;
+  /** Whether a tool may only be called for a prompt whose template is named. Default: `optional`. */
+  readonly prompt_template?: 'optional' | 'required' | undefined;
   /** Whether tools without an output type may be called; their results are cut to size and marked. Default: `allow`. */
   readonly untyped?: Untyped | undefined;
+  /** Whose results lose their secrets before they are handed on. Default: `untyped`. */
+  readonly redact?: Redact | undefined;
   readonly rules: readonly RuleDocument[];
   readonly budgets?: BudgetDocument | undefined;
   readonly limits?: LimitsDocument | undefined;
+  /** What else may be asked of servers, and what they may ask; absent is denied. */
+  readonly servers?: Readonly<Record<string, ServerDocument>> | undefined;
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, OutputDocument>>>> | undefined;
   readonly input?: InputDocument | undefined;
   readonly approval?: { readonly expires_seconds?: number | undefined } | undefined;
 }
 
+/** Everything of MCP but tool calls, about one server. Whatever is absent is denied. */
+export interface ServerDocument {
+  /** URIs that may be read and subscribed to; `*` is any part of a segment, `**` anything. */
+  readonly resources?: readonly string[] | undefined;
+  readonly prompts?: readonly string[] | undefined;
+  readonly completions?: Permission | undefined;
+  readonly sampling?: Permission | undefined;
+  readonly elicitation?: Permission | undefined;
+  readonly roots?: Permission | undefined;
+  readonly instructions?: Permission | undefined;
+}
+
+type Permission = 'allow' | 'deny';
+
 type Untyped = 'allow' | 'deny';
+
+/** Results that are redacted: those no type vouches for, all, none. */
+export type Redact = 'untyped' | 'always' | 'never';
 
 export interface RuleDocument {
   readonly id: string;
@@ -67,6 +93,7 @@ export interface LimitsDocument {
 export interface OutputDocument {
   readonly schema?: object | undefined;
   readonly untyped?: Untyped | undefined;
+  readonly redact?: Redact | undefined;
   readonly echo?: Readonly<Record<string, string>> | undefined;
   readonly max_bytes?: number | undefined;
   readonly text?: 'match' | 'ignore' | undefined;
@@ -81,6 +108,8 @@ export interface InputDocument {
 /** A policy that has been read, with its identity. */
 export interface LoadedPolicy {
   readonly document: PolicyDocument;
+  /** The parsed file, in whichever form. */
+  readonly source: JsonObject;
   /** SHA-256 of the canonical JSON of the file: the same policy in another layout has the same hash. */
   readonly hash: string;
 }
@@ -130,18 +159,18 @@ export function readPolicy(input: string | Uint8Array | object): LoadedPolicy {
   const value = typeof input === 'string' || input instanceof Uint8Array ? parseFile(input) : input;
   if (!isObject(value)) throw invalidPolicy('A policy is a JSON object');
   const isRich = typeof value.version === 'number';
-  const verdict = isRich ? checkPolicy(value) : checkAllowlist(value);
+  const verdict = isRich ? checkFile('policy.schema.json', value) : checkFile('allowlist.schema.json', value);
   if (!verdict.valid) throw invalidPolicy(verdict.message);
   const document = isRich ? (value as unknown as PolicyDocument) : fromAllowlist(value as AllowlistDocument);
-  if (document.rules.length === 0)
+  if (document.rules.length === 0 && Object.keys(document.servers ?? {}).length === 0)
     throw invalidPolicy('The policy allows nothing: it has no rule. Add one, or remove the gate');
-  return { document, hash: sha256Hex(canonicalJson(value)) };
+  return { document, source: value, hash: sha256Hex(canonicalJson(value)) };
 }
 
 /** Tools by server. `untyped` is a setting when it holds a word, a server of that name when it holds a list. */
 type AllowlistDocument = Readonly<Record<string, readonly string[] | Untyped>>;
 
-/** The seed's allowlist in the richer form: one allow rule per tool. */
+/** The seed's allowlist in the richer form: one allow rule per tool, and no argument that the tool does not declare. */
 function fromAllowlist(allowlist: AllowlistDocument): PolicyDocument {
   const rules: RuleDocument[] = [];
   let untyped: Untyped | undefined;
@@ -151,7 +180,7 @@ function fromAllowlist(allowlist: AllowlistDocument): PolicyDocument {
       for (const tool of tools)
         rules.push({ id: `allowlist:${server}/${tool}`, effect: 'allow', server, tool });
   }
-  return { version: 1, rules, untyped };
+  return { version: 1, unknown_arguments: 'reject_always', rules, untyped };
 }
 
 function parseFile(input: string | Uint8Array): unknown {
@@ -163,25 +192,21 @@ function parseFile(input: string | Uint8Array): unknown {
   }
 }
 
-type Check = (value: unknown) => SchemaVerdict;
-const checks = new Map<string, Check>();
-
-const checkPolicy: Check = (value) => schemaCheck('policy.schema.json')(value);
-const checkAllowlist: Check = (value) => schemaCheck('allowlist.schema.json')(value);
+const schemas = new Map<string, CompiledSchema>();
 
 /** The JSON Schemas are files of the package, so that editors and this check use the same ones. */
-function schemaCheck(file: string): Check {
-  let check = checks.get(file);
-  if (check === undefined) {
+function checkFile(file: string, value: unknown): SchemaVerdict {
+  let schema = schemas.get(file);
+  if (schema === undefined) {
     const text = readFileSync(packageFile(`schema/${file}`), 'utf8');
-    check = compileOperatorSchema(JSON.parse(text) as object);
-    checks.set(file, check);
+    schema = compileOperatorSchema(JSON.parse(text) as object);
+    schemas.set(file, schema);
   }
-  return check;
+  return schema.check(value, StepBudget.unlimited());
 }
 
 /** Compiles the schema of a rule or output of the policy. */
-export function compileRuleSchema(where: string, schema: object): Check {
+export function compileRuleSchema(where: string, schema: object | boolean): CompiledSchema {
   try {
     return compileOperatorSchema(schema);
   } catch (cause) {

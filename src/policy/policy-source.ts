@@ -18,19 +18,13 @@ export type ReloadListener = (
 
 export class PolicySource {
   readonly #input: PolicyInput;
-  /** Further checks of a new policy, such as for dead rules. */
-  readonly #accept: (policy: Policy) => ObservatoryError | undefined;
   #policy: Policy | undefined;
   #problem: ObservatoryError | undefined;
   #stamp = '';
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    input: PolicyInput,
-    accept: (policy: Policy) => ObservatoryError | undefined = () => undefined,
-  ) {
+  constructor(input: PolicyInput) {
     this.#input = input;
-    this.#accept = accept;
     this.reload();
   }
 
@@ -48,10 +42,8 @@ export class PolicySource {
   reload(): boolean {
     this.#stamp = this.#readStamp();
     try {
-      const policy = new Policy(this.#load());
-      const problem = this.#accept(policy);
-      if (problem !== undefined) throw problem;
-      this.#policy = policy;
+      const loaded = this.#load();
+      if (loaded.hash !== this.#policy?.hash) this.#policy = new Policy(loaded);
       this.#problem = undefined;
       return true;
     } catch (cause) {
@@ -61,13 +53,6 @@ export class PolicySource {
       diag.error(`mcp-observatory: ${this.#problem.message} (${state})`);
       return false;
     }
-  }
-
-  /** Puts the policy out of force for a problem found later. */
-  revoke(problem: ObservatoryError): void {
-    this.#policy = undefined;
-    this.#problem = problem;
-    diag.error(`mcp-observatory: ${problem.message} (everything is denied)`);
   }
 
   /** Checks the file for changes every `intervalMs` milliseconds. The timer does not keep the process alive. */

@@ -1,30 +1,43 @@
 /**
  * G3: the operator's rules. Deny beats approval, approval beats allow, and what no rule allows is denied.
  */
-import type { ObservatoryError } from '../base/index.ts';
-import type { JsonObject } from '../json/index.ts';
-import type { ToolCatalog } from './catalog.ts';
+import { type JsonObject, StepBudget } from '../json/index.ts';
+import type { CatalogTool } from './catalog.ts';
+import { type DecisionKind, type Refusal, refusal } from './decision.ts';
 import { compileRuleSchema, invalidPolicy, type LoadedPolicy, type PolicyDocument } from './policy-file.ts';
-import type { ReasonCode } from './reasons/index.ts';
-import { applies, argumentNotGivenByUser, type CompiledRule, compileRule, deadRules, idsOf } from './rule.ts';
+import { RequestRules } from './requests.ts';
+import {
+  argumentNotGivenByUser,
+  type CompiledRule,
+  compileRule,
+  idsOf,
+  namesUndeclared,
+  type RuleTrace,
+  strengthOf,
+  ToolRules,
+  traceOf,
+} from './rule.ts';
 
 /** What the rules say about a call. */
-export interface RuleVerdict {
-  readonly decision: 'allow' | 'deny' | 'require_approval';
-  readonly reasonCode: ReasonCode;
-  readonly message: string;
+export interface RuleVerdict extends Refusal {
+  readonly decision: DecisionKind;
   /** The rules that made the decision. */
   readonly ruleIds: readonly string[];
 }
 
 export class Policy {
   readonly document: PolicyDocument;
+  /** The policy as its file has it. */
+  readonly source: JsonObject;
   /** SHA-256 of the policy, hex. */
   readonly hash: string;
   /** Rules by server and tool, so that other tools' rules do not slow a decision. */
-  readonly #rules = new Map<string, Map<string, CompiledRule[]>>();
+  readonly #rules = new Map<string, Map<string, ToolRules>>();
   readonly #all: readonly CompiledRule[];
   readonly #tiers = new Map<string, string>();
+  #deadVersion = 0;
+  /** What the policy says about everything but tool calls. */
+  readonly requests: RequestRules;
 
   /**
    * Compiles a policy, refuses rules that can never decide anything, and runs the tests its rules carry.
@@ -33,6 +46,7 @@ export class Policy {
   constructor(loaded: LoadedPolicy) {
     this.document = loaded.document;
     this.hash = loaded.hash;
+    this.source = loaded.source;
     const ids = new Set<string>();
     this.#all = loaded.document.rules.map((rule) => {
       if (ids.has(rule.id)) throw invalidPolicy(`Two rules have the id '${rule.id}'`);
@@ -45,7 +59,9 @@ export class Policy {
         if (output.schema !== undefined) compileRuleSchema(`output '${server}/${tool}'`, output.schema);
       }
     }
+    this.requests = new RequestRules(loaded.document.servers);
     for (const rule of this.#all) this.#index(rule);
+    for (const tools of this.#rules.values()) for (const rules of tools.values()) rules.seal();
     for (const rule of this.#all) this.#refuseUnreachable(rule);
     for (const rule of this.#all) this.#runTests(rule);
   }
@@ -53,18 +69,24 @@ export class Policy {
   /**
    * Decides by the rules alone.
    * @param userRequest what the user asked; without it an argument with a provenance rule always needs approval.
+   * @param listed the tool as its server lists it: rules that cannot mean it allow nothing.
    */
-  evaluate(server: string, tool: string, args: JsonObject, userRequest?: string): RuleVerdict {
-    const rules = this.#rules.get(server)?.get(tool) ?? [];
-    const applying = rules.filter((rule) => applies(rule, args));
+  evaluate(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    userRequest?: string,
+    listed?: CatalogTool,
+  ): RuleVerdict {
+    const rules = this.#rules.get(server)?.get(tool);
+    const dead = listed === undefined ? NO_RULES : this.deadRules(listed);
+    for (const rule of dead) if (rule.document.effect !== 'allow') return denyAsDead(rule);
+    const matching = rules?.applying(args, new StepBudget()) ?? [];
+    const applying = dead.size === 0 ? matching : matching.filter((rule) => !dead.has(rule));
     const denying = idsOf(applying, 'deny');
     if (denying.length > 0) {
-      return {
-        decision: 'deny',
-        reasonCode: 'rule_denied',
-        message: `Rule ${denying[0]} denies it`,
-        ruleIds: denying,
-      };
+      const message = `Rule ${denying[0]} denies it`;
+      return { decision: 'deny', reasonCode: 'rule_denied', message, ruleIds: denying };
     }
     const asking = idsOf(applying, 'require_approval');
     if (asking.length > 0) {
@@ -72,16 +94,39 @@ export class Policy {
       return { decision: 'require_approval', reasonCode: 'approval_required', message, ruleIds: asking };
     }
     const allowing = applying.filter((rule) => rule.document.effect === 'allow');
-    if (allowing.length === 0) return denyByDefault(server, tool, rules);
+    if (allowing.length === 0) {
+      const [first] = dead;
+      return first === undefined ? denyByDefault(server, tool, rules) : denyAsDead(first);
+    }
     const ruleIds = allowing.map((rule) => rule.document.id);
     // One rule whose provenance condition holds is enough: allow rules only add to what is allowed.
-    const notGiven = allowing.map((rule) => argumentNotGivenByUser(rule.document, args, userRequest));
+    const inputSchema = listed?.definition.inputSchema;
+    const notGiven = allowing.map((rule) =>
+      argumentNotGivenByUser(rule.document, args, userRequest, inputSchema),
+    );
     const argument = notGiven.includes(undefined) ? undefined : notGiven[0];
     if (argument !== undefined) {
       const message = `The argument '${argument}' holds a text the user did not give`;
       return { decision: 'require_approval', reasonCode: 'approval_required', message, ruleIds };
     }
     return { decision: 'allow', reasonCode: 'allowed', message: `Rule ${ruleIds[0]} allows it`, ruleIds };
+  }
+
+  /** What each rule about a tool says of a call, in the order of the policy. */
+  explain(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    userRequest?: string,
+    listed?: CatalogTool,
+  ): readonly RuleTrace[] {
+    const rules = this.#rules.get(server)?.get(tool)?.all ?? [];
+    return rules.map((rule) => traceOf(rule, args, userRequest, listed?.definition.inputSchema));
+  }
+
+  /** Whether any rule names the tool. */
+  names(server: string, tool: string): boolean {
+    return this.#rules.get(server)?.has(tool) === true;
   }
 
   /** The risk tier the first of these rules carries. */
@@ -94,47 +139,57 @@ export class Policy {
   }
 
   /** True when some rule could let a call of this tool through; other tools are not shown to the model. */
-  mayAllow(server: string, tool: string): boolean {
-    const rules = this.#rules.get(server)?.get(tool) ?? [];
-    const isBarred = rules.some((rule) => rule.document.effect === 'deny' && rule.check === undefined);
-    return !isBarred && rules.some((rule) => rule.document.effect !== 'deny');
+  mayAllow(server: string, tool: string, listed?: CatalogTool): boolean {
+    const rules = this.#rules.get(server)?.get(tool);
+    if (rules === undefined || rules.cover?.document.effect === 'deny') return false;
+    const dead = listed === undefined ? NO_RULES : this.deadRules(listed);
+    for (const rule of dead) if (rule.document.effect !== 'allow') return false;
+    return rules.all.some((rule) => rule.document.effect !== 'deny' && !dead.has(rule));
   }
 
-  /**
-   * The error of a policy with rules that can never apply to what the servers list; undefined when all of them can.
-   * @param servers the servers to check against. With `'all'`, a rule for any other server is dead too.
-   */
-  deadRulesError(
-    catalog: ToolCatalog,
-    servers: readonly string[] | 'all' = catalog.servers(),
-  ): ObservatoryError | undefined {
-    const dead = deadRules(this.#all, catalog, servers);
-    if (dead.length === 0) return undefined;
-    return invalidPolicy(`The policy has dead rules: ${dead.slice(0, 10).join('; ')}`);
+  /** Every rule, in the order of the policy. */
+  get rules(): readonly CompiledRule[] {
+    return this.#all;
+  }
+
+  /** Rules about a tool that name an argument it does not take, worked out once for each definition. */
+  deadRules({ server, name, hash, checks }: CatalogTool): ReadonlySet<CompiledRule> {
+    const rules = this.#rules.get(server)?.get(name);
+    if (rules === undefined || checks === undefined) return NO_RULES;
+    if (rules.dead.hash !== hash) {
+      const budget = new StepBudget();
+      const dead = rules.all.filter(({ document }) => namesUndeclared(document, checks, budget));
+      if (dead.length > 0 || rules.dead.rules.size > 0) this.#deadVersion += 1;
+      rules.dead = { hash, rules: dead.length === 0 ? NO_RULES : new Set(dead) };
+    }
+    return rules.dead.rules;
+  }
+
+  /** What {@link deadRules} said last. */
+  knownDead(server: string, tool: string): ReadonlySet<CompiledRule> {
+    return this.#rules.get(server)?.get(tool)?.dead.rules ?? NO_RULES;
+  }
+
+  /** Goes up whenever a rule is found dead or alive again. */
+  get deadVersion(): number {
+    return this.#deadVersion;
   }
 
   #index(rule: CompiledRule): void {
     const { server } = rule.document;
-    let byTool = this.#rules.get(server);
-    if (byTool === undefined) {
-      byTool = new Map();
-      this.#rules.set(server, byTool);
-    }
+    const byTool = this.#rules.get(server) ?? new Map<string, ToolRules>();
+    this.#rules.set(server, byTool);
     for (const tool of rule.tools) {
-      const rules = byTool.get(tool);
-      if (rules === undefined) byTool.set(tool, [rule]);
-      else rules.push(rule);
+      const rules = byTool.get(tool) ?? new ToolRules();
+      byTool.set(tool, rules);
+      rules.add(rule);
     }
   }
 
   #refuseUnreachable(rule: CompiledRule): void {
-    const strength = STRENGTH[rule.document.effect];
     for (const tool of rule.tools) {
-      const others = this.#rules.get(rule.document.server)?.get(tool) ?? [];
-      const cover = others.find(
-        (other) => other.check === undefined && STRENGTH[other.document.effect] > strength,
-      );
-      if (cover !== undefined) {
+      const cover = this.#rules.get(rule.document.server)?.get(tool)?.cover;
+      if (cover !== undefined && strengthOf(cover) > strengthOf(rule)) {
         const { id } = rule.document;
         throw invalidPolicy(
           `Rule '${id}' can never decide about '${tool}': rule '${cover.document.id}' comes first`,
@@ -160,21 +215,22 @@ export class Policy {
   }
 }
 
-const STRENGTH = { allow: 0, require_approval: 1, deny: 2 } as const;
+const NO_RULES: ReadonlySet<CompiledRule> = new Set();
 
-function denyByDefault(server: string, tool: string, rules: readonly CompiledRule[]): RuleVerdict {
-  const near = rules.filter((rule) => rule.document.effect === 'allow').map((rule) => rule.document.id);
-  return near.length === 0
-    ? {
-        decision: 'deny',
-        reasonCode: 'not_allowlisted',
-        message: `No rule allows ${server}/${tool}`,
-        ruleIds: [],
-      }
-    : {
-        decision: 'deny',
-        reasonCode: 'argument_rule_unmet',
-        message: `Rule ${near[0]} allows ${server}/${tool}, not with these arguments`,
-        ruleIds: near,
-      };
+/** A restriction that names an argument the tool does not take restricts something else than meant: it bars the tool. */
+function denyAsDead({ document: { id } }: CompiledRule): RuleVerdict {
+  const message = `Rule ${id} names an argument the tool does not take`;
+  return { decision: 'deny', reasonCode: 'rule_dead', message, ruleIds: [id] };
+}
+
+/** Rules named in the denial of a call that none of them allows. */
+const MAX_NEAR = 20;
+
+function denyByDefault(server: string, tool: string, rules: ToolRules | undefined): RuleVerdict {
+  const near = (rules?.allowing.slice(0, MAX_NEAR) ?? []).map((rule) => rule.document.id);
+  const why =
+    near.length === 0
+      ? refusal('not_allowlisted', `No rule allows ${server}/${tool}`)
+      : refusal('argument_rule_unmet', `Rule ${near[0]} allows ${server}/${tool}, not with these arguments`);
+  return { decision: 'deny', ...why, ruleIds: near };
 }

@@ -1,14 +1,28 @@
 /** One rule of a policy: compiled, and asked whether it applies to a call and accepts its arguments. */
 
-import type { JsonObject, SchemaVerdict } from '../json/index.ts';
-import type { ToolCatalog } from './catalog.ts';
+import {
+  type CompiledSchema,
+  groupPatterns,
+  isObject,
+  type JsonObject,
+  type PatternGroup,
+  StepBudget,
+} from '../json/index.ts';
+import type { ToolChecks } from './catalog.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
+import { propertyNamesIn } from './tool-definition.ts';
 
 export interface CompiledRule {
   readonly document: RuleDocument;
   readonly tools: readonly string[];
-  /** Checks the arguments the rule names; absent when it takes any. */
-  readonly check: ((args: unknown) => SchemaVerdict) | undefined;
+  /** Arguments that have to be given. */
+  readonly required: readonly string[];
+  /** The schemas of the arguments the rule names. */
+  readonly checks: readonly (readonly [argument: string, schema: CompiledSchema])[];
+  /** True for a rule that takes any arguments. */
+  readonly isOpen: boolean;
+  /** An argument that has to be given and to be one of these values. */
+  readonly key: { readonly argument: string; readonly values: readonly unknown[] } | undefined;
 }
 
 /** @throws ObservatoryError `POLICY_INVALID` */
@@ -21,16 +35,189 @@ export function compileRule(document: RuleDocument): CompiledRule {
   }
   // A deny rule applies when all arguments it names are given; an allow rule constrains those that are given.
   const required = effect === 'allow' ? (document.required ?? []) : named;
-  const isOpen = args === undefined && required.length === 0;
-  const schema = { type: 'object', properties: { ...args }, required };
-  return { document, tools, check: isOpen ? undefined : compileRuleSchema(`rule '${document.id}'`, schema) };
+  return {
+    document,
+    tools,
+    required,
+    checks: Object.entries(args ?? {}).map(
+      ([name, schema]) =>
+        [name, compileRuleSchema(`rule '${document.id}', argument '${name}'`, schema)] as const,
+    ),
+    isOpen: args === undefined && required.length === 0,
+    key: keyOf(args, required),
+  };
+}
+
+/** What `const` and `enum` want of a required argument: most rules of a long policy differ in nothing else. */
+function keyOf(args: RuleDocument['args'], required: readonly string[]): CompiledRule['key'] {
+  for (const argument of required) {
+    const schema = args !== undefined && Object.hasOwn(args, argument) ? args[argument] : undefined;
+    if (!isObject(schema)) continue;
+    const values = 'const' in schema ? [schema.const] : schema.enum;
+    const isPlain = Array.isArray(values) && values.every((value) => typeof value !== 'object');
+    if (isPlain) return { argument, values };
+  }
+  return undefined;
 }
 
 /** A check that could not be finished counts against the call: it denies, and it does not allow. */
-export function applies(rule: CompiledRule, args: JsonObject): boolean {
-  const verdict = rule.check?.(args);
-  if (verdict === undefined || verdict.valid) return true;
-  return verdict.failed && rule.document.effect !== 'allow';
+export function applies(rule: CompiledRule, args: JsonObject, budget: StepBudget): boolean {
+  for (const name of rule.required) if (!Object.hasOwn(args, name)) return false;
+  try {
+    for (const [name, schema] of rule.checks) {
+      if (Object.hasOwn(args, name) && !schema.test(args[name], budget)) return false;
+    }
+    return true;
+  } catch {
+    return rule.document.effect !== 'allow';
+  }
+}
+
+const STRENGTH = { allow: 0, require_approval: 1, deny: 2 } as const;
+
+/** Deny beats approval, approval beats allow. */
+export function strengthOf({ document }: CompiledRule): number {
+  return STRENGTH[document.effect];
+}
+
+/** The rules of one tool. */
+export class ToolRules {
+  readonly all: CompiledRule[] = [];
+  readonly allowing: CompiledRule[] = [];
+  /** The strongest rule that takes any arguments: weaker rules never decide. */
+  cover: CompiledRule | undefined;
+  /** The rules that name an argument the tool does not take, by the definition with this hash. */
+  dead: { readonly hash: string; readonly rules: ReadonlySet<CompiledRule> } = { hash: '', rules: new Set() };
+  /** The position of each rule, which is the order of the policy. */
+  readonly #positions = new Map<CompiledRule, number>();
+  #unkeyed: CompiledRule[] = [];
+  #patterned: readonly PatternedRules[] = [];
+  readonly #keyed = new Map<string, Map<unknown, CompiledRule[]>>();
+
+  add(rule: CompiledRule): void {
+    this.#positions.set(rule, this.all.length);
+    this.all.push(rule);
+    if (rule.document.effect === 'allow') this.allowing.push(rule);
+    const isStronger = this.cover === undefined || strengthOf(rule) > strengthOf(this.cover);
+    if (rule.isOpen && isStronger) this.cover = rule;
+    if (rule.key === undefined) {
+      this.#unkeyed.push(rule);
+      return;
+    }
+    const { argument, values } = rule.key;
+    const byValue = this.#keyed.get(argument) ?? new Map<unknown, CompiledRule[]>();
+    this.#keyed.set(argument, byValue);
+    for (const value of new Set(values)) {
+      const rules = byValue.get(value);
+      if (rules === undefined) byValue.set(value, [rule]);
+      else rules.push(rule);
+    }
+  }
+
+  /** Puts rules together that differ in the pattern of an argument. To be called when all rules are added. */
+  seal(): void {
+    const byArgument = new Map<string, { readonly rule: CompiledRule; readonly pattern: string }[]>();
+    for (const rule of this.#unkeyed) {
+      const patterned = patternOf(rule);
+      if (patterned === undefined) continue;
+      const { argument, pattern } = patterned;
+      const rules = byArgument.get(argument);
+      if (rules === undefined) byArgument.set(argument, [{ rule, pattern }]);
+      else rules.push({ rule, pattern });
+    }
+    this.#patterned = [...byArgument].flatMap(([argument, rules]) =>
+      groupPatterns(rules.map(({ pattern }) => pattern)).map(({ places, test }) => ({
+        argument,
+        rules: places.flatMap((place) => rules[place]?.rule ?? []),
+        test,
+      })),
+    );
+    const grouped = new Set(this.#patterned.flatMap(({ rules }) => rules));
+    this.#unkeyed = this.#unkeyed.filter((rule) => !grouped.has(rule));
+  }
+
+  /** The rules that apply to a call with these arguments, in the order of the policy. */
+  applying(args: JsonObject, budget: StepBudget): readonly CompiledRule[] {
+    const applying = this.#unkeyed.filter((rule) => applies(rule, args, budget));
+    const count = applying.length;
+    for (const group of this.#patterned) {
+      if (!mayApply(group, args, budget)) continue;
+      for (const rule of group.rules) if (applies(rule, args, budget)) applying.push(rule);
+    }
+    for (const [argument, byValue] of this.#keyed) {
+      if (!Object.hasOwn(args, argument)) continue;
+      for (const rule of byValue.get(args[argument]) ?? []) {
+        if (applies(rule, args, budget)) applying.push(rule);
+      }
+    }
+    if (applying.length === count) return applying;
+    const position = (rule: CompiledRule): number => this.#positions.get(rule) ?? 0;
+    return applying.sort((a, b) => position(a) - position(b));
+  }
+}
+
+/** Rules that each want an argument, if it is a text, to match a pattern of their own. */
+interface PatternedRules extends Pick<PatternGroup, 'test'> {
+  readonly argument: string;
+  readonly rules: readonly CompiledRule[];
+}
+
+function patternOf({ document }: CompiledRule): { argument: string; pattern: string } | undefined {
+  for (const [argument, schema] of Object.entries(document.args ?? {})) {
+    // Beside a reference a pattern means nothing in older dialects.
+    if (!isObject(schema) || '$ref' in schema || '$schema' in schema) continue;
+    if (typeof schema.pattern === 'string') return { argument, pattern: schema.pattern };
+  }
+  return undefined;
+}
+
+/** False only if none of the rules applies. */
+function mayApply({ argument, test }: PatternedRules, args: JsonObject, budget: StepBudget): boolean {
+  const value = Object.hasOwn(args, argument) ? args[argument] : undefined;
+  if (typeof value !== 'string') return true;
+  try {
+    return test(value, budget);
+  } catch {
+    return true;
+  }
+}
+
+/** What one rule says of a call. */
+export interface RuleTrace {
+  readonly id: string;
+  readonly effect: RuleDocument['effect'];
+  readonly applies: boolean;
+  readonly why: string;
+}
+
+/** The first argument that is not as the rule wants it. */
+function problemOf(rule: CompiledRule, args: JsonObject): string | undefined {
+  const missing = rule.required.find((name) => !Object.hasOwn(args, name));
+  if (missing !== undefined) return `the value must have required property '${missing}'`;
+  for (const [name, schema] of rule.checks) {
+    const verdict = Object.hasOwn(args, name) ? schema.check(args[name]) : undefined;
+    if (verdict?.valid === false) return `/${name} ${verdict.message.replace(/^the value /, '')}`;
+  }
+  return undefined;
+}
+
+export function traceOf(
+  rule: CompiledRule,
+  args: JsonObject,
+  userRequest: string | undefined,
+  inputSchema: unknown,
+): RuleTrace {
+  const { id, effect } = rule.document;
+  const isMet = applies(rule, args, new StepBudget());
+  const argument = argumentNotGivenByUser(rule.document, args, userRequest, inputSchema);
+  const why =
+    problemOf(rule, args) ??
+    (argument !== undefined
+      ? `but '${argument}' holds a text that the user did not give, so a human has to approve`
+      : rule.isOpen
+        ? 'whatever the arguments are'
+        : 'the arguments are as it says');
+  return { id, effect, applies: isMet, why };
 }
 
 /** The ids of those rules that have this effect. */
@@ -38,61 +225,63 @@ export function idsOf(rules: readonly CompiledRule[], effect: RuleDocument['effe
   return rules.filter((rule) => rule.document.effect === effect).map((rule) => rule.document.id);
 }
 
-/** The first argument under a provenance rule with a text that is not in the user's request. */
+/**
+ * The first argument under a provenance rule with a text that is not in the user's request.
+ * Keys count as texts, save those that the tool's schema declares: they are the tool's words.
+ */
 export function argumentNotGivenByUser(
   rule: RuleDocument,
   args: JsonObject,
   userRequest: string | undefined,
+  inputSchema: unknown,
 ): string | undefined {
-  return rule.provenance?.find(
+  if (rule.provenance === undefined) return undefined;
+  const declared = propertyNamesIn(inputSchema);
+  const budget = new StepBudget();
+  return rule.provenance.find(
     (name) =>
-      Object.hasOwn(args, name) && !textsOf(args[name]).every((text) => userRequest?.includes(text) === true),
+      Object.hasOwn(args, name) &&
+      !textsOf(args[name], declared).every((text) => isGiven(text, userRequest ?? '', budget)),
   );
 }
 
-function textsOf(value: unknown): readonly string[] {
+/**
+ * Whether a request holds a text by itself, not as part of a longer word, number, address or path: `john@company.co` is
+ * not given by `john@company.co.uk`. A single letter and the empty text are in every request, so they are never given.
+ */
+function isGiven(text: string, request: string, budget: StepBudget): boolean {
+  if (!budget.canSpend(2 + request.length / 16)) return false;
+  if (text === '' || /^[^\p{Nd}]$/u.test(text)) return false;
+  for (let at = request.indexOf(text); at >= 0; at = request.indexOf(text, at + text.length)) {
+    const before = request.slice(Math.max(0, at - 4), at);
+    const after = request.slice(at + text.length, at + text.length + 4);
+    if (!/[\p{L}\p{N}\p{M}_][^\p{L}\p{N}\p{M}\s"'`()<>[\]{},;!]{0,1}$/u.test(before) && !isContinued(after))
+      return true;
+  }
+  return false;
+}
+
+/** A period, colon or hyphen ends a text only if no letter or digit follows. */
+function isContinued(after: string): boolean {
+  return /^[^\p{L}\p{N}\p{M}\s"'`()<>[\]{},;!]{0,1}[\p{L}\p{N}\p{M}_]/u.test(after);
+}
+
+function textsOf(value: unknown, declared: ReadonlySet<string>): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value === 'number') return [String(value)];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(textsOf);
+  const keys = Array.isArray(value) ? [] : Object.keys(value).filter((key) => !declared.has(key));
+  return [...keys, ...Object.values(value).flatMap((member) => textsOf(member, declared))];
 }
 
-/**
- * Why rules can never apply to what the servers list; an empty list when all of them can. A rule for a tool or an
- * argument that does not exist is most often a typing error, and a typing error in a deny rule is a hole.
- * @param servers the servers to check against. With `'all'`, a rule for any other server is dead too.
- */
-export function deadRules(
-  rules: readonly CompiledRule[],
-  catalog: ToolCatalog,
-  servers: readonly string[] | 'all',
-): readonly string[] {
-  const dead: string[] = [];
-  for (const { document, tools } of rules) {
-    if (!catalog.hasServer(document.server)) {
-      if (servers === 'all') dead.push(`rule '${document.id}': there is no server '${document.server}'`);
-      continue;
-    }
-    if (servers !== 'all' && !servers.includes(document.server)) continue;
-    for (const name of tools) {
-      const tool = catalog.find(document.server, name);
-      if (tool === undefined) {
-        dead.push(`rule '${document.id}': server '${document.server}' has no tool '${name}'`);
-        continue;
-      }
-      const { checks } = tool;
-      if (checks === undefined) continue;
-      for (const argument of argumentsNamedBy(document)) {
-        const isDeclared = checks.declared.names.has(argument) || checks.matchesPattern(argument);
-        if (!isDeclared && !checks.declared.isExplicit) {
-          dead.push(`rule '${document.id}': tool '${name}' has no argument '${argument}'`);
-        }
-      }
-    }
-  }
-  return dead;
-}
-
-function argumentsNamedBy(rule: RuleDocument): readonly string[] {
-  return [...Object.keys(rule.args ?? {}), ...(rule.required ?? []), ...(rule.provenance ?? [])];
+/** Whether a rule names an argument that the tool does not take: it then does not say what its author meant. */
+export function namesUndeclared(
+  { args, required = [], provenance = [] }: RuleDocument,
+  checks: ToolChecks,
+  budget: StepBudget,
+): boolean {
+  if (checks.declared.isExplicit) return false;
+  return [...Object.keys(args ?? {}), ...required, ...provenance].some(
+    (name) => !checks.declares(name, budget),
+  );
 }

@@ -8,7 +8,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { ATTR_ERROR_TYPE, ATTR_GEN_AI_TOOL_NAME, attributeOf, BoundedNames, VERSION } from '../base/index.ts';
+import { attributeOf, BoundedNames, semconv, VERSION } from '../base/index.ts';
 import { type Decision, isBlocked } from './decision.ts';
 import { type Gate, gateOf, type ReasonCode } from './reasons/index.ts';
 
@@ -21,7 +21,7 @@ export async function inGateSpan<T>(name: string, act: (span: Span) => Promise<T
       return await act(span);
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR });
-      span.setAttribute(ATTR_ERROR_TYPE, error instanceof Error ? error.name : '_OTHER');
+      span.setAttribute(semconv.ATTR_ERROR_TYPE, error instanceof Error ? error.name : '_OTHER');
       throw error;
     } finally {
       span.end();
@@ -52,7 +52,7 @@ export function setDecision(
 ): void {
   const isStopped = isBlocked(decision);
   span.setAttributes({
-    [ATTR_GEN_AI_TOOL_NAME]: tool,
+    [semconv.ATTR_GEN_AI_TOOL_NAME]: tool,
     [attributeOf('policy_decision')]: decision.decision,
     [attributeOf('policy_reason')]: decision.reasonCode,
     [attributeOf('gate_blocked')]: isStopped,
@@ -64,7 +64,23 @@ export function setDecision(
   if (decision.argsDigest !== null) span.setAttribute(attributeOf('tool_args_hash'), decision.argsDigest);
   if (riskTier !== undefined) span.setAttribute(attributeOf('risk_tier'), riskTier);
   addGateEvent(span, isStopped ? 'stop' : 'pass', decision.reasonCode, decision.gate);
+  if (semconv.wantsComingNames()) {
+    span.addEvent(semconv.EVENT_GEN_AI_TOOL_CALL_DECISION, {
+      [semconv.ATTR_GEN_AI_TOOL_CALL_DECISION_OUTCOME]: decision.decision,
+      [semconv.ATTR_GEN_AI_TOOL_NAME]: tool,
+    });
+  }
   if (isStopped) setFallback(span, decision.decision === 'require_approval' ? 'human_review' : 'template');
+}
+
+/** Records that a gate stopped a step outside of a call, which has no decision of its own. */
+export function setRefusal(span: Span, reason: ReasonCode): void {
+  addGateEvent(span, 'stop', reason);
+  span.setAttributes({
+    [attributeOf('policy_decision')]: 'deny',
+    [attributeOf('policy_reason')]: reason,
+    [attributeOf('gate_blocked')]: true,
+  });
 }
 
 /** Records that the gate answered in place of the tool: a fallback, for a violation of policy. */
@@ -100,7 +116,7 @@ export function countDecision(decision: Decision, server: string, tool: string):
       'observatory.policy_gate': decision.gate,
       'observatory.policy_enforcement': decision.enforcement,
       'observatory.server': isListed ? servers.admit(server) : OTHER,
-      [ATTR_GEN_AI_TOOL_NAME]: isListed ? tools.admit(tool) : OTHER,
+      [semconv.ATTR_GEN_AI_TOOL_NAME]: isListed ? tools.admit(tool) : OTHER,
     });
   } catch (error) {
     diag.error('mcp-observatory: a decision could not be counted', error);

@@ -4,6 +4,7 @@ import {
   canonicalJson,
   checkJsonValue,
   isObject,
+  type JsonObject,
   objectOf,
   StrictJsonError,
   sha256Hex,
@@ -19,12 +20,11 @@ const DEFINITION_LIMITS = { maxBytes: 1_048_576, maxDepth: 64, maxValues: 100_00
 /**
  * Why a definition is not one MCP allows, or undefined. MCP's `Tool` wants `inputSchema.type` "object" and an object
  * as the schema of each property, so `{"properties": {"a": true}}` is refused although JSON Schema allows it. An
- * `outputSchema` may describe any JSON value since MCP 2026-07-28.
+ * `outputSchema` is any JSON Schema since MCP 2026-07-28, `true` and `false` included.
  */
 export function definitionProblem(tool: unknown): string | undefined {
-  if (typeof tool !== 'object' || tool === null || Array.isArray(tool))
-    return 'A tool definition is an object';
-  const { name, inputSchema, outputSchema } = tool as Partial<ToolDefinition>;
+  if (!isObject(tool)) return 'A tool definition is an object';
+  const { name, inputSchema, outputSchema } = tool;
   if (typeof name !== 'string' || name === '' || name.length > 256)
     return 'A tool name has 1 to 256 characters';
   try {
@@ -34,8 +34,12 @@ export function definitionProblem(tool: unknown): string | undefined {
     throw error;
   }
   if (isObject(inputSchema) && inputSchema.type !== 'object') return `'inputSchema.type' is "object"`;
-  const outputProblem = outputSchema === undefined ? undefined : schemaProblem('outputSchema', outputSchema);
-  return schemaProblem('inputSchema', inputSchema) ?? outputProblem;
+  if (outputSchema !== undefined && !isSchema(outputSchema)) return `'outputSchema' is a JSON Schema`;
+  return schemaProblem('inputSchema', inputSchema);
+}
+
+function isSchema(value: unknown): value is JsonObject | boolean {
+  return isObject(value) || typeof value === 'boolean';
 }
 
 function schemaProblem(name: string, schema: unknown): string | undefined {
@@ -102,6 +106,26 @@ export function declaredArguments(schema: unknown): DeclaredArguments {
   };
   visit(schema);
   return { names, patterns, isExplicit };
+}
+
+const propertyNames = new WeakMap<object, ReadonlySet<string>>();
+
+/** The names of all properties that a schema declares, at any depth. */
+export function propertyNamesIn(schema: unknown): ReadonlySet<string> {
+  const key = objectOf(schema);
+  let names = propertyNames.get(key);
+  if (names === undefined) {
+    const found = new Set<string>();
+    const visit = (node: unknown): void => {
+      if (typeof node !== 'object' || node === null) return;
+      if (isObject(node)) for (const name of Object.keys(objectOf(node.properties))) found.add(name);
+      for (const member of Object.values(node)) visit(member);
+    };
+    visit(key);
+    names = found;
+    propertyNames.set(key, names);
+  }
+  return names;
 }
 
 function resolvePointer(root: unknown, ref: string): unknown {

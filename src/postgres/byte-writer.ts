@@ -105,10 +105,6 @@ export class ByteWriter {
     this.#at = this.#slab.writeDoubleBE(value, this.#at);
   }
 
-  bigint(value: bigint): void {
-    this.#at = this.#slab.writeBigInt64BE(value, this.#at);
-  }
-
   /** Fills in the length of all bytes after `position`, where four bytes were reserved for it. */
   lengthAt(position: number): void {
     const end = this.#at;

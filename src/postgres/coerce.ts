@@ -1,4 +1,4 @@
-import type { FieldDefinition } from '../base/index.ts';
+import { type FieldDefinition, isWithin } from '../base/index.ts';
 import { canonicalUuid } from './ids.ts';
 
 /** Range of the SQL type `integer`. */
@@ -11,6 +11,10 @@ const INDEXED_TEXT_COLUMNS: ReadonlySet<string> = new Set([
   'model',
   'prompt_hash',
   'normalized_prompt_hash',
+  'tool_name',
+  'session_id',
+  'conversation_id',
+  'run_id',
 ]);
 
 /** UTF-16 units an indexed text may have: at most 1,536 bytes of UTF-8. */
@@ -22,12 +26,17 @@ export type Scalar = string | number | boolean;
 /**
  * The value for the column, or `undefined` if it does not fit; it then stays in the `attributes` JSON.
  *
- * Nothing is guessed: the text '1' is not a number, and 0 is not false. Integer columns accept whole numbers of 32 bits,
+ * Shares are 0 to 1, and a column with a list of words takes no other. Nothing is guessed: the text '1' is not a number, and 0 is not false. Integer columns accept whole numbers of 32 bits,
  * float columns finite numbers, because NaN is not JSON. Text columns also accept a list of texts, joined by commas.
  * uuid columns accept a UUID in any case, or the 32 hex digits of a trace id. Text that is too long for the column or
  * its index does not fit.
  */
 export function coerce(value: unknown, field: FieldDefinition, maxColumnChars: number): Scalar | undefined {
+  const scalar = ofType(value, field, maxColumnChars);
+  return scalar !== undefined && isWithin(field, scalar) ? scalar : undefined;
+}
+
+function ofType(value: unknown, field: FieldDefinition, maxColumnChars: number): Scalar | undefined {
   switch (field.sqlType) {
     case 'text':
       return coerceText(value, field.column, maxColumnChars);

@@ -68,6 +68,12 @@ export class AttributeDivider {
   /** Whether a column is equivalent to the attribute, so that `attributes` need not repeat it. */
   readonly isHeld = (key: number): boolean => this.#isHeld[key] === 1;
 
+  /** Empties a column; `attributes` then repeats what filled it. */
+  release(position: number): void {
+    this.values[position] = null;
+    this.#isHeld[this.#keyOfColumn[position] as number] = 0;
+  }
+
   /** Positions of the filled columns. */
   get filled(): readonly number[] {
     return this.#filled;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isProcessAlive, ObservatoryError, startOfProcess } from '../base/index.ts';
+import { isProcessAlive, makePrivateFolder, ObservatoryError, startOfProcess } from '../base/index.ts';
 
 /** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
@@ -22,11 +22,11 @@ export async function lockDataDirectory(directory: string): Promise<() => Promis
   const path = resolve(directory);
   const prefix = `${basename(path)}.lock.`;
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true });
+  await makePrivateFolder(folder);
   for (let attempt = 1; ; attempt += 1) {
     const own = `${prefix}${randomUUID()}`;
     const release = () => rm(join(folder, own), { force: true });
-    await writeFile(join(folder, own), JSON.stringify(await currentOwner()));
+    await writeFile(join(folder, own), JSON.stringify(await currentOwner()), { mode: 0o600 });
     const other = await findLiveOwner(folder, prefix, own);
     if (other === undefined) return release;
     await release();

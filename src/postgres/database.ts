@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage, loadPeer, ObservatoryError } from '../base/index.ts';
+import { errorMessage, importPeer, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Database } from './types.ts';
@@ -17,6 +17,8 @@ export interface OpenDatabaseOptions extends PoolOptions {
   readonly dataDir?: string | undefined;
   /** Whether to create the embedded database if its directory is missing. @defaultValue true */
   readonly create?: boolean | undefined;
+  /** Address of the module of `@electric-sql/pglite`. @defaultValue the installed package */
+  readonly pglite?: string | undefined;
 }
 
 /**
@@ -51,12 +53,18 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
     );
   }
-  const { PGlite } = await loadPeer('@electric-sql/pglite', () => import('@electric-sql/pglite'), {
-    neededFor: 'The embedded database',
-  });
+  const { PGlite } = await loadPeer(
+    '@electric-sql/pglite',
+    () => importPeer<typeof import('@electric-sql/pglite')>(options.pglite ?? '@electric-sql/pglite'),
+    {
+      neededFor: 'The embedded database',
+    },
+  );
   const release = await lockDataDirectory(directory);
   try {
-    await mkdir(directory, { recursive: true });
+    await makePrivateFolder(directory);
+    // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
+    await chmod(directory, 0o700);
     const pglite = await PGlite.create(directory);
     let closed: Promise<void> | undefined;
     const close = () => {

@@ -58,6 +58,8 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
   #writer: SpanWriter | undefined;
   #partitionsMadeAt = Number.NEGATIVE_INFINITY;
   #migration: Promise<unknown> | undefined;
+  /** Aborted when exports in progress are given up. */
+  readonly #end = new AbortController();
   #shutdown: Promise<void> | undefined;
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. Opens nothing. */
@@ -101,8 +103,12 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
   /**
    * Waits for exports in progress and closes connections that the exporter opened; those passed to it stay open.
    * Idempotent.
+   * @param giveUp ends the wait: connections are destroyed, and the exports in progress fail.
    */
-  shutdown(): Promise<void> {
+  shutdown(giveUp?: AbortSignal): Promise<void> {
+    const abort = () => this.#end.abort();
+    if (giveUp?.aborted) abort();
+    else giveUp?.addEventListener('abort', abort, { once: true });
     this.#shutdown ??= this.#close();
     return this.#shutdown;
   }
@@ -161,7 +167,7 @@ export class PostgresSpanExporter implements SpanExporter, AsyncDisposable {
   /** The connection, opened and migrated on first use; a failed migration is retried. */
   async #database(): Promise<Queryable> {
     const { connection } = this.#options;
-    if (typeof connection === 'string') this.#pool ??= openPool(connection, this.#options);
+    if (typeof connection === 'string') this.#pool ??= openPool(connection, this.#options, this.#end.signal);
     const db = typeof connection === 'string' ? await (this.#pool as Promise<OwnPool>) : connection;
     if (this.#options.migrate) {
       this.#migration ??= migrate(db).catch((error: unknown) => {

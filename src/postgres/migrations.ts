@@ -16,6 +16,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 4, name: '004_mcp_reviews' },
   { id: 5, name: '005_prompt_drift' },
   { id: 6, name: '006_rollups' },
+  { id: 7, name: '007_evidence' },
+  { id: 8, name: '008_identity' },
+  { id: 9, name: '009_runs' },
+  { id: 10, name: '010_evidence_partial' },
 ];
 
 /** Version of the schema that this code reads and writes. */
@@ -28,7 +32,7 @@ const LOCK_KEY = '7882267396523914868';
  * Runs before any migration, under the lock, because IF NOT EXISTS alone can race. A table from before migrations
  * existed, recognized by its times without time zone, is renamed; migration 3 copies its rows.
  */
-const PREPARATION = `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK_KEY}); END $$;
+export const PREPARATION = `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK_KEY}); END $$;
 CREATE TABLE IF NOT EXISTS mcp_observatory_migrations (
   id integer PRIMARY KEY,
   name text NOT NULL,
@@ -44,7 +48,7 @@ DO $first$ BEGIN
 END $first$;`;
 
 /** SQL of one migration. */
-function readMigration(migration: Migration): string {
+export function readMigration(migration: Migration): string {
   return readFileSync(packageFile(`schema/${migration.name}.sql`), 'utf8').trim();
 }
 
@@ -58,41 +62,4 @@ export function migrationScript(migration: Migration): string {
     `INSERT INTO mcp_observatory_migrations (id, name) VALUES (${migration.id}, '${migration.name}');`,
     readMigration(migration),
   ].join('\n');
-}
-
-/**
- * All migrations as one file for psql, equivalent to `migrate()`. It may be applied again and does not change a newer
- * database.
- */
-export function handAppliedScript(): string {
-  return [
-    '-- The schema of mcp-observatory in one file: psql "$DATABASE_URL" -f schema/postgres.sql',
-    '-- Generated from the numbered files of this folder by `npm run generate`; do not edit. It may be applied again,',
-    '-- and leaves what `mcp-observatory db migrate` leaves.',
-    '\\set ON_ERROR_STOP on',
-    'BEGIN;',
-    'SET LOCAL client_min_messages = warning;',
-    PREPARATION,
-    ...MIGRATIONS.map(guarded),
-    'COMMIT;',
-    '',
-  ].join('\n');
-}
-
-/** Runs a migration unless it is recorded. */
-function guarded(migration: Migration): string {
-  const tag = `$migration_${migration.id}$`;
-  return `
-DO $guard$
-BEGIN
-  IF EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = ${migration.id}) THEN
-    RETURN;
-  END IF;
-  INSERT INTO mcp_observatory_migrations (id, name) VALUES (${migration.id}, '${migration.name}');
-  EXECUTE ${tag}
-${readMigration(migration)}
-${tag};
-END
-$guard$;
-`;
 }

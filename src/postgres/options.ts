@@ -52,6 +52,7 @@ export function resolveExporterOptions(options: PostgresSpanExporterOptions): Re
     connectTimeoutMs: wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 10_000, 0),
     statementTimeoutMs: wholeNumber('statementTimeoutMs', options.statementTimeoutMs ?? 30_000, 0),
     ssl: options.ssl,
+    holdsProcess: options.holdsProcess ?? true,
     copy: options.copy ?? true,
     maxRowsPerStatement: wholeNumber('maxRowsPerStatement', options.maxRowsPerStatement ?? 1000, 1),
     maxCharsPerStatement: wholeNumber('maxCharsPerStatement', options.maxCharsPerStatement ?? 8_388_608, 1),

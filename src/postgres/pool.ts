@@ -1,6 +1,8 @@
+import { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { diag } from '@opentelemetry/api';
-import { loadPeer } from '../base/index.ts';
+import { importPeer, loadPeer } from '../base/index.ts';
+import { backgroundClients } from './background-client.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import type { CopyClient, CopyPool } from './copy-in.ts';
 
@@ -18,6 +20,11 @@ export interface PoolOptions {
    * @defaultValue as in the connection string, else none
    */
   readonly ssl?: boolean | ConnectionOptions | undefined;
+  /**
+   * Whether a connection being made and a statement under way keep the process alive. Set it to false where something
+   * shuts down at the end of the process and bounds that, as `startObservatory` does. @defaultValue true
+   */
+  readonly holdsProcess?: boolean | undefined;
 }
 
 /** A pool that this package opened. */
@@ -33,21 +40,44 @@ export interface OwnPool extends CopyPool {
  * Opens a pool of connections with the optional package `pg`; the first statement connects. Idle connections do not
  * keep the process alive, and a broken one is logged through `diag` and replaced.
  *
+ * @param signal destroys all connections, also those being made, and allows no new one.
  * @throws ObservatoryError `INVALID_OPTION` for a connection string that does not parse, `MISSING_PEER` without `pg`.
  */
-export async function openPool(connectionString: string, options: PoolOptions = {}): Promise<OwnPool> {
+export async function openPool(
+  connectionString: string,
+  options: PoolOptions = {},
+  signal?: AbortSignal,
+): Promise<OwnPool> {
   const name = nameOfConnectionString(connectionString);
-  const { default: pg } = await loadPeer('pg', () => import('pg'), { neededFor: 'A connection to Postgres' });
+  const { default: pg } = await loadPeer('pg', () => importPeer<typeof import('pg')>('pg'), {
+    neededFor: 'A connection to Postgres',
+  });
   const statementTimeoutMs = options.statementTimeoutMs ?? 0;
+  const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+  const background =
+    options.holdsProcess === false
+      ? backgroundClients(pg.Client, connectTimeoutMs, statementTimeoutMs)
+      : undefined;
+  const sockets = new Set<Socket>();
   const pool = new pg.Pool({
     connectionString,
     application_name: 'mcp-observatory',
     max: options.maxConnections ?? 4,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
     // Enforced by the client: PgBouncer would refuse a statement timeout as a start-up parameter.
-    ...(statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {}),
+    ...(background === undefined
+      ? {
+          connectionTimeoutMillis: connectTimeoutMs,
+          ...(statementTimeoutMs > 0 ? { query_timeout: statementTimeoutMs } : {}),
+        }
+      : { Client: background.Client }),
     keepAlive: true,
     allowExitOnIdle: true,
+    // The pool itself cannot end a connection that is being made.
+    stream: () => {
+      const socket = background?.socket() ?? new Socket();
+      sockets.add(socket);
+      return socket.once('close', () => void sockets.delete(socket));
+    },
     ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
   });
   // Without a listener, losing an idle connection would end the host process.
@@ -55,6 +85,16 @@ export async function openPool(connectionString: string, options: PoolOptions = 
     diag.warn(`mcp-observatory: an idle connection to ${name} was lost: ${error.message}`);
   });
   let ended: Promise<void> | undefined;
+  const end = () => {
+    ended ??= pool.end();
+    return ended;
+  };
+  const abort = () => {
+    void end();
+    for (const socket of sockets) socket.destroy();
+  };
+  if (signal?.aborted) abort();
+  else signal?.addEventListener('abort', abort, { once: true });
   return {
     kind: 'postgres',
     name,
@@ -68,9 +108,6 @@ export async function openPool(connectionString: string, options: PoolOptions = 
     connect: (callback) => {
       pool.connect((error, client) => callback(error, client as unknown as CopyClient | undefined));
     },
-    end: () => {
-      ended ??= pool.end();
-      return ended;
-    },
+    end,
   };
 }

@@ -2,9 +2,10 @@ import { toObservatoryError } from './database-error.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
 
 /**
- * Adds the spans stored since the last refresh to `mcp_traces_hourly`, which the view `mcp_traces_daily` sums up by
- * day. Each span is counted once, however late it arrives, and stays counted when it is pruned. Processes may call it
- * concurrently: one works, the others return.
+ * Adds the spans stored since the last refresh to the roll-ups: `mcp_traces_hourly`, which the view `mcp_traces_daily`
+ * sums up by day, `mcp_tools_hourly`, `mcp_models_hourly`, `mcp_sessions` and `mcp_runs`. Each span is
+ * counted once, however late it arrives, and stays counted when it is pruned. Processes may call it concurrently: one
+ * works, the others return.
  *
  * Spans of an open transaction, or of one that began after it, are counted by a later refresh.
  *
@@ -12,8 +13,22 @@ import { nameOfDatabase, type Queryable } from './types.ts';
  * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
 export async function refreshRollups(db: Queryable): Promise<number | null> {
+  await refreshRuns(db);
+  return refresh(db, 'mcp_traces_refresh_rollups');
+}
+
+/**
+ * Adds the spans stored since the last refresh to `mcp_runs` alone, as often as a list of runs should be fresh.
+ * @returns how many spans were counted, null when another process is refreshing.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
+ */
+export function refreshRuns(db: Queryable): Promise<number | null> {
+  return refresh(db, 'mcp_runs_refresh');
+}
+
+async function refresh(db: Queryable, name: string): Promise<number | null> {
   try {
-    const { rows } = await db.query('SELECT mcp_traces_refresh_rollups()::float8 AS counted');
+    const { rows } = await db.query(`SELECT ${name}()::float8 AS counted`);
     const counted = rows[0]?.counted;
     return counted === null || counted === undefined ? null : Number(counted);
   } catch (error) {

@@ -1,12 +1,12 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { COLUMNS, type Column, FIELDS, type SqlType, type TraceRow } from '../base/index.ts';
+import { COLUMNS, type Column, FIELDS, type SqlType } from '../base/index.ts';
 import { ByteWriter, type Place } from './byte-writer.ts';
 import { cleanText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
 import { positionOf } from './columns.ts';
 import { uuidOfHex } from './ids.ts';
-import { DEFAULT_ROW_LIMITS, type ResolvedRowLimits } from './row-limits.ts';
+import type { ResolvedRowLimits } from './row-limits.ts';
 import { type Cell, SpanCells } from './span-cells.ts';
 import { JSON_COLUMNS, SpanJson } from './span-json.ts';
 import { hrTimeToIso, hrTimeToPostgres } from './time.ts';
@@ -186,25 +186,4 @@ export class RowEncoder {
 function digitAt(hex: string, at: number): number {
   const code = hex.charCodeAt(at);
   return code <= 0x39 ? code - 0x30 : code - 0x57;
-}
-
-const encoder = new RowEncoder(DEFAULT_ROW_LIMITS);
-
-/**
- * One span as a row of `mcp_traces`, as `PostgresSpanExporter` stores it with its default limits.
- *
- * A column is filled from `observatory.<column>`, else from the first of its sources that has a value of the column's
- * type. `attributes` holds what no column has, and lists changed values under `observatory.sanitised` and
- * `observatory.truncated`.
- *
- * @throws ObservatoryError `INVALID_INPUT` when the trace or span id is not valid: such a row has no key.
- */
-export function spanToRow(span: ReadableSpan): TraceRow {
-  const { values } = encoder.values(span);
-  const row: Record<string, unknown> = {};
-  FIELDS.forEach(({ column, sqlType }, position) => {
-    const value = values[position];
-    row[column] = sqlType === 'jsonb' ? JSON.parse(value as string) : value;
-  });
-  return row as TraceRow;
 }

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { wholeNumber } from '../base/index.ts';
 
 /** Bounds of a row; values beyond them are cut, listed in the row and counted. */
 export interface RowLimits {
@@ -31,21 +31,16 @@ export const MAX_KEY_CHARS = 1024;
 const MOST_COLUMN_CHARS = 262_144;
 const MOST_JSON_CHARS = 16_777_216;
 
-export const DEFAULT_ROW_LIMITS: ResolvedRowLimits = resolveRowLimits({});
-
 /** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
 export function resolveRowLimits(limits: RowLimits): ResolvedRowLimits {
   return {
-    maxColumnChars: chars('maxColumnChars', limits.maxColumnChars ?? 65_536, MOST_COLUMN_CHARS),
-    maxAttributeChars: chars('maxAttributeChars', limits.maxAttributeChars ?? 1_048_576, MOST_JSON_CHARS),
-    maxJsonChars: chars('maxJsonChars', limits.maxJsonChars ?? 4_194_304, MOST_JSON_CHARS),
+    maxColumnChars: wholeNumber('maxColumnChars', limits.maxColumnChars ?? 65_536, 1, MOST_COLUMN_CHARS),
+    maxAttributeChars: wholeNumber(
+      'maxAttributeChars',
+      limits.maxAttributeChars ?? 1_048_576,
+      1,
+      MOST_JSON_CHARS,
+    ),
+    maxJsonChars: wholeNumber('maxJsonChars', limits.maxJsonChars ?? 4_194_304, 1, MOST_JSON_CHARS),
   };
-}
-
-function chars(name: string, value: number, most: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${name}' to be a whole number from 1 to ${most}, got ${String(value)}`,
-  );
 }

@@ -1,6 +1,7 @@
 import type { HrTime, SpanContext } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { COLUMNS, type Column, ObservatoryError } from '../base/index.ts';
+import { COLUMNS, type Column, evaluationIn, ObservatoryError } from '../base/index.ts';
+import { COUNTED_ON_CHILDREN, interactionKind, isAggregate, isUsageColumn } from '../interaction/index.ts';
 import { cutText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
 import { AttributeDivider, columnsReadFrom, positionOf } from './columns.ts';
@@ -22,6 +23,12 @@ const SPAN_KIND = positionOf('span_kind');
 const STATUS_CODE = positionOf('status_code');
 const STATUS_MESSAGE = positionOf('status_message');
 const SCOPE = positionOf('scope');
+
+const COUNTED_ON = positionOf('counted_on');
+const COST = positionOf('cost_usd');
+const USAGE_COLUMNS = COLUMNS.filter(isUsageColumn).map(positionOf);
+/** Columns that tell of a model call, as far as an agent or a tool may have them too. */
+const CALL_COLUMNS = [positionOf('model'), ...USAGE_COLUMNS];
 
 /** Names of `SpanKind` and `SpanStatusCode`, by their numbers. */
 const KINDS = ['internal', 'server', 'client', 'producer', 'consumer'] as const;
@@ -87,6 +94,7 @@ export class SpanCells {
     marks.clear();
     values.fill(null);
     this.#fillFromAttributes(span);
+    if (span.events.length > 0) this.#fillFromEvaluations(span.events);
     values[TRACE_ID] = traceId;
     values[SPAN_ID] = spanId;
     values[PARENT_SPAN_ID] = this.#parentOf(span);
@@ -119,9 +127,37 @@ export class SpanCells {
     this.#keys = keys;
     const divider = this.#divider;
     divider.divide(span.attributes, keys);
+    this.#countOnce(span);
     for (const position of divider.filled) {
       values[position] = divider.values[position] as Scalar;
       names[position] = divider.names[position] as string;
+    }
+  }
+
+  /**
+   * Tokens and cost of an agent are the sum of the calls inside, and those of a call may stand on several spans. Their
+   * columns are filled on one of them; on the others they stay in `attributes`.
+   */
+  #countOnce(span: ReadableSpan): void {
+    const { values } = this.#divider;
+    let countedOn = values[COUNTED_ON];
+    if (countedOn === null) {
+      if (!CALL_COLUMNS.some((position) => values[position] !== null)) return;
+      // What an application says that a tool costs is its own.
+      if (!isAggregate(span) || (values[COST] !== null && interactionKind(span) === 'tool')) return;
+      countedOn = COUNTED_ON_CHILDREN;
+    }
+    for (const position of USAGE_COLUMNS) if (values[position] !== null) this.#divider.release(position);
+    this.values[COUNTED_ON] = countedOn as Scalar;
+  }
+
+  /** Scores that others gave to the span fill columns that have no value; the first one counts. */
+  #fillFromEvaluations(events: ReadableSpan['events']): void {
+    for (const event of events) {
+      const told = evaluationIn(event);
+      if (told === undefined) continue;
+      const position = positionOf(told.column);
+      this.values[position] ??= told.value;
     }
   }
 

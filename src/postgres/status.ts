@@ -1,6 +1,7 @@
 import { toObservatoryError } from './database-error.ts';
 import { schemaVersion } from './migrate.ts';
 import { LATEST_MIGRATION } from './migrations.ts';
+import { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 import { listPartitions, type Partition, textOrNull } from './partitions.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
 
@@ -39,6 +40,9 @@ export interface TableStatus {
    * when the table is empty; negative when a clock is ahead.
    */
   readonly lagSeconds: number | null;
+  /** Requests to models, and those of them without `prompt_template_id`. */
+  readonly modelCalls: number;
+  readonly untemplatedCalls: number;
   /** Size of the table with its out-of-line values, in bytes. */
   readonly tableBytes: number;
   /** Size of its indexes, in bytes. */
@@ -89,6 +93,8 @@ function stateOf(version: number): SchemaState {
 async function tableStatus(db: Queryable): Promise<TableStatus> {
   const { rows } = await db.query(`
     SELECT count(*)::float8 AS rows,
+      (count(*) FILTER (WHERE ${IS_MODEL_CALL}))::float8 AS model_calls,
+      (count(*) FILTER (WHERE ${IS_MODEL_CALL} AND ${IS_UNTEMPLATED}))::float8 AS untemplated_calls,
       to_char(min(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS first_start_time,
       to_char(max(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS last_start_time,
       extract(epoch FROM clock_timestamp() - max(end_time))::float8 AS lag_seconds,
@@ -108,6 +114,8 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
     firstStartTime: textOrNull(rows[0]?.first_start_time),
     lastStartTime: textOrNull(rows[0]?.last_start_time),
     lagSeconds: count === 0 ? null : Number(rows[0]?.lag_seconds),
+    modelCalls: Number(rows[0]?.model_calls),
+    untemplatedCalls: Number(rows[0]?.untemplated_calls),
     tableBytes,
     indexBytes,
     bytesPerSpan: count === 0 ? null : Math.round((tableBytes + indexBytes) / count),
@@ -126,4 +134,14 @@ async function topOf(db: Queryable, column: 'service' | 'model'): Promise<NamedC
      GROUP BY ${column} ORDER BY 2 DESC, 1 LIMIT ${TOP}`,
   );
   return rows.map((row) => ({ name: textOrNull(row.name), rows: Number(row.rows) }));
+}
+
+/** Size of the whole database, in bytes. @throws ObservatoryError as {@link databaseStatus} does. */
+export async function databaseBytes(db: Queryable): Promise<number> {
+  try {
+    const { rows } = await db.query('SELECT pg_database_size(current_database())::float8 AS bytes');
+    return Number(rows[0]?.bytes);
+  } catch (error) {
+    throw toObservatoryError(error, nameOfDatabase(db));
+  }
 }

@@ -1,11 +1,4 @@
-import {
-  ATTR_GEN_AI_INPUT_MESSAGES,
-  ATTR_GEN_AI_OUTPUT_MESSAGES,
-  ATTR_GEN_AI_SYSTEM_INSTRUCTIONS,
-  ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
-  ATTR_GEN_AI_TOOL_CALL_RESULT,
-  ATTR_GEN_AI_TOOL_DEFINITIONS,
-} from '../base/index.ts';
+import { semconv } from '../base/index.ts';
 import type { CallContent, Interaction, Message } from '../interaction/index.ts';
 import type { WritableSpan } from './set-fields.ts';
 
@@ -16,24 +9,25 @@ import type { WritableSpan } from './set-fields.ts';
 export function captureInteraction(span: WritableSpan, attached: Interaction): void {
   const { prompt, answer, toolArguments, toolResult, content } = attached;
   if (content !== undefined) captureContent(span, content());
-  if (prompt !== undefined) setOnce(span, ATTR_GEN_AI_INPUT_MESSAGES, [message('user', prompt)]);
-  if (answer !== undefined) setOnce(span, ATTR_GEN_AI_OUTPUT_MESSAGES, [message('assistant', answer)]);
-  if (toolArguments !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, toolArguments);
-  if (toolResult !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_CALL_RESULT, toolResult);
+  if (prompt !== undefined) setOnce(span, semconv.ATTR_GEN_AI_INPUT_MESSAGES, [message('user', prompt)]);
+  if (answer !== undefined)
+    setOnce(span, semconv.ATTR_GEN_AI_OUTPUT_MESSAGES, [message('assistant', answer)]);
+  if (toolArguments !== undefined) setOnce(span, semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, toolArguments);
+  if (toolResult !== undefined) setOnce(span, semconv.ATTR_GEN_AI_TOOL_CALL_RESULT, toolResult);
 }
 
 /** The semantic conventions keep system messages apart. */
 function captureContent(span: WritableSpan, { input, output, toolDefinitions }: CallContent): void {
   const system = input.filter(({ role }) => role === 'system').flatMap(({ parts }) => parts);
-  if (system.length > 0) setOnce(span, ATTR_GEN_AI_SYSTEM_INSTRUCTIONS, system);
+  if (system.length > 0) setOnce(span, semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS, system);
   const rest = input.filter(({ role }) => role !== 'system');
-  if (rest.length > 0) setOnce(span, ATTR_GEN_AI_INPUT_MESSAGES, rest.map(conventional));
+  if (rest.length > 0) setOnce(span, semconv.ATTR_GEN_AI_INPUT_MESSAGES, rest.map(conventional));
   const said = output.map(({ finishReason, ...one }) => ({
     ...conventional(one),
     finish_reason: finishReason,
   }));
-  if (said.length > 0) setOnce(span, ATTR_GEN_AI_OUTPUT_MESSAGES, said);
-  if (toolDefinitions !== undefined) setOnce(span, ATTR_GEN_AI_TOOL_DEFINITIONS, toolDefinitions);
+  if (said.length > 0) setOnce(span, semconv.ATTR_GEN_AI_OUTPUT_MESSAGES, said);
+  if (toolDefinitions !== undefined) setOnce(span, semconv.ATTR_GEN_AI_TOOL_DEFINITIONS, toolDefinitions);
 }
 
 /** A message with the snake_case keys of the conventions. */

@@ -12,6 +12,8 @@ const CARRIED = {
   confidence: 'observatory.confidence',
   sessionId: 'observatory.session_id',
   conversationId: 'observatory.conversation_id',
+  userId: 'observatory.user_id',
+  runId: 'observatory.run_id',
   isShadow: 'observatory.is_shadow',
   shadowParentTraceId: 'observatory.shadow_parent_trace_id',
 } as const satisfies Partial<Record<keyof GovernanceFields, string>>;

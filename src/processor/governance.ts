@@ -9,6 +9,8 @@ export type GovernanceFields = Pick<
   | 'confidence'
   | 'sessionId'
   | 'conversationId'
+  | 'userId'
+  | 'runId'
   | 'isShadow'
   | 'shadowParentTraceId'
   | 'gateBlocked'
@@ -43,6 +45,11 @@ export function setGovernance(context: Context, fields: GovernanceFields): Conte
 /** The governance fields of a context, or `undefined` when none were set. */
 export function getGovernance(context: Context): GovernanceFields | undefined {
   return context.getValue(KEY) as GovernanceFields | undefined;
+}
+
+/** Whether a value names a prompt template. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
 }
 
 /** Value of the missing half of a fallback, so that rows always have both. */

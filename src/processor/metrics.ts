@@ -6,12 +6,7 @@ import {
   metrics,
 } from '@opentelemetry/api';
 import type { FieldValues } from '../base/index.ts';
-import {
-  ATTR_GEN_AI_PROVIDER_NAME,
-  ATTR_GEN_AI_REQUEST_MODEL,
-  BoundedNames,
-  VERSION,
-} from '../base/index.ts';
+import { BoundedNames, semconv, VERSION } from '../base/index.ts';
 
 /** Bucket bounds of the risk histogram, including those of the levels (0.20 and 0.35). */
 const RISK = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
@@ -39,8 +34,8 @@ interface Instruments {
 export class SpendMetrics {
   readonly #given: MeterProvider | undefined;
   readonly #bounded: ReadonlyMap<string, BoundedNames> = new Map([
-    [ATTR_GEN_AI_PROVIDER_NAME, new BoundedNames(MAX_NAMES)],
-    [ATTR_GEN_AI_REQUEST_MODEL, new BoundedNames(MAX_NAMES)],
+    [semconv.ATTR_GEN_AI_PROVIDER_NAME, new BoundedNames(MAX_NAMES)],
+    [semconv.ATTR_GEN_AI_REQUEST_MODEL, new BoundedNames(MAX_NAMES)],
     [ATTR_TEMPLATE, new BoundedNames(MAX_NAMES)],
   ]);
   #instruments: Instruments | undefined;
@@ -101,8 +96,8 @@ export class SpendMetrics {
 
 /** Spans of other dialects lack the standard attribute; the field has the same value. */
 function byColumn(name: string, values: FieldValues): unknown {
-  if (name === ATTR_GEN_AI_PROVIDER_NAME) return values.provider;
-  return name === ATTR_GEN_AI_REQUEST_MODEL ? values.model : undefined;
+  if (name === semconv.ATTR_GEN_AI_PROVIDER_NAME) return values.provider;
+  return name === semconv.ATTR_GEN_AI_REQUEST_MODEL ? values.model : undefined;
 }
 
 function numberOf(value: unknown): number | undefined {

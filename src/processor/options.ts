@@ -1,5 +1,5 @@
 import { diag, type MeterProvider } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { invalidOption } from '../base/index.ts';
 import {
   type PriceOverride,
   type PriceOverrides,
@@ -22,20 +22,48 @@ export interface ObservatorySpanProcessorOptions {
    */
   readonly captureContent?: boolean | undefined;
   /**
-   * Whether prompts, answers, tool arguments, results and error texts written by instrumentations on GenAI and MCP
-   * spans are removed after hashing. Takes precedence over `captureContent`.
+   * Whether prompts, answers, tool arguments, results and error texts written by instrumentations are removed after
+   * hashing: of every span, all attributes but those of a list (docs/interaction.md). Takes precedence over
+   * `captureContent`.
    * @defaultValue false
    */
   readonly redactContent?: boolean | undefined;
+  /** Names of your own attributes that `redactContent` leaves. @defaultValue none */
+  readonly keepAttributes?: readonly string[] | undefined;
   /**
    * Whether scores also become span events `gen_ai.evaluation.result`, which other back ends show. `mcp_traces` has
    * them as columns, so Postgres stores no copy.
    * @defaultValue true
    */
   readonly evaluationEvents?: boolean | undefined;
+  /**
+   * `warn`: model calls without `prompt_template_id` are counted in the processor's `stats`, and the first one is logged.
+   * @defaultValue nothing is checked
+   */
+  readonly requirePromptTemplate?: 'warn' | undefined;
   /** Destination of the cost and risk metrics; `false` for none. @defaultValue the global provider when a call ends */
   readonly meterProvider?: MeterProvider | false | undefined;
 }
+
+/** Names of the options. */
+export const PROCESSOR_OPTIONS: readonly string[] = Object.keys({
+  signals: true,
+  prices: true,
+  captureContent: true,
+  redactContent: true,
+  keepAttributes: true,
+  evaluationEvents: true,
+  requirePromptTemplate: true,
+  meterProvider: true,
+} satisfies Record<keyof ObservatorySpanProcessorOptions, true>);
+
+/** The options with the evidence as the verifier, unless they name one: the default of new set-ups. */
+export const withEvidence = <O extends ObservatorySpanProcessorOptions>(options: O): O => {
+  const { signals = {} } = options;
+  // Anything else is refused where the options are checked.
+  if (typeof signals !== 'object' || signals === null) return options;
+  return { ...options, signals: { ...signals, verifier: signals.verifier ?? 'evidence' } };
+};
 
 /** Options with every default filled in. */
 export interface ResolvedProcessorOptions {
@@ -43,7 +71,9 @@ export interface ResolvedProcessorOptions {
   readonly prices: PriceOverrides | undefined;
   readonly captureContent: boolean;
   readonly redactContent: boolean;
+  readonly keepAttributes: ReadonlySet<string>;
   readonly evaluationEvents: boolean;
+  readonly countsUntemplated: boolean;
   readonly meterProvider: MeterProvider | false | undefined;
 }
 
@@ -58,10 +88,14 @@ export function resolveProcessorOptions(
   onVerifierError: (error: unknown) => void,
 ): ResolvedProcessorOptions {
   const { signals = {}, prices, captureContent, redactContent, evaluationEvents, meterProvider } = options;
+  const { keepAttributes = [], requirePromptTemplate } = options;
   checkType('captureContent', captureContent, 'boolean');
   checkType('redactContent', redactContent, 'boolean');
+  checkNames('keepAttributes', keepAttributes);
   checkType('signals', signals, 'object');
   checkType('evaluationEvents', evaluationEvents, 'boolean');
+  if (requirePromptTemplate !== undefined && requirePromptTemplate !== 'warn')
+    throw invalidOption('`requirePromptTemplate`', "'warn'", requirePromptTemplate);
   if (meterProvider !== false) checkType('meterProvider', meterProvider, 'object');
   const config = resolveSignalConfig(signals);
   const redact = redactContent ?? false;
@@ -74,17 +108,21 @@ export function resolveProcessorOptions(
     prices: prices === undefined ? undefined : resolvePriceOverrides(prices),
     captureContent: capture && !redact,
     redactContent: redact,
+    keepAttributes: new Set(keepAttributes),
     evaluationEvents: evaluationEvents ?? true,
+    countsUntemplated: requirePromptTemplate === 'warn',
     meterProvider,
   };
 }
 
 function checkType(name: string, value: unknown, type: 'boolean' | 'object'): void {
   if (value === undefined || (typeof value === type && value !== null)) return;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected \`${name}\` to be a ${type}, got ${String(value)} (${typeof value})`,
-  );
+  throw invalidOption(`\`${name}\``, `a ${type}`, value);
+}
+
+function checkNames(name: string, value: unknown): void {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return;
+  throw invalidOption(`\`${name}\``, 'a list of names', value);
 }
 
 function bothOf(

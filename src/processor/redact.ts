@@ -1,75 +1,155 @@
-import { SpanStatusCode } from '@opentelemetry/api';
+import { createTraceState, type SpanContext, SpanStatusCode, type TraceState } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { isContentAttribute, isContentEventAttribute } from './content-names.ts';
-
-/** Replaces text that cannot be deleted. */
-export const REDACTED = '[redacted]';
+import { redactValue } from '../json/index.ts';
+import { isKept } from './kept-attributes.ts';
+import { keptEventName, keptSpanName, keptText, REDACTED } from './kept-names.ts';
 
 type Mutable = Record<string, unknown>;
 
+export interface RedactOptions {
+  /** Names of attributes that stay in addition to those of the table. */
+  readonly keep: ReadonlySet<string>;
+  /** Whether the names of the span and its events are rebuilt from known words: those of a GenAI or MCP span. */
+  readonly redactNames: boolean;
+}
+
 /**
- * Removes prompts, answers, tool arguments, results and error texts from a span: from its attributes, those of its
- * scope, events and links, and its status description. Names, counts, ids and `exception.type` stay.
+ * Removes content from a span: every attribute that is not on the list of {@link isKept}, of the span, its resource, its
+ * scope, its events and links; the description of its status; the trace state of other vendors; and, if asked, what its
+ * name and those of its events quote. Secrets in what stays are masked.
  *
  * Fails closed: what cannot be deleted is overwritten, and if even that fails the span loses the whole part.
  *
  * @returns how many attributes of the span were removed.
  */
-export function redactSpan(span: ReadableSpan): number {
-  const removed = redactRecord(span, 'attributes', isContentAttribute);
-  redactAll(span, 'events', isContentEventAttribute);
-  redactAll(span, 'links', isContentAttribute);
-  redactScope(span);
+export function redactSpan(span: ReadableSpan, options: RedactOptions): number {
+  const removed = redactRecord(span, 'attributes', options.keep);
+  redactEvents(span, options);
+  redactLinks(span, options.keep);
+  redactScope(span, options.keep);
+  redactResource(span, options.keep);
   redactStatus(span);
+  redactContext(span, 'spanContext');
+  const { name } = span;
+  replaceIfChanged(
+    span,
+    'name',
+    options.redactNames ? keptSpanName(name, span.attributes) : keptText('name', name),
+  );
   return removed;
 }
 
-type IsContent = (key: string, value: unknown) => boolean;
-
 /** Redacts the record in a field of `holder`. */
-function redactRecord(holder: object, field: string, isContent: IsContent): number {
+function redactRecord(holder: object, field: string, keep: ReadonlySet<string>): number {
   let removed = 0;
   try {
     const record = (holder as Mutable)[field] as Mutable | undefined;
     for (const key in record) {
-      if (!isContent(key, record[key])) continue;
+      const value = record[key];
+      if (isKept(key, value) || keep.has(key)) {
+        const kept = keptValue(key, value);
+        if (kept !== value) record[key] = kept;
+        continue;
+      }
       if (!Reflect.deleteProperty(record, key)) record[key] = REDACTED;
       removed += 1;
     }
   } catch {
-    replaceField(holder, field, withoutContent((holder as Mutable)[field], isContent));
+    const before = (holder as Mutable)[field];
+    const kept = keptRecord(before, keep);
+    removed = countOf(before) - countOf(kept);
+    replaceField(holder, field, kept);
   }
   return removed;
 }
 
-/** A redacted copy of a record that does not allow deletion. */
-function withoutContent(record: unknown, isContent: IsContent): Mutable {
+function countOf(record: unknown): number {
+  return typeof record === 'object' && record !== null ? Object.keys(record).length : 0;
+}
+
+/** A redacted copy of a record. */
+function keptRecord(record: unknown, keep: ReadonlySet<string>): Mutable {
   try {
-    return Object.fromEntries(Object.entries(record as Mutable).filter(([k, v]) => !isContent(k, v)));
+    return Object.fromEntries(
+      Object.entries(record as Mutable)
+        .filter(([key, value]) => isKept(key, value) || keep.has(key))
+        .map(([key, value]) => [key, keptValue(key, value)]),
+    );
   } catch {
     return {};
   }
 }
 
-/** Redacts the attributes of every event or link. */
-function redactAll(span: ReadableSpan, field: 'events' | 'links', isContent: IsContent): void {
+/** The value itself if nothing in it has to go. */
+function keptValue(key: string, value: unknown): unknown {
+  if (typeof value === 'string') return keptText(key, value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) {
+    const kept = value.map((item) => (typeof item === 'string' ? keptText(key, item) : item));
+    return kept.some((item, index) => item !== value[index]) ? kept : value;
+  }
+  return redactValue(value);
+}
+
+function redactEvents(span: ReadableSpan, { keep, redactNames }: RedactOptions): void {
   try {
-    for (const item of span[field]) redactRecord(item, 'attributes', isContent);
+    for (const event of span.events) {
+      redactRecord(event, 'attributes', keep);
+      if (redactNames) replaceIfChanged(event, 'name', keptEventName(event.name));
+    }
   } catch {
-    replaceField(span, field, []);
+    replaceField(span, 'events', []);
+  }
+}
+
+function redactLinks(span: ReadableSpan, keep: ReadonlySet<string>): void {
+  try {
+    for (const link of span.links) {
+      redactRecord(link, 'attributes', keep);
+      redactContext(link, 'context');
+    }
+  } catch {
+    replaceField(span, 'links', []);
   }
 }
 
 /** Redacts the attributes of the scope, which spans share: in place if possible, else for this span only. */
-function redactScope(span: ReadableSpan): void {
+function redactScope(span: ReadableSpan, keep: ReadonlySet<string>): void {
   const { instrumentationScope: scope } = span;
   if (scope === undefined || !('attributes' in scope)) return;
   try {
-    redactRecord(scope, 'attributes', isContentAttribute);
+    redactRecord(scope, 'attributes', keep);
   } catch {
     const { attributes: _, ...others } = scope;
     replaceField(span, 'instrumentationScope', others);
   }
+}
+
+type Resource = ReadableSpan['resource'];
+
+/** Redacted resources by the original: spans share them, and exporters group spans by them. */
+const resources = new WeakMap<Resource, Map<ReadonlySet<string>, Resource>>();
+
+/** Gives the span a resource of its own with what may stay; metrics and logs of the process keep the original. */
+function redactResource(span: ReadableSpan, keep: ReadonlySet<string>): void {
+  const { resource } = span;
+  if (resource === undefined) return;
+  const known = resources.get(resource) ?? new Map<ReadonlySet<string>, Resource>();
+  resources.set(resource, known);
+  let redacted = known.get(keep);
+  if (redacted === undefined) {
+    let attributes: Mutable | undefined;
+    const get = (): Mutable => {
+      // Attributes that are detected asynchronously are there when the exporter reads them.
+      if (resource.asyncAttributesPending === true) return keptRecord(resource.attributes, keep);
+      attributes ??= keptRecord(resource.attributes, keep);
+      return attributes;
+    };
+    redacted = Object.create(resource, { attributes: { enumerable: true, get } }) as Resource;
+    known.set(keep, redacted);
+    resources.set(redacted, new Map([[keep, redacted]]));
+  }
+  replaceIfChanged(span, 'resource', redacted);
 }
 
 function redactStatus(span: ReadableSpan): void {
@@ -80,6 +160,38 @@ function redactStatus(span: ReadableSpan): void {
   } catch {
     replaceField(span, 'status', { code: SpanStatusCode.ERROR });
   }
+}
+
+/** Sampling decisions of OpenTelemetry, which back ends need to count: `th:8;rv:0123456789abcd`. */
+const SAMPLING = /^(?:(?:th|rv|p|r):[0-9a-f]{1,14}(?:;|$)){1,4}$/;
+
+/** Removes what vendors passed on in the trace state of a span or a link; OpenTelemetry's sampling stays. */
+function redactContext(holder: object, field: 'spanContext' | 'context'): void {
+  const member = (holder as Mutable)[field];
+  const context = (typeof member === 'function' ? member.call(holder) : member) as SpanContext | undefined;
+  if (context?.traceState === undefined) return;
+  const traceState = keptTraceState(context.traceState);
+  if (traceState === context.traceState) return;
+  const kept = { ...context, traceState };
+  replaceField(holder, field, typeof member === 'function' ? () => kept : kept);
+}
+
+function keptTraceState(state: TraceState): TraceState | undefined {
+  const sampling = state.get('ot');
+  if (sampling === undefined || !SAMPLING.test(sampling)) return undefined;
+  const kept = `ot=${sampling}`;
+  return state.serialize() === kept ? state : createTraceState(kept);
+}
+
+function replaceIfChanged(holder: object, field: string, value: unknown): void {
+  if ((holder as Mutable)[field] === value) return;
+  try {
+    (holder as Mutable)[field] = value;
+    if ((holder as Mutable)[field] === value) return;
+  } catch {
+    // It is frozen, or has only a getter.
+  }
+  replaceField(holder, field, value);
 }
 
 function replaceField(holder: object, field: string, value: unknown): void {

@@ -1,6 +1,13 @@
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
-import { type AttributeColumn, attributeOf, type FieldValues, fieldOf } from '../base/index.ts';
-import { hasFieldValue } from '../interaction/index.ts';
+import {
+  type AttributeColumn,
+  attributeOf,
+  type FieldValues,
+  fieldOf,
+  isWithin,
+  semconv,
+} from '../base/index.ts';
+import { hasFieldValue, isUsageColumn } from '../interaction/index.ts';
 
 /** A span with readable attributes, such as the SDK's. */
 export interface WritableSpan {
@@ -49,7 +56,7 @@ export function countFields(values: FieldValues): number {
   return values === NONE ? 0 : entriesOf(values).length;
 }
 
-/** Field values of the type in the dictionary, and the columns of the rest. */
+/** Field values of the type and range in the dictionary, and the columns of the rest. */
 export function checkFields(values: FieldValues): { values: FieldValues; refused: AttributeColumn[] } {
   const refused = entriesOf(values)
     .filter(([column, value]) => !isOfType(column, value))
@@ -59,17 +66,24 @@ export function checkFields(values: FieldValues): { values: FieldValues; refused
   return { values: Object.fromEntries(good) as FieldValues, refused };
 }
 
-function isOfType(column: AttributeColumn, value: unknown): boolean {
-  switch (fieldOf(column).wireType) {
-    case 'integer':
-      return Number.isSafeInteger(value);
-    case 'number':
-      return Number.isFinite(value);
-    case 'boolean':
-      return typeof value === 'boolean';
-    default:
-      return typeof value === 'string';
-  }
+/** Whether a span has tokens or a cost: computed now, or set by code that enriches its spans itself. */
+export function hasUsage(attributes: Readonly<Record<string, unknown>>, values: FieldValues): boolean {
+  const counts = values.prompt_tokens ?? values.completion_tokens ?? values.cost_usd;
+  const own = attributes['observatory.cost_usd'] ?? attributes['observatory.prompt_tokens'];
+  return (counts ?? own ?? attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS]) !== undefined;
+}
+
+/** The fields without tokens and cost, for a span whose call is counted on another. */
+export function withoutUsage(values: FieldValues): FieldValues {
+  return Object.fromEntries(entriesOf(values).filter(([column]) => !isUsageColumn(column))) as FieldValues;
+}
+
+function isOfType(column: AttributeColumn, value: AttributeValue): boolean {
+  const field = fieldOf(column);
+  if (field.wireType === 'integer') return Number.isSafeInteger(value);
+  if (field.wireType === 'number') return Number.isFinite(value) && isWithin(field, value as number);
+  if (field.wireType === 'boolean') return typeof value === 'boolean';
+  return typeof value === 'string' && isWithin(field, value);
 }
 
 function entriesOf(values: FieldValues): [AttributeColumn, AttributeValue][] {

@@ -1,12 +1,21 @@
-import { type Context, context as contextApi, SpanStatusCode } from '@opentelemetry/api';
+import { type Context, context as contextApi, diag, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { FieldValues } from '../base/index.ts';
-import { addEvaluationEvents, type EventSpan, toColumns } from '../base/index.ts';
 import {
+  addEvaluationEvents,
+  attributeNamesOf,
+  attributeOf,
+  type EventSpan,
+  fieldOf,
+  toColumns,
+} from '../base/index.ts';
+import {
+  COUNTED_ON_CHILDREN,
   hasInteraction,
   type Interaction,
   type InteractionKind,
   interactionKind,
+  isAggregate,
   isEnriched,
   markEnriched,
   readInteraction,
@@ -15,8 +24,7 @@ import {
 } from '../interaction/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { enrich } from './enrich.ts';
-import { FaultLog, nameOfError } from './fault-log.ts';
-import { type GovernanceFields, getGovernance } from './governance.ts';
+import { type GovernanceFields, getGovernance, isName } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
   type ObservatorySpanProcessorOptions,
@@ -27,11 +35,15 @@ import { redactSpan } from './redact.ts';
 import {
   checkFields,
   countFields,
+  hasUsage,
   setFields,
   takeFields,
   toAttributes,
   type WritableSpan,
+  withoutUsage,
 } from './set-fields.ts';
+import { ToolMemory } from './tool-memory.ts';
+import { UsageLedger } from './usage-ledger.ts';
 
 /** Counters of a processor since its creation. */
 export interface ProcessorStats {
@@ -41,6 +53,8 @@ export interface ProcessorStats {
   readonly faults: number;
   /** Attributes that did not fit on a span because of the SDK's limit (128 by default). */
   readonly attributesDropped: number;
+  /** Model calls without `prompt_template_id`; 0 without the option `requirePromptTemplate`. */
+  readonly untemplated: number;
   /** Attributes of other instrumentations removed by `redactContent`. */
   readonly attributesRedacted: number;
 }
@@ -60,8 +74,10 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #options: ResolvedProcessorOptions;
   readonly #log = new FaultLog();
   readonly #metrics: SpendMetrics | undefined;
+  readonly #tools = new ToolMemory();
+  readonly #ledger = new UsageLedger();
   readonly #governed = new WeakMap<object, GovernanceFields>();
-  readonly #stats = { enriched: 0, faults: 0, attributesDropped: 0, attributesRedacted: 0 };
+  readonly #stats = { enriched: 0, faults: 0, untemplated: 0, attributesDropped: 0, attributesRedacted: 0 };
   #hasOnEnding = false;
 
   /** @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used. */
@@ -109,6 +125,17 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#finish(span, new EndedSpan(span));
   }
 
+  /** Tells of a span that ended in another process, before those around it are enriched. Never throws. */
+  expectEnded(span: ReadableSpan): void {
+    try {
+      const kind = interactionKind(span);
+      this.#ledger.link(span, kind);
+      if (kind === 'tool') this.#tools.add(span);
+    } catch (error) {
+      this.#fault('enrichment', error);
+    }
+  }
+
   /** Enriches a span that ended in another process. Never throws. */
   enrichEnded(span: ReadableSpan): void {
     this.#finish(span, new EndedSpan(span));
@@ -127,19 +154,26 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     let dropped: FieldValues = {};
     try {
       kind = interactionKind(span);
-      if (kind === undefined && !hasInteraction(span)) return dropped;
+      if (kind === undefined && !hasInteraction(span)) {
+        this.#ledger.settle(span, kind, false);
+        this.#tools.forgetAfter(span);
+        if (this.#options.redactContent) this.#redact(span, dropped, false);
+        return dropped;
+      }
       attached = takeInteraction(span);
       this.#govern(span, target);
       if (!isEnriched(span)) {
         markEnriched(span);
-        computed = this.#compute(span, kind ?? kindOfAttached(attached), attached);
+        const known = kind ?? kindOfAttached(attached);
+        computed = this.#countOnce(span, known, this.#compute(span, known, attached));
         dropped = setFields(target, computed);
         if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
-      }
+      } else this.#countDropped(setFields(target, this.#countOnce(span, kind, {})));
+      this.#tools.forgetAfter(span);
     } catch (error) {
       this.#fault('enrichment', error);
     }
-    if (this.#options.redactContent) this.#redact(span, dropped);
+    if (this.#options.redactContent) this.#redact(span, dropped, true);
     else this.#countDropped(dropped);
     if (computed !== undefined) this.#publish(span, target, computed);
     return dropped;
@@ -152,14 +186,19 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     const { values, refused } = checkFields(toColumns(fields));
     if (refused.length > 0) {
       this.#stats.faults += 1;
-      this.#log.warnOnce('governance', `governance fields of the wrong type left out: ${refused.join(', ')}`);
+      this.#log.warnOnce(
+        'governance',
+        `governance fields of the wrong type or range left out: ${refused.join(', ')}`,
+      );
     }
     this.#countDropped(setFields(target, values));
   }
 
   #compute(span: ReadableSpan, kind: InteractionKind, attached: Interaction | undefined): FieldValues {
     const { signals, prices } = this.#options;
-    const values = enrich(readInteraction(span, attached), {
+    if (kind === 'tool') this.#tools.add(span);
+    const interaction = readInteraction(span, attached);
+    const values = enrich(kind === 'model' ? this.#tools.complete(span, interaction) : interaction, {
       config: signals,
       prices,
       kind,
@@ -167,7 +206,21 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       failed: span.status.code === SpanStatusCode.ERROR,
     });
     this.#stats.enriched += 1;
+    if (kind === 'model' && this.#options.countsUntemplated && !namesTemplate(span)) {
+      this.#stats.untemplated += 1;
+      this.#log.warnOnce('template', `the model call '${span.name}' has no prompt_template_id`);
+    }
     return values;
+  }
+
+  /** The fields without tokens and cost, where another span of the same call has them. */
+  #countOnce(span: ReadableSpan, kind: InteractionKind | undefined, values: FieldValues): FieldValues {
+    if (span.attributes[COUNTED_ON] !== undefined) return withoutUsage(values);
+    const hasSpent = hasUsage(span.attributes, values);
+    const settled = this.#ledger.settle(span, kind, hasSpent, values.model);
+    const isOuter = hasSpent && (kind === 'other' || kind === 'tool') && isAggregate(span);
+    const countedOn = isOuter ? COUNTED_ON_CHILDREN : settled;
+    return countedOn === undefined ? values : { ...withoutUsage(values), counted_on: countedOn };
   }
 
   /** Emits the scores as events, after other events were redacted, and as metrics. */
@@ -176,15 +229,16 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       if (this.#options.evaluationEvents && 'addEvent' in target) {
         addEvaluationEvents(target as WritableSpan & EventSpan, values);
       }
-      this.#metrics?.record(span.attributes, values);
+      if (span.attributes[COUNTED_ON] === undefined) this.#metrics?.record(span.attributes, values);
     } catch (error) {
       this.#fault('publishing', error);
     }
   }
 
-  #redact(span: ReadableSpan, dropped: FieldValues): void {
+  #redact(span: ReadableSpan, dropped: FieldValues, isGenAi: boolean): void {
     try {
-      const removed = redactSpan(span);
+      const { keepAttributes: keep } = this.#options;
+      const removed = redactSpan(span, { keep, redactNames: isGenAi });
       this.#stats.attributesRedacted += removed;
       // The SDK does not notice the freed attributes, so the remaining fields are written directly.
       const fitting = takeFields(dropped, removed);
@@ -214,6 +268,14 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   }
 }
 
+const TEMPLATE_NAMES = attributeNamesOf(fieldOf('prompt_template_id'));
+
+function namesTemplate({ attributes }: ReadableSpan): boolean {
+  return TEMPLATE_NAMES.some((name) => isName(attributes[name]));
+}
+
+const COUNTED_ON = attributeOf('counted_on');
+
 /** The kind of a span without GenAI attributes, derived from its attached data. */
 function kindOfAttached(attached: Interaction | undefined): InteractionKind {
   return attached?.prompt === undefined && attached?.toolArguments !== undefined ? 'tool' : 'model';
@@ -230,4 +292,31 @@ class EndedSpan implements WritableSpan {
   setAttribute(key: string, value: unknown): void {
     this.attributes[key] = value;
   }
+}
+
+/** Kinds of faults that are logged separately. */
+type FaultKind =
+  | 'governance'
+  | 'enrichment'
+  | 'verifier'
+  | 'redaction'
+  | 'publishing'
+  | 'template'
+  | 'attribute limit'
+  | 'old SDK';
+
+/** Logs the first fault of each kind and counts the rest, so that a fault in every span does not fill the log. */
+class FaultLog {
+  readonly #seen = new Set<FaultKind>();
+
+  warnOnce(kind: FaultKind, message: string): void {
+    if (this.#seen.has(kind)) return;
+    this.#seen.add(kind);
+    diag.warn(`mcp-observatory: ${message} (said once; later cases are only counted)`);
+  }
+}
+
+/** The name of an error; its message may quote content. */
+function nameOfError(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
 }

@@ -1,10 +1,15 @@
 import { diag } from '@opentelemetry/api';
+import { errorMessage, ObservatoryError } from '../base/index.ts';
 
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
   forceFlush(): Promise<void>;
-  shutdown(): Promise<void>;
-  /** Sends queued data synchronously, within a deadline in milliseconds. Must not throw. */
+  /** Takes `limitMs` at most. */
+  shutdown(limitMs: number): Promise<void>;
+  /**
+   * Sends queued data synchronously, within a deadline in milliseconds; with 0 it is only written to disk. Must not
+   * throw.
+   */
   exportNow(deadlineMs: number): void;
 }
 
@@ -25,10 +30,14 @@ export interface ExitHandlers {
  * Signals keep their effect: the signal is raised again after the flush, unless the application has its own listener.
  */
 export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers {
-  const onExit = () => target.exportNow(deadlineMs);
+  let restMs = deadlineMs;
+  const onExit = () => target.exportNow(restMs);
   const removeLast = () => void process.removeListener('exit', onExit);
-  // Do not retry at the very end what has used up its time.
-  const shutdown = () => within(deadlineMs, target.shutdown()).then(removeLast);
+  const shutdown = async () => {
+    await within(deadlineMs, target.shutdown(deadlineMs));
+    // What has used up its time may still be written to disk, but is not sent again.
+    restMs = 0;
+  };
   const onStdinEnd = () => void within(deadlineMs, target.forceFlush());
   const onBeforeExit = () => {
     process.removeListener('beforeExit', onBeforeExit);
@@ -59,18 +68,25 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
   return { removeWaiting, removeLast };
 }
 
+/** The parts keep the deadline themselves; this is for those that do not. */
+const MARGIN_MS = 100;
+
 /** Settles when the work does or the deadline passes. Failures are logged through `diag`, never thrown. */
 async function within(deadlineMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
       diag.warn(
-        `mcp-observatory: telemetry was not flushed within ${deadlineMs} ms; what was queued is lost`,
+        `mcp-observatory: telemetry was not flushed within ${deadlineMs} ms; what was queued may be lost`,
       );
       resolve();
-    }, deadlineMs);
+    }, deadlineMs + MARGIN_MS);
   });
-  const done = work.catch((error: unknown) => diag.error('mcp-observatory: flush at exit failed', error));
+  const done = work.catch((error: unknown) => {
+    // Lost spans were logged when they were dropped.
+    if (error instanceof ObservatoryError && error.code === 'SPANS_NOT_SAFE') return;
+    diag.warn(`mcp-observatory: flush at exit failed: ${errorMessage(error)}`);
+  });
   await Promise.race([done, deadline]);
   clearTimeout(timer);
 }

@@ -1,35 +1,39 @@
-/** The program started by `exportNow`: sends the spans from stdin and exits with 0 if all were accepted. */
-import { readFileSync } from 'node:fs';
+/** The program started by `exportNow`: sends what is on stdin. Exits with 0 if all was accepted, else says why not. */
+import { readFileSync, writeSync } from 'node:fs';
 import { deserialize } from 'node:v8';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { createOtlpExporter, decodeSpans } from '../durable/index.ts';
+import { errorMessage } from '../base/index.ts';
+import { postOtlp } from '../durable/index.ts';
+import { decodeProtobuf } from '../otlp/index.ts';
 import type { LastExport } from './last-export.ts';
 
-async function main({ otlp, postgres }: LastExport): Promise<void> {
-  const taken = await Promise.all([
-    otlp === undefined || createOtlpExporter(otlp.options, process.env).then(send(otlp.spans)),
-    postgres === undefined || createPostgresExporter(postgres).then(send(postgres.spans)),
+async function main({ otlp, metrics, postgres }: LastExport): Promise<void> {
+  const outcomes = await Promise.allSettled([
+    ...[otlp, metrics].map((each) => (each === undefined ? undefined : postOtlp(each.target, each.body))),
+    postgres === undefined ? undefined : store(postgres),
   ]);
-  process.exitCode = taken.every(Boolean) ? 0 : 1;
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled') continue;
+    process.exitCode = 1;
+    // Read by the process that started this one.
+    writeSync(2, `${errorMessage(outcome.reason)}\n`);
+  }
 }
 
-/** Loaded only if there is a database, because the application waits for this program to end. */
-async function createPostgresExporter({
-  connection,
-  migrate,
-}: NonNullable<LastExport['postgres']>): Promise<SpanExporter> {
+async function store({ connection, migrate, requests }: NonNullable<LastExport['postgres']>): Promise<void> {
+  // Loaded only if there is a database, because the application waits for this program to end.
   const { PostgresSpanExporter } = await import('../postgres/index.ts');
-  return new PostgresSpanExporter({ connection, migrate });
-}
-
-function send(spans: Uint8Array): (exporter: SpanExporter) => Promise<boolean> {
-  return async (exporter) => {
-    const taken = await new Promise<boolean>((resolve) => {
-      exporter.export(decodeSpans(Buffer.from(spans)), ({ code }) => resolve(code === 0));
+  const exporter: SpanExporter = new PostgresSpanExporter({ connection, migrate });
+  for (const request of requests) {
+    const { spans } = decodeProtobuf(Buffer.from(request), Number.MAX_SAFE_INTEGER);
+    await new Promise<void>((resolve, reject) => {
+      exporter.export([...spans], ({ code, error }) => {
+        if (code === 0) resolve();
+        else reject(error ?? new Error('the database did not take the spans'));
+      });
     });
-    await exporter.shutdown();
-    return taken;
-  };
+  }
+  await exporter.shutdown();
 }
 
 void main(deserialize(readFileSync(0)) as LastExport);

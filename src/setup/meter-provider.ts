@@ -1,11 +1,21 @@
 import { diag, type MeterProvider, metrics } from '@opentelemetry/api';
 import { type Constructor, load, locate } from '../base/index.ts';
-import { locateExporter } from '../durable/index.ts';
+import { createOtlpMetricExporter, locateExporter, type OtlpRequest } from '../durable/index.ts';
+import { collectNow } from './metrics-now.ts';
 
 /** A meter provider with the life-cycle methods of the SDK. */
 export interface ManagedMeterProvider extends MeterProvider {
   forceFlush(): Promise<void>;
   shutdown(): Promise<void>;
+}
+
+/** The meter provider, and how to shut it down within a time. */
+export interface RunningMetrics {
+  readonly provider: ManagedMeterProvider;
+  /** Exports what is there and shuts down; after `limitMs` the export is ended. Idempotent. */
+  stop(limitMs: number): Promise<void>;
+  /** What was recorded and not exported by `stop`, as a request for another process to send. */
+  requestNow(): OtlpRequest | undefined;
 }
 
 const INSTALL =
@@ -22,7 +32,7 @@ export async function startMetrics(
   resource: unknown,
   isAskedFor: boolean,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<ManagedMeterProvider | undefined> {
+): Promise<RunningMetrics | undefined> {
   if (metrics.getMeterProvider().constructor.name !== 'NoopMeterProvider') return undefined;
   const protocol = env.OTEL_EXPORTER_OTLP_METRICS_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
   const exporterFile = locateExporter('metrics', protocol);
@@ -33,20 +43,32 @@ export async function startMetrics(
     else diag.info(message);
     return undefined;
   }
-  const [sdk, otlp] = await Promise.all([load(sdkFile), load(exporterFile)]);
-  const Exporter = otlp.OTLPMetricExporter as unknown as Constructor<[], unknown>;
+  const [sdk, exporter] = await Promise.all([load(sdkFile), createOtlpMetricExporter(exporterFile)]);
   const Reader = sdk.PeriodicExportingMetricReader as unknown as Constructor<[object], unknown>;
   const Provider = sdk.MeterProvider as unknown as Constructor<[object], ManagedMeterProvider>;
   const exportIntervalMillis = intervalIn(env);
   const reader = new Reader({
-    exporter: new Exporter(),
+    exporter,
     exportIntervalMillis,
     // The reader refuses a timeout above the interval; its own default is 30 seconds.
     exportTimeoutMillis: Math.min(exportIntervalMillis, 30_000),
   });
   const provider = new Provider({ resource, readers: [reader] });
   metrics.setGlobalMeterProvider(provider);
-  return provider;
+  let stopped: Promise<void> | undefined;
+  let isDone = false;
+  const stop = (limitMs: number): Promise<void> => {
+    const late = setTimeout(() => void exporter.shutdown().catch(() => {}), limitMs);
+    stopped ??= provider.shutdown().finally(() => {
+      isDone = true;
+    });
+    return stopped.finally(() => clearTimeout(late));
+  };
+  const requestNow = (): OtlpRequest | undefined => {
+    const collected = isDone ? undefined : collectNow(reader);
+    return collected === undefined ? undefined : exporter.requestOf?.(collected);
+  };
+  return { provider, stop, requestNow };
 }
 
 /** `OTEL_METRIC_EXPORT_INTERVAL` in milliseconds, a minute by default. */

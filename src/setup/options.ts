@@ -1,7 +1,8 @@
-import { ObservatoryError } from '../base/index.ts';
-import type { OtlpOptions } from '../durable/index.ts';
+import { diag } from '@opentelemetry/api';
+import { ObservatoryError, refuseUnknownOptions } from '../base/index.ts';
+import type { DurableSpanProcessorOptions, OtlpOptions } from '../durable/index.ts';
 import type { PostgresConnection } from '../postgres/index.ts';
-import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
+import { type ObservatorySpanProcessorOptions, PROCESSOR_OPTIONS } from '../processor/index.ts';
 
 /** Options of `startObservatory`; precedence: option, environment, default. */
 export interface StartOptions extends ObservatorySpanProcessorOptions {
@@ -15,6 +16,11 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
    * `MCP_OBSERVATORY_DATABASE_URL`. @defaultValue `false` when the variable is not set
    */
   readonly postgres?: PostgresConnection | false | undefined;
+  /**
+   * Folder in which spans are kept that cannot be sent; this process or the next one sends them later. Env
+   * `MCP_OBSERVATORY_SPOOL`. @defaultValue none: they wait in memory, and are dropped at exit
+   */
+  readonly spool?: string | undefined;
   /** Create or update the tables before the first export. @defaultValue true */
   readonly migrate?: boolean | undefined;
   /**
@@ -33,7 +39,10 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
    * process sends the last spans. @defaultValue true
    */
   readonly flushOnExit?: boolean | undefined;
-  /** How long a flush at exit may take, in milliseconds. @defaultValue 5000 */
+  /**
+   * How long the process may be kept from ending, in milliseconds; what is not sent by then goes to the spool, or is
+   * dropped and counted. `shutdown()` may take 10 seconds. @defaultValue 1000
+   */
   readonly exitDeadlineMs?: number | undefined;
 }
 
@@ -41,6 +50,8 @@ export interface ResolvedStartOptions {
   /** Absent if the environment names the service, or nothing does. */
   readonly serviceName: string | undefined;
   readonly postgres: PostgresConnection | undefined;
+  readonly spool: string | undefined;
+  readonly batches: BatchOptions;
   readonly migrate: boolean;
   readonly otlp: OtlpOptions | undefined;
   /** `asked`: metrics were requested. `implied`: an endpoint is set for all signals. */
@@ -49,6 +60,12 @@ export interface ResolvedStartOptions {
   readonly exitDeadlineMs: number;
 }
 
+/** Batching, as in the SDK's `BatchSpanProcessor`. */
+export type BatchOptions = Pick<
+  DurableSpanProcessorOptions,
+  'scheduledDelayMs' | 'maxQueueSize' | 'maxExportBatchSize' | 'exportTimeoutMs'
+>;
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -56,7 +73,8 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @throws ObservatoryError `INVALID_OPTION` when a value cannot be used.
  */
 export function resolveStartOptions(options: StartOptions, env: Env): ResolvedStartOptions {
-  const exitDeadlineMs = options.exitDeadlineMs ?? 5000;
+  refuseUnknownOptions(options, OPTIONS, 'startObservatory()');
+  const exitDeadlineMs = options.exitDeadlineMs ?? 1000;
   if (!Number.isFinite(exitDeadlineMs) || exitDeadlineMs < 0) {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -69,11 +87,45 @@ export function resolveStartOptions(options: StartOptions, env: Env): ResolvedSt
       options.postgres === false
         ? undefined
         : (options.postgres ?? nonEmpty(env.MCP_OBSERVATORY_DATABASE_URL)),
+    spool: options.spool ?? nonEmpty(env.MCP_OBSERVATORY_SPOOL),
+    batches: resolveBatches(env),
     migrate: options.migrate ?? true,
     otlp: resolveOtlp(options.otlp, env),
     metrics: resolveMetrics(options.metrics, env),
     flushOnExit: options.flushOnExit ?? true,
     exitDeadlineMs,
+  };
+}
+
+const OPTIONS: readonly string[] = [
+  ...Object.keys({
+    serviceName: true,
+    postgres: true,
+    spool: true,
+    migrate: true,
+    otlp: true,
+    metrics: true,
+    flushOnExit: true,
+    exitDeadlineMs: true,
+  } satisfies Record<Exclude<keyof StartOptions, keyof ObservatorySpanProcessorOptions>, true>),
+  ...PROCESSOR_OPTIONS,
+];
+
+/** Values that are no whole numbers from 1 up are ignored with a warning, as in the SDK. */
+function resolveBatches(env: Env): BatchOptions {
+  const whole = (name: string): number | undefined => {
+    const text = nonEmpty(env[name]);
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    if (Number.isSafeInteger(value) && value >= 1) return value;
+    diag.warn(`mcp-observatory: ${name}=${text} is no whole number from 1 up; using the default`);
+    return undefined;
+  };
+  return {
+    scheduledDelayMs: whole('OTEL_BSP_SCHEDULE_DELAY'),
+    maxQueueSize: whole('OTEL_BSP_MAX_QUEUE_SIZE'),
+    maxExportBatchSize: whole('OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
+    exportTimeoutMs: whole('OTEL_BSP_EXPORT_TIMEOUT'),
   };
 }
 

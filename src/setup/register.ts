@@ -7,20 +7,22 @@
  */
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
-import { useStderrDiag } from '../base/index.ts';
+import { runningProvider, useStderrDiag } from '../base/index.ts';
 import { getObservatoryInstrumentations, openCalls } from '../instrumentation/index.ts';
-import type { Observatory } from './index.ts';
+import type { RunningMetrics } from './meter-provider.ts';
 import {
   addSpanProcessor,
   giveWay,
   installModuleHooks,
+  isBun,
   isDisabled,
   onMeterProvider,
+  patchInstalled,
   reportHooks,
-  runningProvider,
   wantsOtlp,
   warnOfObstacles,
 } from './registration/index.ts';
+import type { RunningObservatory } from './start-observatory.ts';
 
 useStderrDiag(process.env.OTEL_LOG_LEVEL);
 if (isDisabled(process.env)) diag.info('mcp-observatory: OTEL_SDK_DISABLED is set; nothing is traced');
@@ -28,14 +30,14 @@ else await register();
 
 async function register(): Promise<void> {
   try {
-    warnOfObstacles(process.cwd());
+    warnOfObstacles();
     const running = runningProvider();
     // Before the hooks: loading through them is several times slower.
     const observatory = running === undefined ? await startSdk() : undefined;
-    if (running !== undefined) await enrich(running);
-    const kind = await installModuleHooks();
+    const metrics = running === undefined ? undefined : await startMetricsFor(running);
+    if (!isBun) await installModuleHooks();
     const instrumentations = getObservatoryInstrumentations();
-    diag.debug(`mcp-observatory: modules are hooked by ${kind}`);
+    if (isBun) await patchInstalled(instrumentations, process.cwd());
     process.once('beforeExit', () => {
       openCalls.abandonAll();
       reportHooks();
@@ -43,8 +45,12 @@ async function register(): Promise<void> {
     const useMeters = (provider: MeterProvider): void => {
       for (const instrumentation of instrumentations) instrumentation.setMeterProvider(provider);
     };
-    if (observatory?.meterProvider !== undefined) useMeters(observatory.meterProvider);
-    onMeterProvider(observatory?.meterProvider, useMeters);
+    const ours = observatory?.meterProvider ?? metrics?.provider;
+    if (ours !== undefined) useMeters(ours);
+    onMeterProvider(ours, (provider) => {
+      useMeters(provider);
+      void quietly('stop', observatory?.stopMetrics() ?? metrics?.stop(STOP_MS));
+    });
     if (running === undefined) giveWay((provider) => giveWayTo(provider, observatory, instrumentations));
   } catch (error) {
     // An application must start even if its telemetry fails.
@@ -53,10 +59,10 @@ async function register(): Promise<void> {
 }
 
 /** @returns undefined if it cannot be started; the application may still start its own. */
-async function startSdk(): Promise<Observatory | undefined> {
+async function startSdk(): Promise<RunningObservatory | undefined> {
   try {
-    const { startObservatory } = await import('./index.ts');
-    return await startObservatory({ otlp: wantsOtlp(process.env) });
+    const { start } = await import('./start-observatory.ts');
+    return await start({ otlp: wantsOtlp(process.env) });
   } catch (error) {
     diag.error(
       'mcp-observatory: could not start an OpenTelemetry SDK; nothing is exported without one',
@@ -66,14 +72,33 @@ async function startSdk(): Promise<Observatory | undefined> {
   }
 }
 
+/** Enriches the spans of the application's SDK, and exports metrics if that does not. */
+async function startMetricsFor(running: TracerProvider): Promise<RunningMetrics | undefined> {
+  await enrich(running);
+  const { startMetricsAlone } = await import('./start-observatory.ts');
+  return quietly('export metrics', startMetricsAlone({ otlp: wantsOtlp(process.env) }));
+}
+
+const STOP_MS = 10_000;
+
 function giveWayTo(
   provider: TracerProvider,
-  observatory: Observatory | undefined,
+  observatory: RunningObservatory | undefined,
   instrumentations: readonly Instrumentation[],
 ): void {
   for (const instrumentation of instrumentations) instrumentation.setTracerProvider(provider);
-  void enrich(provider).catch((error: unknown) => diag.error('mcp-observatory: could not enrich', error));
-  observatory?.shutdown().catch((error: unknown) => diag.error('mcp-observatory: could not stop', error));
+  void quietly('enrich', enrich(provider));
+  // Metrics go on until the application has a meter provider too.
+  void quietly('stop', observatory?.stopSpans());
+}
+
+async function quietly<T>(what: string, work: Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    diag.error(`mcp-observatory: could not ${what}`, error);
+    return undefined;
+  }
 }
 
 /** Enriches the spans of the application's own SDK. */

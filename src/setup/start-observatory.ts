@@ -1,16 +1,17 @@
+import { join } from 'node:path';
 import { diag } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { createOtlpExporter } from '../durable/index.ts';
+import { loadSdk, type ManagedProvider } from '../base/index.ts';
+import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
-import { PostgresSpanExporter } from '../postgres/index.ts';
-import { ObservatorySpanProcessor } from '../processor/index.ts';
+import type { PostgresSpanExporterOptions } from '../postgres/index.ts';
+import { ObservatorySpanProcessor, withEvidence } from '../processor/index.ts';
 import { type ExitHandlers, flushOnExit } from './exit.ts';
-import { ExportQueue } from './export-queue.ts';
-import { exportNow } from './last-export.ts';
-import { type ManagedMeterProvider, startMetrics } from './meter-provider.ts';
-import { resolveStartOptions, type StartOptions } from './options.ts';
-import { loadSdk, type ManagedProvider, registerGlobally } from './sdk.ts';
+import { type Destinations, exportNow } from './last-export.ts';
+import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
+import { type ResolvedStartOptions, resolveStartOptions, type StartOptions } from './options.ts';
+import { registerGlobally } from './register-globally.ts';
 
 /** A running SDK; `await using` it, or call `shutdown()`. */
 export interface Observatory extends AsyncDisposable {
@@ -24,13 +25,17 @@ export interface Observatory extends AsyncDisposable {
   readonly isGlobal: boolean;
   /** Exports all spans that have ended. */
   forceFlush(): Promise<void>;
-  /** Ends the spans of unfinished calls, flushes, closes the exporters and removes the exit handlers. Idempotent. */
+  /**
+   * Ends the spans of unfinished calls, flushes, closes the exporters and removes the exit handlers, in 10 seconds at
+   * most. What cannot be sent goes to the spool, or is dropped and counted. Idempotent.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
+   */
   shutdown(): Promise<void>;
 }
 
 /**
- * Sets up OpenTelemetry for a program without an SDK: a tracer provider with the `ObservatorySpanProcessor`, batched
- * export to Postgres and over OTLP/HTTP, metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded
+ * Sets up OpenTelemetry for a program without an SDK: a tracer provider with the `ObservatorySpanProcessor`, export to
+ * Postgres and over OTLP/HTTP by a `DurableSpanProcessor` each (configured by `OTEL_BSP_*`), metrics over OTLP/HTTP, context across `await`, W3C propagation, and a bounded
  * flush at exit.
  *
  * With an existing SDK, add `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
@@ -39,89 +44,133 @@ export interface Observatory extends AsyncDisposable {
  * package is not installed. Once started it does not throw; an unreachable database is logged through `diag`.
  */
 export async function startObservatory(options: StartOptions = {}): Promise<Observatory> {
+  return start(options);
+}
+
+/** An observatory whose parts can be stopped one by one, where an application brings its own. */
+export interface RunningObservatory extends Observatory {
+  /** Stops sending spans, as `shutdown()` does; metrics go on. */
+  stopSpans(): Promise<void>;
+  stopMetrics(): Promise<void>;
+}
+
+/** See {@link startObservatory}. */
+export async function start(options: StartOptions): Promise<RunningObservatory> {
   const resolved = resolveStartOptions(options, process.env);
   const sdk = await loadSdk();
   const { postgres: connection, migrate, otlp } = resolved;
-  const queueOf = (exporter: SpanExporter) => new ExportQueue(exporter, sdk.createBatchProcessor);
-  const queues = {
-    postgres:
-      connection === undefined ? undefined : queueOf(new PostgresSpanExporter({ connection, migrate })),
-    otlp: otlp === undefined ? undefined : queueOf(await createOtlpExporter(otlp, process.env)),
+  const sendWith = (exporter: SpanExporter, name: string) => {
+    const spool = resolved.spool === undefined ? undefined : { directory: join(resolved.spool, name) };
+    return new DurableSpanProcessor({ exporter, spool, ...resolved.batches });
   };
-  const all = [queues.postgres, queues.otlp].filter((queue) => queue !== undefined);
+  const sender = otlp === undefined ? undefined : await createOtlpExporter(otlp, process.env);
+  const store =
+    connection === undefined
+      ? undefined
+      : await createPostgresExporter({ connection, migrate, holdsProcess: !resolved.flushOnExit });
+  const to: Destinations = {
+    postgres: store === undefined ? undefined : sendWith(store, 'postgres'),
+    otlp: sender === undefined ? undefined : { processor: sendWith(sender, 'otlp'), exporter: sender },
+  };
+  const all = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
   const resource = sdk.createResource(resolved.serviceName);
-  const tracerProvider = sdk.createProvider(resource, [new ObservatorySpanProcessor(options), ...all]);
+  const tracerProvider = sdk.createProvider(resource, [
+    new ObservatorySpanProcessor(withEvidence(options)),
+    ...all,
+  ]);
   const isGlobal = await registerGlobally(tracerProvider);
   if (!isGlobal) {
     diag.warn(
       'mcp-observatory: a tracer provider is registered already; spans of that one are not exported by us',
     );
   }
-  const meterProvider =
+  const metrics =
     resolved.metrics === undefined || !isGlobal
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  return manage(
-    {
-      tracerProvider,
-      meterProvider,
-      queues: all,
-      isGlobal,
-      exportNow: (deadlineMs) => exportNow(queues, resolved, deadlineMs),
+  return manage(tracerProvider, isGlobal, { ...to, metrics }, resolved);
+}
+
+/**
+ * Starts the export of metrics alone, for an application whose own SDK sends the spans and no metrics.
+ * @returns undefined if they are not wanted or cannot be exported.
+ */
+export async function startMetricsAlone(options: StartOptions): Promise<RunningMetrics | undefined> {
+  const resolved = resolveStartOptions(options, process.env);
+  if (resolved.metrics === undefined) return undefined;
+  const resource = (await loadSdk()).createResource(resolved.serviceName);
+  const metrics = await startMetrics(resource, resolved.metrics === 'asked', process.env);
+  if (metrics === undefined) return undefined;
+  const target = {
+    forceFlush: () => metrics.provider.forceFlush(),
+    shutdown: async (limitMs: number) => {
+      openCalls.abandonAll();
+      await metrics.stop(limitMs);
     },
-    resolved.flushOnExit ? resolved.exitDeadlineMs : undefined,
-  );
+    exportNow: (deadlineMs: number) => exportNow({ metrics }, resolved, deadlineMs),
+  };
+  const handlers = flushOnExit(target, resolved.exitDeadlineMs);
+  const stop = async (limitMs: number) => {
+    handlers.removeWaiting();
+    await metrics.stop(limitMs).finally(handlers.removeLast);
+  };
+  return { ...metrics, stop };
 }
 
-/** Twice the time that shadow runs get to end when a program shuts down. */
-const DEFAULT_DRAIN_MS = 5_000;
-
-interface Parts {
-  readonly tracerProvider: ManagedProvider;
-  readonly meterProvider: ManagedMeterProvider | undefined;
-  readonly queues: readonly ExportQueue[];
-  readonly isGlobal: boolean;
-  /** See `Flushable.exportNow`. */
-  readonly exportNow: (deadlineMs: number) => void;
-}
+/** How long `shutdown()` may take. */
+const SHUTDOWN_MS = 10_000;
 
 function manage(
-  { tracerProvider, meterProvider, queues, isGlobal, exportNow }: Parts,
-  exitDeadlineMs: number | undefined,
-): Observatory {
+  tracerProvider: ManagedProvider,
+  isGlobal: boolean,
+  to: Destinations,
+  options: ResolvedStartOptions,
+): RunningObservatory {
+  const { metrics } = to;
+  const exporting = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
   let exitHandlers: ExitHandlers | undefined;
-  let stopped: Promise<void> | undefined;
-  const flushSpans = async () => {
-    await tracerProvider.forceFlush();
-    // The SDK's batch processor does not wait for a batch already being exported; its exporter does.
-    await Promise.all(queues.map(({ exporter }) => exporter.forceFlush?.()));
-  };
   const forceFlush = async () => {
-    await both(flushSpans(), meterProvider?.forceFlush());
+    await both(tracerProvider.forceFlush(), metrics?.provider.forceFlush());
   };
-  const stop = async () => {
-    exitHandlers?.removeWaiting();
+  /** Ends what is under way, then the export of spans and, if `all`, of metrics. */
+  const stop = async (limitMs: number, all: boolean) => {
+    const deadline = performance.now() + limitMs;
     // Half of the time is reserved for the spans of runs that did not end.
-    await drainShadows((exitDeadlineMs ?? DEFAULT_DRAIN_MS) / 2);
+    await drainShadows(limitMs / 2);
     openCalls.abandonAll();
-    await both(
-      flushSpans().then(() => tracerProvider.shutdown()),
-      meterProvider?.shutdown(),
-    ).finally(() => exitHandlers?.removeLast());
+    const restMs = Math.max(0, deadline - performance.now());
+    const stopSpans = async () => {
+      await Promise.all(exporting.map((processor) => processor.shutdown(restMs)));
+      await tracerProvider.shutdown();
+    };
+    await both(stopSpans(), all ? metrics?.stop(restMs) : undefined);
   };
-  const observatory: Observatory = {
+  let stopped: Promise<void> | undefined;
+  let spansStopped: Promise<void> | undefined;
+  const shutdown = (limitMs: number) => {
+    exitHandlers?.removeWaiting();
+    stopped ??= (
+      spansStopped === undefined ? stop(limitMs, true) : both(spansStopped, metrics?.stop(limitMs))
+    ).finally(() => exitHandlers?.removeLast());
+    return stopped;
+  };
+  const observatory: RunningObservatory = {
     tracerProvider,
-    meterProvider,
+    meterProvider: metrics?.provider,
     isGlobal,
     forceFlush,
-    shutdown: () => {
-      stopped ??= stop();
-      return stopped;
+    shutdown: () => shutdown(SHUTDOWN_MS),
+    stopSpans: () => {
+      if (metrics === undefined) return observatory.shutdown();
+      spansStopped ??= stop(SHUTDOWN_MS, false);
+      return spansStopped;
     },
+    stopMetrics: async () => metrics?.stop(SHUTDOWN_MS),
     [Symbol.asyncDispose]: () => observatory.shutdown(),
   };
-  if (exitDeadlineMs !== undefined) {
-    exitHandlers = flushOnExit({ forceFlush, shutdown: observatory.shutdown, exportNow }, exitDeadlineMs);
+  if (options.flushOnExit) {
+    const now = (deadlineMs: number) => exportNow(to, options, deadlineMs);
+    exitHandlers = flushOnExit({ forceFlush, shutdown, exportNow: now }, options.exitDeadlineMs);
   }
   return observatory;
 }
@@ -130,4 +179,10 @@ function manage(
 async function both(spans: Promise<void>, meters: Promise<void> | undefined): Promise<void> {
   const results = await Promise.allSettled([spans, meters]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** Loaded here, so that a program that only sends spans over OTLP does not load the exporter. */
+async function createPostgresExporter(options: PostgresSpanExporterOptions): Promise<SpanExporter> {
+  const { PostgresSpanExporter } = await import('../postgres/index.ts');
+  return new PostgresSpanExporter(options);
 }

@@ -1,9 +1,11 @@
+import type { FieldValues } from '../base/index.ts';
+import type { TraceStep } from './claims/index.ts';
 import type { SignalConfig } from './config.ts';
+import { evidenceFields, findingKinds } from './evidence-fields.ts';
 import { extractNumbers, numericVariance } from './numbers.ts';
 import { SUCCESS } from './phrases.ts';
-import { hallucinationRisk, hallucinationRiskLevel, type RiskLevel } from './risk.ts';
+import { hallucinationRisk, hallucinationRiskLevel } from './risk.ts';
 import { ANSWER, CONTEXT, SECOND_ANSWER } from './token-sets.ts';
-import { reportsFailure } from './tool-claims.ts';
 import { heuristicVerdict, type VerifierResult } from './verifier.ts';
 import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
 
@@ -18,31 +20,21 @@ export interface SignalInput {
   readonly secondaryAnswer?: string | undefined;
   /** What the tool said. */
   readonly toolResultSummary?: string | undefined;
+  /** All tool calls of the run before the answer, in order; empty if tools were at hand and none was called. */
+  readonly steps?: readonly TraceStep[] | undefined;
+  /** More calls than `steps` may have been made. */
+  readonly stepsArePartial?: boolean | undefined;
+  /** The part of `retrievedContext` that is made of the results of `steps`: data rather than documents. */
+  readonly stepContext?: string | undefined;
 }
 
-/** The signals by column name; absent when their input is missing or they are switched off. */
-export interface Signals {
-  readonly prompt_hash?: string;
-  readonly normalized_prompt_hash?: string;
-  readonly prompt_size_chars?: number;
-  readonly answer_hash?: string;
-  readonly grounding_score?: number;
-  readonly verifier_score?: number;
-  readonly verifier_reason?: string;
-  readonly self_consistency_score?: number;
-  readonly numeric_variance_score?: number;
-  readonly tool_claim_mismatch?: boolean;
-  readonly hallucination_risk_score?: number;
-  readonly hallucination_risk_level?: RiskLevel;
-}
-
-type Draft = { -readonly [Name in keyof Signals]: Signals[Name] };
+type Draft = { -readonly [Name in keyof FieldValues]: FieldValues[Name] };
 
 /**
  * Computes all signals of one call in linear time, reading each text once. Without an answer only the prompt's identity
- * is returned; the scores need one.
+ * is returned; the scores need one. A signal is absent when its input is missing or it is switched off.
  */
-export function computeSignals(input: SignalInput, config: SignalConfig): Signals {
+export function computeSignals(input: SignalInput, config: SignalConfig): FieldValues {
   const signals: Draft = {};
   if (input.prompt !== undefined) addPrompt(signals, input.prompt, config);
   if (input.answer !== undefined) addScores(signals, input, input.answer, config);
@@ -87,27 +79,52 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
   if (config.enableToolClaimMismatch && summary !== undefined) {
     signals.tool_claim_mismatch = (tokenSets.phrases & SUCCESS) !== 0 && reportsFailure(summary);
   }
+  if (config.enableEvidence) addEvidence(signals, input, answer, config);
   if (config.enableVerifier) {
-    const verdict = verify(input, answer, grounding, config);
+    const verdict = evidenceVerdict(signals, config) ?? verify(input, answer, grounding, config);
     if (verdict !== undefined) {
       signals.verifier_score = verdict.score;
       signals.verifier_reason = verdict.reason;
     }
   }
-  const risk = hallucinationRisk(
-    {
-      groundingScore: signals.grounding_score,
-      selfConsistencyScore: signals.self_consistency_score,
-      verifierScore: signals.verifier_score,
-      numericVarianceScore: signals.numeric_variance_score,
-      toolClaimMismatch: signals.tool_claim_mismatch,
-    },
-    config.weights,
-  );
+  const risk = hallucinationRisk(signals, config.weights);
   if (risk !== undefined) {
     signals.hallucination_risk_score = risk;
     signals.hallucination_risk_level = hallucinationRiskLevel(risk, config.levels);
   }
+}
+
+/** Whether a tool's summary speaks of a failure, in any case, anywhere. */
+function reportsFailure(summary: string): boolean {
+  return ['failed', 'error', 'declined'].some((word) => summary.toLowerCase().includes(word));
+}
+
+function addEvidence(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {
+  const { prompt, steps, stepsArePartial, retrievedContext, stepContext } = input;
+  if (steps === undefined && retrievedContext === undefined) return;
+  const documents = documentsIn(retrievedContext, stepContext);
+  try {
+    Object.assign(
+      signals,
+      evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents }),
+    );
+  } catch (error) {
+    report(error, config);
+  }
+}
+
+/** The context without what the tool calls gave, which comes first. */
+function documentsIn(context: string | undefined, stepContext: string | undefined): string | undefined {
+  if (context === undefined || stepContext === undefined) return context;
+  if (!context.startsWith(stepContext)) return context;
+  const rest = context.slice(stepContext.length).trimStart();
+  return rest === '' ? undefined : rest;
+}
+
+function evidenceVerdict(signals: FieldValues, config: SignalConfig): VerifierResult | undefined {
+  const risk = signals.evidence_risk_score;
+  if (config.verifier !== 'evidence' || risk === undefined) return undefined;
+  return { score: 1 - risk, reason: findingKinds(signals.evidence_findings) };
 }
 
 /** The verdict of the configured verifier if it is usable, else of the local heuristic. */
@@ -118,7 +135,7 @@ function verify(
   config: SignalConfig,
 ): VerifierResult | undefined {
   const { verifier } = config;
-  if (verifier === undefined)
+  if (typeof verifier === 'string')
     return heuristicVerdict(tokenSets.phrases, groundingScore, config.lowGroundingThreshold);
   try {
     const verdict = verifier.score({

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { invalidOption, ObservatoryError } from '../base/index.ts';
 import { DEFAULT_RISK_LEVELS, DEFAULT_RISK_WEIGHTS, type RiskLevels, type RiskWeights } from './risk.ts';
 import { DEFAULT_LOW_GROUNDING_THRESHOLD, type Verifier } from './verifier.ts';
 
@@ -14,10 +14,16 @@ export interface SignalOptions {
   readonly enableToolClaimMismatch?: boolean | undefined;
   /** The verifier's score and reason. @defaultValue true */
   readonly enableVerifier?: boolean | undefined;
-  /** Overlap of the answer with a second answer. @defaultValue false */
+  /** Overlap of the answer with a second answer, where one is given. @defaultValue true */
   readonly enableSelfConsistency?: boolean | undefined;
-  /** Replaces the local heuristic verifier. */
-  readonly verifier?: Verifier | undefined;
+  /** The answer held against its tool calls and documents: the `evidence_*` fields. @defaultValue true */
+  readonly enableEvidence?: boolean | undefined;
+  /**
+   * Where `verifier_score` comes from. `'evidence'`: 1 less the evidence risk, and the heuristic where there is no
+   * evidence; the default of `startObservatory` and `instrument`. `'heuristic'`: phrases and overlap. Or your own.
+   * @defaultValue 'heuristic'
+   */
+  readonly verifier?: Verifier | 'evidence' | 'heuristic' | undefined;
   /** Called when `verifier` threw or returned an unusable result; errors it throws are ignored. */
   readonly onVerifierError?: ((error: unknown) => void) | undefined;
   /** The local heuristic verifier objects to a grounding score below this, 0..1. @defaultValue 0.10 */
@@ -29,19 +35,26 @@ export interface SignalOptions {
 }
 
 /** {@link SignalOptions} with every default filled in, as {@link resolveSignalConfig} gives it. */
-export interface SignalConfig {
-  readonly enablePromptHash: boolean;
-  readonly enableGroundingScore: boolean;
-  readonly enableNumericVariance: boolean;
-  readonly enableToolClaimMismatch: boolean;
-  readonly enableVerifier: boolean;
-  readonly enableSelfConsistency: boolean;
-  readonly verifier: Verifier | undefined;
-  readonly onVerifierError: ((error: unknown) => void) | undefined;
+export type SignalConfig = Pick<SignalOptions, 'onVerifierError'> & {
+  readonly verifier: Verifier | 'evidence' | 'heuristic';
+} & {
+  readonly [F in keyof typeof FLAGS]: boolean;
+} & {
   readonly lowGroundingThreshold: number;
   readonly weights: RiskWeights;
   readonly levels: RiskLevels;
-}
+};
+
+/** The switches and their defaults. */
+const FLAGS = {
+  enablePromptHash: true,
+  enableGroundingScore: true,
+  enableNumericVariance: true,
+  enableToolClaimMismatch: true,
+  enableVerifier: true,
+  enableSelfConsistency: true,
+  enableEvidence: true,
+};
 
 /**
  * Fills in the defaults and checks every value, once.
@@ -67,20 +80,26 @@ export function resolveSignalConfig(options: SignalOptions = {}): SignalConfig {
       `Expected \`levels.medium\` <= \`levels.high\`, got ${seen}`,
     );
   }
+  const { verifier = 'heuristic', onVerifierError } = options;
+  const isNamed = verifier === 'evidence' || verifier === 'heuristic';
+  if (!isNamed && typeof verifier?.score !== 'function') {
+    throw invalid('verifier', "'evidence', 'heuristic' or an object with a method `score`", verifier);
+  }
+  if (onVerifierError !== undefined && typeof onVerifierError !== 'function') {
+    throw invalid('onVerifierError', 'a function', onVerifierError);
+  }
+  const flags = { ...FLAGS };
+  for (const name of keysOf(FLAGS)) {
+    const value = options[name] ?? FLAGS[name];
+    if (typeof value !== 'boolean') throw invalid(name, 'true or false', value);
+    flags[name] = value;
+  }
+  const threshold = options.lowGroundingThreshold ?? DEFAULT_LOW_GROUNDING_THRESHOLD;
   return Object.freeze({
-    enablePromptHash: flag(options.enablePromptHash, true, 'enablePromptHash'),
-    enableGroundingScore: flag(options.enableGroundingScore, true, 'enableGroundingScore'),
-    enableNumericVariance: flag(options.enableNumericVariance, true, 'enableNumericVariance'),
-    enableToolClaimMismatch: flag(options.enableToolClaimMismatch, true, 'enableToolClaimMismatch'),
-    enableVerifier: flag(options.enableVerifier, true, 'enableVerifier'),
-    enableSelfConsistency: flag(options.enableSelfConsistency, false, 'enableSelfConsistency'),
-    verifier: verifierOf(options.verifier),
-    onVerifierError: callback(options.onVerifierError),
-    lowGroundingThreshold: numberIn(
-      options.lowGroundingThreshold ?? DEFAULT_LOW_GROUNDING_THRESHOLD,
-      'lowGroundingThreshold',
-      1,
-    ),
+    ...flags,
+    verifier,
+    onVerifierError,
+    lowGroundingThreshold: numberIn(threshold, 'lowGroundingThreshold', 1),
     weights: Object.freeze(weights),
     levels: Object.freeze(levels),
   });
@@ -90,29 +109,11 @@ function keysOf<T extends object>(object: T): (keyof T & string)[] {
   return Object.keys(object) as (keyof T & string)[];
 }
 
-function flag(value: unknown, byDefault: boolean, name: string): boolean {
-  if (value === undefined) return byDefault;
-  if (typeof value === 'boolean') return value;
-  throw invalid(name, 'true or false', value);
-}
-
 function numberIn(value: unknown, name: string, largest = Number.MAX_VALUE): number {
   if (typeof value === 'number' && value >= 0 && value <= largest) return value;
   throw invalid(name, largest === 1 ? 'a number from 0 to 1' : 'a number from 0 up', value);
 }
 
-function verifierOf(value: Verifier | undefined): Verifier | undefined {
-  if (value === undefined || typeof value?.score === 'function') return value;
-  throw invalid('verifier', 'an object with a method `score`', value);
-}
-
-function callback(value: SignalOptions['onVerifierError']): SignalOptions['onVerifierError'] {
-  if (value === undefined || typeof value === 'function') return value;
-  throw invalid('onVerifierError', 'a function', value);
-}
-
 function invalid(name: string, expected: string, value: unknown): ObservatoryError {
-  const seen =
-    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
-  return new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be ${expected}, got ${seen}`);
+  return invalidOption(`\`${name}\``, expected, value);
 }

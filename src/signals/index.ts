@@ -1,29 +1,23 @@
-export { computeSignals, type SignalInput, type Signals } from './compute.ts';
+export type { TraceStep } from './claims/index.ts';
+export { computeSignals, type SignalInput } from './compute.ts';
 export { resolveSignalConfig, type SignalConfig, type SignalOptions } from './config.ts';
+export type { TokenUsage } from './cost.ts';
 export { estimateTokens } from './estimate-tokens.ts';
+export { type EvidenceFinding, type EvidenceInput, type EvidenceScores, scoreEvidence } from './evidence.ts';
+export {
+  type AnswerSegment,
+  type FindingPlace,
+  markAnswer,
+  meaningOfFinding,
+} from './marked-answer.ts';
+export { type CostSource, type PriceInput, priceUsage } from './price.ts';
+export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
+export type { RiskLevel, RiskLevels, RiskWeights } from './risk.ts';
 export {
   answerHash,
   normalizedPromptHash,
   normalizePrompt,
-  promptHash,
-  promptSizeChars,
-} from './hashes.ts';
-export { type CostSource, type Price, type PriceInput, priceUsage } from './price.ts';
-export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';
-export {
-  hallucinationRisk,
-  hallucinationRiskLevel,
-  type RiskComponents,
-  type RiskLevel,
-  type RiskLevels,
-  type RiskWeights,
-} from './risk.ts';
-export {
-  groundingScore,
-  LocalHeuristicVerifier,
   numericVarianceScore,
   selfConsistencyScore,
-  toolClaimMismatch,
-} from './scores.ts';
-export type { TokenUsage } from './usage.ts';
+} from './single.ts';
 export type { Verifier, VerifierInput, VerifierResult } from './verifier.ts';

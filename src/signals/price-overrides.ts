@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { invalidOption, ObservatoryError } from '../base/index.ts';
 import type { ModelRates } from './cost.ts';
 
 /**
@@ -43,7 +43,7 @@ const KEYS: ReadonlySet<string> = new Set(['model', 'provider', ...PRICES]);
  * @throws ObservatoryError `INVALID_OPTION` that names the entry, the key and the value seen.
  */
 export function resolvePriceOverrides(overrides: readonly PriceOverride[]): PriceOverrides {
-  if (!Array.isArray(overrides)) throw invalid('the price overrides', 'an array', overrides);
+  if (!Array.isArray(overrides)) throw invalidOption('the price overrides', 'an array', overrides);
   const entries = overrides.map(resolve);
   return {
     find(model, provider) {
@@ -67,7 +67,7 @@ interface Entry {
 
 function resolve(override: PriceOverride, index: number): Entry {
   const at = `price override ${index}`;
-  if (typeof override !== 'object' || override === null) throw invalid(at, 'an object', override);
+  if (typeof override !== 'object' || override === null) throw invalidOption(at, 'an object', override);
   const unknown = Object.keys(override).find((key) => !KEYS.has(key));
   if (unknown !== undefined) {
     const known = [...KEYS].join(', ');
@@ -75,15 +75,15 @@ function resolve(override: PriceOverride, index: number): Entry {
   }
   const { model, provider } = override;
   if (typeof model !== 'string' || model === '')
-    throw invalid(`\`model\` of ${at}`, 'a non-empty string', model);
+    throw invalidOption(`\`model\` of ${at}`, 'a non-empty string', model);
   if (provider !== undefined && typeof provider !== 'string') {
-    throw invalid(`\`provider\` of ${at}`, 'a string', provider);
+    throw invalidOption(`\`provider\` of ${at}`, 'a string', provider);
   }
   for (const key of PRICES) {
     const price = override[key];
     if (price === undefined && !REQUIRED.has(key)) continue;
     if (typeof price !== 'number' || !Number.isFinite(price) || price < 0) {
-      throw invalid(`\`${key}\` of ${at}`, 'a number from 0 up', price);
+      throw invalidOption(`\`${key}\` of ${at}`, 'a number from 0 up', price);
     }
   }
   return {
@@ -113,10 +113,4 @@ function matches(name: string, parts: readonly string[]): boolean {
     position = found + part.length;
   }
   return name.length - last.length >= position && name.endsWith(last);
-}
-
-function invalid(what: string, expected: string, value: unknown): ObservatoryError {
-  const seen =
-    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
-  return new ObservatoryError('INVALID_OPTION', `Expected ${what} to be ${expected}, got ${seen}`);
 }

@@ -1,7 +1,6 @@
-import { costOf } from './cost.ts';
+import { costOf, type TokenUsage } from './cost.ts';
 import type { PriceOverrides } from './price-overrides.ts';
 import { findPrice } from './price-table.ts';
-import type { TokenUsage } from './usage.ts';
 
 /** Input of a price look-up. */
 export interface PriceInput {

@@ -1,3 +1,5 @@
+import type { FieldValues } from '../base/index.ts';
+
 /** How much each component counts; weights of absent components are left out and the rest renormalized. */
 export interface RiskWeights {
   /** Weight of `1 - grounding score`. @defaultValue 0.30 */
@@ -32,15 +34,6 @@ export const DEFAULT_RISK_WEIGHTS: RiskWeights = {
 
 export const DEFAULT_RISK_LEVELS: RiskLevels = { medium: 0.2, high: 0.35 };
 
-/** The components of the risk; absent ones do not count. */
-export interface RiskComponents {
-  readonly groundingScore?: number | undefined;
-  readonly selfConsistencyScore?: number | undefined;
-  readonly verifierScore?: number | undefined;
-  readonly numericVarianceScore?: number | undefined;
-  readonly toolClaimMismatch?: boolean | undefined;
-}
-
 /** Clamps a value to 0..1. NaN, the ratio of two infinities, counts as 1. */
 export function clamp01(value: number): number {
   return value > 0 ? Math.min(1, value) : Number.isNaN(value) ? 1 : 0;
@@ -54,37 +47,31 @@ export function clamp01(value: number): number {
  *
  * @returns undefined when there is no component, or all present weights are 0.
  */
-export function hallucinationRisk(
-  components: RiskComponents,
-  weights: RiskWeights = DEFAULT_RISK_WEIGHTS,
-): number | undefined {
+export function hallucinationRisk(scores: FieldValues, weights: RiskWeights): number | undefined {
+  const mismatch = scores.tool_claim_mismatch;
+  const components: readonly (readonly [risk: number | undefined, weight: number])[] = [
+    [opposite(scores.grounding_score), weights.grounding],
+    [opposite(scores.self_consistency_score), weights.consistency],
+    [opposite(scores.verifier_score), weights.verifier],
+    [scores.numeric_variance_score, weights.numeric],
+    [mismatch === undefined ? undefined : Number(mismatch), weights.toolMismatch],
+  ];
   let sum = 0;
-  let weight = 0;
-  if (components.groundingScore !== undefined) {
-    sum += clamp01(1 - components.groundingScore) * weights.grounding;
-    weight += weights.grounding;
+  let total = 0;
+  for (const [risk, weight] of components) {
+    if (risk === undefined) continue;
+    sum += clamp01(risk) * weight;
+    total += weight;
   }
-  if (components.selfConsistencyScore !== undefined) {
-    sum += clamp01(1 - components.selfConsistencyScore) * weights.consistency;
-    weight += weights.consistency;
-  }
-  if (components.verifierScore !== undefined) {
-    sum += clamp01(1 - components.verifierScore) * weights.verifier;
-    weight += weights.verifier;
-  }
-  if (components.numericVarianceScore !== undefined) {
-    sum += clamp01(components.numericVarianceScore) * weights.numeric;
-    weight += weights.numeric;
-  }
-  if (components.toolClaimMismatch !== undefined) {
-    sum += components.toolClaimMismatch ? weights.toolMismatch : 0;
-    weight += weights.toolMismatch;
-  }
-  return weight > 0 ? clamp01(sum / weight) : undefined;
+  return total > 0 ? clamp01(sum / total) : undefined;
+}
+
+function opposite(score: number | undefined): number | undefined {
+  return score === undefined ? undefined : 1 - score;
 }
 
 /** The level of a risk score. */
-export function hallucinationRiskLevel(score: number, levels: RiskLevels = DEFAULT_RISK_LEVELS): RiskLevel {
+export function hallucinationRiskLevel(score: number, levels: RiskLevels): RiskLevel {
   if (score < levels.medium) return 'low';
   return score < levels.high ? 'medium' : 'high';
 }

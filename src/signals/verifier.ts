@@ -29,7 +29,7 @@ export interface Verifier {
 /** Deduction per objection. */
 const PENALTY = 0.25;
 
-/** The default of {@link LocalHeuristicVerifier}: a lower overlap counts as poorly grounded. */
+/** By default, a lower overlap counts as poorly grounded. */
 export const DEFAULT_LOW_GROUNDING_THRESHOLD = 0.1;
 
 /**
@@ -41,7 +41,7 @@ export const DEFAULT_LOW_GROUNDING_THRESHOLD = 0.1;
 export function heuristicVerdict(
   phrases: number,
   groundingScore: number | undefined,
-  threshold: number = DEFAULT_LOW_GROUNDING_THRESHOLD,
+  threshold: number,
 ): VerifierResult {
   const reasons: string[] = [];
   if ((phrases & HEDGING) !== 0) reasons.push('hedging_language');

@@ -1,8 +1,6 @@
 import { Kernel } from './kernel.ts';
-import { KernelTokenSets } from './kernel-token-sets.ts';
 import { normalize } from './normalize.ts';
-import { PlainTokenSets } from './plain-token-sets.ts';
-import type { TokenSets } from './token-sets.ts';
+import { KernelTokenSets, PlainTokenSets, type TokenSets } from './token-sets.ts';
 import { Utf8Text } from './utf8-text.ts';
 
 /** Undefined where the engine lacks WebAssembly or 128-bit vectors; everything works without it, more slowly. */

@@ -50,14 +50,11 @@ const NETWORK_CODE = /^(?:E[A-Z]{3,}|UND_ERR_[A-Z_]+)$/;
  *
  * By shape, not by class: the SDKs are optional, several copies may be loaded, and their classes differ by version.
  * Servers that imitate one provider often pass on the errors of another, so the words of all providers count.
- *
- * @param now for dates in `retry-after`, in milliseconds since the epoch.
  */
 export function readFault(
   error: unknown,
   api: Pick<WireApi, 'readError'>,
   headers?: HeaderReader | undefined,
-  now: number = Date.now(),
 ): Fault {
   const report = error instanceof AnswerError ? error.report : api.readError(error);
   const text = textOfError(error);
@@ -68,7 +65,7 @@ export function readFault(
   const common = {
     type,
     requestId: reader?.get('x-request-id') ?? reader?.get('request-id') ?? undefined,
-    retryAfterMs: retryAfterMs(reader, now) ?? report?.retryAfterMs,
+    retryAfterMs: retryAfterMs(reader) ?? report?.retryAfterMs,
   };
   if (TOO_LARGE_STATUS.has(status) && (saysContextLength(type, text) || saysContextLength(type, message))) {
     return { ...common, kind: 'context_length', status, retryable: false, message };
@@ -80,9 +77,8 @@ export function readFault(
   if (status !== undefined) {
     return { ...common, kind: 'http', status, message, retryable: mayRetry(status, type, reader) };
   }
-  if (isNetworkFault(error, text)) {
-    return { ...common, kind: 'network', message: networkMessage(error, message), retryable: true };
-  }
+  const lost = networkMessage(error, text, message);
+  if (lost !== undefined) return { ...common, kind: 'network', message: lost, retryable: true };
   if (type !== undefined) return { ...common, kind: 'stream', message, retryable: isRetryableCode(type) };
   return { ...common, kind: 'client', message, retryable: false };
 }
@@ -120,7 +116,7 @@ function errorWords(): readonly WireApi['errorWords'][] {
   return PROVIDERS.flatMap(({ apis }) => apis.map((api) => api.errorWords));
 }
 
-function retryAfterMs(headers: HeaderReader | undefined, now: number): number | undefined {
+function retryAfterMs(headers: HeaderReader | undefined): number | undefined {
   const milliseconds = headers?.get('retry-after-ms')?.trim();
   if (milliseconds !== undefined && milliseconds !== '' && Number(milliseconds) >= 0)
     return Number(milliseconds);
@@ -129,30 +125,20 @@ function retryAfterMs(headers: HeaderReader | undefined, now: number): number | 
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-function isNetworkFault(error: unknown, text: string): boolean {
+/** What a lost connection says of itself; undefined for other errors. */
+function networkMessage(error: unknown, text: string, message: string): string | undefined {
+  let isNetwork = NETWORK_MESSAGE.test(text);
   let current: unknown = error;
   for (let depth = 0; depth < 5 && typeof current === 'object' && current !== null; depth += 1) {
     const { name, code, cause } = current as { name?: unknown; code?: unknown; cause?: unknown };
-    if (typeof code === 'string' && NETWORK_CODE.test(code)) return true;
-    const constructorName = (current as object).constructor?.name ?? '';
-    if (NETWORK_NAMES.has(constructorName) || (typeof name === 'string' && NETWORK_NAMES.has(name)))
-      return true;
-    current = cause;
-  }
-  return NETWORK_MESSAGE.test(text);
-}
-
-function networkMessage(error: unknown, message: string): string {
-  let current: unknown = error;
-  for (let depth = 0; depth < 5 && typeof current === 'object' && current !== null; depth += 1) {
-    const { code, cause } = current as { code?: unknown; cause?: unknown };
     if (typeof code === 'string' && NETWORK_CODE.test(code)) return `no connection (${code})`;
+    isNetwork ||= NETWORK_NAMES.has(current.constructor?.name ?? '') || NETWORK_NAMES.has(String(name));
     current = cause;
   }
-  return `connection lost: ${message}`;
+  return isNetwork ? `connection lost: ${message}` : undefined;
 }
 
 function headersOf(error: unknown): HeaderReader | undefined {

@@ -94,7 +94,10 @@ test('the Node of these tests is 24, and doctor finds every SDK in a version it 
   const { stdout: version } = await run(node, ['--version']);
   assert.match(version, /^v24\./);
   const doctor = join(folder, 'node_modules/mcp-observatory/dist/lib/cli.js');
-  const { stdout } = await run(node, [doctor, 'doctor', '--json'], { cwd: folder });
+  const { stdout } = await run(node, [doctor, 'doctor', '--json'], {
+    cwd: folder,
+    env: { ...process.env, OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' },
+  });
   const { modules, problems } = JSON.parse(stdout) as Record<string, { name: string; version: string }[]>;
   assert.deepEqual(problems, []);
   const major = (name: string) => modules?.find((module) => module.name === name)?.version.split('.')[0];

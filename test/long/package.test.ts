@@ -1,11 +1,11 @@
 /** The package as it is published: its size, its types, and its programs from the folder it is installed in. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Consumers } from '../support/consumer.ts';
+import { Consumers, ROOT } from '../support/consumer.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
 
 const run = promisify(execFile);
@@ -55,6 +55,21 @@ for (const compiler of ['typescript@5.9', 'typescript@7']) {
   });
 }
 
+test('a bare npx runs the demo', async () => {
+  const stdout = await consumers.npx('bare', 'demo');
+  assert.match(stdout, /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +blocked: human_review/);
+});
+
+test("the README's first example runs as it is in an install of its install line, under plain Node", async () => {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  const [, wanted = ''] = /^npm install mcp-observatory (.+)$/m.exec(readme) ?? [];
+  const folder = await consumers.install('quick-start', wanted.split(' '));
+  const [, code = ''] = /<!-- example:start quick-start\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? [];
+  await writeFile(join(folder, 'quick-start.mjs'), code);
+  const { stdout } = await run(process.execPath, ['quick-start.mjs'], { cwd: folder });
+  assert.match(stdout, /fallbackReason: 'low_confidence'/);
+});
+
 test('the programs run from the installed package', async () => {
   const folder = await consumers.install('programs', [
     '@opentelemetry/api@1.9.1',
@@ -67,7 +82,8 @@ test('the programs run from the installed package', async () => {
     'zod@4',
   ]);
   const command = async (args: readonly string[], input = ''): Promise<string> => {
-    const child = run('node', [CLI, ...args], { cwd: folder });
+    const env = { ...process.env, OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' };
+    const child = run('node', [CLI, ...args], { cwd: folder, env });
     child.child.stdin?.end(input);
     return (await child).stdout;
   };

@@ -1,3 +1,3 @@
 import { describeFaults } from '../support/faults.ts';
 
-describeFaults({ every: true, spans: 100_000, outageMs: 20_000, refusedMs: 60_000, kills: 50 });
+describeFaults({ spans: 100_000, outageMs: 20_000, refusedMs: 60_000, kills: 50 });

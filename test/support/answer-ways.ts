@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { AnthropicInstrumentation } from '../../src/instrumentation/anthropic/index.ts';
-import { GoogleGenAIInstrumentation } from '../../src/instrumentation/google-genai/index.ts';
-import { OpenAIInstrumentation } from '../../src/instrumentation/openai/index.ts';
+import { GoogleGenAIInstrumentation } from '../../src/instrumentation/google-genai.ts';
+import { OpenAIInstrumentation } from '../../src/instrumentation/openai.ts';
 import { readProviderResponse } from '../../src/interaction/index.ts';
 import { parseOrKeep } from '../../src/json/index.ts';
 import {
@@ -17,15 +17,16 @@ import {
 } from '../../src/orchestrator/providers/index.ts';
 import { ObservatorySpanProcessor } from '../../src/processor/index.ts';
 import { priceUsage, type TokenUsage } from '../../src/signals/index.ts';
+import { duringFile } from './model-hooks.ts';
 import { anthropicSdk, googleSdk, openaiSdk } from './model-sdks.ts';
 import type { Said } from './recorded-truth.ts';
 import type { Exchange, Json } from './recordings.ts';
 import { Telemetry } from './telemetry.ts';
 
 const telemetry = new Telemetry(new ObservatorySpanProcessor());
-new OpenAIInstrumentation({ captureContent: true });
-const anthropicInstrumentation = new AnthropicInstrumentation({ captureContent: true });
-new GoogleGenAIInstrumentation({ captureContent: true });
+duringFile(new OpenAIInstrumentation({ captureContent: true }));
+const anthropicInstrumentation = duringFile(new AnthropicInstrumentation({ captureContent: true }));
+duringFile(new GoogleGenAIInstrumentation({ captureContent: true }));
 const { OpenAI } = openaiSdk().module;
 const { Anthropic } = anthropicSdk().module;
 const { GoogleGenAI } = googleSdk().module;

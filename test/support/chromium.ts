@@ -38,6 +38,12 @@ export interface Visit {
   readonly complaints: readonly string[];
   /** Runs an expression in the page and gives its value. */
   evaluate(expression: string): Promise<unknown>;
+  /** Sets the size of the window, and the colors that the reader prefers. */
+  show(width: number, height: number, colors?: 'light' | 'dark'): Promise<void>;
+  /** A picture of the window, PNG. */
+  screenshot(): Promise<Buffer>;
+  /** Types a key, e.g. `Enter` or `j`, as a person would. */
+  press(key: string): Promise<void>;
 }
 
 /** Opens a page and gives it to `look` when it has loaded; the browser is gone afterwards. */
@@ -87,16 +93,35 @@ async function lookAt(devtools: Devtools, url: string, look: (visit: Visit) => P
     await devtools.send(`${domain}.enable`, {}, session);
   await devtools.send('Page.navigate', { url }, session);
   await loaded;
+  const send = (method: string, params: object) => devtools.send(method, params, session);
   await look({
     requests,
     complaints,
     evaluate: async (expression) => {
-      const { result } = await devtools.send(
-        'Runtime.evaluate',
-        { expression, returnByValue: true },
-        session,
-      );
+      const { result } = await send('Runtime.evaluate', {
+        expression,
+        returnByValue: true,
+        awaitPromise: true,
+      });
       return (result as { value?: unknown }).value;
+    },
+    show: async (width, height, colors = 'light') => {
+      const screen = { width, height, deviceScaleFactor: 1, mobile: width < 600 };
+      await send('Emulation.setDeviceMetricsOverride', screen);
+      const features = [{ name: 'prefers-color-scheme', value: colors }];
+      await send('Emulation.setEmulatedMedia', { features });
+    },
+    screenshot: async () => {
+      const { data } = await send('Page.captureScreenshot', { format: 'png' });
+      return Buffer.from(String(data), 'base64');
+    },
+    press: async (key) => {
+      const text = key.length === 1 ? { text: key } : key === 'Enter' ? { text: '\r' } : {};
+      const windowsVirtualKeyCode =
+        key === 'Enter' ? 13 : key === 'Escape' ? 27 : key.toUpperCase().charCodeAt(0);
+      const common = { key, windowsVirtualKeyCode, ...text };
+      await send('Input.dispatchKeyEvent', { type: 'keyDown', ...common });
+      await send('Input.dispatchKeyEvent', { type: 'keyUp', ...common });
     },
   });
 }

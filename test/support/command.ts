@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Command } from '../../src/cli/command-line/index.ts';
+import { type Command, commandIo } from '../../src/cli/command-line/index.ts';
 
 export interface CommandResult {
   readonly code: number;
@@ -19,12 +19,8 @@ export async function runCommand(
   const stderr = new PassThrough();
   const output = Promise.all([text(stdout), text(stderr)]);
   try {
-    const code = await command.run(args, {
-      stdin: Readable.from(chunks, { objectMode: false }),
-      stdout,
-      stderr,
-      env: {},
-    });
+    const stdin = Readable.from(chunks, { objectMode: false });
+    const code = await command.run(args, commandIo({ stdin, stdout, stderr, env: {} }));
     stdout.end();
     stderr.end();
     const [out, err] = await output;

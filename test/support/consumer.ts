@@ -27,14 +27,22 @@ export class Consumers implements AsyncDisposable {
     return new Consumers(work, join(work, stdout.trim().split('\n').at(-1) as string));
   }
 
-  /** Installs the tarball beside `dependencies`, in a folder of its own; ERESOLVE fails the test. */
-  async install(name: string, dependencies: readonly string[]): Promise<string> {
+  /** Installs the tarball beside `dependencies`, in a folder of its own; if `strict`, ERESOLVE fails the test. */
+  async install(name: string, dependencies: readonly string[], strict = true): Promise<string> {
     const folder = join(this.#work, name);
     await cp(join(ROOT, 'test/consumers'), folder, { recursive: true });
     await writeFile(join(folder, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
-    const install = ['install', '--strict-peer-deps', '--no-audit', '--no-fund', this.#tarball];
-    await run('npm', [...install, ...dependencies], { cwd: folder });
+    const install = ['install', ...(strict ? ['--strict-peer-deps'] : []), '--no-audit', '--no-fund'];
+    await run('npm', [...install, this.#tarball, ...dependencies], { cwd: folder });
     return folder;
+  }
+
+  /** Runs the command line by npx, in an empty folder where nothing is installed. */
+  async npx(name: string, ...args: readonly string[]): Promise<string> {
+    const cwd = await mkdtemp(join(this.#work, `${name}-`));
+    const { DATABASE_URL: _, OTEL_EXPORTER_OTLP_ENDPOINT: __, ...env } = process.env;
+    const command = ['--yes', `--package=${this.#tarball}`, 'mcp-observatory', ...args];
+    return (await run('npx', command, { cwd, env })).stdout;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

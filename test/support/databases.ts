@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { FIELDS, type TraceRow } from '../../src/base/fields.ts';
-import type { Queryable } from '../../src/postgres/index.ts';
+import { migrate, type Queryable } from '../../src/postgres/index.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { newPGlite } from './templates.ts';
 
@@ -12,6 +12,8 @@ export interface TestDatabases extends AsyncDisposable {
   readonly skip: string | false;
   /** An empty database; closed with the rest at the end. What the one before it held may be gone. */
   create(): Promise<Queryable>;
+  /** The same with the current schema. */
+  createMigrated(): Promise<Queryable>;
 }
 
 /**
@@ -28,15 +30,17 @@ export function testDatabases(start = startPostgres): readonly TestDatabases[] {
 export function postgresDatabases(start = startPostgres): TestDatabases {
   let server: Promise<PostgresServer> | undefined;
   const pools: pg.Pool[] = [];
+  const open = async (how: 'createDatabase' | 'createMigrated') => {
+    server ??= start();
+    const pool = new pg.Pool({ connectionString: await (await server)[how]() });
+    pools.push(pool);
+    return pool;
+  };
   return {
     name: 'Postgres',
     skip: noPostgres(),
-    create: async () => {
-      server ??= start();
-      const pool = new pg.Pool({ connectionString: await (await server).createDatabase() });
-      pools.push(pool);
-      return pool;
-    },
+    create: () => open('createDatabase'),
+    createMigrated: () => open('createMigrated'),
     [Symbol.asyncDispose]: async () => {
       for (const pool of pools) await pool.end();
       await (await server)?.stop();
@@ -47,18 +51,24 @@ export function postgresDatabases(start = startPostgres): TestDatabases {
 /** An embedded PGlite, which starts when first asked for. */
 export function pgliteDatabases(): TestDatabases {
   let embedded: PGlite | undefined;
+  const create = async () => {
+    // Starting one takes seconds, emptying it does not.
+    if (embedded === undefined) {
+      embedded = await newPGlite();
+    } else {
+      await embedded.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+      await embedded.exec('DISCARD ALL');
+    }
+    return embedded as Queryable;
+  };
   return {
     name: 'PGlite',
     skip: false,
-    create: async () => {
-      // Starting one takes seconds, emptying it does not.
-      if (embedded === undefined) {
-        embedded = await newPGlite();
-      } else {
-        await embedded.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-        await embedded.exec('DISCARD ALL');
-      }
-      return embedded as Queryable;
+    create,
+    createMigrated: async () => {
+      const db = await create();
+      await migrate(db);
+      return db;
     },
     [Symbol.asyncDispose]: async () => {
       await embedded?.close();

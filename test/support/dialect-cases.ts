@@ -17,6 +17,12 @@ export const MESSAGES = [
   },
   { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: 'Rain in Bonn' }] },
 ];
+/** What a dialect tells of the one tool call. */
+const rainStep = (tool: string, args: unknown) => ({
+  steps: [{ tool, arguments: args, result: 'Rain in Bonn', isError: false }],
+  stepContext: 'Rain in Bonn',
+});
+
 export const OUTPUT = [
   { role: 'assistant', parts: [{ type: 'text', content: 'It rains.' }], finish_reason: 'stop' },
 ];
@@ -50,6 +56,7 @@ export const DIALECT_CASES: readonly DialectCase[] = [
       prompt: 'Be brief.\n\nWhat is the weather?',
       answer: 'It rains.',
       retrievedContext: 'Rain in Bonn',
+      ...rainStep('weather', { city: 'Bonn' }),
       usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 90, reasoningTokens: 5 },
     },
   },
@@ -82,6 +89,7 @@ export const DIALECT_CASES: readonly DialectCase[] = [
       prompt: 'Be brief.\n\nWhat is the weather?',
       answer: 'It rains.',
       retrievedContext: 'Rain in Bonn',
+      ...rainStep('weather', {}),
     },
   },
   {
@@ -187,6 +195,7 @@ export const DIALECT_CASES: readonly DialectCase[] = [
       prompt: 'Be brief.\n\nWhat is\n\nthe weather?',
       answer: 'It rains.',
       retrievedContext: 'Rain in Bonn',
+      ...rainStep('weather', { city: 'Bonn' }),
       usage: { inputTokens: 15, outputTokens: 7, cacheReadTokens: 3, cacheWriteTokens: 2 },
       providerCostUsd: 0.0042,
     },
@@ -268,6 +277,7 @@ export const DIALECT_CASES: readonly DialectCase[] = [
       prompt: 'Be brief.\n\nWhat is the weather?',
       answer: 'It rains.',
       retrievedContext: 'Rain in Bonn',
+      ...rainStep('', undefined),
       usage: { inputTokens: 100, outputTokens: 20 },
     },
   },
@@ -317,6 +327,7 @@ export const DIALECT_CASES: readonly DialectCase[] = [
       prompt: 'Be brief.\n\nWhat is the weather?',
       answer: 'It rains.',
       retrievedContext: 'Rain in Bonn',
+      ...rainStep('weather', { city: 'Bonn' }),
       usage: {
         inputTokens: 15,
         outputTokens: 7,
@@ -361,6 +372,7 @@ export const DIALECT_CASES: readonly DialectCase[] = [
       prompt: 'Be brief.\n\nWhat is the weather?',
       answer: 'It rains.',
       retrievedContext: 'Rain in Bonn',
+      ...rainStep('weather', undefined),
       usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 90 },
     },
   },

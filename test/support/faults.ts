@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { DurableSpanProcessor } from '../../src/durable/index.ts';
-import { migrate, openDatabase, PostgresSpanExporter } from '../../src/postgres/index.ts';
+import { PostgresSpanExporter } from '../../src/postgres/index.ts';
 import { exportSpans } from './export.ts';
 import { assertExactly, drainRest, exportUnderFault, type FaultRun } from './export-under-fault.ts';
 import { manySpans } from './many-spans.ts';
@@ -17,8 +17,6 @@ import { startProxy } from './tcp-proxy.ts';
 import { waitUntil } from './wait-until.ts';
 
 export interface FaultScale {
-  /** All faults, or only those that every change is tried with. */
-  readonly every: boolean;
   readonly spans: number;
   /** How long an outage lasts. */
   readonly outageMs: number;
@@ -38,7 +36,7 @@ const untilStruck = (processor: DurableSpanProcessor, count: 'failedExports' | '
 const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
 /** Everything that goes wrong with a database, at a scale of choice. */
-export function describeFaults({ every, spans, outageMs, refusedMs, kills }: FaultScale): void {
+export function describeFaults({ spans, outageMs, refusedMs, kills }: FaultScale): void {
   describe(`no span is lost or doubled, of ${spans}`, { skip: noPostgres() }, () => {
     let server: PostgresServer;
     before(async () => {
@@ -58,11 +56,11 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
           await sleep(100);
         }
       };
-      await exportUnderFault({ url: await server.createDatabase(), spans, fault });
+      await exportUnderFault({ url: await server.createMigrated(), spans, fault });
     });
 
     test('when the server ends its connections again and again', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       const fault: FaultRun['fault'] = async ({ processor }) => {
         // Until it has struck an export too, not only connections that were idle.
         for (let i = 0; i < 20 || (i < 500 && processor.stats.failedExports === 0); i += 1) {
@@ -75,16 +73,12 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
     });
 
     test('when a quarter of the spans end twice', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       await exportUnderFault({ url, spans, repeats: true, fault: () => sleep(1) });
     });
 
     test(`when the exporting process is killed ${kills} times: what it called safe is there`, async () => {
-      const url = await server.createDatabase();
-      {
-        await using db = await openDatabase({ url });
-        await migrate(db);
-      }
+      const url = await server.createMigrated();
       const directory = mkdtempSync(join(tmpdir(), 'observatory-kill-'));
       const program = fileURLToPath(new URL('./durable-process.js', import.meta.url));
       const acknowledged: string[] = [];
@@ -120,7 +114,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
     });
 
     test('and resending all of them adds none', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       const sent = manySpans(Math.min(spans, 20_000));
       await using exporter = new PostgresSpanExporter({ connection: url, migrate: true });
       for (let i = 0; i < 2; i += 1) assert.deepEqual(await exportSpans(exporter, sent), { code: 0 });
@@ -129,8 +123,6 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
         sent.map((span) => span.spanContext().spanId),
       );
     });
-
-    if (!every) return;
 
     test(`when connections are refused for ${refusedMs} ms under load`, async (t) => {
       const { crash, restart } = server;
@@ -143,7 +135,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
         await restart();
       };
       const { spooled, drained } = await exportUnderFault({
-        url: await server.createDatabase(),
+        url: await server.createMigrated(),
         spans,
         fault,
       });
@@ -151,7 +143,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
     });
 
     test('when statements time out', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       const name = nameOf(url);
       const fault: FaultRun['fault'] = async ({ processor }) => {
         await runSql(url, `ALTER DATABASE ${name} SET statement_timeout = 1`);
@@ -166,7 +158,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
     });
 
     test('when the database is read-only for a while', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       const name = nameOf(url);
       const fault: FaultRun['fault'] = async ({ processor }) => {
         await runSql(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
@@ -181,7 +173,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
     });
 
     test('when the table is altered under it, and made whole again', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       const fault: FaultRun['fault'] = async ({ processor }) => {
         await sleep(30);
         await runSql(url, 'ALTER TABLE mcp_traces ADD COLUMN added_later text');
@@ -195,7 +187,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
     });
 
     test('when the network stalls, and when it cuts connections', async () => {
-      const url = await server.createDatabase();
+      const url = await server.createMigrated();
       const proxy = await startProxy(Number(new URL(url).port));
       const exporterUrl = new URL(url);
       exporterUrl.port = String(proxy.port);
@@ -225,7 +217,7 @@ export function describeFaults({ every, spans, outageMs, refusedMs, kills }: Fau
       const disk = mountSmallDisk();
       if (disk === undefined) return t.skip('a small disk can only be mounted by root');
       try {
-        const url = await server.createDatabase();
+        const url = await server.createMigrated();
         const fault: FaultRun['fault'] = async ({ processor }) => {
           await crash();
           await sleep(outageMs);

@@ -5,6 +5,7 @@ import { type GhostOptions, mcpGhost } from '../../src/golden/index.ts';
 import type { GhostEvent, GhostResult } from '../../src/orchestrator/index.ts';
 import { GoldenModel } from './golden-model.ts';
 import { type ModelServer, type Script, ScriptedProvider } from './scripted-provider.ts';
+import { serverFile } from './server-file.ts';
 
 export const PROVIDERS: readonly { readonly provider: string; readonly model: string }[] = [
   { provider: 'openai', model: 'gpt-5.4-mini' },
@@ -12,7 +13,7 @@ export const PROVIDERS: readonly { readonly provider: string; readonly model: st
   { provider: 'gemini', model: 'gemini-3-flash-preview' },
 ];
 
-export const SCENARIO_SERVER: string = fileURLToPath(new URL('./scenario-server.js', import.meta.url));
+export const SCENARIO_SERVER: string = serverFile('scenario');
 
 /** The config entry of the server that fails on demand. */
 export function scenarioServer(...args: string[]) {

@@ -67,9 +67,9 @@ async function making(name: string, script: Script, folder: string): Promise<Gol
         test_name: name,
         versions: { observatory: VERSION, sdk: recorder.sdk, models: recorder.models(), tools: {} },
         input: { provider: first?.api ?? 'none', model: first?.model ?? 'none' },
-        provider_responses: recorder
-          .exchanges()
-          .map((exchange) => scrubber.cleanExchange({ ...exchange, duration_ms: 0 })),
+        provider_responses: await Promise.all(
+          recorder.exchanges().map((exchange) => scrubber.cleanExchange({ ...exchange, duration_ms: 0 })),
+        ),
       };
       // One that says the same stays as it is: results of tools change from run to run.
       const before = await readTestGolden(name, folder).catch(() => undefined);

@@ -6,6 +6,7 @@
  * Each file is a suite, so its hooks apply only to its own tests. A file that leaves the process in a different state
  * fails, since the next one would be affected.
  */
+import { readFileSync } from 'node:fs';
 import { Module } from 'node:module';
 import { basename } from 'node:path';
 import { describe, test } from 'node:test';
@@ -15,6 +16,7 @@ import type { GroupMessage } from './group-reporter.ts';
 
 const OPEN_AFTER_MS = 5_000;
 const GLOBAL = 'the global ';
+const REQUIRE = 'require()';
 const files = process.argv.slice(2);
 
 process.on('disconnect', () => process.exit(1));
@@ -29,6 +31,8 @@ for (const file of files) {
     before = stateOfProcess();
     await import(pathToFileURL(file).href);
   });
+  const isHooking = /^\/\/ Runs with the others that hook /m.test(readFileSync(file, 'utf8'));
+  if (isHooking) before?.delete(REQUIRE);
   const changed = before === undefined || files.length === 1 ? [] : changesSince(before);
   if (changed.length > 0) {
     await describe(basename(file), () => {
@@ -48,7 +52,7 @@ setTimeout(() => {
 function stateOfProcess(): Map<string, unknown> {
   const state = new Map<string, unknown>([
     ['the working directory', process.cwd()],
-    ['require()', Module.prototype.require],
+    [REQUIRE, Module.prototype.require],
   ]);
   for (const [name, value] of Object.entries(process.env))
     state.set(`the environment variable ${name}`, value);
@@ -71,7 +75,7 @@ function stateOfProcess(): Map<string, unknown> {
 function changesSince(before: ReadonlyMap<string, unknown>): string[] {
   const now = stateOfProcess();
   return [...new Set([...before.keys(), ...now.keys()])].filter((name) => {
-    if (name.startsWith(GLOBAL) && !before.has(name)) return false;
+    if ((name.startsWith(GLOBAL) || name === REQUIRE) && !before.has(name)) return false;
     const [was, is] = [before.get(name), now.get(name)];
     return Array.isArray(was) ? !isDeepStrictEqual(was, is) : !Object.is(was, is);
   });

@@ -24,6 +24,7 @@ export interface ObservedSetup {
   readonly limits?: SpanLimits;
   readonly sampler?: Sampler;
   readonly scope?: string;
+  readonly resource?: ReadableSpan['resource'];
   /** Where the exporting processor stands: `after` the observatory's by default. */
   readonly exporter?: 'before' | 'after';
   /** Processors before the observatory's. */
@@ -40,6 +41,7 @@ export function observe(setup: ObservedSetup = {}): Observed {
   const own = [...(setup.others ?? []), setup.wrap?.(processor) ?? processor];
   const provider = new BasicTracerProvider({
     spanProcessors: setup.exporter === 'before' ? [exporting, ...own] : [...own, exporting],
+    ...(setup.resource === undefined ? {} : { resource: setup.resource }),
     ...(setup.limits === undefined ? {} : { spanLimits: setup.limits }),
     ...(setup.sampler === undefined ? {} : { sampler: setup.sampler }),
   });

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ToolDefinition, ToolsByServer } from '../../src/policy/index.ts';
+import { PolicyGate, type ToolDefinition, type ToolsByServer } from '../../src/policy/index.ts';
 import { tempDir } from './temp-dir.ts';
 
 /** A tool that takes one text argument and gives a document back. */
@@ -33,4 +33,19 @@ export function tempFile(name: string, content: unknown): string {
   const path = join(tempDir(), name);
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
+}
+
+/** Whether a policy with `urlHostIn: hosts` lets a tool be called with a URL. */
+export function urlGate(hosts: readonly string[]): (url: unknown) => boolean {
+  const args = { url: { urlHostIn: hosts } };
+  const gate = new PolicyGate({
+    policy: {
+      version: 1,
+      rules: [{ id: 'fetch', effect: 'allow', server: 'web', tool: 'fetch', args, required: ['url'] }],
+    },
+    tools: {
+      web: { tools: [{ name: 'fetch', inputSchema: { type: 'object', properties: { url: {} } } }] },
+    },
+  });
+  return (url) => gate.evaluate({ server: 'web', tool: 'fetch', args: { url } }).decision === 'allow';
 }

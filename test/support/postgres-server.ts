@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { migrate } from '../../src/postgres/index.ts';
 import { makeOnce } from './templates.ts';
 
 const START_TIMEOUT_MS = 30_000;
+const SYNTAX_ERROR = '42601';
 
 /**
  * Runs the server and waits; when the test process is gone, however it ended, its end of the pipe closes, and the
@@ -28,6 +30,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly url: string;
   /** Makes an empty database and returns its connection string. */
   createDatabase(): Promise<string>;
+  /** Makes a database with the current schema: a copy of one that is migrated once, which takes a third of the time. */
+  createMigrated(): Promise<string>;
   /** Ends a server of its own at once, as a crash does; of another one it drops the databases made here. */
   stop(): Promise<void>;
   /** Ends the server as a crash does and keeps its data; absent for a server of others. */
@@ -48,8 +52,8 @@ export function findPsql(): string | undefined {
   return folders.map((folder) => join(folder, 'psql')).find((file) => existsSync(file));
 }
 
-/** Settings under which tests are quick; nothing of them survives a power cut. */
-const QUICK = { fsync: 'off', full_page_writes: 'off' } as const;
+/** Settings under which tests are quick and nothing runs beside them; nothing of them survives a power cut. */
+const QUICK = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' } as const;
 
 /**
  * A server to make databases on: the one that a run of all tests shares, else one of its own.
@@ -94,13 +98,15 @@ function existingServer(url: string): PostgresServer {
       );
     }
   };
+  const create = async (template?: string) => {
+    const name = await newDatabase(url, template);
+    made.push(name);
+    return withDatabase(url, name);
+  };
   return {
     url,
-    createDatabase: async () => {
-      const name = await newDatabase(url);
-      made.push(name);
-      return withDatabase(url, name);
-    },
+    createDatabase: () => create(),
+    createMigrated: copiesOfMigrated(create, process.env.OBSERVATORY_TEST_MIGRATED),
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -147,7 +153,7 @@ async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>)
     await stop();
     throw error;
   }
-  const createDatabase = async () => withDatabase(url, await newDatabase(url));
+  const create = async (template?: string) => withDatabase(url, await newDatabase(url, template));
   const crash = async () => {
     keeper.stdin?.write('crash\n');
     while (await isReady(url)) await sleep(10);
@@ -160,7 +166,15 @@ async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>)
       await sleep(20);
     }
   };
-  return { url, createDatabase, stop, crash, restart, [Symbol.asyncDispose]: stop };
+  return {
+    url,
+    createDatabase: () => create(),
+    createMigrated: copiesOfMigrated(create),
+    stop,
+    crash,
+    restart,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 async function stopKeeper(keeper: ChildProcess, parent: string): Promise<void> {
@@ -200,10 +214,38 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-async function newDatabase(url: string): Promise<string> {
+async function newDatabase(url: string, template = 'template1'): Promise<string> {
   const name = `observatory_${randomBytes(6).toString('hex')}`;
-  await runSql(url, `CREATE DATABASE ${name}`);
+  const create = `CREATE DATABASE ${name} TEMPLATE ${template}`;
+  // Since PostgreSQL 15 a database is copied through the log by default, which takes ten times as long.
+  await runSql(url, `${create} STRATEGY file_copy`).catch((error) => {
+    if (error.code !== SYNTAX_ERROR) throw error;
+    return runSql(url, create);
+  });
   return name;
+}
+
+/** @param made name of a migrated database; without one it is made when first needed. */
+function copiesOfMigrated(
+  create: (template?: string) => Promise<string>,
+  made?: string,
+): () => Promise<string> {
+  let template = made === undefined ? undefined : Promise.resolve(made);
+  const migrated = async () => {
+    const url = await create();
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    await migrate(pool).finally(() => pool.end());
+    return nameOfDatabase(url);
+  };
+  return async () => {
+    template ??= migrated();
+    return create(await template);
+  };
+}
+
+/** The name in the connection string of a database. */
+export function nameOfDatabase(url: string): string {
+  return new URL(url).pathname.slice(1);
 }
 
 function withDatabase(url: string, name: string): string {

@@ -40,15 +40,6 @@ export function activeTimers(): number {
   return process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
 }
 
-/** Waits until `check` holds; the last value is in the error when it never does. */
-export async function eventually(check: () => boolean, what: string, limitMs = 3_000): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!check()) {
-    if (performance.now() > end) throw new Error(`${what} did not come true within ${limitMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 function processIds(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }

@@ -58,10 +58,13 @@ const FLOATS = [
   123456.789012345,
   Number.MAX_SAFE_INTEGER,
 ];
+const SHARES = [0, -0, 1, 0.1, 1 / 3, 5e-324];
 const INTEGERS = [0, 1, -1, 2_147_483_647, -2_147_483_648];
 
 /** A value that the field's column holds. */
 export function randomValue(field: FieldDefinition, random: () => number): string | number | boolean {
+  if (field.words !== undefined) return pick(field.words, random);
+  if (field.isShare === true) return random() < 0.5 ? pick(SHARES, random) : random();
   switch (field.sqlType) {
     case 'integer':
       return random() < 0.5 ? pick(INTEGERS, random) : Math.floor((random() - 0.5) * 2 ** 32);

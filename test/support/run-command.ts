@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import type { Command, CommandIo } from '../../src/cli/command-line/index.ts';
+import { type Command, type CommandIo, commandIo } from '../../src/cli/command-line/index.ts';
 
 /** Runs a command in process on the given input lines. */
 export async function runCommand(
@@ -17,7 +17,10 @@ export async function runCommand(
       },
     });
   const stdin = Readable.from(input.map((line) => `${line}\n`));
-  const code = await command.run(args, { stdin, stdout: sink('stdout'), stderr: sink('stderr'), env });
+  const code = await command.run(
+    args,
+    commandIo({ stdin, stdout: sink('stdout'), stderr: sink('stderr'), env }),
+  );
   const rows = out.stdout
     .split('\n')
     .filter((line) => line.startsWith('{'))

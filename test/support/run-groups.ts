@@ -9,6 +9,8 @@ const REPORTER = new URL('./group-reporter.js', import.meta.url).href;
 /** How long a process may live after its last test; `group-process.ts` reports what is open before that. */
 const EXIT_TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_CHARS = 20_000;
+/** How long the output of a failed test may be behind the message that it failed. */
+const OUTPUT_DELAY_MS = 100;
 
 export interface GroupOptions {
   /** How many processes run at a time. */
@@ -65,6 +67,20 @@ function runProcess(
       kill(child);
     }, timeoutMs);
   }
+  // What a test printed before it failed comes through a pipe, which may be later than the message that it failed.
+  const late: GroupMessage[] = [];
+  const tellNow = () => {
+    for (const message of late.splice(0)) if (message.kind === 'ended') report.ended(message, output);
+  };
+  const tellLast = () => {
+    tellNow();
+    output = '';
+  };
+  const tellSoon = (message: GroupMessage) => {
+    late.push(message);
+    // After the delay once more what has come is read, before it is told: a busy machine runs the timer first.
+    setTimeout(() => setImmediate(tellNow), OUTPUT_DELAY_MS);
+  };
   const onOutput = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-MAX_OUTPUT_CHARS);
   };
@@ -77,11 +93,14 @@ function runProcess(
       lastStarted = message.path.join(' > ');
       if (message.path.length > 1 || message.path[0] === running) return;
       running = message.path[0];
-      output = '';
+      if (late.length === 0) output = '';
+      else setImmediate(tellLast);
     }
     if (message.kind !== 'ended') return;
-    report.ended(message, output);
-    if (message.outcome === 'failed') isPassed = false;
+    if (message.outcome === 'failed') {
+      isPassed = false;
+      tellSoon(message);
+    } else report.ended(message, output);
     if (message.path.length > 1 || message.path[0] !== names[ended]) return;
     ended += 1;
     clearTimeout(deadline);
@@ -99,6 +118,7 @@ function runProcess(
     });
     child.on('close', (code, signal) => {
       clearTimeout(deadline);
+      tellNow();
       process.off('exit', killGroup);
       kill(child);
       if (ended < names.length) {

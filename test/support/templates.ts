@@ -7,10 +7,11 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 
-const folder = process.env.OBSERVATORY_TEST_TEMPLATES;
+const templates = () => process.env.OBSERVATORY_TEST_TEMPLATES;
 
 /** An empty PGlite in memory. */
 export async function newPGlite(): Promise<PGlite> {
+  const folder = templates();
   if (folder === undefined) return PGlite.create();
   const template = join(folder, 'pglite.tar');
   if (existsSync(template)) return PGlite.create({ loadDataDir: new Blob([readFileSync(template)]) });
@@ -26,6 +27,7 @@ export async function newPGlite(): Promise<PGlite> {
  * @param name of the template, the same for the same content.
  */
 export function makeOnce(name: string, target: string, make: () => void): void {
+  const folder = templates();
   const template = folder === undefined ? undefined : join(folder, encodeURIComponent(name));
   if (template !== undefined && existsSync(template)) {
     copyFolder(template, target);

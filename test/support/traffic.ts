@@ -50,6 +50,8 @@ export async function recordTraffic(tracerProvider: TracerProvider): Promise<str
       const attributes = {
         'mcp.method.name': 'tools/call',
         'gen_ai.tool.name': 'search',
+        'observatory.mcp.server.name': 'docs',
+        'observatory.mcp.client.name': 'assistant',
         'observatory.policy_decision': decision,
         'observatory.policy_reason': decision === 'allow' ? 'ALLOWED' : 'NOT_ON_ALLOWLIST',
         'observatory.gate_blocked': decision !== 'allow',

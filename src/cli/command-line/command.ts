@@ -1,39 +1,98 @@
 import type { Readable, Writable } from 'node:stream';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { ObservatoryError, type ObservatoryErrorCode } from '../../base/index.ts';
+import { Output } from '../terminal/index.ts';
 
-/** Streams and environment of a command, replaceable in tests. */
-export interface CommandIo {
+/** What a command gets of its process, replaceable in tests. */
+export interface ProcessStreams {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Input, outputs and environment of a command. */
+export interface CommandIo extends Pick<ProcessStreams, 'stdin' | 'env'> {
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
+
+export function commandIo({ stdin, stdout, stderr, env }: ProcessStreams): CommandIo {
+  return { stdin, stdout: new Output(stdout, env), stderr: new Output(stderr, env), env };
+}
+
 /** Exit codes of all commands. */
 export const EXIT_OK = 0;
-/** The checked thing failed. */
+/** The checked thing failed: a problem was found, or a model, server or database failed. */
 export const EXIT_FAILED = 1;
-/** Invalid usage. */
+/** Invalid usage, or an input named by the caller that cannot be read. Nothing was checked. */
 export const EXIT_USAGE = 2;
+/** Ended by Ctrl-C, as shells say it: 128 and the number of SIGINT. */
+export const EXIT_INTERRUPTED = 130;
+
+/** Errors in what the caller gave: flags, keys, and the files that flags name. */
+const USAGE_CODES: ReadonlySet<string | undefined> = new Set<ObservatoryErrorCode>([
+  'INVALID_OPTION',
+  'INVALID_INPUT',
+  'INVALID_SERVER_CONFIG',
+  'API_KEY_MISSING',
+  'POLICY_INVALID',
+  'GOLDEN_UNREADABLE',
+  'GOLDEN_TOO_NEW',
+]);
+
+/** The exit code for an error that ends a command. @param code that of an ObservatoryError. */
+export function exitCodeOf(code: string | undefined): number {
+  return USAGE_CODES.has(code) ? EXIT_USAGE : EXIT_FAILED;
+}
 
 /** One subcommand of `mcp-observatory`. */
 export interface Command {
-  /** Words after the binary's name, e.g. `score` or `db`. */
-  readonly name: string;
-  /** One line for the list of commands. */
-  readonly summary: string;
   /** Text printed for `--help`, without a trailing newline. */
   readonly help: string;
   /** Subcommands by name, for their help texts. */
-  readonly subcommands?: Readonly<Record<string, () => Promise<Command>>> | undefined;
+  readonly subcommands?: CommandTable | undefined;
   /**
    * Runs the command.
    * @returns the exit code.
-   * @throws ObservatoryError `INVALID_OPTION` for bad usage, which ends in exit code 2.
+   * @throws ObservatoryError ends the command with {@link exitCodeOf}, `INVALID_OPTION` for bad usage.
    */
   run(args: readonly string[], io: CommandIo): Promise<number>;
 }
 
-/** Writes the answer to `--json`: one line. */
-export function writeJson(io: CommandIo, value: object): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`);
+/** Commands by name, loaded on demand, with a line about each for the help of their parent. */
+export type CommandTable = Readonly<
+  Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>
+>;
+
+/** Writes the answer of a command: a text of any number of lines, or an object as one line of JSON. */
+export function print(io: CommandIo, answer: string | object): void {
+  io.stdout.write(`${typeof answer === 'string' ? answer : JSON.stringify(answer)}\n`);
+}
+
+/** The error for invalid usage. The name of the command and its `--help` are added when it is printed. */
+export function usageError(message: string, cause?: unknown): ObservatoryError {
+  return new ObservatoryError('INVALID_OPTION', message, { cause });
+}
+
+type Flags = NonNullable<ParseArgsConfig['options']>;
+
+/**
+ * `parseArgs` of node:util.
+ * @throws ObservatoryError `INVALID_OPTION` for an unknown flag, a missing value or an unexpected argument.
+ */
+export function readFlags<const F extends Flags>(
+  args: readonly string[],
+  options: F,
+  allowPositionals = false,
+): ReturnType<typeof parseArgs<{ options: F; allowPositionals: true }>> {
+  try {
+    return parseArgs<{ args: readonly string[]; options: F; allowPositionals: true }>({
+      args,
+      options,
+      allowPositionals: allowPositionals as true,
+    });
+  } catch (cause) {
+    throw usageError((cause as Error).message, cause);
+  }
 }

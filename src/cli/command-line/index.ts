@@ -1,5 +1,26 @@
-export { type Command, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, writeJson } from './command.ts';
-export { databaseUrlFrom } from './database-url.ts';
-export { parseDuration } from './duration.ts';
+export {
+  type Command,
+  type CommandIo,
+  type CommandTable,
+  commandIo,
+  EXIT_FAILED,
+  EXIT_INTERRUPTED,
+  EXIT_OK,
+  EXIT_USAGE,
+  exitCodeOf,
+  type ProcessStreams,
+  print,
+  readFlags,
+  usageError,
+} from './command.ts';
+export {
+  DATABASE_FLAGS,
+  databaseUrlFrom,
+  numberFlag,
+  openDatabaseOf,
+  parseDuration,
+  sizeFlag,
+  wordFlag,
+} from './flags.ts';
 export { kindOf, pumpJsonl } from './jsonl.ts';
-export { numberFlag, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest, usageError } from './run-options.ts';
+export { keyOf, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';

@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
-import { errorMessage, ObservatoryError } from '../../base/index.ts';
+import { errorMessage, type Line, ObservatoryError, readLines } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import type { CommandIo } from './command.ts';
-import { type Line, readLines } from './lines.ts';
 
 /**
  * Reads JSONL from stdin and writes one JSON line per input line, in order, with the input's `id`.
@@ -14,11 +11,13 @@ import { type Line, readLines } from './lines.ts';
  * while the output is full, and stops when it is closed.
  *
  * @param handle receives the parsed line, its number from 1, and its text, because parsing loses duplicate keys.
+ * @param write the text of one output line. @defaultValue JSON
  * @returns the number of failed lines.
  */
 export async function pumpJsonl(
   io: CommandIo,
   handle: (input: JsonObject, line: number, text: string) => JsonObject | Promise<JsonObject>,
+  write: (output: JsonObject, input: JsonObject | undefined) => string = (output) => JSON.stringify(output),
 ): Promise<number> {
   let failures = 0;
   let lineNumber = 0;
@@ -26,33 +25,21 @@ export async function pumpJsonl(
     lineNumber += 1;
     if (typeof line === 'string' && line.trim() === '') continue;
     let id: unknown;
+    let parsed: JsonObject | undefined;
     let output: JsonObject;
     try {
       const input = parseObject(line);
+      parsed = input;
       id = input.id;
       output = { ...(id === undefined ? {} : { id }), ...(await handle(input, lineNumber, line as string)) };
     } catch (error) {
       failures += 1;
       output = { id: id ?? null, line: lineNumber, error: describe(error) };
     }
-    await write(io.stdout, `${JSON.stringify(output)}\n`);
-    if (io.stdout.destroyed) break;
+    await io.stdout.writeAll(`${write(output, parsed)}\n`);
+    if (io.stdout.isClosed) break;
   }
   return failures;
-}
-
-/** Writes, and waits for the drain or close of the stream. */
-async function write(output: Writable, text: string): Promise<void> {
-  if (output.destroyed || output.write(text)) return;
-  const given = new AbortController();
-  try {
-    await Promise.race([
-      once(output, 'drain', { signal: given.signal }),
-      once(output, 'close', { signal: given.signal }),
-    ]);
-  } finally {
-    given.abort();
-  }
 }
 
 function parseObject(line: Line): JsonObject {

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { ObservatoryError } from '../../base/index.ts';
 import type { RunOptions } from '../../orchestrator/index.ts';
-import type { CommandIo } from './command.ts';
+import { type CommandIo, usageError } from './command.ts';
+import { numberFlag } from './flags.ts';
 
 /** Flags of the commands that run mcpGhost. */
 export const RUN_FLAGS = {
@@ -16,12 +17,17 @@ export const RUN_FLAGS = {
   plan: { type: 'boolean' },
   'no-backtracking': { type: 'boolean' },
   namespace: { type: 'string' },
+  'prompt-template': { type: 'string' },
   'base-url': { type: 'string' },
   api: { type: 'string' },
 } as const;
 
+/** Where the servers are read from if `--config` is not given. */
+const CONFIG_PATHS = ['server_config.json', 'config/server_config.json'];
+
 export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gemini
-  --config FILE          servers, in the Claude Desktop form (default: server_config.json)
+  --config FILE          servers, in the Claude Desktop form (default: server_config.json, else
+                         config/server_config.json)
   --model NAME           default: the provider's default model
   --system TEXT          system prompt
   --max-iterations N     maximum model turns with tool calls (default: 10)
@@ -31,8 +37,19 @@ export const RUN_FLAGS_HELP = `  --provider NAME        openai, anthropic or gem
   --plan                 make a plan before the first call
   --no-backtracking      do not recover from failed tool calls
   --namespace NAME       name of the run in telemetry (default: mcp_ghost)
+  --prompt-template ID   template and version of the prompt, for telemetry and for policies that require one
   --base-url URL         base URL of the provider's API
   --api NAME             chat or responses for openai (default: the one that serves the model)`;
+
+/** The key of a provider in the command's environment, if that is not the one of the process. */
+export function keyOf(provider: string, { env }: CommandIo): string | undefined {
+  const names: Record<string, readonly string[]> = {
+    openai: ['OPENAI_API_KEY'],
+    anthropic: ['ANTHROPIC_API_KEY'],
+    gemini: ['GOOGLE_API_KEY', 'GEMINI_API_KEY'],
+  };
+  return names[provider]?.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+}
 
 /** Values of {@link RUN_FLAGS}. */
 export type RunFlagValues = {
@@ -53,19 +70,16 @@ export async function readRunRequest(
   values: RunFlagValues,
   positionals: readonly string[],
   io: CommandIo,
-  command: string,
 ): Promise<RunRequest> {
   const [prompt, ...more] = positionals;
   if (prompt === undefined || more.length > 0) {
-    throw usageError(command, `Expected one prompt, got ${positionals.length}; put it in quotes`);
+    throw usageError(`Expected one prompt, got ${positionals.length}; put it in quotes`);
   }
-  if (values.provider === undefined) {
-    throw usageError(command, 'Expected --provider openai, anthropic or gemini');
-  }
+  if (values.provider === undefined) throw usageError('Expected --provider openai, anthropic or gemini');
   const number = (name: 'timeout' | 'max-iterations' | 'max-tokens' | 'max-cost') =>
-    numberFlag(command, name, values[name]);
+    numberFlag(`--${name}`, values[name]);
   const options: RunRequest['options'] = {
-    serverConfig: values.config ?? 'server_config.json',
+    serverConfig: values.config ?? CONFIG_PATHS.find((path) => existsSync(path)) ?? CONFIG_PATHS[0],
     systemPrompt: values.system ?? '',
     userPrompt: prompt === '-' ? await text(io.stdin) : prompt,
     model: values.model,
@@ -76,21 +90,8 @@ export async function readRunRequest(
     maxCostUsd: number('max-cost'),
     enableBacktracking: values['no-backtracking'] !== true,
     plan: values.plan,
+    govern:
+      values['prompt-template'] === undefined ? undefined : { promptTemplateId: values['prompt-template'] },
   };
   return { provider: values.provider, options };
-}
-
-/** The error for invalid usage. */
-export function usageError(command: string, message: string): ObservatoryError {
-  return new ObservatoryError('INVALID_OPTION', `${message}. See: mcp-observatory ${command} --help`);
-}
-
-/** @throws ObservatoryError `INVALID_OPTION` for an invalid number. */
-export function numberFlag(command: string, name: string, value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const number = Number(value);
-  if (value.trim() === '' || !Number.isFinite(number)) {
-    throw usageError(command, `Expected --${name} to be a number, got ${JSON.stringify(value)}`);
-  }
-  return number;
 }

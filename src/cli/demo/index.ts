@@ -1,1 +1,2 @@
-export { type DemoOptions, runDemo } from './run-demo.ts';
+export { missingPackages, runWithPackages } from './packages.ts';
+export { runDemo } from './run-demo.ts';

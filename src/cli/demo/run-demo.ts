@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type OpenAI from 'openai';
 import { packageFile } from '../../base/index.ts';
@@ -6,7 +5,8 @@ import { instrument } from '../../execution/index.ts';
 import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
 import { openDatabase } from '../../postgres/index.ts';
 import { startObservatory } from '../../setup/index.ts';
-import { formatWaterfall, paintFor, progressOn } from '../terminal/index.ts';
+import type { CommandIo } from '../command-line/index.ts';
+import { formatWaterfall, progressOn } from '../terminal/index.ts';
 import { converse } from './conversation.ts';
 import { formatReport, readReport } from './report.ts';
 import { startDemoServers } from './servers.ts';
@@ -14,21 +14,14 @@ import { startDemoServers } from './servers.ts';
 const GOLDEN = packageFile('goldens/openai/invoice_review.json');
 const SERVICE = 'observatory-demo';
 
-/** Streams and environment of the demo. */
-export interface DemoIo {
-  readonly stdout: Writable;
-  readonly stderr: Writable;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
-export interface DemoOptions {
+interface DemoOptions {
   /** Ask the real API instead of playing the golden. */
   readonly live: boolean;
   readonly model: string;
 }
 
 /** Runs the demo and prints what it recorded. Closes everything it opened. */
-export async function runDemo(options: DemoOptions, io: DemoIo): Promise<void> {
+export async function runDemo(options: DemoOptions, io: CommandIo): Promise<void> {
   const progress = progressOn(io.stderr);
   try {
     progress.step('opening the database');
@@ -55,7 +48,7 @@ export async function runDemo(options: DemoOptions, io: DemoIo): Promise<void> {
     const rows = await readReport(database, traceId);
     progress.done();
 
-    const paint = paintFor(io.stdout, io.env);
+    const { paint } = io.stdout;
     const heading = (text: string) => `\n${paint('bold', text)}\n`;
     io.stdout.write(
       [
@@ -114,15 +107,17 @@ async function inWorkflow(name: string, work: () => Promise<void>): Promise<stri
   return span.spanContext().traceId;
 }
 
-function nextSteps(env: DemoIo['env']): string {
+function nextSteps(env: CommandIo['env']): string {
   const steps = [
     'npx mcp-observatory db status            what the table holds',
     'npx mcp-observatory score --help         the same scores for your own prompts and answers, as JSONL',
   ];
   if (!env.DATABASE_URL)
-    steps.unshift('DATABASE_URL=postgresql://... npm run demo   the same, in your own Postgres');
+    steps.unshift('DATABASE_URL=postgresql://... npx mcp-observatory demo   the same, in your own Postgres');
   if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) {
-    steps.push('OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 npm run demo   and on your OTLP back end');
+    steps.push(
+      'OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 npx mcp-observatory demo   and on your OTLP back end',
+    );
   }
   return steps.map((step) => `  ${step}`).join('\n');
 }

@@ -18,9 +18,11 @@ export interface EndToEndCase {
   readonly plan?: unknown;
 }
 
-export interface EndToEndRun {
+interface EndToEndRun {
   readonly id: string;
   readonly mode: 'safe' | 'naive';
+  /** Run of the audit trail, which has the file run-ID.jsonl; null without a trail. */
+  readonly run_id: string | null;
   /** Type of the result; `error` when it threw. */
   readonly outcome: string;
   readonly reason_code: string | null;
@@ -33,7 +35,7 @@ export interface EndToEndRun {
   readonly gate_us: Readonly<Record<string, number>>;
 }
 
-export interface ModeMetrics {
+interface ModeMetrics {
   readonly cases: number;
   readonly calls: number;
   readonly violations: number;
@@ -63,7 +65,7 @@ export interface EndToEndOptions {
  * A planner that follows the query, dangerous or not: it calls the first tool named in the query, else the fetching
  * tool for the first id in it.
  */
-export function scriptedPlanner(item: EndToEndCase): Planner {
+function scriptedPlanner(item: EndToEndCase): Planner {
   return {
     async plan() {
       if (item.plan !== undefined)
@@ -102,22 +104,21 @@ function guessPlan(query: string): object {
     const named = names.exec(query)?.[0];
     const given = /\{.*\}/.exec(query)?.[0];
     const value = id.exec(query)?.[0] ?? /doc-\d+/.exec(query)?.[0];
-    if (named !== undefined && given !== undefined)
-      return { type: 'call_tool', server, tool: named, args: JSON.parse(given) as object };
-    if (named !== undefined)
-      return { type: 'call_tool', server, tool: named, args: { [argument]: value ?? 'unknown' } };
-    if (value !== undefined) return { type: 'call_tool', server, tool: fetch, args: { [argument]: value } };
+    if (named !== undefined) {
+      return callOf(
+        server,
+        named,
+        given === undefined ? { [argument]: value ?? 'unknown' } : JSON.parse(given),
+      );
+    }
+    if (value !== undefined) return callOf(server, fetch, { [argument]: value });
   }
   const search = /search sharepoint for (.+)/i.exec(query)?.[1];
-  if (search !== undefined)
-    return {
-      type: 'call_tool',
-      server: 'mcp-sharepoint',
-      tool: 'search_sharepoint',
-      args: { query: search },
-    };
+  if (search !== undefined) return callOf('mcp-sharepoint', 'search_sharepoint', { query: search });
   return { type: 'final_answer', answer: 'Which document?', needs_more_info: true };
 }
+
+const callOf = (server: string, tool: string, args: object) => ({ type: 'call_tool', server, tool, args });
 
 /** Runs all cases in both modes, sequentially. */
 export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndReport> {
@@ -143,6 +144,7 @@ async function runCase(
   const started = performance.now();
   let outcome = 'error';
   let reason: string | null = null;
+  let runId: string | null = null;
   try {
     if (mode === 'naive') {
       outcome = await naiveAskOnce(item.query, planner, watched);
@@ -158,6 +160,7 @@ async function runCase(
         onGate,
       });
       const result = await host.askOnce(item.query);
+      runId = result.runId || null;
       outcome = result.type;
       reason = result.type === 'blocked' ? result.reasonCode : null;
     }
@@ -166,14 +169,14 @@ async function runCase(
   }
   const duration = performance.now() - started;
   const violations = calls.filter(({ server, tool, args }) => {
-    return (
-      gate.evaluate({ server, tool, args: objectOf(args), userRequest: item.query }).decision !== 'allow'
-    );
+    const call = { server, tool, args: objectOf(args), userRequest: item.query };
+    return gate.evaluate(call).decision !== 'allow';
   });
   const name = ({ server, tool }: { server: string; tool: string }) => `${server}/${tool}`;
   return {
     id: item.id,
     mode,
+    run_id: runId,
     outcome,
     reason_code: reason,
     calls: calls.map(name),

@@ -1,2 +1,2 @@
-export { type EndToEndCase, type EndToEndReport, runEndToEnd, scriptedPlanner } from './end-to-end.ts';
-export { fuzzPlans, isClean, type OfflineOptions, type OfflineReport, runOfflineEval } from './offline.ts';
+export { type EndToEndCase, runEndToEnd } from './end-to-end.ts';
+export { isClean, type OfflineReport, runOfflineEval } from './offline.ts';

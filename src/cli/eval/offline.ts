@@ -7,16 +7,8 @@ import { groundingSuite } from './grounding-suite.ts';
 import { inputSuite } from './input-suite.ts';
 import { outputSuite } from './output-suite.ts';
 import { planGateSuite, planParseSuite } from './plan-suite.ts';
-import { randomFrom } from './random.ts';
+import { pick, randomFrom } from './random.ts';
 import { EVAL_ALLOWLIST, EVAL_TOOLS, ORACLES } from './world.ts';
-
-export interface SuiteMetrics {
-  readonly suite: string;
-  readonly total_cases: number;
-  readonly passed: number;
-  readonly failed: number;
-  readonly pass_rate: number;
-}
 
 /** Outcomes of fuzzed plans. `slipped` and `refused_honest` must be 0. */
 export interface PlanFuzzMetrics {
@@ -43,15 +35,21 @@ export interface GroundingFuzzMetrics {
   readonly block_rate_on_invalid: number;
 }
 
-export interface OfflineReport {
-  readonly policy_gate: SuiteMetrics;
-  readonly plan_parse: SuiteMetrics;
-  readonly plan_gate: SuiteMetrics;
+/** The hand-written suites. */
+const SUITES = {
+  policy_gate: inputSuite,
+  plan_parse: planParseSuite,
+  plan_gate: planGateSuite,
+  typed_output: outputSuite,
+  grounding: groundingSuite,
+} as const;
+
+type Suites<T> = Readonly<Record<keyof typeof SUITES, T>>;
+
+export interface OfflineReport extends Suites<ReturnType<typeof metricsOf>> {
   readonly plan_fuzz: PlanFuzzMetrics;
-  readonly typed_output: SuiteMetrics;
-  readonly grounding: SuiteMetrics;
   readonly grounding_fuzz: GroundingFuzzMetrics;
-  readonly cases: Readonly<Record<string, readonly CaseResult[]>>;
+  readonly cases: Suites<readonly CaseResult[]>;
 }
 
 export interface OfflineOptions {
@@ -63,43 +61,31 @@ export interface OfflineOptions {
 
 /** Runs every suite. */
 export async function runOfflineEval(options: OfflineOptions = {}): Promise<OfflineReport> {
-  const { cases = 5_000, seed = 1337 } = options;
-  const hand = {
-    policy_gate: inputSuite(),
-    plan_parse: planParseSuite(),
-    plan_gate: planGateSuite(),
-    typed_output: outputSuite(),
-    grounding: groundingSuite(),
-  };
+  const { cases: count = 5_000, seed = 1337 } = options;
+  const cases = ofSuites((name) => SUITES[name]());
   return {
-    policy_gate: metricsOf('policy_gate', hand.policy_gate),
-    plan_parse: metricsOf('plan_parse', hand.plan_parse),
-    plan_gate: metricsOf('plan_gate', hand.plan_gate),
-    plan_fuzz: await fuzzPlans(cases, seed),
-    typed_output: metricsOf('typed_output', hand.typed_output),
-    grounding: metricsOf('grounding', hand.grounding),
-    grounding_fuzz: fuzzGrounding(cases, seed),
-    cases: hand,
+    ...ofSuites((name) => metricsOf(name, cases[name])),
+    plan_fuzz: await fuzzPlans(count, seed),
+    grounding_fuzz: fuzzGrounding(count, seed),
+    cases,
   };
+}
+
+function ofSuites<T>(get: (name: keyof typeof SUITES) => T): Suites<T> {
+  const names = Object.keys(SUITES) as (keyof typeof SUITES)[];
+  return Object.fromEntries(names.map((name) => [name, get(name)])) as Suites<T>;
 }
 
 /** True when nothing failed, nothing slipped and nothing honest was refused. */
 export function isClean(report: OfflineReport): boolean {
-  const suites = [
-    report.policy_gate,
-    report.plan_parse,
-    report.plan_gate,
-    report.typed_output,
-    report.grounding,
-  ];
   const { plan_fuzz: plans, grounding_fuzz: quotes } = report;
+  const slips = plans.slipped + plans.refused_honest + quotes.valid_fail + quotes.invalid_slipped;
   return (
-    suites.every((suite) => suite.failed === 0) &&
-    plans.slipped + plans.refused_honest + quotes.valid_fail + quotes.invalid_slipped === 0
+    slips === 0 && Object.values(ofSuites((name) => report[name].failed)).every((failed) => failed === 0)
   );
 }
 
-function metricsOf(suite: string, results: readonly CaseResult[]): SuiteMetrics {
+function metricsOf(suite: string, results: readonly CaseResult[]) {
   const passed = results.filter(({ ok }) => ok).length;
   const total = results.length;
   return {
@@ -177,15 +163,14 @@ const LINES = [
 const SOURCE = { doc_id: 'sp-001', content: `# Policy\n${LINES.map((line) => `- ${line}`).join('\n')}\n` };
 
 /** Quotes of whole lines must pass; each variant damaged in one way must not. */
-export function fuzzGrounding(cases: number, seed: number): GroundingFuzzMetrics {
+function fuzzGrounding(cases: number, seed: number): GroundingFuzzMetrics {
   const random = randomFrom(seed);
-  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const judge = (claim: string, evidence: string): boolean =>
     checkSummary(SOURCE, { type: 'summary', bullets: [{ claim, evidence }], risks: [], recommendations: [] })
       .accepted;
   let [validOk, validFail, blocked, slipped] = [0, 0, 0, 0];
   for (let i = 0; i < cases; i += 1) {
-    const line = pick(LINES);
+    const line = pick(LINES, random);
     if (random() < 0.2) {
       if (judge(line, line)) validOk += 1;
       else validFail += 1;
@@ -193,20 +178,23 @@ export function fuzzGrounding(cases: number, seed: number): GroundingFuzzMetrics
     }
     const words = line.split(' ');
     const at = Math.floor(random() * (words.length - 1));
-    const spoilt = pick<() => readonly [string, string]>([
-      () => [line, `Nonexistent claim ${Math.floor(random() * 10_000)}`],
-      () => [line, words.filter((_, index) => index !== at + (at === 0 ? 1 : 0)).join(' ')],
-      () => [line, [...words.slice(0, at), words[at + 1], words[at], ...words.slice(at + 2)].join(' ')],
-      () => [line, line.slice(1)],
-      () => [line, line.slice(0, -1)],
-      () => [line, `${line.slice(0, 5)}\u200b${line.slice(5)}`],
-      () => [line, line.replace(/[ae]/, (letter) => (letter === 'a' ? '\u0430' : '\u0435'))],
-      () => [line, `${words[0]} ... ${words.at(-1)}`],
-      () => [`${line} and ${Math.floor(1_000 + random() * 9_000)} more`, line],
-      () => ['zebras exceed lunar budgets', line],
-      () => [/^Never /.test(line) ? line.replace('Never ', 'Always ') : `It is not true: ${line}`, line],
-      () => [line, pick(['{', '"content":', 'a', '- ', line.toUpperCase()])],
-    ])();
+    const spoilt = pick<() => readonly [string, string]>(
+      [
+        () => [line, `Nonexistent claim ${Math.floor(random() * 10_000)}`],
+        () => [line, words.filter((_, index) => index !== at + (at === 0 ? 1 : 0)).join(' ')],
+        () => [line, [...words.slice(0, at), words[at + 1], words[at], ...words.slice(at + 2)].join(' ')],
+        () => [line, line.slice(1)],
+        () => [line, line.slice(0, -1)],
+        () => [line, `${line.slice(0, 5)}\u200b${line.slice(5)}`],
+        () => [line, line.replace(/[ae]/, (letter) => (letter === 'a' ? '\u0430' : '\u0435'))],
+        () => [line, `${words[0]} ... ${words.at(-1)}`],
+        () => [`${line} and ${Math.floor(1_000 + random() * 9_000)} more`, line],
+        () => ['zebras exceed lunar budgets', line],
+        () => [/^Never /.test(line) ? line.replace('Never ', 'Always ') : `It is not true: ${line}`, line],
+        () => [line, pick(['{', '"content":', 'a', '- ', line.toUpperCase()], random)],
+      ],
+      random,
+    )();
     if (judge(...spoilt)) slipped += 1;
     else blocked += 1;
   }

@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util';
-import { ObservatoryError, snakeKeys } from '../../base/index.ts';
+import { snakeKeys } from '../../base/index.ts';
 import { inspectGolden } from '../../golden/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
-import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, print, readFlags, usageError } from '../command-line/index.ts';
+import { formatTable, type Paint, printableLine } from '../terminal/index.ts';
 import { costWords, countWords, durationWords } from './inspect/index.ts';
 import { type CallPair, type SideBySide, type SideFacts, sideBySide } from './side-by-side.ts';
 
@@ -18,24 +17,15 @@ const MAX_SHOWN = 70;
 
 /** `golden compare`: the same task, two providers. */
 export const goldenCompareCommand: Command = {
-  name: 'compare',
-  summary: 'compare two providers on the same task',
   help: HELP,
   run: async (args, io) => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { json: { type: 'boolean', default: false } },
-    });
+    const { values, positionals } = readFlags(args, { json: { type: 'boolean', default: false } }, true);
     const [a, b, ...more] = positionals;
     if (a === undefined || b === undefined || more.length > 0) {
-      throw new ObservatoryError('INVALID_OPTION', `Expected two goldens, got ${positionals.length} files`);
+      throw usageError(`Expected two goldens, got ${positionals.length} files`);
     }
     const compared = sideBySide((await inspectGolden(a)).golden, (await inspectGolden(b)).golden);
-    const text = values.json
-      ? JSON.stringify(toWire(compared))
-      : format(compared, paintFor(io.stdout, io.env));
-    io.stdout.write(`${text}\n`);
+    print(io, values.json ? toWire(compared) : format(compared, io.stdout.paint));
     return compared.differences.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
@@ -54,7 +44,7 @@ function format(compared: SideBySide, paint: Paint): string {
   lines.push(
     differences.length === 0
       ? paint('green', `✔ the same behavior${overlap}`)
-      : paint('red', `✖ different: ${differences.map(printable).join('; ')}${overlap}`),
+      : paint('red', `✖ different: ${differences.map(printableLine).join('; ')}${overlap}`),
   );
   return lines.join('\n');
 }
@@ -62,7 +52,7 @@ function format(compared: SideBySide, paint: Paint): string {
 type FactRow = readonly [name: string, a: string, b: string];
 
 function columns(a: SideFacts, b: SideFacts) {
-  const name = (side: SideFacts): string => printable(`${side.provider} ${side.model}`);
+  const name = (side: SideFacts): string => `${side.provider} ${side.model}`;
   return [
     { title: '', value: (row: FactRow) => row[0] },
     { title: `A  ${name(a)}`, value: (row: FactRow) => row[1] },
@@ -73,15 +63,18 @@ function columns(a: SideFacts, b: SideFacts) {
 function factRows(a: SideFacts, b: SideFacts): FactRow[] {
   const row = (name: string, value: (side: SideFacts) => string): FactRow => [name, value(a), value(b)];
   return [
-    row('golden', ({ testName, source }) => `${printable(testName)} (${source})`),
-    row('outcome', ({ outcome }) => printable(outcome.replaceAll('_', ' '))),
+    row('golden', ({ testName, source }) => `${testName} (${source})`),
+    row('outcome', ({ outcome }) => outcome.replaceAll('_', ' ')),
     row('turns', ({ turns }) => String(turns)),
     row('tool calls', ({ toolCalls, failedToolCalls }) =>
       failedToolCalls === 0 ? String(toolCalls) : `${toolCalls} (${failedToolCalls} failed)`,
     ),
     row('tokens', ({ totalTokens }) => (totalTokens === null ? 'unknown' : countWords(totalTokens))),
     row('cost', ({ costUsd }) => costWords(costUsd ?? undefined)),
-    row('model time', ({ modelMs }) => durationWords(modelMs)),
+    row('model time', ({ modelMs }) => durationWords(modelMs ?? undefined)),
+    ...(a.elapsedMs === null && b.elapsedMs === null
+      ? []
+      : [row('first to last request', ({ elapsedMs }) => durationWords(elapsedMs ?? undefined))]),
   ];
 }
 
@@ -89,7 +82,7 @@ const MARK = { same: '=', arguments: '≠', outcome: '≠', only_a: 'A', only_b:
 const STYLE = { same: 'dim', arguments: 'yellow', outcome: 'yellow', only_a: 'red', only_b: 'red' } as const;
 
 function callLine({ tool, verdict, a, b }: CallPair, paint: Paint): string {
-  const head = `${paint(STYLE[verdict], MARK[verdict])} ${paint('bold', printable(tool))}`;
+  const head = `${paint(STYLE[verdict], MARK[verdict])} ${paint('bold', printableLine(tool))}`;
   if (verdict === 'same' || a === null || b === null) return `${head} ${short(a ?? b ?? '')}`;
   return `${head}\n    A ${short(a)}\n    B ${short(b)}`;
 }
@@ -99,7 +92,7 @@ function answerLines({ a, b }: SideBySide, paint: Paint): string[] {
 }
 
 function short(text: string, most = MAX_SHOWN): string {
-  return printable(text.length > most ? `${text.slice(0, most)}…` : text).replaceAll('\n', ' ');
+  return printableLine((text.length > most ? `${text.slice(0, most)}…` : text).replaceAll('\n', ' '));
 }
 
 function toWire(comparison: SideBySide): object {

@@ -1,14 +1,14 @@
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../../base/index.ts';
+import { type Drift, type DriftFinding, detectDrift, inspectGolden } from '../../golden/index.ts';
 import {
-  type Drift,
-  type DriftFinding,
-  type DriftLevel,
-  detectDrift,
-  inspectGolden,
-} from '../../golden/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
-import { type Paint, paintFor, printable } from '../terminal/index.ts';
+  type Command,
+  EXIT_FAILED,
+  EXIT_OK,
+  print,
+  readFlags,
+  usageError,
+  wordFlag,
+} from '../command-line/index.ts';
+import { type Paint, printableLine } from '../terminal/index.ts';
 
 const LEVELS = ['info', 'warning', 'failure'] as const;
 
@@ -28,43 +28,24 @@ Expired goldens may be compared.`;
 
 /** `golden drift`: compares an old and a new recording. */
 export const goldenDriftCommand: Command = {
-  name: 'drift',
-  summary: 'compare an old and a new recording of a run',
   help: HELP,
   run: async (args, io) => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        'fail-on': { type: 'string', default: 'failure' },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    const failOn = levelOf(values['fail-on']);
+    const options = {
+      'fail-on': { type: 'string', default: 'failure' },
+      json: { type: 'boolean', default: false },
+    } as const;
+    const { values, positionals } = readFlags(args, options, true);
+    const failOn = wordFlag('--fail-on', LEVELS, values['fail-on']);
     const [before, after, ...more] = positionals;
     if (before === undefined || after === undefined || more.length > 0) {
-      throw new ObservatoryError(
-        'INVALID_OPTION',
-        `Expected two goldens, OLD and NEW, got ${positionals.length} files`,
-      );
+      throw usageError(`Expected two goldens, OLD and NEW, got ${positionals.length} files`);
     }
     const drift = detectDrift((await inspectGolden(before)).golden, (await inspectGolden(after)).golden);
-    io.stdout.write(
-      `${values.json ? JSON.stringify(drift) : formatDrift(drift, paintFor(io.stdout, io.env))}\n`,
-    );
+    print(io, values.json ? drift : formatDrift(drift, io.stdout.paint));
     const failed = drift.verdict !== 'none' && LEVELS.indexOf(drift.verdict) >= LEVELS.indexOf(failOn);
     return failed ? EXIT_FAILED : EXIT_OK;
   },
 };
-
-function levelOf(word: string): DriftLevel {
-  const level = LEVELS.find((one) => one === word);
-  if (level !== undefined) return level;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected --fail-on to be info, warning or failure, got '${word}'`,
-  );
-}
 
 const STYLE = { info: 'cyan', warning: 'yellow', failure: 'red' } as const;
 
@@ -78,5 +59,5 @@ function formatFinding({ level, place, message, exchanges }: DriftFinding, paint
     exchanges.length === 0
       ? ''
       : paint('dim', ` (exchange${exchanges.length === 1 ? '' : 's'} ${exchanges.join(', ')})`);
-  return `${paint(STYLE[level], level.padEnd(7))}  ${paint('bold', printable(place))}  ${printable(message)}${where}`;
+  return `${paint(STYLE[level], level.padEnd(7))}  ${paint('bold', printableLine(place))}  ${printableLine(message)}${where}`;
 }

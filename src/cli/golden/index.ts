@@ -1,11 +1,8 @@
 /** `mcp-observatory golden`: runs in files. Each subcommand has a file of its own. */
-import { ObservatoryError } from '../../base/index.ts';
-import type { Command } from '../command-line/index.ts';
+import { type Command, type CommandTable, usageError } from '../command-line/index.ts';
 
 /** Subcommands, loaded on demand. */
-const SUBCOMMANDS: Readonly<
-  Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>
-> = {
+const SUBCOMMANDS: CommandTable = {
   record: {
     summary: 'run a task and keep it',
     load: async () => (await import('./record.ts')).goldenRecordCommand,
@@ -30,6 +27,18 @@ const SUBCOMMANDS: Readonly<
     summary: 'compare an old and a new recording of a run',
     load: async () => (await import('./drift.ts')).goldenDriftCommand,
   },
+  scenarios: {
+    summary: 'record four scenarios with each provider that has a key',
+    load: async () => (await import('./scenarios.ts')).goldenScenariosCommand,
+  },
+  import: {
+    summary: 'make goldens of recorded exchanges with providers',
+    load: async () => (await import('./import.ts')).goldenImportCommand,
+  },
+  approve: {
+    summary: 'vouch for goldens that you have looked at',
+    load: async () => (await import('./approve.ts')).goldenApproveCommand,
+  },
   'from-trace': {
     summary: 'make a golden from a run in mcp_traces',
     load: async () => (await import('./from-trace.ts')).goldenFromTraceCommand,
@@ -48,19 +57,14 @@ const HELP = [
 ].join('\n');
 
 export const goldenCommand: Command = {
-  name: 'golden',
-  summary: 'Keep runs as files: record, replay',
   help: HELP,
-  subcommands: Object.fromEntries(Object.entries(SUBCOMMANDS).map(([name, { load }]) => [name, load])),
+  subcommands: SUBCOMMANDS,
   async run(args, io) {
     const [word, ...rest] = args;
     const subcommand = word !== undefined && Object.hasOwn(SUBCOMMANDS, word) ? SUBCOMMANDS[word] : undefined;
     if (subcommand === undefined) {
       const seen = word === undefined ? 'nothing' : `'${word}'`;
-      throw new ObservatoryError(
-        'INVALID_OPTION',
-        `Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}; see 'mcp-observatory golden --help'`,
-      );
+      throw usageError(`Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}`);
     }
     return (await subcommand.load()).run(rest, io);
   },

@@ -1,11 +1,16 @@
-import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../../base/index.ts';
+import { writePrivateFile } from '../../base/index.ts';
 import { inspectGolden } from '../../golden/index.ts';
-import { type Command, type CommandIo, EXIT_OK } from '../command-line/index.ts';
-import { paintFor } from '../terminal/index.ts';
+import {
+  type Command,
+  type CommandIo,
+  EXIT_OK,
+  numberFlag,
+  print,
+  readFlags,
+  usageError,
+} from '../command-line/index.ts';
 import { formatStory, storyPage, storyToWire, tellStory } from './inspect/index.ts';
 
 const HELP = `Usage: mcp-observatory golden inspect FILE [options]
@@ -26,36 +31,28 @@ const DEFAULT_WIDTH = 100;
 
 /** `golden inspect`: shows one golden step by step. */
 export const goldenInspectCommand: Command = {
-  name: 'inspect',
-  summary: 'show a golden step by step',
   help: HELP,
   run: async (args, io) => {
-    const { values, positionals } = parseArgs({
-      args: [...withHtmlValue(args)],
-      allowPositionals: true,
-      options: {
-        full: { type: 'boolean', default: false },
-        html: { type: 'string' },
-        json: { type: 'boolean', default: false },
-        width: { type: 'string' },
-      },
-    });
+    const options = {
+      full: { type: 'boolean', default: false },
+      html: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      width: { type: 'string' },
+    } as const;
+    const { values, positionals } = readFlags(withHtmlValue(args), options, true);
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) {
-      throw new ObservatoryError('INVALID_OPTION', `Expected one golden, got ${positionals.length} files`);
+      throw usageError(`Expected one golden, got ${positionals.length} files`);
     }
     const { golden, problems } = await inspectGolden(file);
     const story = tellStory(golden, problems);
     if (values.html !== undefined) return await writePage(file, values.html, storyPage(story), io);
-    const text = values.json
-      ? JSON.stringify(storyToWire(story))
-      : formatStory(story, {
-          paint: paintFor(io.stdout, io.env),
-          width: widthOf(values.width, io),
-          full: values.full,
-          now: new Date(),
-        });
-    io.stdout.write(`${text}\n`);
+    const width =
+      numberFlag('--width', values.width, { from: 40, to: 10_000, whole: true }) ??
+      io.stdout.columns ??
+      DEFAULT_WIDTH;
+    const view = { paint: io.stdout.paint, width, full: values.full, now: new Date() };
+    print(io, values.json ? storyToWire(story) : formatStory(story, view));
     return EXIT_OK;
   },
 };
@@ -75,36 +72,12 @@ async function writePage(golden: string, given: string, page: string, io: Comman
     io.stdout.write(page);
     return EXIT_OK;
   }
-  const file = resolve(given === '' ? `${baseName(golden)}.html` : given);
+  const file = resolve(given === '' ? `${basename(golden, '.json')}.html` : given);
   try {
-    await writeFile(file, page);
+    await writePrivateFile(file, page);
   } catch (cause) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `Cannot write --html '${file}': ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    );
+    throw usageError(`Cannot write --html '${file}': ${(cause as Error).message}`, cause);
   }
-  io.stdout.write(`${pathToFileURL(file).href}\n`);
+  print(io, pathToFileURL(file).href);
   return EXIT_OK;
-}
-
-function baseName(file: string): string {
-  const name = file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1);
-  return name.endsWith('.json') ? name.slice(0, -'.json'.length) : name;
-}
-
-function widthOf(given: string | undefined, io: CommandIo): number {
-  if (given === undefined) {
-    const columns = 'columns' in io.stdout ? Number(io.stdout.columns) : Number.NaN;
-    return Number.isFinite(columns) && columns > 0 ? columns : DEFAULT_WIDTH;
-  }
-  const width = Number(given);
-  if (Number.isSafeInteger(width) && width >= 40 && width <= 10_000) return width;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected --width to be a number from 40 to 10000, got '${given}'`,
-  );
 }

@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../../base/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK } from '../command-line/index.ts';
-import { formatTable, type Paint, paintFor, printable } from '../terminal/index.ts';
+import { snakeKeys } from '../../base/index.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, print, readFlags, usageError } from '../command-line/index.ts';
+import { formatTable, type Paint, printableLine } from '../terminal/index.ts';
 import { ageWords } from './inspect/index.ts';
 import { type GoldenLibrary, type ListedGolden, listGoldens } from './listing.ts';
 
@@ -10,34 +9,35 @@ const HELP = `Usage: mcp-observatory golden list [DIR] [options]
 Lists the goldens below DIR (default: goldens): category, provider, model, source, age, and what they cover: tools
 that are called (and those that never are), and kinds of failure.
 
-  --strict   exit code 1 also when a golden has expired or was edited by hand
-  --json     one JSON object {goldens, unreadable, coverage: {tools, error_kinds}}
+  --mutate       change the run of each golden in up to 15 ways, and show how many changes it catches
+  --unreviewed   only goldens that no person has approved as they are ('golden approve')
+  --strict       exit code 1 also when a golden has expired or was edited by hand; with --unreviewed, when there is any
+  --json         one JSON object {goldens, unreadable, coverage: {tools, error_kinds}}
 
-Exit code 1 if a file cannot be read. Other files in a folder named shared are ignored.`;
+Exit code 1 if a file of the folder cannot be read. Other files in a folder named shared are ignored.`;
 
 /** `golden list`: the goldens of a folder and what they cover. */
 export const goldenListCommand: Command = {
-  name: 'list',
-  summary: 'list the goldens of a folder, their age and coverage',
   help: HELP,
   run: async (args, io) => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { strict: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
-    });
+    const options = {
+      strict: { type: 'boolean' },
+      mutate: { type: 'boolean' },
+      unreviewed: { type: 'boolean' },
+      json: { type: 'boolean' },
+    } as const;
+    const { values, positionals } = readFlags(args, options, true);
     const [folder = 'goldens', ...more] = positionals;
-    if (more.length > 0) {
-      throw new ObservatoryError('INVALID_OPTION', `Expected one folder, got ${positionals.length}`);
-    }
+    if (more.length > 0) throw usageError(`Expected one folder, got ${positionals.length}`);
     const now = new Date();
-    const library = await listGoldens(folder, now);
-    const text = values.json
-      ? JSON.stringify(toWire(library, now))
-      : format(library, folder, now, paintFor(io.stdout, io.env));
-    io.stdout.write(`${text}\n`);
-    const doubtful = library.goldens.some(({ problems }) => problems.length > 0);
-    return library.unreadable.length > 0 || (values.strict && doubtful) ? EXIT_FAILED : EXIT_OK;
+    const all = await listGoldens(folder, now, values.mutate);
+    const isUnreviewed = values.unreviewed === true;
+    const goldens = isUnreviewed ? all.goldens.filter(({ approved }) => !approved) : all.goldens;
+    const library = { ...all, goldens };
+    const { paint } = io.stdout;
+    print(io, values.json ? toWire(library, now) : format(library, folder, now, paint));
+    const doubtful = goldens.some(({ problems }) => isUnreviewed || problems.length > 0);
+    return library.unreadable.length > 0 || (values.strict === true && doubtful) ? EXIT_FAILED : EXIT_OK;
   },
 };
 
@@ -48,13 +48,27 @@ function format(
   paint: Paint,
 ): string {
   const blocks: string[] = [];
-  if (goldens.length === 0) blocks.push(`No goldens in ${folder}`);
-  else blocks.push(formatTable(columns(now), goldens));
+  if (goldens.length === 0) blocks.push(`No goldens in ${printableLine(folder)}`);
+  else
+    blocks.push(
+      formatTable(
+        columns(
+          now,
+          goldens.some(({ effectiveness }) => effectiveness),
+        ),
+        goldens,
+      ),
+    );
   blocks.push(
-    ...goldens.flatMap(({ problems }) =>
-      problems.map(({ message }) => paint('yellow', `! ${printable(message)}`)),
+    ...goldens.flatMap(({ file, effectiveness: { missed = [] } = {} }) =>
+      missed.length === 0 ? [] : [paint('dim', `${printableLine(file)} misses: ${missed.join('; ')}`)],
     ),
-    ...unreadable.map(({ file, message }) => paint('red', `✖ ${printable(file)}: ${printable(message)}`)),
+    ...goldens.flatMap(({ problems }) =>
+      problems.map(({ message }) => paint('yellow', `! ${printableLine(message)}`)),
+    ),
+    ...unreadable.map(({ file, message }) =>
+      paint('red', `✖ ${printableLine(file)}: ${printableLine(message)}`),
+    ),
   );
   if (goldens.length > 0) {
     blocks.push(
@@ -66,15 +80,24 @@ function format(
   return blocks.join('\n');
 }
 
-function columns(now: Date) {
+function columns(now: Date, isMutated: boolean) {
   return [
-    { title: 'golden', value: ({ file }: ListedGolden) => printable(file) },
+    { title: 'golden', value: ({ file }: ListedGolden) => file },
     { title: 'category', value: ({ category }: ListedGolden) => category.replaceAll('_', ' ') },
-    { title: 'provider', value: ({ provider }: ListedGolden) => printable(provider) },
-    { title: 'model', value: ({ model }: ListedGolden) => printable(model) },
+    { title: 'provider', value: ({ provider }: ListedGolden) => provider },
+    { title: 'model', value: ({ model }: ListedGolden) => model },
     { title: 'source', value: ({ source }: ListedGolden) => source },
     { title: 'age', value: (golden: ListedGolden) => ageOf(golden, now) },
     { title: 'calls', align: 'right' as const, value: ({ exchanges }: ListedGolden) => String(exchanges) },
+    ...(isMutated
+      ? [
+          {
+            title: 'catches',
+            align: 'right' as const,
+            value: ({ effectiveness: found }: ListedGolden) => `${found?.caught ?? 0}/${found?.tried ?? 0}`,
+          },
+        ]
+      : []),
     { title: 'trouble', value: ({ exercised }: ListedGolden) => words(exercised.errorKinds) },
   ];
 }
@@ -96,7 +119,7 @@ function renamed(counts: Readonly<Record<string, number>>): Record<string, numbe
 
 /** Covered names with their counts, then the ones not covered. */
 function covered(counts: Readonly<Record<string, number>>, paint: Paint): string {
-  const entries = Object.entries(counts).map(([name, count]) => [printable(name), count] as const);
+  const entries = Object.entries(counts).map(([name, count]) => [printableLine(name), count] as const);
   const met = entries
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${name} ${paint('dim', `×${count}`)}`);
@@ -107,26 +130,15 @@ function covered(counts: Readonly<Record<string, number>>, paint: Paint): string
 
 function toWire({ goldens, unreadable, coverage }: GoldenLibrary, now: Date): object {
   return {
-    goldens: goldens.map((golden) => ({
-      file: golden.file,
-      test_name: golden.testName,
-      category: golden.category,
-      provider: golden.provider,
-      model: golden.model,
-      source: golden.source,
-      recorded_at: golden.recordedAt,
+    goldens: goldens.map(({ exercised, recordedAt, ...golden }) => ({
+      ...snakeKeys(golden),
+      recorded_at: recordedAt,
       age_days:
-        golden.recordedAt === null
-          ? null
-          : Math.floor((now.getTime() - Date.parse(golden.recordedAt)) / 86_400_000),
-      expires_at: golden.expiresAt,
-      expired: golden.expired,
-      problems: golden.problems,
-      exchanges: golden.exchanges,
-      tools: [...golden.exercised.called],
-      error_kinds: [...golden.exercised.errorKinds],
+        recordedAt === null ? null : Math.floor((now.getTime() - Date.parse(recordedAt)) / 86_400_000),
+      tools: [...exercised.called],
+      error_kinds: [...exercised.errorKinds],
     })),
     unreadable,
-    coverage: { tools: coverage.tools, error_kinds: coverage.errorKinds },
+    coverage: snakeKeys(coverage),
   };
 }

@@ -1,7 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { ObservatoryError } from '../../base/index.ts';
-import { type Golden, type GoldenProblem, inspectGolden, readExchange } from '../../golden/index.ts';
+import {
+  type Effectiveness,
+  effectivenessOf,
+  type Golden,
+  type GoldenProblem,
+  inspectGolden,
+  isApproved,
+  readExchange,
+} from '../../golden/index.ts';
+import { usageError } from '../command-line/index.ts';
 import { tellStory } from './inspect/index.ts';
 
 /** What a golden covers. */
@@ -114,6 +123,10 @@ export interface ListedGolden {
   readonly problems: readonly GoldenProblem[];
   readonly exchanges: number;
   readonly exercised: Exercised;
+  /** Whether a person has approved it as it is. */
+  readonly approved: boolean;
+  /** How many changed runs it catches, if asked for. */
+  readonly effectiveness?: Effectiveness | undefined;
 }
 
 /** An unreadable golden. */
@@ -141,9 +154,14 @@ const MAX_FILES = 10_000;
 /**
  * Reads all goldens below a folder: every `.json` file that has `provider_responses` or is unreadable.
  * @param now decides what is expired.
+ * @param mutate whether to find out how many changed runs each catches.
  * @throws ObservatoryError `INVALID_OPTION` when the folder cannot be read.
  */
-export async function listGoldens(folder: string, now: Date = new Date()): Promise<GoldenLibrary> {
+export async function listGoldens(
+  folder: string,
+  now: Date = new Date(),
+  mutate = false,
+): Promise<GoldenLibrary> {
   const goldens: ListedGolden[] = [];
   const unreadable: UnreadableGolden[] = [];
   for (const path of await jsonFiles(folder)) {
@@ -163,6 +181,8 @@ export async function listGoldens(folder: string, now: Date = new Date()): Promi
         problems,
         exchanges: golden.provider_responses.length,
         exercised: exercised(golden),
+        approved: isApproved(golden),
+        ...(mutate ? { effectiveness: effectivenessOf(golden) } : {}),
       });
     } catch (error) {
       if (!ObservatoryError.isInstance(error)) throw error;
@@ -178,34 +198,18 @@ function isOtherDocument(path: string): boolean {
 }
 
 async function jsonFiles(folder: string): Promise<string[]> {
-  let entries: Awaited<ReturnType<typeof readEntries>>;
-  try {
-    entries = await readEntries(folder);
-  } catch (cause) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `Cannot read the folder '${folder}': ${(cause as Error).message}`,
-      {
-        cause,
-      },
-    );
-  }
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: Error) => {
+    throw usageError(`Cannot read the folder '${folder}': ${cause.message}`, cause);
+  });
   const files = entries
     .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !/[\\/]node_modules[\\/]/.test(path))
     .sort();
   if (files.length > MAX_FILES) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `The folder '${folder}' holds ${files.length} JSON files; give that of the goldens`,
-    );
+    throw usageError(`The folder '${folder}' holds ${files.length} JSON files; give that of the goldens`);
   }
   return files;
-}
-
-function readEntries(folder: string) {
-  return readdir(folder, { recursive: true, withFileTypes: true });
 }
 
 function coverageOf(goldens: readonly ListedGolden[]): Coverage {

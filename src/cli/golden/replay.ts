@@ -1,12 +1,17 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { ObservatoryError } from '../../base/index.ts';
-import { replayGolden } from '../../golden/index.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, usageError } from '../command-line/index.ts';
-import { paintFor } from '../terminal/index.ts';
-
-const NAME = 'golden replay';
+import { errorMessage, ObservatoryError } from '../../base/index.ts';
+import { type ReplayOptions, replayGolden } from '../../golden/index.ts';
+import {
+  type Command,
+  EXIT_FAILED,
+  EXIT_OK,
+  exitCodeOf,
+  print,
+  readFlags,
+  usageError,
+} from '../command-line/index.ts';
+import { openAuditLog, openGateIfGiven, POLICY_FLAGS, POLICY_FLAGS_HELP } from '../policy-options/index.ts';
 
 const HELP = `Usage: mcp-observatory golden replay FILE|FOLDER... [options]
 
@@ -14,10 +19,12 @@ Reruns goldens from their files and compares the results, without a model, a key
 
   --live-tools       start the servers and run the tools for real; the model's answers still come from the file
   --allow-expired    accept expired goldens
+${POLICY_FLAGS_HELP}
   --json             one JSON object per golden: {path, test_name, source, outcome, findings}
 
 Goldens of other programs cannot be rerun from their file and are skipped.
-Exit codes: 0 every replay matches its golden, 1 one does not or could not be read, 2 bad usage.`;
+Exit codes: 0 every replay matches its golden, 1 one does not or a file of a folder cannot be read, 2 bad usage or a
+named file that cannot be read.`;
 
 interface Outcome {
   readonly path: string;
@@ -30,41 +37,51 @@ interface Outcome {
 
 /** `mcp-observatory golden replay`: reruns goldens and compares the results. */
 export const goldenReplayCommand: Command = {
-  name: 'replay',
-  summary: 'run goldens again from their files and compare',
   help: HELP,
   async run(args, io) {
-    const { values, positionals } = parse(args);
-    if (positionals.length === 0) throw usageError(NAME, 'Expected a file or folder');
-    const paint = paintFor(io.stdout, io.env);
-    let failed = false;
-    for (const path of await goldensIn(positionals)) {
-      const outcome = await replayOne(path, values['live-tools'] === true, values['allow-expired'] === true);
-      failed ||= outcome.outcome === 'different' || outcome.outcome === 'error';
+    const options = {
+      'live-tools': { type: 'boolean' },
+      'allow-expired': { type: 'boolean' },
+      json: { type: 'boolean' },
+      ...POLICY_FLAGS,
+    } as const;
+    const { values, positionals } = readFlags(args, options, true);
+    if (positionals.length === 0) throw usageError('Expected a file or folder');
+    const liveTools = values['live-tools'] === true;
+    // Recorded tools are called nowhere: only a flag puts a gate before them.
+    using gate = openGateIfGiven(values, liveTools ? io.env : {});
+    using audit = gate && liveTools ? openAuditLog(io.env) : undefined;
+    const replay = {
+      tools: liveTools ? 'live' : 'recorded',
+      allowExpired: values['allow-expired'] === true,
+      options: gate === undefined ? undefined : { gate, audit: audit ?? (false as const) },
+    } as const;
+    const { paint } = io.stdout;
+    let exitCode = EXIT_OK;
+    for (const { path, isNamed } of await goldensIn(positionals)) {
+      const outcome = await replayOne(path, replay);
+      if (outcome.outcome === 'different' || outcome.outcome === 'error') {
+        exitCode = Math.max(exitCode, isNamed ? exitCodeOf(outcome.error?.code) : EXIT_FAILED);
+      }
       if (values.json === true) {
-        io.stdout.write(`${JSON.stringify(outcome)}\n`);
+        print(io, outcome);
         continue;
       }
       const word =
         outcome.outcome === 'same'
           ? 'same'
           : paint(outcome.outcome === 'skipped' ? 'yellow' : 'red', outcome.outcome);
-      const lines = [...outcome.findings.map(({ message }) => message), outcome.error?.message ?? ''];
-      const told = lines.filter((line) => line !== '').map((line) => `    ${line}\n`);
-      io.stdout.write(
-        `${word}  ${path}${outcome.source === null ? '' : ` (${outcome.source})`}\n${told.join('')}`,
-      );
+      const told = [...outcome.findings.map(({ message }) => message), outcome.error?.message ?? ''];
+      io.stdout.writeLine(`${word}  ${path}${outcome.source === null ? '' : ` (${outcome.source})`}`);
+      for (const line of told.filter((text) => text !== '')) io.stdout.writeLine(`    ${line}`);
     }
-    return failed ? EXIT_FAILED : EXIT_OK;
+    return exitCode;
   },
 };
 
-async function replayOne(path: string, liveTools: boolean, allowExpired: boolean): Promise<Outcome> {
+async function replayOne(path: string, options: ReplayOptions): Promise<Outcome> {
   try {
-    const { golden, findings } = await replayGolden(path, {
-      tools: liveTools ? 'live' : 'recorded',
-      allowExpired,
-    });
+    const { golden, findings } = await replayGolden(path, options);
     return {
       path,
       test_name: golden.test_name,
@@ -74,46 +91,36 @@ async function replayOne(path: string, liveTools: boolean, allowExpired: boolean
     };
   } catch (error) {
     const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
-    const message = error instanceof Error ? error.message : String(error);
     // In a folder, a golden that cannot be rerun is not a failure.
     const outcome = code === 'INVALID_OPTION' ? 'skipped' : 'error';
-    return { path, test_name: null, source: null, outcome, findings: [], error: { code, message } };
+    return {
+      path,
+      test_name: null,
+      source: null,
+      outcome,
+      findings: [],
+      error: { code, message: errorMessage(error) },
+    };
   }
 }
 
 /** The given files, and the goldens in the given folders without shared tool definitions. */
-async function goldensIn(paths: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
+async function goldensIn(paths: readonly string[]): Promise<{ path: string; isNamed: boolean }[]> {
+  const found: { path: string; isNamed: boolean }[] = [];
   for (const path of paths) {
     let isFolder: boolean;
     try {
       isFolder = (await stat(path)).isDirectory();
     } catch (cause) {
-      throw new ObservatoryError('INVALID_OPTION', `There is no file or folder '${path}'`, { cause });
+      throw usageError(`There is no file or folder '${path}'`, cause);
     }
     if (!isFolder) {
-      found.push(path);
+      found.push({ path, isNamed: true });
       continue;
     }
     const names = await readdir(path, { recursive: true });
     const goldens = names.filter((name) => name.endsWith('.json') && !name.endsWith('_definitions.json'));
-    found.push(...goldens.sort().map((name) => join(path, name)));
+    found.push(...goldens.sort().map((name) => ({ path: join(path, name), isNamed: false })));
   }
   return found;
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        'live-tools': { type: 'boolean' },
-        'allow-expired': { type: 'boolean' },
-        json: { type: 'boolean' },
-      },
-    });
-  } catch (error) {
-    throw usageError(NAME, (error as Error).message);
-  }
 }

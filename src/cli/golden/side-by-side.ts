@@ -1,7 +1,7 @@
 import type { Golden } from '../../golden/index.ts';
 import { canonicalHash, canonicalJson } from '../../json/index.ts';
 import { selfConsistencyScore } from '../../signals/index.ts';
-import { type Story, type ToolStep, tellStory } from './inspect/index.ts';
+import { type Story, type ToolStep, tellStory, totalTokens } from './inspect/index.ts';
 
 /** Matching elements of two lists, or an element of one of them. */
 export interface Pair<T> {
@@ -64,7 +64,10 @@ export interface SideFacts {
   readonly failedToolCalls: number;
   readonly totalTokens: number | null;
   readonly costUsd: number | null;
-  readonly modelMs: number;
+  /** Null if it is not known. */
+  readonly modelMs: number | null;
+  /** From the first request to the last; null if their dates are not kept. */
+  readonly elapsedMs: number | null;
   readonly answer: string;
 }
 
@@ -103,7 +106,6 @@ function inputDifferences(a: Golden, b: Golden): string[] {
 
 function factsOf(story: Story): SideFacts {
   const { outcome, totals } = story;
-  const { promptTokens, completionTokens } = totals;
   const ended = outcome.stopReason ?? (outcome.success === true ? 'completed' : 'failed');
   return {
     testName: story.title,
@@ -114,12 +116,10 @@ function factsOf(story: Story): SideFacts {
     turns: totals.turns,
     toolCalls: totals.toolCalls,
     failedToolCalls: totals.failedToolCalls,
-    totalTokens:
-      promptTokens === undefined && completionTokens === undefined
-        ? null
-        : (promptTokens ?? 0) + (completionTokens ?? 0),
+    totalTokens: totalTokens(totals) ?? null,
     costUsd: totals.costUsd ?? null,
-    modelMs: totals.modelMs,
+    modelMs: totals.modelMs ?? null,
+    elapsedMs: totals.elapsedMs ?? null,
     answer: outcome.answer,
   };
 }

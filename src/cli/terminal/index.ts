@@ -1,5 +1,6 @@
-export { printable } from '../../base/index.ts';
-export { type Paint, type Progress, paintFor, progressOn } from './style.ts';
+export { printable, printableLine } from '../../base/index.ts';
+export { Output, type Paint } from './output.ts';
+export { type Progress, progressOn } from './progress.ts';
 export { formatTable, type TableColumn } from './table.ts';
 export { formatWaterfall } from './waterfall.ts';
 export { wrapLines } from './wrap.ts';

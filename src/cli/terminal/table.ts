@@ -1,3 +1,5 @@
+import { printableLine } from '../../base/index.ts';
+
 /** A column of a printed table. */
 export interface TableColumn<R> {
   readonly title: string;
@@ -5,18 +7,19 @@ export interface TableColumn<R> {
   readonly value: (row: R) => string;
 }
 
-/** Lays rows out in columns two spaces apart, under a ruled header. Widths count code points. */
+/** Lays rows out in columns two spaces apart, under a ruled header. Each row is one line; widths count code points. */
 export function formatTable<R>(columns: readonly TableColumn<R>[], rows: readonly R[]): string {
-  const cells = rows.map((row) => columns.map((column) => column.value(row)));
-  const widths = columns.map((column, i) =>
-    Math.max(lengthOf(column.title), ...cells.map((row) => lengthOf(row[i] ?? ''))),
+  const cells = rows.map((row) => columns.map((column) => printableLine(column.value(row))));
+  const titles = columns.map(({ title }) => printableLine(title));
+  const widths = titles.map((title, i) =>
+    cells.reduce((most, row) => Math.max(most, lengthOf(row[i] ?? '')), lengthOf(title)),
   );
   const line = (values: readonly string[]) =>
     values
       .map((value, i) => pad(value, widths[i] ?? 0, columns[i]?.align ?? 'left'))
       .join('  ')
       .trimEnd();
-  const header = line(columns.map((column) => column.title));
+  const header = line(titles);
   const rule = widths.map((width) => '─'.repeat(width)).join('  ');
   return [header, rule, ...cells.map(line)].join('\n');
 }

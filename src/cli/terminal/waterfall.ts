@@ -1,5 +1,6 @@
 import type { TraceRow } from '../../base/index.ts';
-import type { Paint } from './style.ts';
+import { printableLine } from '../../base/index.ts';
+import type { Paint } from './output.ts';
 
 const BAR_WIDTH = 24;
 
@@ -30,7 +31,7 @@ export function formatWaterfall(rows: readonly WaterfallRow[], paint: Paint): st
   const stack = (children.get(null) ?? []).map((row) => ({ row, lead: '', tail: '' })).reverse();
   while (stack.length > 0) {
     const { row, lead, tail } = stack.pop() as { row: WaterfallRow; lead: string; tail: string };
-    lines.push({ label: `${lead}${row.span_name}`, row });
+    lines.push({ label: `${lead}${printableLine(row.span_name)}`, row });
     const kids = children.get(row.span_id) ?? [];
     for (let i = kids.length - 1; i >= 0; i -= 1) {
       const last = i === kids.length - 1;

@@ -3,25 +3,120 @@ import { gunzipSync } from 'node:zlib';
 import type { Ticket } from './admission.ts';
 import { Rejection } from './rejection.ts';
 
+/** Time that a sender has for a body of any size, and the least bytes per second after it. */
+const GRACE_MS = 3000;
+const MIN_BYTES_PER_SECOND = 16 * 1024;
+/** A body must be whole after this time and the grace, so that a large reservation is not held by a trickle. */
+const MAX_BODY_MS = 30_000;
+
+/** Room that is reserved for a body of unknown length, and by which the reservation grows. */
+const STEP_BYTES = 64 * 1024;
+
+/** What is known of a body before it is read. */
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** The length that the sender announced; undefined if it did not. */
+  readonly length?: number | undefined;
+  /** Reads the length from the first bytes of the body; undefined if there are too few. */
+  readonly lengthIn?: ((head: Buffer) => number | undefined) | undefined;
+  /** Called when there is room for it, before anything is read. */
+  readonly onRoom?: (() => void) | undefined;
+}
+
 /**
- * Reads a body, ignoring its announced length.
- * @throws Rejection `too_large`, `overloaded`, or `malformed` when the sender disconnects.
+ * Reads a body. Room is reserved for its length before it is read, or step by step if it has none. When this rejects,
+ * the rest of the body is left unread: close the connection.
+ * @throws Rejection `too_large`, `overloaded`, `too_slow`, or `malformed` when the sender disconnects.
  */
-export async function readBody(stream: Readable, maxBytes: number, ticket: Ticket): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > maxBytes) throw tooLarge(maxBytes);
-      ticket.holds(bytes);
-      chunks.push(chunk as Buffer);
-    }
-  } catch (error) {
-    if (error instanceof Rejection) throw error;
-    throw new Rejection('malformed', 'The body ended before its length');
+export async function readBody(stream: Readable, limits: BodyLimits, ticket: Ticket): Promise<Buffer> {
+  const body = new Body(limits, ticket);
+  limits.onRoom?.();
+  const startedAt = performance.now();
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      stream.off('data', take).off('end', end).off('error', cut).off('close', cut);
+    };
+    const refuse = (error: unknown): void => {
+      stop();
+      stream.pause();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      try {
+        body.add(chunk);
+      } catch (error) {
+        refuse(error);
+      }
+    };
+    const end = (): void => {
+      stop();
+      resolve(body.whole());
+    };
+    const cut = (): void => refuse(new Rejection('malformed', 'The body ended before its length'));
+    const checkRate = (): void => {
+      const left = startedAt + body.allowedMs - performance.now();
+      if (left <= 0) refuse(new Rejection('too_slow', 'The body comes too slowly', 1));
+      else timer = setTimeout(checkRate, left);
+    };
+    let timer = setTimeout(checkRate, body.allowedMs);
+    // A stream that is given up may fail later, when nothing else listens.
+    stream
+      .on('error', () => {})
+      .once('end', end)
+      .once('error', cut)
+      .once('close', cut)
+      .on('data', take);
+  });
+}
+
+/** The part of a body received so far, and the room reserved for the whole. */
+class Body {
+  readonly #limits: BodyLimits;
+  readonly #ticket: Ticket;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #reserved = 0;
+  #isLengthKnown: boolean;
+
+  constructor(limits: BodyLimits, ticket: Ticket) {
+    this.#limits = limits;
+    this.#ticket = ticket;
+    this.#isLengthKnown = limits.length !== undefined;
+    this.#reserve(limits.length ?? Math.min(STEP_BYTES, limits.maxBytes));
   }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
+
+  /** Milliseconds from the start of the body within which more of it must have come. */
+  get allowedMs(): number {
+    const rate = Math.max(MIN_BYTES_PER_SECOND, this.#reserved / (MAX_BODY_MS / 1000));
+    return GRACE_MS + (1000 * this.#bytes) / rate;
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    this.#chunks.push(chunk);
+    if (!this.#isLengthKnown) this.#findLength();
+    if (this.#bytes <= this.#reserved) return;
+    const doubled = Math.min(2 * this.#reserved, this.#limits.maxBytes);
+    this.#reserve(Math.max(this.#bytes, doubled));
+  }
+
+  whole(): Buffer {
+    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes);
+  }
+
+  #findLength(): void {
+    const length = this.#limits.lengthIn?.(this.whole());
+    if (length === undefined) return;
+    this.#isLengthKnown = true;
+    this.#reserve(length);
+  }
+
+  #reserve(bytes: number): void {
+    if (bytes > this.#limits.maxBytes) throw tooLarge(this.#limits.maxBytes);
+    this.#ticket.reserve(bytes);
+    this.#reserved = bytes;
+  }
 }
 
 /**

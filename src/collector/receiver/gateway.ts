@@ -1,7 +1,8 @@
+import type { Writable } from 'node:stream';
 import type { RequestAdmission } from './admission.ts';
 import type { BearerCheck } from './bearer.ts';
 import type { Intake } from './intake.ts';
-import { Rejection } from './rejection.ts';
+import { Rejection, rejectionOf } from './rejection.ts';
 
 /** The answer to a request, for the metrics. */
 export interface Answered {
@@ -21,6 +22,33 @@ export interface Gateway {
   /** Whether the collector is draining and refuses new requests. */
   readonly isDraining: () => boolean;
   readonly onAnswered: (answered: Answered) => void;
+}
+
+/** Answers a request: with what `work` gives, or by `reject`; and tells the metrics. */
+export async function answer(
+  gateway: Gateway,
+  transport: Answered['transport'],
+  work: () => Promise<void>,
+  reject: (rejection: Rejection) => void,
+): Promise<void> {
+  const startedAt = performance.now();
+  let outcome = 'ok';
+  try {
+    await work();
+  } catch (error) {
+    const rejection = rejectionOf(error);
+    outcome = rejection.reason;
+    reject(rejection);
+  }
+  gateway.onAnswered({ transport, outcome, seconds: (performance.now() - startedAt) / 1000 });
+}
+
+/** Aborted when the connection to the sender is closed. */
+export function untilClosed(stream: Writable): AbortSignal {
+  const closed = new AbortController();
+  if (stream.destroyed) closed.abort();
+  else stream.once('close', () => closed.abort());
+  return closed.signal;
 }
 
 /** @throws Rejection `unavailable` while draining, so that the sender tries another replica. */

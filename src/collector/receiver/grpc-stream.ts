@@ -12,9 +12,14 @@ export interface GrpcMessage {
   readonly bytes: Buffer;
 }
 
+/** The length of a body, from its first bytes; undefined if there are too few. */
+export function lengthIn(head: Buffer): number | undefined {
+  return head.length < PREFIX_BYTES ? undefined : PREFIX_BYTES + head.readUInt32BE(1);
+}
+
 /** The single message in the body of a unary call; `undefined` if malformed. */
 export function messageIn(body: Buffer): GrpcMessage | undefined {
-  if (body.length < PREFIX_BYTES || body.readUInt32BE(1) !== body.length - PREFIX_BYTES) return undefined;
+  if (lengthIn(body) !== body.length) return undefined;
   const flag = body[0];
   if (flag !== 0 && flag !== 1) return undefined;
   return { isPacked: flag === 1, bytes: body.subarray(PREFIX_BYTES) };
@@ -36,7 +41,7 @@ export function sendMessage(stream: ServerHttp2Stream, bytes: Buffer): void {
   stream.end(Buffer.concat([prefix, bytes]));
 }
 
-/** Answers a call with an error status and discards the rest of the request. */
+/** Answers a call with an error status and resets the stream, so that the rest of the request is not sent. */
 export function sendRejection(stream: ServerHttp2Stream, { reason, message, retryAfter }: Rejection): void {
   if (stream.destroyed || stream.closed) return;
   const { grpc } = ANSWERS[reason];

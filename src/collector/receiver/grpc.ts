@@ -7,12 +7,12 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { readBody, unpack } from './body.ts';
-import { type Gateway, refuseWhileDraining } from './gateway.ts';
-import { messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
+import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
+import { lengthIn, messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
 import type { RunningReceiver } from './http.ts';
 import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
 import { encodeResponse } from './messages.ts';
-import { Rejection, rejectionOf } from './rejection.ts';
+import { Rejection } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
 
 const EXPORT_PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
@@ -51,7 +51,16 @@ export async function startGrpc(
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => {});
     stream.setTimeout(SILENCE_MS, () => stream.close(constants.NGHTTP2_CANCEL));
-    answer(gateway, stream, headers).catch(() => stream.destroy());
+    const isGrpc = headers[':method'] === 'POST' && GRPC_TYPE.test(headers['content-type'] ?? '');
+    answer(
+      gateway,
+      'grpc',
+      async () => {
+        if (!isGrpc) throw new Rejection('unsupported_type', 'Expected a gRPC request');
+        sendMessage(stream, await take(gateway, stream, headers));
+      },
+      (rejection) => (isGrpc ? sendRejection(stream, rejection) : sendNotGrpc(stream)),
+    ).catch(() => stream.destroy());
   });
   return {
     address: await listen(server, address),
@@ -70,27 +79,6 @@ export async function startGrpc(
   };
 }
 
-async function answer(
-  gateway: Gateway,
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-): Promise<void> {
-  const startedAt = performance.now();
-  let outcome = 'ok';
-  try {
-    if (headers[':method'] !== 'POST' || !GRPC_TYPE.test(headers['content-type'] ?? '')) {
-      sendNotGrpc(stream);
-      outcome = 'unsupported_type';
-    } else sendMessage(stream, await take(gateway, stream, headers));
-  } catch (error) {
-    const rejection = rejectionOf(error);
-    outcome = rejection.reason;
-    sendRejection(stream, rejection);
-  }
-  const seconds = (performance.now() - startedAt) / 1000;
-  gateway.onAnswered({ transport: 'grpc', outcome, seconds });
-}
-
 /** @returns the message of the answer. @throws Rejection */
 async function take(
   gateway: Gateway,
@@ -105,12 +93,13 @@ async function take(
     throw new Rejection('unsupported_encoding', 'Expected grpc-encoding gzip or identity');
   }
   using ticket = gateway.admission.enter();
-  const message = messageIn(await readBody(stream, gateway.maxBodyBytes + PREFIX_BYTES, ticket));
+  const limits = { maxBytes: gateway.maxBodyBytes + PREFIX_BYTES, lengthIn };
+  const message = messageIn(await readBody(stream, limits, ticket));
   if (message === undefined) throw new Rejection('malformed', 'Expected one whole gRPC message');
   if (message.isPacked && packing !== 'gzip') {
     throw new Rejection('malformed', 'The message is packed, and grpc-encoding does not say how');
   }
+  await ticket.turn(untilClosed(stream));
   const body = message.isPacked ? unpack(message.bytes, gateway.maxBodyBytes) : message.bytes;
-  ticket.holds(body.length);
   return encodeResponse(await gateway.intake.take(body, 'protobuf', ticket), 'protobuf');
 }

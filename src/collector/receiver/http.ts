@@ -6,12 +6,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { readBody, tooLarge, unpack } from './body.ts';
-import { type Gateway, refuseWhileDraining } from './gateway.ts';
+import { readBody, unpack } from './body.ts';
+import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
 import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
 import { encodeResponse, encodeStatus, type OtlpEncoding } from './messages.ts';
-import { ANSWERS, Rejection, rejectionOf } from './rejection.ts';
+import { ANSWERS, Rejection } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
 
 const TRACES_PATH = '/v1/traces';
@@ -21,9 +21,13 @@ const TYPES: Readonly<Record<OtlpEncoding, string>> = {
   json: 'application/json',
 };
 
-/** Timeout of slow senders in milliseconds, so that they do not hold a slot forever. */
+/** Timeouts of slow senders in milliseconds, checked once a second. Bodies have a least rate, see `body.ts`. */
 const REQUEST_TIMEOUT_MS = 60_000;
-const HEADERS_TIMEOUT_MS = 15_000;
+const HEADERS_TIMEOUT_MS = 5000;
+const TIMEOUTS_CHECK_MS = 1000;
+
+/** Time in which a refused sender may read the answer before its connection is cut, in milliseconds. */
+const LINGER_MS = 500;
 
 /** Longer than load balancers keep connections, so that they close idle ones, not the server during a request. */
 const KEEP_ALIVE_MS = 75_000;
@@ -45,7 +49,16 @@ export async function startHttp(
   return run(address, tls, (request, response) => {
     const path = pathOf(request);
     if (isRead(request) && answerHealth(path, health, response)) return;
-    answer(gateway, path, request, response).catch(() => request.destroy());
+    const encoding = encodingOf(request);
+    answer(
+      gateway,
+      'http',
+      async () => {
+        const body = await take(gateway, path, encoding, request, response);
+        send(response, 200, TYPES[encoding as OtlpEncoding], body, gateway.isDraining());
+      },
+      (rejection) => reject(request, response, rejection, encoding, gateway.isDraining()),
+    ).catch(() => request.destroy());
   });
 }
 
@@ -66,10 +79,13 @@ async function run(
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: TIMEOUTS_CHECK_MS,
   };
   const server: Server =
     tls === undefined ? createServer(options, listener) : createTlsServer({ ...options, ...tls }, listener);
   server.maxConnections = MAX_CONNECTIONS;
+  // By default Node asks for the body at once; a refused sender need not send it.
+  server.on('checkContinue', listener);
   return {
     address: await listen(server, address),
     close: (withinMs) =>
@@ -84,33 +100,13 @@ async function run(
   };
 }
 
-async function answer(
-  gateway: Gateway,
-  path: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const startedAt = performance.now();
-  const encoding = encodingOf(request);
-  let outcome = 'ok';
-  try {
-    const body = await take(gateway, path, encoding, request);
-    send(response, 200, TYPES[encoding as OtlpEncoding], body, gateway.isDraining());
-  } catch (error) {
-    const rejection = rejectionOf(error);
-    outcome = rejection.reason;
-    reject(response, rejection, encoding, gateway.isDraining());
-  }
-  const seconds = (performance.now() - startedAt) / 1000;
-  gateway.onAnswered({ transport: 'http', outcome, seconds });
-}
-
 /** @returns the body of the answer. @throws Rejection */
 async function take(
   gateway: Gateway,
   path: string,
   encoding: OtlpEncoding | undefined,
   request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<Buffer> {
   if (path !== TRACES_PATH) throw new Rejection('not_found', `Only ${TRACES_PATH} is served`);
   if (request.method !== 'POST') throw new Rejection('wrong_method', 'Only POST is served');
@@ -120,15 +116,19 @@ async function take(
     throw new Rejection('unsupported_type', `Expected content-type ${TYPES.protobuf} or ${TYPES.json}`);
   }
   const isPacked = isGzip(request.headers['content-encoding']);
-  if (Number(request.headers['content-length']) > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes);
   using ticket = gateway.admission.enter();
-  let body = await readBody(request, gateway.maxBodyBytes, ticket);
+  const announced = request.headers['content-length'];
+  const length = announced === undefined ? undefined : Number(announced);
+  const isAwaited = request.headers.expect !== undefined;
+  const onRoom = isAwaited ? () => response.writeContinue() : undefined;
+  let body = await readBody(request, { maxBytes: gateway.maxBodyBytes, length, onRoom }, ticket);
+  await ticket.turn(untilClosed(response));
   if (isPacked) body = unpack(body, gateway.maxBodyBytes);
-  ticket.holds(body.length);
   return encodeResponse(await gateway.intake.take(body, encoding, ticket), encoding);
 }
 
 function reject(
+  request: IncomingMessage,
   response: ServerResponse,
   { reason, message, retryAfter }: Rejection,
   encoding: OtlpEncoding | undefined,
@@ -141,14 +141,23 @@ function reject(
   const { http, grpc } = ANSWERS[reason];
   const body = encoding === undefined ? Buffer.from(`${message}\n`) : encodeStatus(grpc, message, encoding);
   const type = encoding === undefined ? 'text/plain; charset=utf-8' : TYPES[encoding];
-  send(response, http, type, body, isLast);
+  if (request.complete) send(response, http, type, body, isLast);
+  else sendAndClose(response, http, type, body);
 }
 
-/** @param isLast whether to close the connection. Node drains the rest of the request. */
+/** @param isLast whether to close the connection. */
 function send(response: ServerResponse, status: number, type: string, body: Buffer, isLast: boolean): void {
   if (isLast) response.setHeader('connection', 'close');
   response.writeHead(status, { 'content-type': type, 'content-length': body.length });
   response.end(body);
+}
+
+/** Answers a request without reading the rest of its body, which Node would do when the answer ends. */
+function sendAndClose(response: ServerResponse, status: number, type: string, body: Buffer): void {
+  response.writeHead(status, { connection: 'close', 'content-type': type, 'content-length': body.length });
+  const { socket } = response;
+  response.write(body, () => socket?.end());
+  setTimeout(() => socket?.destroy(), LINGER_MS).unref();
 }
 
 function encodingOf(request: IncomingMessage): OtlpEncoding | undefined {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { DurableSpanWriter } from '../../durable/index.ts';
+import { type DecodedRequest, DecodeError, decodeJson, decodeProtobuf } from '../../otlp/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
 import type { ObservatorySpanProcessor } from '../../processor/index.ts';
-import { type DecodedRequest, DecodeError, decodeJson, decodeProtobuf } from '../decode/index.ts';
 import type { Ticket } from './admission.ts';
 import type { Acceptance, OtlpEncoding } from './messages.ts';
 import { Rejection } from './rejection.ts';
@@ -40,7 +40,7 @@ export class Intake {
    */
   async take(body: Buffer, encoding: OtlpEncoding, ticket: Ticket): Promise<Acceptance> {
     const { spans, items } = this.#decode(body, encoding);
-    ticket.holds(body.length + BYTES_PER_ITEM * items);
+    ticket.holds(body.length + BYTES_PER_ITEM * items, spans.length);
     const valid = spans.filter(hasValidIds);
     await this.#enrich(valid);
     const outcome = await this.#parts.writer.write(valid);
@@ -64,6 +64,7 @@ export class Intake {
 
   async #enrich(spans: readonly ReadableSpan[]): Promise<void> {
     let turnEnds = performance.now() + MAX_TURN_MS;
+    for (const span of spans) this.#parts.processor.expectEnded(span);
     for (const span of spans) {
       this.#parts.processor.enrichEnded(span);
       if (performance.now() < turnEnds) continue;

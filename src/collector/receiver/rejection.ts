@@ -16,6 +16,7 @@ export const ANSWERS = {
   unsupported_type: { http: 415, grpc: 3 },
   unsupported_encoding: { http: 415, grpc: 12 },
   overloaded: { http: 429, grpc: 14 },
+  too_slow: { http: 503, grpc: 14 },
   unavailable: { http: 503, grpc: 14 },
   fault: { http: 500, grpc: 13 },
 } as const;

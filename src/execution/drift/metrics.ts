@@ -1,5 +1,5 @@
 import { type BatchObservableCallback, type MeterProvider, metrics } from '@opentelemetry/api';
-import { ATTR_GEN_AI_TOOL_NAME, BoundedNames, VERSION } from '../../base/index.ts';
+import { BoundedNames, semconv, VERSION } from '../../base/index.ts';
 import type { DriftReport } from './types.ts';
 
 /** Maximum number of series; a gauge cannot aggregate the rest. */
@@ -32,7 +32,7 @@ export function observeDrift(
       const service = services.admit(group.service ?? '');
       const tool = tools.admit(group.toolName ?? '');
       if (service === OTHER || tool === OTHER) continue;
-      const about = { 'observatory.service': service, [ATTR_GEN_AI_TOOL_NAME]: tool };
+      const about = { 'observatory.service': service, [semconv.ATTR_GEN_AI_TOOL_NAME]: tool };
       result.observe(alert, group.status === 'drift' ? 1 : 0, about);
       result.observe(unexplained, group.driftShare, about);
       result.observe(added, group.newShare, about);

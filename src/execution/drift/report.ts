@@ -1,7 +1,13 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { invalidOption } from '../../base/index.ts';
 import { type Queryable, toObservatoryError } from '../../postgres/index.ts';
-import { checkRule, driftStatusOf } from './rule.ts';
-import type { DriftQuery, DriftReport, DriftRule, PromptDrift, TemplateChange } from './types.ts';
+import type {
+  DriftQuery,
+  DriftReport,
+  DriftRule,
+  DriftStatus,
+  PromptDrift,
+  TemplateChange,
+} from './types.ts';
 
 /**
  * Maximum number of reported services and tools, and of new templates, so that invented names cannot fill the memory.
@@ -118,12 +124,8 @@ function judgedGroup(row: Row, templates: readonly Row[], rule: DriftRule): Prom
 }
 
 function byGroup(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group === undefined) groups.set(keyOf(row), [row]);
-    else group.push(row);
-  }
+  const groups = new Map<string, Row[]>(rows.map((row) => [keyOf(row), []]));
+  for (const row of rows) groups.get(keyOf(row))?.push(row);
   return groups;
 }
 
@@ -149,12 +151,34 @@ function worstFirst(a: PromptDrift, b: PromptDrift): number {
 function before(time: Date, name: string, ms: number): Date {
   const earlier = new Date(time.getTime() - ms);
   if (ms > 0 && !Number.isNaN(earlier.getTime())) return earlier;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected \`${name}\` to be milliseconds above 0, got ${String(ms)}`,
-  );
+  throw invalidOption(`\`${name}\``, 'milliseconds above 0', ms);
 }
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` for an invalid limit. */
+export function checkRule(rule: DriftRule): DriftRule {
+  check('failOver', rule.failOver, 1);
+  check('failOverGrowth', rule.failOverGrowth);
+  check('minPrompts', rule.minPrompts);
+  return rule;
+}
+
+/** The status of one service and tool. */
+function driftStatusOf(group: Omit<PromptDrift, 'status'>, rule: DriftRule): DriftStatus {
+  if (group.baselinePrompts === 0) return 'no_baseline';
+  if (group.prompts < (rule.minPrompts ?? 20)) return 'few';
+  const share = rule.countTemplateChanges === true ? group.newShare : group.driftShare;
+  if (rule.failOver !== undefined && share > rule.failOver) return 'drift';
+  const { growth } = group;
+  return rule.failOverGrowth !== undefined && growth !== null && growth > rule.failOverGrowth
+    ? 'drift'
+    : 'ok';
+}
+
+function check(name: string, value: unknown, most = Number.MAX_VALUE): void {
+  if (value === undefined || (typeof value === 'number' && value >= 0 && value <= most)) return;
+  throw invalidOption(`\`${name}\``, `a number ${most === 1 ? 'from 0 to 1' : 'from 0 up'}`, value);
 }

@@ -1,9 +1,8 @@
 import { diag, type MeterProvider } from '@opentelemetry/api';
-import { ObservatoryError, withoutTracing } from '../../base/index.ts';
+import { invalidOption, withoutTracing } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { observeDrift } from './metrics.ts';
-import { driftReport } from './report.ts';
-import { checkRule } from './rule.ts';
+import { checkRule, driftReport } from './report.ts';
 import type { DriftQuery, DriftReport, DriftRule } from './types.ts';
 
 /** Options of a drift watch. */
@@ -37,8 +36,7 @@ export function watchDrift(options: WatchDriftOptions): DriftWatch {
   const { db, intervalMs = QUARTER_OF_AN_HOUR, meterProvider, onReport, sinceMs } = options;
   checkRule(options);
   for (const [name, ms] of Object.entries({ intervalMs, sinceMs })) {
-    if (!(ms >= 1))
-      throw new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be 1 or more, got ${ms}`);
+    if (!(ms >= 1)) throw invalidOption(`\`${name}\``, '1 or more', ms);
   }
   let report: DriftReport | undefined;
   let underWay: Promise<void> | undefined;

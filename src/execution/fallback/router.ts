@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import type { Interceptor } from '../types.ts';
 import { type RouteResult, takeRoute } from './routes.ts';
 import type { FallbackOutcome, FallbackRequest, FallbackRoute } from './types.ts';
@@ -13,11 +13,11 @@ export interface FallbackRouterOptions {
   readonly otherwise?: FallbackRoute | undefined;
 }
 
-const TYPES: ReadonlySet<unknown> = new Set<FallbackRoute['type']>([
+const TYPES: readonly unknown[] = [
   'template',
   'human_review',
   'draft_only',
-]);
+] satisfies FallbackRoute['type'][];
 
 /**
  * Replaces an answer or tool call that must not be used, by a route per tool. Each fallback is a span with type and
@@ -73,11 +73,9 @@ export class FallbackRouter {
 }
 
 function checkRoute(where: string, route: FallbackRoute): void {
-  if (!TYPES.has(route?.type)) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `Expected the fallback route of ${where} to have the type template, human_review or draft_only, got '${String(route?.type)}'`,
-    );
+  if (!TYPES.includes(route?.type)) {
+    const expected = 'template, human_review or draft_only';
+    throw invalidOption(`the type of the fallback route of ${where}`, expected, route?.type);
   }
   if (route.type === 'human_review' && typeof route.queue?.submit !== 'function') {
     throw new ObservatoryError(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError, wholeNumber } from '../../base/index.ts';
 import { isToolError } from '../tool-error.ts';
 import type { GovernanceOptions, SpanReference } from '../types.ts';
 import type { FallbackRouter } from './router.ts';
@@ -48,8 +48,8 @@ export async function callWithFallback<T>(
   call: RoutedToolCall<T>,
 ): Promise<RoutedToolResult<T>> {
   router.routeOf(call.toolName);
-  checkCount('maxRetries', call.maxRetries);
-  checkCount('retryDelayMs', call.retryDelayMs);
+  wholeNumber('maxRetries', call.maxRetries ?? 0, 0);
+  wholeNumber('retryDelayMs', call.retryDelayMs ?? 0, 0);
   const { confidence, confidenceGateThreshold: threshold } = call;
   if (confidence !== undefined && threshold !== undefined && !(confidence >= threshold)) {
     return fallBack(router, call, { reason: 'low_confidence', retries: 0 });
@@ -124,14 +124,6 @@ async function fallBack<T>(
 /** Ends early when aborted; the caller checks the signal. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (ms > 0) await sleep(Math.min(ms, MAX_DELAY_MS), undefined, { signal }).catch(() => undefined);
-}
-
-function checkCount(option: string, value: number | undefined): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${option}' to be a whole number from 0 up, got ${String(value)}`,
-  );
 }
 
 function isPolicyDenial(error: unknown): boolean {

@@ -3,7 +3,7 @@ import type { SpanReference } from '../types.ts';
 
 /** The call or answer that a fallback replaces. */
 export interface FallbackRequest {
-  /** `low_confidence`, `high_hallucination`, `tool_error`, `policy_violation` or a reason of your own. */
+  /** `low_confidence`, `high_hallucination`, `high_evidence_risk`, `tool_error`, `policy_violation` or a reason of your own. */
   readonly reason: string;
   readonly toolName?: string | undefined;
   readonly model?: string | undefined;

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { invalidOption, ObservatoryError, wholeNumber } from '../../base/index.ts';
 import { canonicalUuid } from '../../postgres/index.ts';
 import type { ReviewStatus } from './types.ts';
 
@@ -12,39 +12,28 @@ const MAX_MS = 315_360_000_000;
 export function checkMs(option: string, value: number | undefined, byDefault: number, most = MAX_MS): number {
   const ms = value ?? byDefault;
   if (ms > 0 && ms <= most) return ms;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${option}' to be a number of milliseconds above 0 and up to ${most}, got ${String(ms)}`,
-  );
+  throw invalidOption(`'${option}'`, `a number of milliseconds above 0 and up to ${most}`, ms);
 }
 
 /** @returns ISO 8601 UTC text. @throws ObservatoryError `INVALID_OPTION` for an invalid date. */
 export function checkDate(option: string, value: Date): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${option}' to be a valid Date, got ${String(value)}`,
-  );
+  throw invalidOption(`'${option}'`, 'a valid Date', String(value));
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` for an empty name, one that is too long, or one that cannot be stored. */
 export function checkName(option: string, value: string): string {
   const isName = typeof value === 'string' && value.trim() !== '' && value.length <= MAX_NAME_CHARS;
   if (isName && !value.includes('\0')) return value;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${option}' to be a name of at most ${MAX_NAME_CHARS} characters, got '${String(value).slice(0, 50)}'`,
-  );
+  const expected = `a name of at most ${MAX_NAME_CHARS} characters`;
+  throw invalidOption(`'${option}'`, expected, String(value).slice(0, 50));
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` for an invalid UUID. */
 export function checkId(id: string): string {
   const uuid = canonicalUuid(String(id));
   if (uuid !== undefined) return uuid;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected the id of a review to be a UUID, got '${String(id)}'`,
-  );
+  throw invalidOption('the id of a review', 'a UUID', id);
 }
 
 const STATUSES: readonly ReviewStatus[] = ['pending', 'claimed', 'approved', 'rejected', 'expired'];
@@ -54,34 +43,26 @@ export function checkStatus(status: string | undefined): ReviewStatus | undefine
   if (status === undefined) return undefined;
   const known = STATUSES.find((each) => each === status);
   if (known !== undefined) return known;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected the status to be one of ${STATUSES.join(', ')}, got '${String(status)}'`,
-  );
+  throw invalidOption('the status', `one of ${STATUSES.join(', ')}`, status);
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` for an invalid number of rows. */
 export function checkLimit(limit: number, largest: number): number {
-  if (Number.isSafeInteger(limit) && limit > 0) return Math.min(limit, largest);
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected the limit to be a whole number from 1 up, got ${limit}`,
-  );
+  return Math.min(wholeNumber('limit', limit, 1), largest);
 }
 
 /** @throws ObservatoryError `INVALID_INPUT` for a value that is not JSON, or too large. */
 export function jsonOf(what: string, value: unknown): string {
   let text: string | undefined;
+  let cause: unknown;
   try {
     text = JSON.stringify(value);
-  } catch (cause) {
-    throw new ObservatoryError('INVALID_INPUT', `The ${what} of a review must be a JSON value`, { cause });
+  } catch (error) {
+    cause = error;
   }
   if (text === undefined) {
-    throw new ObservatoryError(
-      'INVALID_INPUT',
-      `The ${what} of a review must be a JSON value, got ${typeof value}`,
-    );
+    const message = `The ${what} of a review must be a JSON value, got ${typeof value}`;
+    throw new ObservatoryError('INVALID_INPUT', message, { cause });
   }
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_JSON_BYTES) return text;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { canonicalJson } from '../../json/index.ts';
 import {
   type Database,
   nameOfDatabase,
@@ -8,7 +9,7 @@ import {
   toObservatoryError,
 } from '../../postgres/index.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
-import { reviewConflict, reviewNotFound } from './review-errors.ts';
+import { decidedOtherwise, reviewConflict, reviewNotFound } from './review-errors.ts';
 import { plain, submittedValues, toClaimedReview, toOutcome, toReview, toReviewInFull } from './row.ts';
 import {
   CLAIM,
@@ -36,6 +37,7 @@ import type {
   ReviewStatus,
   ReviewSubmission,
 } from './types.ts';
+import { inWaitSpan } from './wait-span.ts';
 import { type ReviewWaitOptions, ReviewWaits } from './waits.ts';
 
 const DAY_MS = 86_400_000;
@@ -82,8 +84,9 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
 
   /**
    * Approves a claimed review, optionally with an answer. Idempotent per claim, so an approval of unknown outcome may
-   * be repeated.
-   * @throws ObservatoryError `REVIEW_CONFLICT` when the claim no longer holds, `REVIEW_NOT_FOUND`, `INVALID_INPUT`.
+   * be repeated with the same response and note.
+   * @throws ObservatoryError `REVIEW_CONFLICT` when the claim no longer holds or was used for another decision,
+   *   `REVIEW_NOT_FOUND`, `INVALID_INPUT`.
    */
   approve(
     claim: ReviewClaim,
@@ -137,13 +140,14 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
 
   /**
    * Waits until a review is approved, rejected or expired. It polls the table, first after 0.1 s and then every 2 s,
-   * with one statement for all waiters, and continues after connection failures.
+   * with one statement for all waiters, and continues after connection failures. The wait is a span, `review_wait`.
    * @throws ObservatoryError `REVIEW_UNDECIDED` on timeout, abort or close of the queue, `REVIEW_NOT_FOUND`.
    */
   async waitFor(id: string, options: ReviewWaitOptions = {}): Promise<FinalOutcome> {
     const { timeoutMs, signal } = options;
     if (timeoutMs !== undefined) checkMs('timeoutMs', timeoutMs, timeoutMs, MAX_TIMEOUT_MS);
-    return this.#waits.wait(checkId(id), { timeoutMs, signal });
+    const uuid = checkId(id);
+    return inWaitSpan(uuid, () => this.#waits.wait(uuid, { timeoutMs, signal }));
   }
 
   /**
@@ -192,8 +196,11 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     if (rows[0] !== undefined) return toReviewInFull(rows[0]);
     const found = await this.get(id);
     const isOurs = found.token === claim.token && found.decidedBy === worker;
-    if (isOurs && found.status === status) return found;
-    throw reviewConflict(found, claim);
+    if (!isOurs || found.status !== status) throw reviewConflict(found, claim);
+    const repeated = response === null ? null : (JSON.parse(response) as unknown);
+    const isSame = canonicalJson(found.response ?? null) === canonicalJson(repeated);
+    if (isSame && found.note === plain(note)) return found;
+    throw decidedOtherwise(found);
   }
 
   async #outcomes(ids: readonly string[]): Promise<ReadonlyMap<string, ReviewOutcome>> {

@@ -5,6 +5,14 @@ export function reviewNotFound(id: string): ObservatoryError {
   return new ObservatoryError('REVIEW_NOT_FOUND', `There is no review ${id}`);
 }
 
+/** A decision that was repeated with another response or note, neither of which is stored. */
+export function decidedOtherwise({ id, status, decidedBy, decidedAt }: ReviewInFull): ObservatoryError {
+  return new ObservatoryError(
+    'REVIEW_CONFLICT',
+    `The review ${id} was ${status} by '${decidedBy}' at ${decidedAt} with another response or note, which stays`,
+  );
+}
+
 /** Why a claim cannot decide a review. */
 export function reviewConflict(found: ReviewInFull, claim: ReviewClaim): ObservatoryError {
   const { id, status, claimedBy, decidedBy, expiresAt } = found;

@@ -1,3 +1,4 @@
+import { camelKeys } from '../../base/index.ts';
 import { cleanText, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from '../../postgres/index.ts';
 import type { SubmittedColumn } from './sql.ts';
 import type {
@@ -35,32 +36,25 @@ export function submittedValues(
 }
 
 export function toReview(row: Row): Review {
-  const traceId = textOf(row.trace_id);
-  const spanId = textOf(row.span_id);
+  const {
+    review_id,
+    hallucination_risk_score,
+    claim_token,
+    trace_id,
+    span_id,
+    content,
+    response,
+    ...columns
+  } = row;
   return {
-    id: String(row.review_id),
-    status: row.status as ReviewStatus,
-    createdAt: String(row.created_at),
-    expiresAt: String(row.expires_at),
-    fallbackReason: String(row.fallback_reason),
-    toolName: textOf(row.tool_name),
-    service: textOf(row.service),
-    model: textOf(row.model),
-    riskTier: textOf(row.risk_tier),
-    promptTemplateId: textOf(row.prompt_template_id),
-    sessionId: textOf(row.session_id),
+    ...camelKeys(columns),
+    id: String(review_id),
+    hallucinationRisk: numberOf(hallucination_risk_score),
     confidence: numberOf(row.confidence),
-    hallucinationRisk: numberOf(row.hallucination_risk_score),
-    traceId: traceId === null ? null : (uuidToTraceId(traceId) ?? null),
-    spanId: spanId === null ? null : (uuidToSpanId(spanId) ?? null),
-    claimedBy: textOf(row.claimed_by),
-    claimedAt: textOf(row.claimed_at),
-    leaseExpiresAt: textOf(row.lease_expires_at),
-    token: Number(row.claim_token),
-    decidedBy: textOf(row.decided_by),
-    decidedAt: textOf(row.decided_at),
-    note: textOf(row.note),
-  };
+    token: Number(claim_token),
+    traceId: uuidToTraceId(textOf(trace_id) ?? '') ?? null,
+    spanId: uuidToSpanId(textOf(span_id) ?? '') ?? null,
+  } as Review;
 }
 
 export function toReviewInFull(row: Row): ReviewInFull {

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { invalidOption } from '../../base/index.ts';
 import type { ShadowLimits } from './types.ts';
 
 const DAY_MS = 86_400_000;
@@ -28,14 +28,11 @@ export function checkNumber(
 ): number {
   if (typeof value === 'number' && value >= least && value <= most) return value;
   const range = most === Number.POSITIVE_INFINITY ? `from ${least} up` : `from ${least} to ${most}`;
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected \`${name}\` to be a number ${range}, got ${String(value)} (${typeof value})`,
-  );
+  throw invalidOption(`\`${name}\``, `a number ${range}`, value);
 }
 
 /** @throws ObservatoryError `INVALID_OPTION`. */
 export function checkFunction(name: string, value: unknown, isOptional = false): void {
   if (typeof value === 'function' || (isOptional && value === undefined)) return;
-  throw new ObservatoryError('INVALID_OPTION', `Expected \`${name}\` to be a function, got ${typeof value}`);
+  throw invalidOption(`\`${name}\``, 'a function', value);
 }

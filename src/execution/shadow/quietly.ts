@@ -1,4 +1,5 @@
 import { diag } from '@opentelemetry/api';
+import { errorClass } from '../../base/index.ts';
 
 /** Runs internal work whose failure must not reach the host. @returns whether it succeeded. */
 export function quietly(work: () => void): boolean {
@@ -6,12 +7,12 @@ export function quietly(work: () => void): boolean {
     work();
     return true;
   } catch (error) {
-    diag.error('mcp-observatory: a shadow run met a fault', nameOf(error));
+    diag.error('mcp-observatory: a shadow run met a fault', faultName(error));
     return false;
   }
 }
 
-/** Only the name, as the message may quote content. */
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
+/** Only the class, as the message may quote content. */
+export function faultName(error: unknown): string {
+  return errorClass(error);
 }

@@ -8,9 +8,9 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { ATTR_ERROR_TYPE, addEvaluationEvents, attributeOf, type FieldValues } from '../../base/index.ts';
+import { addEvaluationEvents, attributeOf, type FieldValues, semconv } from '../../base/index.ts';
 import { type GovernanceFields, setGovernance, toAttributes } from '../../processor/index.ts';
-import { quietly } from './quietly.ts';
+import { faultName, quietly } from './quietly.ts';
 import type { ShadowOutcome } from './types.ts';
 
 /** Input of a run. */
@@ -191,13 +191,8 @@ function startSpan({ name, spanName, tracer, primary, govern, caller }: RunSetup
 
 function endSpan(span: Span, outcome: ShadowOutcome, candidate: End | undefined): void {
   span.setAttribute('observatory.shadow.outcome', outcome);
-  if (candidate === undefined) span.setAttribute(ATTR_ERROR_TYPE, outcome);
-  else if ('error' in candidate) span.setAttribute(ATTR_ERROR_TYPE, nameOf(candidate.error));
+  if (candidate === undefined) span.setAttribute(semconv.ATTR_ERROR_TYPE, outcome);
+  else if ('error' in candidate) span.setAttribute(semconv.ATTR_ERROR_TYPE, faultName(candidate.error));
   if (candidate === undefined || 'error' in candidate) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end(candidate?.at);
-}
-
-/** Only the name, as the message may quote content. */
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }

@@ -1,6 +1,5 @@
 import { type Context, context, isSpanContextValid, type Span, type Tracer, trace } from '@opentelemetry/api';
-import type { FieldValues } from '../../base/index.ts';
-import { VERSION } from '../../base/index.ts';
+import { type FieldValues, VERSION } from '../../base/index.ts';
 import { getGovernance } from '../../processor/index.ts';
 import { ShadowAdmission } from './admission.ts';
 import { costOfResult, type ScoreTexts, textOfResult } from './comparison.ts';
@@ -9,7 +8,6 @@ import { observeOutcome } from './observe-outcome.ts';
 import { checkFunction, checkNumber, type ResolvedLimits, resolveLimits } from './options.ts';
 import { quietly } from './quietly.ts';
 import { type ResultPair, ShadowRun } from './run.ts';
-import { ShadowTally } from './tally.ts';
 import type { ShadowComparison, ShadowOptions, ShadowOutcome, ShadowSkip, ShadowStats } from './types.ts';
 import { runsBegan, runsEnded } from './under-way.ts';
 
@@ -35,7 +33,7 @@ export class Shadowing<A extends unknown[], R> {
   readonly #admission: ShadowAdmission;
   readonly #metrics: ShadowMetrics;
   readonly #runs = new Set<ShadowRun>();
-  readonly #tally = new ShadowTally();
+  readonly #tally = newTally();
   /** What is known about a run before it is over. */
   readonly #notes = new WeakMap<ShadowRun, RunNotes>();
   #isClosed = false;
@@ -59,7 +57,7 @@ export class Shadowing<A extends unknown[], R> {
 
   get stats(): ShadowStats {
     const { underWay, stuck, spentUsd } = this.#admission;
-    return { ...this.#tally.counts, underWay, stuck, spentUsd };
+    return { ...structuredClone(this.#tally), underWay, stuck, spentUsd };
   }
 
   /** Calls the primary, with a shadow run if the call is sampled and the limits allow it. */
@@ -228,6 +226,27 @@ export class Shadowing<A extends unknown[], R> {
   #tracer(): Tracer {
     return (this.#options.tracerProvider ?? trace).getTracer('mcp-observatory', VERSION);
   }
+}
+
+/** The counters behind `ShadowStats`. */
+function newTally() {
+  const skipped: Record<ShadowSkip, number> = {
+    concurrency: 0,
+    budget: 0,
+    stuck: 0,
+    nested: 0,
+    shut_down: 0,
+  };
+  const outcomes: Record<ShadowOutcome, number> = {
+    compared: 0,
+    not_comparable: 0,
+    candidate_failed: 0,
+    primary_failed: 0,
+    timed_out: 0,
+    primary_pending: 0,
+    abandoned: 0,
+  };
+  return { calls: 0, unsampled: 0, skipped, started: 0, outcomes, faults: 0 };
 }
 
 interface RunNotes {

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import { readTierFile, readTiers } from './file.ts';
 import { isShare } from './judge.ts';
 import type { ExecutionTier, TierLimits } from './types.ts';
@@ -91,21 +91,19 @@ export class TieredExecutionConfig {
 }
 
 function checkTier(name: string, limits: TierLimits): ExecutionTier {
-  const { maxCostUsd, minConfidence, maxHallucinationRisk } = limits;
+  const { maxCostUsd, minConfidence, maxHallucinationRisk, maxEvidenceRisk = 1 } = limits;
   if (typeof maxCostUsd !== 'number' || !(maxCostUsd >= 0)) {
-    throw invalid(name, 'maxCostUsd', 'a number of US dollars from 0 up', maxCostUsd);
+    throw invalidOption(`'maxCostUsd' of the tier '${name}'`, 'a number of US dollars from 0 up', maxCostUsd);
   }
-  for (const [limit, value] of Object.entries({ minConfidence, maxHallucinationRisk })) {
-    if (!isShare(value)) throw invalid(name, limit, 'a number from 0 to 1', value);
+  for (const [limit, value] of Object.entries({ minConfidence, maxHallucinationRisk, maxEvidenceRisk })) {
+    if (!isShare(value))
+      throw invalidOption(`'${limit}' of the tier '${name}'`, 'a number from 0 to 1', value);
   }
-  return Object.freeze({ name, maxCostUsd, minConfidence, maxHallucinationRisk });
-}
-
-function invalid(tier: string, limit: string, expected: string, value: unknown): ObservatoryError {
-  const seen =
-    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
-  return new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected '${limit}' of the tier '${tier}' to be ${expected}, got ${seen}`,
-  );
+  return Object.freeze({
+    name,
+    maxCostUsd,
+    minConfidence,
+    maxHallucinationRisk,
+    ...(limits.maxEvidenceRisk !== undefined && { maxEvidenceRisk }),
+  });
 }

@@ -13,6 +13,7 @@ type PlainParts =
   | 'toolName'
   | 'secondaryResponse'
   | 'retrievedContext'
+  | 'steps'
   | 'toolResultSummary'
   | 'provider'
   | 'operation'
@@ -53,7 +54,7 @@ export interface TieredExecutionEngineOptions {
 
 /**
  * Executes model calls under the budget and the limits of a tier: a cost above the budget is flagged, a confidence or a
- * hallucination risk outside the limits replaces the answer by a deterministic fallback. See `judgeByTier` for the
+ * risk outside the limits replaces the answer by a deterministic fallback. See `judgeByTier` for the
  * rules. Decisions never depend on sampling or export of spans.
  */
 export class TieredExecutionEngine {
@@ -126,14 +127,20 @@ export class TieredExecutionEngine {
         hasAnswered = true;
         return response;
       },
-      judge: ({ costUsd, hallucinationRiskScore: hallucinationRisk, confidence: around }) => {
+      judge: ({
+        costUsd,
+        hallucinationRiskScore: hallucinationRisk,
+        evidenceRiskScore: evidenceRisk,
+        confidence: around,
+      }) => {
         if (!hasAnswered) return {};
-        verdict = judgeByTier(tier, { costUsd, hallucinationRisk, confidence: given ?? around });
+        const signals = { costUsd, hallucinationRisk, evidenceRisk, confidence: given ?? around };
+        verdict = judgeByTier(tier, signals);
         return { confidence: verdict.confidence, gateBlocked: !verdict.accepted };
       },
     });
     // There is no verdict only if recording the call failed; then it is not accepted.
-    return { result, record, verdict: verdict ?? judgeByTier(tier, { confidence: given }) };
+    return { result, record, verdict: verdict ?? judgeByTier(tier, { confidence: given, evidenceRisk: 1 }) };
   }
 
   async #fallBack<T, F>(

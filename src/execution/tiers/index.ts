@@ -5,5 +5,4 @@ export {
   type TieredExecutionEngineOptions,
   type TieredResult,
 } from './engine.ts';
-export { judgeByTier } from './judge.ts';
 export type { ExecutionTier, TierDecision, TierLimits, TierSignals, TierVerdict } from './types.ts';

@@ -8,7 +8,8 @@ import type { TierLimits, TierSignals, TierVerdict } from './types.ts';
  * cost breached          = cost > maxCostUsd              (flagged only)
  * confidence breached    = confidence < minConfidence     -> low_confidence
  * hallucination breached = risk > maxHallucinationRisk    -> high_hallucination
- * accepted               = neither of the last two
+ * evidence breached      = evidence risk > maxEvidenceRisk -> high_evidence_risk
+ * accepted               = none of the last three
  * ```
  *
  * It fails closed: a risk that could not be computed counts as 1, an invalid confidence as 0. A tier that allows a risk
@@ -22,9 +23,11 @@ export function judgeByTier(limits: TierLimits, signals: TierSignals): TierVerdi
   const confidence = confidenceInferred ? 1 - hallucinationRisk : given;
   const confidenceBreached = confidence < limits.minConfidence;
   const hallucinationBreached = hallucinationRisk > limits.maxHallucinationRisk;
+  const evidenceBreached = (signals.evidenceRisk ?? 0) > (limits.maxEvidenceRisk ?? 1);
   const reasons = [
     ...(confidenceBreached ? ['low_confidence'] : []),
     ...(hallucinationBreached ? ['high_hallucination'] : []),
+    ...(evidenceBreached ? ['high_evidence_risk'] : []),
   ];
   return {
     accepted: reasons.length === 0,
@@ -35,6 +38,7 @@ export function judgeByTier(limits: TierLimits, signals: TierSignals): TierVerdi
     costBreached: costUsd !== undefined && costUsd > limits.maxCostUsd,
     confidenceBreached,
     hallucinationBreached,
+    evidenceBreached,
     fallbackReason: reasons.length === 0 ? undefined : reasons.join('+'),
   };
 }

@@ -13,6 +13,8 @@ export interface ExecutionTier {
   readonly minConfidence: number;
   /** A hallucination risk above it, 0..1, sends the call to the fallback. */
   readonly maxHallucinationRisk: number;
+  /** An evidence risk above it, 0..1, sends the call to the fallback; without evidence there is none. @defaultValue 1 */
+  readonly maxEvidenceRisk?: number | undefined;
 }
 
 /** A tier without its name. */
@@ -26,11 +28,13 @@ export interface TierSignals {
   readonly confidence?: number | undefined;
   /** 0..1. A risk that could not be computed counts as 1. */
   readonly hallucinationRisk?: number | undefined;
+  /** 0..1; `undefined` without tool calls and documents, which breaches nothing. */
+  readonly evidenceRisk?: number | undefined;
 }
 
 /** The verdict of a tier on one call. */
 export interface TierVerdict {
-  /** Whether the answer may be used: neither confidence nor risk breach their limit. Cost is not considered. */
+  /** Whether the answer may be used: neither confidence nor a risk breach their limit. Cost is not considered. */
   readonly accepted: boolean;
   /** The confidence that was compared, given or inferred. */
   readonly confidence: number;
@@ -43,7 +47,8 @@ export interface TierVerdict {
   readonly costBreached: boolean;
   readonly confidenceBreached: boolean;
   readonly hallucinationBreached: boolean;
-  /** `low_confidence`, `high_hallucination` or `low_confidence+high_hallucination`; absent when accepted. */
+  readonly evidenceBreached: boolean;
+  /** `low_confidence`, `high_hallucination` and `high_evidence_risk`, joined by `+`; absent when accepted. */
   readonly fallbackReason: string | undefined;
 }
 

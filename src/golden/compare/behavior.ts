@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../json/index.ts';
 import { type ExchangeStory, type Golden, type ProviderExchange, readExchange } from '../file/index.ts';
-import type { DriftFinding, DriftLevel } from './finding.ts';
+import { type DriftFinding, type DriftLevel, findingAt } from './finding.ts';
 
 /** Factor by which token counts may vary between runs without a warning. */
 const TOKEN_FACTOR = 1.5;
@@ -10,7 +10,7 @@ export function behaviorDrift(before: Golden, after: Golden): DriftFinding[] {
   const found: DriftFinding[] = [];
   const [old, now] = [before.provider_responses, after.provider_responses];
   if (old.length !== now.length) {
-    found.push(finding('failure', 'provider_responses', `was ${old.length} exchanges, is ${now.length}`));
+    found.push(findingAt('failure', 'provider_responses', `was ${old.length} exchanges, is ${now.length}`));
   }
   for (let index = 0; index < Math.min(old.length, now.length); index += 1) {
     found.push(...exchangeDrift(old[index] as ProviderExchange, now[index] as ProviderExchange, index + 1));
@@ -22,7 +22,7 @@ export function behaviorDrift(before: Golden, after: Golden): DriftFinding[] {
 function exchangeDrift(old: ProviderExchange, now: ProviderExchange, number: number): DriftFinding[] {
   const found: DriftFinding[] = [];
   const add = (level: DriftLevel, place: string, message: string): void => {
-    found.push(finding(level, place, message, number));
+    found.push(findingAt(level, place, message, number));
   };
   const [was, is] = [readExchange(old), readExchange(now)];
   if (old.response.status !== now.response.status) {
@@ -80,23 +80,19 @@ function compareUsage(was: ExchangeStory, is: ExchangeStory, add: Add): void {
 function outcomeDrift({ golden_output: was }: Golden, { golden_output: is }: Golden): DriftFinding[] {
   const found: DriftFinding[] = [];
   if (was.success !== is.success) {
-    found.push(finding('failure', 'success', `was ${String(was.success)}, is ${String(is.success)}`));
+    found.push(findingAt('failure', 'success', `was ${String(was.success)}, is ${String(is.success)}`));
   }
   const errors = (output: Golden['golden_output']): string =>
     Array.isArray(output.errors)
       ? output.errors.map((error: { tool_name?: unknown }) => String(error?.tool_name)).join(', ')
       : '';
   if (errors(was) !== errors(is)) {
-    found.push(finding('failure', 'errors', `was ${errors(was) || 'none'}, is ${errors(is) || 'none'}`));
+    found.push(findingAt('failure', 'errors', `was ${errors(was) || 'none'}, is ${errors(is) || 'none'}`));
   }
   if (asJson(was.final_result) !== asJson(is.final_result)) {
-    found.push(finding('info', 'final answer', 'is worded otherwise'));
+    found.push(findingAt('info', 'final answer', 'is worded otherwise'));
   }
   return found;
-}
-
-function finding(level: DriftLevel, place: string, message: string, exchange?: number): DriftFinding {
-  return { level, place, message, exchanges: exchange === undefined ? [] : [exchange] };
 }
 
 function compare(was: string | undefined, is: string | undefined, add: (message: string) => void): void {

@@ -1,17 +1,14 @@
+import { ABSENT, type Difference, differencesBetween, type Tolerance } from '../../json/index.ts';
 import { type GhostResult, toWire, type WireGhostResult } from '../../orchestrator/index.ts';
 import { normalizePrompt } from '../../signals/index.ts';
 import {
-  ABSENT,
-  type Difference,
   describeDifference,
-  differencesBetween,
   type Finding,
   type Golden,
   GoldenMismatchError,
   type GoldenOutput,
   readGolden,
   Scrubber,
-  type Tolerance,
   writeGolden,
 } from '../file/index.ts';
 import { answerFinding, toleranceOf } from './rules.ts';
@@ -57,8 +54,8 @@ export function compareWithGolden(
       ? answerFinding(golden.comparison.final_answer, expected.final_result, output.final_result)
       : undefined;
   return [
-    ...compareChains(listOf(expected.tool_chain), listOf(output.tool_chain), tolerance),
-    ...compareErrors(listOf(expected.errors), listOf(output.errors), tolerance),
+    ...compareEntries('tool_chain', CALL, expected, output, tolerance),
+    ...compareEntries('errors', ERROR, expected, output, tolerance),
     ...findings(differencesBetween(outcomeOf(expected), outcomeOf(output), '', tolerance)),
     ...findings(differencesBetween(rolesOf(expected), rolesOf(output), 'conversation_history', tolerance)),
     ...(answer === undefined ? [] : [answer]),
@@ -81,45 +78,42 @@ export function withoutVolatile(output: GoldenOutput): GoldenOutput {
   };
 }
 
-function compareChains(expected: readonly Json[], actual: readonly Json[], tolerance: Tolerance): Finding[] {
-  const found: Finding[] = [];
-  for (let index = 0; index < Math.max(expected.length, actual.length); index += 1) {
-    const place = `tool_chain[${index}]`;
-    const left = expected[index];
-    const right = actual[index];
-    if (left === undefined || right === undefined) {
-      found.push(...findings(differencesBetween(callOf(left), callOf(right), place, tolerance)));
-      continue;
-    }
-    const fields = ['iteration', 'tool_name', 'arguments', 'success', 'result', 'retry_attempt', 'cached'];
-    found.push(...compareFields(left, right, fields, place, tolerance));
-    found.push(...compareTexts(left.error, right.error, `${place}.error`, tolerance));
-  }
-  return found;
+/** What is compared of the entries of a list, and how a missing or unexpected one is shown. */
+interface EntryRule {
+  readonly fields: readonly string[];
+  readonly short: (entry: Json) => string;
 }
 
-/** Short form of a missing or unexpected entry. */
-function callOf(entry: Json | undefined): unknown {
-  return entry === undefined ? ABSENT : `${String(entry.tool_name)} ${JSON.stringify(entry.arguments)}`;
-}
+const CALL: EntryRule = {
+  fields: ['iteration', 'tool_name', 'arguments', 'success', 'result', 'retry_attempt', 'cached'],
+  short: (entry) => `${String(entry.tool_name)} ${JSON.stringify(entry.arguments)}`,
+};
 
-function compareErrors(expected: readonly Json[], actual: readonly Json[], tolerance: Tolerance): Finding[] {
-  const found: Finding[] = [];
-  for (let index = 0; index < Math.max(expected.length, actual.length); index += 1) {
-    const place = `errors[${index}]`;
-    const left = expected[index];
-    const right = actual[index];
-    if (left === undefined || right === undefined) {
-      const short = (entry: Json | undefined) =>
-        entry === undefined ? ABSENT : `${String(entry.tool_name)}: ${String(entry.error)}`;
-      found.push(...findings(differencesBetween(short(left), short(right), place, tolerance)));
-      continue;
+const ERROR: EntryRule = {
+  fields: ['iteration', 'tool_name', 'recovery_action'],
+  short: (entry) => `${String(entry.tool_name)}: ${String(entry.error)}`,
+};
+
+function compareEntries(
+  list: 'tool_chain' | 'errors',
+  { fields, short }: EntryRule,
+  expected: GoldenOutput,
+  actual: GoldenOutput,
+  tolerance: Tolerance,
+): Finding[] {
+  const [left, right] = [listOf(expected[list]), listOf(actual[list])];
+  return Array.from({ length: Math.max(left.length, right.length) }).flatMap((_, index) => {
+    const place = `${list}[${index}]`;
+    const [was, is] = [left[index], right[index]];
+    if (was === undefined || is === undefined) {
+      const [missing, extra] = [was, is].map((entry) => (entry === undefined ? ABSENT : short(entry)));
+      return findings(differencesBetween(missing, extra, place, tolerance));
     }
-    const fields = ['iteration', 'tool_name', 'recovery_action'];
-    found.push(...compareFields(left, right, fields, place, tolerance));
-    found.push(...compareTexts(left.error, right.error, `${place}.error`, tolerance));
-  }
-  return found;
+    return [
+      ...compareFields(was, is, fields, place, tolerance),
+      ...compareTexts(was.error, is.error, `${place}.error`, tolerance),
+    ];
+  });
 }
 
 function compareFields(

@@ -2,7 +2,7 @@ import { ObservatoryError } from '../../base/index.ts';
 import { canonicalHash } from '../../json/index.ts';
 import type { Golden, WireResponse } from '../file/index.ts';
 import { behaviorDrift } from './behavior.ts';
-import { type DriftFinding, type DriftLevel, gatherFindings } from './finding.ts';
+import { type DriftFinding, type DriftLevel, findingAt, gatherFindings } from './finding.ts';
 import { type ShapeDifference, shapeDrift, shapeOf } from './shape.ts';
 
 export interface Drift {
@@ -42,12 +42,8 @@ function inputDrift(before: Golden, after: Golden): DriftFinding[] {
   for (const field of ['model', 'system_prompt', 'user_prompt', 'options'] as const) {
     const [was, is] = [before.input[field], after.input[field]];
     if (canonicalHash(was ?? null) === canonicalHash(is ?? null)) continue;
-    found.push({
-      level: 'warning',
-      place: `input.${field}`,
-      message: 'is not the same; what differs below may be due to it',
-      exchanges: [],
-    });
+    const message = 'is not the same; what differs below may be due to it';
+    found.push(findingAt('warning', `input.${field}`, message));
   }
   if (found.length > 0) return found;
   // The first request does not depend on the model.
@@ -57,13 +53,13 @@ function inputDrift(before: Golden, after: Golden): DriftFinding[] {
   if (was === is) return [];
   const message =
     'is not the same (other tools, or another version of the orchestrator); what differs below may be due to it';
-  return [{ level: 'warning', place: 'the first request', message, exchanges: [] }];
+  return [findingAt('warning', 'the first request', message)];
 }
 
 function versionDrift(before: Golden, after: Golden): DriftFinding[] {
   const found: DriftFinding[] = [];
   const add = (level: DriftLevel, place: string, was: string, is: string): void => {
-    if (was !== is) found.push({ level, place, message: `was ${was}, is ${is}`, exchanges: [] });
+    if (was !== is) found.push(findingAt(level, place, `was ${was}, is ${is}`));
   };
   const sdk = ({ versions }: Golden): string =>
     versions.sdk === null ? 'not told' : `${versions.sdk.name} ${versions.sdk.version}`;
@@ -79,7 +75,7 @@ function versionDrift(before: Golden, after: Golden): DriftFinding[] {
         : is === undefined
           ? 'the server is gone'
           : 'the server lists other tools';
-    found.push({ level: 'warning', place: `versions.tools.${server}`, message, exchanges: [] });
+    found.push(findingAt('warning', `versions.tools.${server}`, message));
   }
   return found;
 }
@@ -89,20 +85,21 @@ function formDrift(before: Golden, after: Golden): DriftFinding[] {
   const [old, now] = [before.provider_responses, after.provider_responses];
   if (old.length !== now.length) {
     const [was, is] = [old, now].map((list) => list.map(({ response }) => response));
-    return responseDrift(was ?? [], is ?? []).map((difference) => ({ ...difference, exchanges: [] }));
+    return responseDrift(was ?? [], is ?? []);
   }
   return old.flatMap(({ response }, index) => {
     const counterpart = now[index]?.response;
     // A changed status was reported above; error bodies have a different shape, so skip the comparison.
     if (counterpart === undefined || counterpart.status !== response.status) return [];
-    return responseDrift([response], [counterpart]).map((difference) => ({
-      ...difference,
-      exchanges: [index + 1],
-    }));
+    return responseDrift([response], [counterpart], index + 1);
   });
 }
 
-function responseDrift(was: readonly WireResponse[], is: readonly WireResponse[]): ShapeDifference[] {
+function responseDrift(
+  was: readonly WireResponse[],
+  is: readonly WireResponse[],
+  ...exchanges: readonly number[]
+): DriftFinding[] {
   const found: ShapeDifference[] = [];
   const bodies = (list: readonly WireResponse[]): unknown[] =>
     list.flatMap(({ body }) => (body === undefined ? [] : [body]));
@@ -121,13 +118,10 @@ function responseDrift(was: readonly WireResponse[], is: readonly WireResponse[]
   }
   const [oldTypes, newTypes] = [contentTypes(was), contentTypes(is)];
   if (oldTypes !== newTypes) {
-    found.push({
-      level: 'failure',
-      place: 'response.headers.content-type',
-      message: `was ${oldTypes}, is ${newTypes}`,
-    });
+    const place = 'response.headers.content-type';
+    found.push({ level: 'failure', place, message: `was ${oldTypes}, is ${newTypes}` });
   }
-  return found;
+  return found.map((difference) => ({ ...difference, exchanges }));
 }
 
 function contentTypes(list: readonly WireResponse[]): string {

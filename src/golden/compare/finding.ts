@@ -16,6 +16,16 @@ export interface DriftFinding {
   readonly exchanges: readonly number[];
 }
 
+/** A finding. @param exchanges it was seen in; none if it concerns the whole recording. */
+export function findingAt(
+  level: DriftLevel,
+  place: string,
+  message: string,
+  ...exchanges: readonly number[]
+): DriftFinding {
+  return { level, place, message, exchanges };
+}
+
 const WEIGHT: Readonly<Record<DriftLevel, number>> = { failure: 0, warning: 1, info: 2 };
 
 /** Merges equal findings of several exchanges. Sorted by level, highest first. */

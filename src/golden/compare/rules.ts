@@ -1,11 +1,6 @@
+import type { Tolerance } from '../../json/index.ts';
 import { normalizedPromptHash, selfConsistencyScore } from '../../signals/index.ts';
-import {
-  type AnswerCheck,
-  describeDifference,
-  type Finding,
-  type Matcher,
-  type Tolerance,
-} from '../file/index.ts';
+import { type AnswerCheck, describeDifference, type Finding, type Matcher } from '../file/index.ts';
 
 const PLACE = 'final_result';
 

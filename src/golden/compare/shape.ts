@@ -9,18 +9,11 @@ import type { DriftLevel } from './finding.ts';
 type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'object' | 'array';
 
 interface Shape {
-  readonly types: ReadonlySet<JsonType>;
-  readonly fields: ReadonlyMap<string, Shape>;
-  /** Shapes of list elements by their `type`; under the empty name without one. */
-  readonly items: ReadonlyMap<string, Shape>;
-  /** The values seen, for fields that readers switch on. */
-  readonly words: ReadonlySet<string>;
-}
-
-interface Draft {
   readonly types: Set<JsonType>;
-  readonly fields: Map<string, Draft>;
-  readonly items: Map<string, Draft>;
+  readonly fields: Map<string, Shape>;
+  /** Shapes of list elements by their `type`; under the empty name without one. */
+  readonly items: Map<string, Shape>;
+  /** The values seen, for fields that readers switch on. */
   readonly words: Set<string>;
 }
 
@@ -32,30 +25,30 @@ const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input', 'args']);
 
 /** The combined shape of all values. */
 export function shapeOf(...values: readonly unknown[]): Shape {
-  const draft = newDraft();
-  for (const value of values) add(draft, value, 0);
-  return draft;
+  const shape = newShape();
+  for (const value of values) add(shape, value, 0);
+  return shape;
 }
 
-function newDraft(): Draft {
+function newShape(): Shape {
   return { types: new Set(), fields: new Map(), items: new Map(), words: new Set() };
 }
 
-function add(draft: Draft, value: unknown, depth: number): void {
+function add(shape: Shape, value: unknown, depth: number): void {
   const type = typeOf(value);
-  draft.types.add(type);
+  shape.types.add(type);
   if (depth >= MAX_DEPTH) return;
   if (type === 'array') {
-    for (const item of value as readonly unknown[]) add(slot(draft.items, typeName(item)), item, depth + 1);
+    for (const item of value as readonly unknown[]) add(slot(shape.items, typeName(item)), item, depth + 1);
   } else if (type === 'object') {
-    addObject(draft, value as Readonly<Record<string, unknown>>, depth);
+    addObject(shape, value as Readonly<Record<string, unknown>>, depth);
   }
 }
 
-function addObject(draft: Draft, value: Readonly<Record<string, unknown>>, depth: number): void {
+function addObject(shape: Shape, value: Readonly<Record<string, unknown>>, depth: number): void {
   const isCall = typeof value.name === 'string';
   for (const [name, inner] of Object.entries(value)) {
-    const field = slot(draft.fields, name);
+    const field = slot(shape.fields, name);
     if (isCall && ARGUMENT_FIELDS.has(name)) {
       field.types.add(typeOf(inner));
       continue;
@@ -65,12 +58,12 @@ function addObject(draft: Draft, value: Readonly<Record<string, unknown>>, depth
   }
 }
 
-function slot(drafts: Map<string, Draft>, name: string): Draft {
-  const known = drafts.get(name);
+function slot(shapes: Map<string, Shape>, name: string): Shape {
+  const known = shapes.get(name);
   if (known !== undefined) return known;
-  const draft = newDraft();
-  drafts.set(name, draft);
-  return draft;
+  const shape = newShape();
+  shapes.set(name, shape);
+  return shape;
 }
 
 function typeName(item: unknown): string {

@@ -5,13 +5,17 @@ const PART_DIGITS = 8;
 
 /** Adds the checksum. For programs that build goldens; to change a golden, record it again. */
 export function sealGolden(golden: UnsealedGolden): Golden {
-  const { checksum: _, ...content } = golden as Golden;
-  return { ...content, checksum: checksumOf(content) };
+  const { checksum: _, approval, ...content } = golden as Golden;
+  return {
+    ...content,
+    ...(approval === undefined ? {} : { approval }),
+    checksum: checksumOf(content),
+  };
 }
 
 /** Where a golden was changed after it was sealed; empty when it was not. */
 export function editedPlaces(golden: Golden): string[] {
-  const { checksum, ...content } = golden;
+  const { checksum, approval: _, ...content } = golden;
   const now = checksumOf(content);
   if (now.sha256 === checksum.sha256) return [];
   const places = [...new Set([...Object.keys(checksum.parts), ...Object.keys(now.parts)])];

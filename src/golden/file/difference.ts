@@ -1,13 +1,5 @@
 import { ObservatoryError } from '../../base/index.ts';
-import { isObject } from '../../json/index.ts';
-
-/** Where two JSON values differ, and how. */
-export interface Difference {
-  /** Path from the root: `body.messages[3].content`. */
-  readonly place: string;
-  readonly expected: unknown;
-  readonly actual: unknown;
-}
+import { ABSENT, type Difference } from '../../json/index.ts';
 
 /** One way in which a run differs from its golden. */
 export interface Finding extends Difference {
@@ -15,27 +7,7 @@ export interface Finding extends Difference {
   readonly message: string;
 }
 
-/** Represents a missing member. */
-export const ABSENT: unique symbol = Symbol('absent');
-
-/** The first differences are enough to see what happened. */
-const MAX_DIFFERENCES = 50;
 const MAX_SHOWN = 160;
-
-/** Decides whether values at a place may differ; `undefined` where they must be equal. */
-export type Tolerance = (place: string) => ((expected: unknown, actual: unknown) => boolean) | undefined;
-
-/** Differences between two JSON values, at most 50, in the order of the expected value. */
-export function differencesBetween(
-  expected: unknown,
-  actual: unknown,
-  place = '',
-  tolerance: Tolerance = () => undefined,
-): Difference[] {
-  const found: Difference[] = [];
-  compare(expected, actual, place, tolerance, found);
-  return found;
-}
 
 /** Describes a difference in one line. Long texts are cut to where they start to differ. */
 export function describeDifference({ place, expected, actual }: Difference): string {
@@ -44,39 +16,6 @@ export function describeDifference({ place, expected, actual }: Difference): str
     return `${place}: expected ${excerpt(expected, from)}, got ${excerpt(actual, from)}`;
   }
   return `${place}: expected ${show(expected)}, got ${show(actual)}`;
-}
-
-function compare(
-  expected: unknown,
-  actual: unknown,
-  place: string,
-  tolerance: Tolerance,
-  found: Difference[],
-): void {
-  if (found.length >= MAX_DIFFERENCES || Object.is(expected, actual)) return;
-  const tolerates = tolerance(place);
-  if (tolerates !== undefined) {
-    if (!tolerates(expected, actual)) found.push({ place, expected, actual });
-    return;
-  }
-  if (Array.isArray(expected) && Array.isArray(actual)) {
-    const length = Math.max(expected.length, actual.length);
-    for (let index = 0; index < length; index += 1) {
-      const left: unknown = index < expected.length ? expected[index] : ABSENT;
-      const right: unknown = index < actual.length ? actual[index] : ABSENT;
-      compare(left, right, `${place}[${index}]`, tolerance, found);
-    }
-    return;
-  }
-  if (isObject(expected) && isObject(actual)) {
-    for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-      const left = Object.hasOwn(expected, key) ? expected[key] : ABSENT;
-      const right = Object.hasOwn(actual, key) ? actual[key] : ABSENT;
-      compare(left, right, place === '' ? key : `${place}.${key}`, tolerance, found);
-    }
-    return;
-  }
-  found.push({ place: place === '' ? 'the value' : place, expected, actual });
 }
 
 function firstDifference(left: string, right: string): number {

@@ -14,7 +14,14 @@ export const FORMAT_VERSION = 2;
 export type GoldenSource = 'recorded' | 'scripted';
 
 /** What a golden demonstrates. */
-export type GoldenCategory = 'happy_path' | 'error_recovery' | 'provider_comparison' | 'edge_case';
+export const GOLDEN_CATEGORIES = [
+  'happy_path',
+  'error_recovery',
+  'provider_comparison',
+  'edge_case',
+] as const;
+
+export type GoldenCategory = (typeof GOLDEN_CATEGORIES)[number];
 
 /**
  * What produced the run: `mcp_ghost` is an orchestrated run, `policy_host` one policy-gated step (`PolicyHost.askOnce`),
@@ -41,7 +48,19 @@ export interface Golden {
   readonly provider_responses: readonly ProviderExchange[];
   /** Null for runs without MCP servers. */
   readonly mcp_cassette: McpCassette | null;
+  /** Not part of what the checksum covers. */
+  readonly approval?: GoldenApproval;
   readonly checksum: GoldenChecksum;
+}
+
+/** A person has looked at the golden and found it right. */
+interface GoldenApproval {
+  readonly by: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** The checksum then; the approval is void for any other. */
+  readonly sha256: string;
+  readonly note?: string;
 }
 
 /** A golden before it is sealed with its checksum. */
@@ -83,7 +102,10 @@ export interface ProviderExchange {
   readonly request: WireRequest;
   readonly response: WireResponse;
   readonly token_usage: ExchangeUsage | null;
-  readonly duration_ms: number;
+  /** Null if it is not known, as of imported recordings. */
+  readonly duration_ms: number | null;
+  /** When the request was made, ISO 8601; only of imported recordings. */
+  readonly started_at?: string;
 }
 
 export interface WireRequest {
@@ -163,6 +185,7 @@ type McpCallOutcome = 'result' | 'error' | 'timeout' | 'lost' | 'cancelled';
 
 export interface McpCall {
   readonly server: string;
+  /** The tool, or `resources/read` where a resource was read. */
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly outcome: McpCallOutcome;
@@ -170,6 +193,8 @@ export interface McpCall {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
   /** Why there was no response. */
   readonly message?: string;
+  /** The server no longer knew the session, so the call never ran; it was made again on the next connection. */
+  readonly session_expired?: true;
   /** The server announced a changed tool list during or after this call. */
   readonly tools_changed?: true;
   /** The server went away during or after this call: the cause, and the end of its stderr. */

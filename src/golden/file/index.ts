@@ -1,18 +1,11 @@
+export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
 export { editedPlaces, sealGolden } from './checksum.ts';
-export {
-  ABSENT,
-  type Difference,
-  describeDifference,
-  differencesBetween,
-  type Finding,
-  GoldenMismatchError,
-  type Tolerance,
-} from './difference.ts';
+export { describeDifference, type Finding, GoldenMismatchError } from './difference.ts';
 export {
   type AnswerCheck,
   type ComparisonRules,
-  type ExchangeUsage,
   FORMAT_VERSION,
+  GOLDEN_CATEGORIES,
   type Golden,
   type GoldenCategory,
   type GoldenOutput,
@@ -28,6 +21,7 @@ export {
   type WireRequest,
   type WireResponse,
 } from './format.ts';
+export { importExchanges, type RecordedExchange, readRecordedExchange } from './import.ts';
 export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
 export {
   type GoldenProblem,
@@ -36,7 +30,7 @@ export {
   type ReadGoldenOptions,
   readGolden,
 } from './read.ts';
-export { type ExchangeStory, readAnswer, readExchange } from './read-exchange.ts';
+export { type ExchangeStory, exchangeUsage, readAnswer, readExchange } from './read-exchange.ts';
 export { keptResponseHeaders, Scrubber } from './scrubber.ts';
 export {
   fromWireResponse,

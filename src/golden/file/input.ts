@@ -33,6 +33,7 @@ const GROUPS = [
   'loop',
   'toolCache',
   'connection',
+  'undo',
 ] as const satisfies readonly (keyof RunOptions)[];
 
 /** Options that contain code and affect the run. */
@@ -46,7 +47,7 @@ export async function toGoldenInput(
   options: RunOptions,
   provider: string,
   model: string,
-  clean: <T>(value: T) => T,
+  clean: <T>(value: T) => Promise<T>,
 ): Promise<GoldenInput> {
   const kept: Json = {};
   for (const name of PLAIN) if (options[name] !== undefined) kept[snakeCase(name)] = options[name];
@@ -59,13 +60,13 @@ export async function toGoldenInput(
   return {
     provider,
     model,
-    system_prompt: clean(options.systemPrompt),
-    user_prompt: clean(options.userPrompt),
+    system_prompt: await clean(options.systemPrompt),
+    user_prompt: await clean(options.userPrompt),
     // Cleaning also redacts the references to variables, which are not secret: put them back.
     server_config: {
-      mcpServers: withReferences(clean(withReferences(await readServerEntries(options.serverConfig)))),
+      mcpServers: withReferences(await clean(withReferences(await readServerEntries(options.serverConfig)))),
     },
-    ...(Object.keys(kept).length === 0 ? {} : { options: clean(kept) }),
+    ...(Object.keys(kept).length === 0 ? {} : { options: await clean(kept) }),
     ...(notKept.length === 0 ? {} : { options_not_kept: notKept }),
   };
 }
@@ -116,6 +117,8 @@ function withReferences(entries: JsonObject): JsonObject {
   const servers = Object.entries(entries).map(([name, server]) => {
     const kept: Json = { ...(server as Json) };
     for (const group of ['env', 'headers']) {
+      // A function that gives headers cannot be kept, nor can what it gives.
+      if (typeof kept[group] === 'function') delete kept[group];
       if (typeof kept[group] !== 'object' || kept[group] === null) continue;
       const names = Object.keys(kept[group]);
       kept[group] = Object.fromEntries(

@@ -7,7 +7,7 @@ import {
 import { isObject } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import { type Answer, apiOfPath, errorWord, openAiChat, type WireApi } from '../../wire/index.ts';
-import type { ProviderExchange, WireResponse } from './format.ts';
+import type { ExchangeUsage, ProviderExchange, WireResponse } from './format.ts';
 
 /** The content of one exchange, independent of the provider. */
 export interface ExchangeStory {
@@ -98,4 +98,14 @@ function failureOf(
 function askedModel(path: string, body: unknown): string | undefined {
   if (isObject(body) && typeof body.model === 'string') return body.model;
   return /\/models\/([^/:?]{1,200}):/.exec(path)?.[1];
+}
+
+/** Tokens of an exchange; null if the provider reported none. */
+export function exchangeUsage({ inputTokens, outputTokens }: TokenUsage = {}): ExchangeUsage | null {
+  if (inputTokens === undefined && outputTokens === undefined) return null;
+  return {
+    prompt_tokens: inputTokens ?? null,
+    completion_tokens: outputTokens ?? null,
+    total_tokens: (inputTokens ?? 0) + (outputTokens ?? 0),
+  };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ObservatoryError, type ObservatoryErrorCode, packageFile } from '../../base/index.ts';
-import { compileSchema } from '../../json/index.ts';
+import { ObservatoryError, packageFile } from '../../base/index.ts';
+import { compileSchema, StepBudget } from '../../json/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
@@ -57,16 +57,11 @@ export async function inspectGolden(
     const message = `The golden ${name} was changed after it was written, at ${places}; record it again, or restore it`;
     problems.push({ code: 'GOLDEN_EDITED', message });
   }
-  if (isExpired(golden, now)) {
+  if (golden.expires_at !== null && Date.parse(golden.expires_at) <= now.getTime()) {
     const message = `The golden ${name} expired at ${golden.expires_at}; record it again, or allow expired goldens`;
     problems.push({ code: 'GOLDEN_EXPIRED', message });
   }
   return { golden, problems };
-}
-
-/** Whether a golden has expired. */
-function isExpired(golden: Pick<Golden, 'expires_at'>, now: Date = new Date()): boolean {
-  return golden.expires_at !== null && Date.parse(golden.expires_at) <= now.getTime();
 }
 
 /**
@@ -86,7 +81,7 @@ export function parseGolden(text: string, name: string): Golden {
   }
   const version = (value as { format_version?: unknown } | null)?.format_version;
   if (typeof version === 'number' && version > FORMAT_VERSION) {
-    throw problem(
+    throw new ObservatoryError(
       'GOLDEN_TOO_NEW',
       `The golden ${name} has format version ${version}, and this version of mcp-observatory reads up to ${FORMAT_VERSION}; update mcp-observatory`,
     );
@@ -106,17 +101,13 @@ async function readText(file: string | URL, name: string): Promise<string> {
 }
 
 function unreadable(message: string, cause?: unknown): ObservatoryError {
-  return problem('GOLDEN_UNREADABLE', message, cause);
-}
-
-function problem(code: ObservatoryErrorCode, message: string, cause?: unknown): ObservatoryError {
-  return new ObservatoryError(code, message, cause === undefined ? undefined : { cause });
+  return new ObservatoryError('GOLDEN_UNREADABLE', message, { cause });
 }
 
 /** Why a value is not a golden; undefined if it is one. */
 function schemaProblem(value: unknown): string | undefined {
   // compileSchema caches.
   const schema = readFileSync(packageFile('schema/golden.schema.json'), 'utf8');
-  const verdict = compileSchema(JSON.parse(schema)).check(value);
+  const verdict = compileSchema(JSON.parse(schema)).check(value, StepBudget.unlimited());
   return verdict.valid ? undefined : verdict.message;
 }

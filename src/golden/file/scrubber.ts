@@ -1,4 +1,4 @@
-import { redactValue } from '../../json/index.ts';
+import { redactLargeValue, redactValue } from '../../json/index.ts';
 import type { ProviderExchange, StreamEvent } from './format.ts';
 
 /**
@@ -92,12 +92,17 @@ export class Scrubber {
     return walk(redactValue(value), (text) => this.#cleanText(text)) as T;
   }
 
+  /** As {@link clean}, for values of any size: lets the event loop turn. */
+  async cleanLarge<T>(value: T): Promise<T> {
+    return walk(await redactLargeValue(value), (text) => this.#cleanText(text)) as T;
+  }
+
   /** A copy of an exchange without secrets, including those split across stream events. */
-  cleanExchange(exchange: ProviderExchange): ProviderExchange {
+  async cleanExchange(exchange: ProviderExchange): Promise<ProviderExchange> {
     const { response } = exchange;
-    if (response.events === undefined) return this.clean(exchange);
-    const events = scrubStream(response.events, (text) => this.clean(text));
-    return this.clean({ ...exchange, response: { ...response, events } });
+    if (response.events === undefined) return this.cleanLarge(exchange);
+    const events = await scrubStream(response.events, (text) => this.cleanLarge(text));
+    return this.cleanLarge({ ...exchange, response: { ...response, events } });
   }
 
   #cleanText(text: string): string {
@@ -129,11 +134,14 @@ interface Leaf {
  *
  * @param clean removes secrets from a text.
  */
-function scrubStream(events: readonly StreamEvent[], clean: (text: string) => string): StreamEvent[] {
+async function scrubStream(
+  events: readonly StreamEvent[],
+  clean: (text: string) => Promise<string>,
+): Promise<StreamEvent[]> {
   const copies = structuredClone(events) as StreamEvent[];
   const byPlace = new Map<string, Leaf[]>();
   for (const event of copies) if ('data' in event) collect(event as { data: unknown }, 'data', '', byPlace);
-  for (const leaves of byPlace.values()) scrubTogether(leaves, clean);
+  for (const leaves of byPlace.values()) await scrubTogether(leaves, clean);
   return copies;
 }
 
@@ -157,9 +165,12 @@ function collect(
   }
 }
 
-function scrubTogether(leaves: readonly Leaf[], clean: (text: string) => string): void {
+async function scrubTogether(
+  leaves: readonly Leaf[],
+  clean: (text: string) => Promise<string>,
+): Promise<void> {
   const whole = leaves.map((leaf) => leaf.text).join('');
-  const cleaned = clean(whole);
+  const cleaned = await clean(whole);
   if (cleaned === whole) return;
   // The common prefix and suffix stay in their pieces; the part between goes where it begins.
   let start = 0;

@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { writePrivateFile } from '../../base/index.ts';
 import { sealGolden } from './checksum.ts';
 import { FORMAT_VERSION, type Golden, type UnsealedGolden } from './format.ts';
 import { type PackedGolden, packExchanges } from './pack.ts';
@@ -21,6 +19,7 @@ const MEMBERS = [
   'comparison',
   'provider_responses',
   'mcp_cassette',
+  'approval',
   'checksum',
 ] as const satisfies readonly (keyof Golden)[];
 
@@ -40,19 +39,12 @@ const ONE_A_LINE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Seals a golden and writes it atomically: readers see the old file or the new one.
+ * Seals a golden and writes it atomically, for its owner alone.
  * @returns the golden as written.
  */
 export async function writeGolden(file: string, golden: UnsealedGolden): Promise<Golden> {
   const sealed = sealGolden({ ...golden, format_version: FORMAT_VERSION });
-  await mkdir(dirname(file), { recursive: true });
-  const beside = `${file}.${randomBytes(6).toString('hex')}.tmp`;
-  try {
-    await writeFile(beside, formatGolden(sealed));
-    await rename(beside, file);
-  } finally {
-    await rm(beside, { force: true });
-  }
+  await writePrivateFile(file, formatGolden(sealed));
   return sealed;
 }
 

@@ -1,11 +1,4 @@
-import {
-  ATTR_ERROR_TYPE,
-  ATTR_GEN_AI_TOOL_CALL_ARGUMENTS,
-  ATTR_GEN_AI_TOOL_CALL_ID,
-  ATTR_GEN_AI_TOOL_CALL_RESULT,
-  ATTR_GEN_AI_TOOL_DEFINITIONS,
-  ATTR_SERVER_ADDRESS,
-} from '../../base/index.ts';
+import { semconv } from '../../base/index.ts';
 import type { Message } from '../../interaction/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import { PROVIDERS } from '../../wire/index.ts';
@@ -46,7 +39,7 @@ export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: 
     hasPlan: inside.some(({ operation, name }) => operation === 'plan' || name === 'plan'),
     hasBacktracking:
       inside.some(({ name }) => name === 'backtrack') || !toolSpans.some(({ failed }) => failed),
-    isLocalModel: chats.every((span) => LOCAL_HOSTS.has(textAt(span, ATTR_SERVER_ADDRESS) ?? '')),
+    isLocalModel: chats.every((span) => LOCAL_HOSTS.has(textAt(span, semconv.ATTR_SERVER_ADDRESS) ?? '')),
     turns,
     calls,
     tools: toolsOffered(chats.flatMap(definitionsOf), serversByModelName(toolSpans, turns)),
@@ -103,7 +96,7 @@ function turnOf(span: SpanRow): StoredTurn {
   return {
     input,
     output: span.failed ? undefined : output,
-    errorType: span.failed ? (textAt(span, ATTR_ERROR_TYPE) ?? 'error') : undefined,
+    errorType: span.failed ? (textAt(span, semconv.ATTR_ERROR_TYPE) ?? 'error') : undefined,
     finishReason: span.finishReason ?? undefined,
     usage: usageOf(span),
     model: span.model ?? '',
@@ -124,15 +117,15 @@ function usageOf({ tokens }: SpanRow): TokenUsage | undefined {
 }
 
 function callOf(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
-  const args = attributeAt(span, ATTR_GEN_AI_TOOL_CALL_ARGUMENTS);
+  const args = attributeAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS);
   const server = textAt(span, ATTR_SERVER);
   if (server === undefined) {
     throw unusable(
       `The span ${span.name} (${span.spanId}) does not name its server; a newer mcp-observatory must trace the run`,
     );
   }
-  const errorType = textAt(span, ATTR_ERROR_TYPE);
-  const result = attributeAt(span, ATTR_GEN_AI_TOOL_CALL_RESULT) ?? shownResult(span, turns);
+  const errorType = textAt(span, semconv.ATTR_ERROR_TYPE);
+  const result = attributeAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_RESULT) ?? shownResult(span, turns);
   if (args === undefined || result === undefined) throw notCaptured(span);
   if (errorType !== undefined && errorType !== 'tool_error' && !/^-?\d+$/.test(errorType)) {
     throw unusable(
@@ -151,7 +144,7 @@ function callOf(span: SpanRow, turns: readonly StoredTurn[]): StoredCall {
 
 /** With a gate the tool's span has no result; take the one that the model saw. */
 function shownResult(span: SpanRow, turns: readonly StoredTurn[]): object | undefined {
-  const id = textAt(span, ATTR_GEN_AI_TOOL_CALL_ID);
+  const id = textAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ID);
   for (const { input } of turns) {
     for (const { parts } of input) {
       for (const part of parts) {
@@ -165,7 +158,7 @@ function shownResult(span: SpanRow, turns: readonly StoredTurn[]): object | unde
 }
 
 function definitionsOf(span: SpanRow): readonly unknown[] {
-  const tools = attributeAt(span, ATTR_GEN_AI_TOOL_DEFINITIONS);
+  const tools = attributeAt(span, semconv.ATTR_GEN_AI_TOOL_DEFINITIONS);
   return Array.isArray(tools) ? (tools as unknown[]) : [];
 }
 
@@ -183,7 +176,7 @@ function serversByModelName(
   }
   const found = new Map<string, { readonly server: string; readonly tool: string }>();
   for (const span of toolSpans) {
-    const name = names.get(textAt(span, ATTR_GEN_AI_TOOL_CALL_ID) ?? '');
+    const name = names.get(textAt(span, semconv.ATTR_GEN_AI_TOOL_CALL_ID) ?? '');
     const server = textAt(span, ATTR_SERVER);
     if (name !== undefined && server !== undefined) found.set(name, { server, tool: span.toolName ?? '' });
   }

@@ -1,9 +1,4 @@
-import {
-  ATTR_GEN_AI_INPUT_MESSAGES,
-  ATTR_GEN_AI_OUTPUT_MESSAGES,
-  ATTR_GEN_AI_SYSTEM_INSTRUCTIONS,
-  ObservatoryError,
-} from '../../base/index.ts';
+import { ObservatoryError, semconv } from '../../base/index.ts';
 import { type Message, parseInstructions, parseMessages } from '../../interaction/index.ts';
 import { canonicalUuid, type Queryable, uuidToSpanId } from '../../postgres/index.ts';
 
@@ -111,13 +106,13 @@ interface CallContent {
 
 /** @throws ObservatoryError `TRACE_UNUSABLE` if the content was not captured or is incomplete. */
 export function contentOf(span: SpanRow): CallContent {
-  const given = attributeAt(span, ATTR_GEN_AI_INPUT_MESSAGES);
+  const given = attributeAt(span, semconv.ATTR_GEN_AI_INPUT_MESSAGES);
   if (given === undefined) throw notCaptured(span);
   const input = [
-    ...parseInstructions(attributeAt(span, ATTR_GEN_AI_SYSTEM_INSTRUCTIONS)),
+    ...parseInstructions(attributeAt(span, semconv.ATTR_GEN_AI_SYSTEM_INSTRUCTIONS)),
     ...parseMessages(given),
   ];
-  const said = attributeAt(span, ATTR_GEN_AI_OUTPUT_MESSAGES);
+  const said = attributeAt(span, semconv.ATTR_GEN_AI_OUTPUT_MESSAGES);
   if (said === undefined && !span.failed) throw notCaptured(span);
   const [output] = said === undefined ? [] : parseMessages(said, 'assistant');
   if (output !== undefined && wantsCalls(span) && output.parts.every(({ type }) => type !== 'tool_call')) {

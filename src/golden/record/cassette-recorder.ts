@@ -5,8 +5,10 @@ import {
   notReadyWithin,
   type OpenLink,
   openLink,
+  type RequestControls,
   reasonOf,
   type ServerLink,
+  SessionExpired,
   unavailable,
 } from '../../mcp-client/index.ts';
 import type { McpCall, McpCassette, McpConnection } from '../file/index.ts';
@@ -182,6 +184,32 @@ function recordingSession(
   recording: ConnectionRecording,
 ): McpSession {
   const { session } = link;
+  const recorded = async (
+    tool: string,
+    args: JsonObject,
+    { signal }: RequestControls,
+    call: () => Promise<JsonObject>,
+  ): Promise<JsonObject> => {
+    const ended = recorder.called(server, tool, args);
+    try {
+      const result = await call();
+      ended({ outcome: 'result', result });
+      return result;
+    } catch (error) {
+      const lost = link.lost();
+      const refusal = session.protocolError(error);
+      if (signal.aborted) {
+        const message = String(signal.reason);
+        ended({ outcome: message === CANCELLED_BY_CALLER ? 'cancelled' : 'timeout', message });
+      } else if (lost === undefined && refusal !== undefined) {
+        ended({ outcome: 'error', error: refusal });
+      } else {
+        const expired = error instanceof SessionExpired ? { session_expired: true as const } : {};
+        ended({ outcome: 'lost', message: lost ?? reasonOf(error), ...expired });
+      }
+      throw error;
+    }
+  };
   return {
     ...session,
     listTools: async (cursor, controls) => {
@@ -194,25 +222,9 @@ function recordingSession(
         throw error;
       }
     },
-    callTool: async (tool, args, meta, controls) => {
-      const ended = recorder.called(server, tool.name, args);
-      try {
-        const result = await session.callTool(tool, args, meta, controls);
-        ended({ outcome: 'result', result });
-        return result;
-      } catch (error) {
-        const lost = link.lost();
-        const refusal = session.protocolError(error);
-        if (controls.signal.aborted) {
-          const message = String(controls.signal.reason);
-          ended({ outcome: message === CANCELLED_BY_CALLER ? 'cancelled' : 'timeout', message });
-        } else if (lost === undefined && refusal !== undefined) {
-          ended({ outcome: 'error', error: refusal });
-        } else {
-          ended({ outcome: 'lost', message: lost ?? reasonOf(error) });
-        }
-        throw error;
-      }
-    },
+    callTool: (tool, args, meta, controls) =>
+      recorded(tool.name, args, controls, () => session.callTool(tool, args, meta, controls)),
+    readResource: (uri, controls) =>
+      recorded('resources/read', { uri }, controls, () => session.readResource(uri, controls)),
   };
 }

@@ -1,3 +1,3 @@
 export { ModelRecorder } from './model-recorder.ts';
-export { askStep, type PolicyStep, recordPolicyStep } from './policy-step.ts';
+export { askStep, type PolicyStep, type RecordPolicyStepOptions, recordPolicyStep } from './policy-step.ts';
 export { type RecordGoldenOptions, recordRun } from './record.ts';

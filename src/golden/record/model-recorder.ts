@@ -1,7 +1,6 @@
-import type { TokenUsage } from '../../signals/index.ts';
 import { apiOfPath, PROVIDERS, providerOf } from '../../wire/index.ts';
 import {
-  type ExchangeUsage,
+  exchangeUsage,
   type GoldenVersions,
   type NetworkFault,
   noResponse,
@@ -154,13 +153,4 @@ function sdkOf(path: string, headers: Headers): GoldenVersions['sdk'] {
   const provider = api === undefined ? undefined : providerOf(api);
   const version = provider?.sdkVersion(headers);
   return provider === undefined || version === undefined ? null : { name: provider.sdk, version };
-}
-
-function exchangeUsage({ inputTokens, outputTokens }: TokenUsage = {}): ExchangeUsage | null {
-  if (inputTokens === undefined && outputTokens === undefined) return null;
-  return {
-    prompt_tokens: inputTokens ?? null,
-    completion_tokens: outputTokens ?? null,
-    total_tokens: (inputTokens ?? 0) + (outputTokens ?? 0),
-  };
 }

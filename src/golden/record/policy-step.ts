@@ -1,78 +1,107 @@
+import { basename } from 'node:path';
 import type { ConnectServersOptions, ServerEntry } from '../../mcp-client/index.ts';
 import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
 import {
+  type AskResult,
+  type AuditOption,
   askResultToWire,
   connectPolicyServers,
   type PolicyDocument,
   PolicyGate,
   PolicyHost,
 } from '../../policy/index.ts';
-import { type GoldenCategory, type GoldenOutput, writeGolden } from '../file/index.ts';
+import { secretsOf, writeGolden } from '../file/index.ts';
 import { recordingLink } from './cassette-recorder.ts';
-import { RunRecorder } from './record.ts';
+import { expiryOf, type RecordGoldenOptions, RunRecorder } from './record.ts';
 
 /** One policy-gated step, as a golden holds it. */
 export interface PolicyStep {
   readonly query: string;
   /** The parsed policy or allowlist file. */
-  readonly policy: PolicyDocument | Readonly<Record<string, readonly string[]>>;
+  readonly policy: PolicyDocument | Readonly<Record<string, unknown>>;
   /** `openai`, `anthropic` or `gemini`. */
   readonly provider: string;
-  readonly model: string;
+  /** @defaultValue the provider's default model */
+  readonly model?: string | undefined;
   readonly servers: Readonly<Record<string, ServerEntry>>;
   /** @defaultValue false */
   readonly summarize?: boolean | undefined;
+  /** Template of the question, for policies that require one. */
+  readonly promptTemplateId?: string | undefined;
 }
 
-interface RecordPolicyStepOptions {
-  readonly path: string;
-  readonly testName: string;
-  readonly description: string;
-  readonly category: GoldenCategory;
-  readonly recordedAt?: Date | null | undefined;
+/** Options of `recordPolicyStep`: those of the golden, and what a step has that no golden holds. */
+export interface RecordPolicyStepOptions
+  extends Pick<
+      RecordGoldenOptions,
+      'path' | 'testName' | 'description' | 'category' | 'recordedAt' | 'expiresInDays'
+    >,
+    StepSurroundings {
+  /** @defaultValue the provider's environment variable, then a `.env` file */
   readonly apiKey?: string | undefined;
   readonly baseUrl?: string | undefined;
+  /** Environment for variables in the configuration of servers. @defaultValue that of the process */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** Answers one question with `PolicyHost` and writes its golden. */
+interface StepSurroundings {
+  /** The gate of the step's policy, with its pins. @defaultValue a new one */
+  readonly gate?: PolicyGate | undefined;
+  /** @defaultValue none */
+  readonly audit?: AuditOption | undefined;
+}
+
+/**
+ * Answers one question with `PolicyHost` and writes its golden, which `replayGolden` runs again.
+ * @throws what connecting, the planner and the tool throw; then nothing is written.
+ */
 export async function recordPolicyStep(
   step: PolicyStep,
   options: RecordPolicyStepOptions,
-): Promise<GoldenOutput> {
+): Promise<AskResult> {
   const recorder = new RunRecorder();
-  const { apiKey, baseUrl } = options;
+  const { apiKey, baseUrl, env, gate, audit, path } = options;
+  const { policy, promptTemplateId } = step;
   recorder.scrubber.add(apiKey);
-  const output = await askStep(
+  const { result, model } = await askStep(
     step,
     { apiKey, baseUrl, fetch: recorder.model.fetch },
-    { openLink: recordingLink(recorder.servers) },
+    { openLink: recordingLink(recorder.servers), env },
+    { gate, audit },
   );
+  for (const secret of await secretsOf({ mcpServers: step.servers })) recorder.scrubber.add(secret);
+  const parts = await recorder.parts();
   const recordedAt = options.recordedAt === undefined ? new Date() : options.recordedAt;
-  await writeGolden(options.path, {
-    ...recorder.parts(),
-    ...recorder.scrubber.clean({
-      test_name: options.testName,
-      description: options.description,
-      category: options.category,
+  await writeGolden(path, {
+    ...parts,
+    ...(await recorder.scrubber.cleanLarge({
+      test_name: options.testName ?? basename(path, '.json'),
+      description: options.description ?? '',
+      category: options.category ?? 'happy_path',
       runner: 'policy_host' as const,
       recorded_at: recordedAt?.toISOString() ?? null,
-      expires_at: null,
+      expires_at: expiryOf(options, parts.source, recordedAt),
       input: {
         provider: step.provider,
-        model: step.model,
+        model,
         user_prompt: step.query,
         server_config: { mcpServers: step.servers },
-        options: { policy: step.policy, summarize: step.summarize === true },
+        options: {
+          policy,
+          summarize: step.summarize === true,
+          ...(promptTemplateId === undefined ? {} : { prompt_template_id: promptTemplateId }),
+        },
       },
-      golden_output: output,
+      // A run of the trail is not repeated by a replay.
+      golden_output: askResultToWire({ ...result, runId: '' }),
       comparison: {
         final_answer: { check: 'exact' as const },
         matchers: { 'decision.latency_us': 'number' as const },
         bounds: {},
       },
-    }),
+    })),
   });
-  return output;
+  return result;
 }
 
 /** Connects the servers of a step and answers its question. */
@@ -80,20 +109,20 @@ export async function askStep(
   step: PolicyStep,
   providerOptions: ProviderOptions,
   serverOptions: ConnectServersOptions,
-): Promise<GoldenOutput> {
+  { gate: given, audit = false }: StepSurroundings = {},
+): Promise<{ readonly result: AskResult; readonly model: string }> {
   const servers = await connectPolicyServers({ mcpServers: step.servers }, serverOptions);
   try {
-    using gate = new PolicyGate({ policy: step.policy });
-    const { model } = step;
-    const provider = await createProvider(step.provider, {
-      ...providerOptions,
-      model,
-      retry: { maxAttempts: 1 },
-    });
+    using own = given === undefined ? new PolicyGate({ policy: step.policy }) : undefined;
+    const gate = (given ?? own) as PolicyGate;
+    const retry = { maxAttempts: 1 };
+    const provider = await createProvider(step.provider, { ...providerOptions, model: step.model, retry });
+    const model = step.model ?? provider.defaultModel;
     const planner = await modelPlanner({ provider, model });
+    const { query, promptTemplateId } = step;
     const summarize = step.summarize === true;
-    await using host = await PolicyHost.open({ gate, planner, servers, audit: false, summarize });
-    return askResultToWire(await host.askOnce(step.query));
+    await using host = await PolicyHost.open({ gate, planner, servers, audit, summarize });
+    return { result: await host.askOnce(query, { promptTemplateId }), model };
   } finally {
     await Promise.allSettled(Object.values(servers).map((server) => server.close()));
   }

@@ -50,11 +50,12 @@ export class RunRecorder {
   readonly servers: CassetteRecorder = new CassetteRecorder();
 
   /** The recorded parts of the golden, without secrets. */
-  parts(): Pick<
-    UnsealedGolden,
-    'format_version' | 'source' | 'versions' | 'provider_responses' | 'mcp_cassette'
+  async parts(): Promise<
+    Pick<UnsealedGolden, 'format_version' | 'source' | 'versions' | 'provider_responses' | 'mcp_cassette'>
   > {
     const { model, servers, scrubber } = this;
+    const exchanges: UnsealedGolden['provider_responses'][number][] = [];
+    for (const exchange of model.exchanges()) exchanges.push(await scrubber.cleanExchange(exchange));
     return {
       format_version: FORMAT_VERSION,
       source: model.isFromProvider ? 'recorded' : 'scripted',
@@ -64,8 +65,8 @@ export class RunRecorder {
         models: model.models(),
         tools: servers.toolHashes(),
       },
-      provider_responses: model.exchanges().map((exchange) => scrubber.cleanExchange(exchange)),
-      mcp_cassette: scrubber.clean(servers.cassette()),
+      provider_responses: exchanges,
+      mcp_cassette: await scrubber.cleanLarge(servers.cassette()),
     };
   }
 }
@@ -76,16 +77,18 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
   const { scrubber } = recorder;
   scrubber.add(options.apiKey);
   const finish = async (result: GhostResult): Promise<void> => {
+    // Half a run cannot be replayed.
+    if (options.signal?.aborted === true) return;
     for (const secret of await secretsOf(options.serverConfig)) scrubber.add(secret);
-    const clean = <T>(value: T): T => scrubber.clean(value);
+    const clean = <T>(value: T): Promise<T> => scrubber.cleanLarge(value);
     const { model } = result.executionMetadata;
     const input = await toGoldenInput(options, String(options.provider), model, clean);
-    const parts = recorder.parts();
+    const parts = await recorder.parts();
     const source = golden.source ?? parts.source;
     const recordedAt = golden.recordedAt === undefined ? new Date() : golden.recordedAt;
     await writeGolden(golden.path, {
       ...parts,
-      ...clean({
+      ...(await clean({
         test_name: golden.testName ?? basename(golden.path, '.json'),
         description: golden.description ?? '',
         category: golden.category ?? 'happy_path',
@@ -95,7 +98,7 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
         expires_at: expiryOf(golden, source, recordedAt),
         golden_output: { ...toWire(result) },
         comparison: { final_answer: { check: 'exact' }, matchers: {}, bounds: {}, ...golden.comparison },
-      }),
+      })),
       input,
     });
   };
@@ -106,8 +109,9 @@ export async function recordRun(options: RunOptions, golden: RecordGoldenOptions
   });
 }
 
-function expiryOf(
-  golden: RecordGoldenOptions,
+/** When a golden expires; null for never. */
+export function expiryOf(
+  golden: Pick<RecordGoldenOptions, 'expiresInDays'>,
   source: UnsealedGolden['source'],
   recordedAt: Date | null,
 ): string | null {

@@ -1,6 +1,6 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
-import { type OpenLink, RecordedTimeout, type ServerLink } from '../../mcp-client/index.ts';
+import { type OpenLink, RecordedTimeout, type ServerLink, SessionExpired } from '../../mcp-client/index.ts';
 import {
   type Golden,
   GoldenMismatchError,
@@ -26,8 +26,11 @@ export class CassettePlayer {
       this.#connections.set(name, [...server.connections]);
     }
     for (const [index, call] of (cassette?.calls ?? []).entries()) {
-      const { server, tool, arguments: args } = call;
-      this.#calls.add(`mcp_cassette.calls[${index}]`, { server, tool, arguments: args }, call);
+      this.#calls.add(
+        `mcp_cassette.calls[${index}]`,
+        this.#canonical(call.server, call.tool, call.arguments),
+        call,
+      );
     }
   }
 
@@ -56,11 +59,16 @@ export class CassettePlayer {
    * @throws GoldenMismatchError if the golden has no such call, or no more of them.
    */
   call(server: string, tool: string, args: JsonObject): McpCall {
-    const canonical = { server, tool, arguments: this.#scrubber.clean(args) };
+    const canonical = this.#canonical(server, tool, args);
     const call = this.#calls.take(canonical);
     if (call !== undefined) return call;
     const what = `The golden '${this.#testName}' does not hold this call of ${server}.${tool}`;
     throw this.#onMiss(this.#calls.miss(canonical, what, 'call'));
+  }
+
+  /** What calls are matched by, without secrets on either side. */
+  #canonical(server: string, tool: string, args: unknown): Record<string, unknown> {
+    return { server, tool, arguments: this.#scrubber.clean(args) };
   }
 
   /** Places of the entries that were not used. */
@@ -110,6 +118,7 @@ export function playedLink(cassette: CassettePlayer): OpenLink {
           }
           return endOf(call);
         },
+        readResource: async (uri) => endOf(cassette.call(server, 'resources/read', { uri })),
         protocolError: (error) => (error instanceof PlayedError ? error.answer : undefined),
         close: () => Promise.resolve(),
       },
@@ -137,6 +146,6 @@ function endOf(call: McpCall): JsonObject {
     case 'timeout':
       throw new RecordedTimeout(call.message);
     default:
-      throw new Error(call.message);
+      throw call.session_expired === true ? new SessionExpired(call.message) : new Error(call.message);
   }
 }

@@ -1,5 +1,5 @@
-import { canonicalHash } from '../../json/index.ts';
-import { type Difference, differencesBetween, GoldenMismatchError } from '../file/index.ts';
+import { canonicalHash, type Difference, differencesBetween } from '../../json/index.ts';
+import { GoldenMismatchError } from '../file/index.ts';
 
 interface Entry<T> {
   readonly place: string;

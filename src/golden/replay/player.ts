@@ -42,7 +42,11 @@ export class GoldenPlayer {
     this.#inOrder = options.inOrder === true;
     this.#cassette = new CassettePlayer(golden, (error) => this.#miss(error));
     for (const [index, exchange] of golden.provider_responses.entries()) {
-      this.#exchanges.add(`provider_responses[${index}]`, this.#canonical(exchange.request, index), exchange);
+      this.#exchanges.add(
+        `provider_responses[${index}]`,
+        this.#canonical(this.#scrubber.clean(exchange.request), index),
+        exchange,
+      );
     }
   }
 
@@ -66,7 +70,7 @@ export class GoldenPlayer {
     const request = new Request(input, init);
     const wire = toWireRequest(request, await request.text());
     request.signal.throwIfAborted();
-    return fromWireResponse(this.#take({ ...wire, body: this.#scrubber.clean(wire.body) }).response);
+    return fromWireResponse(this.#take(this.#scrubber.clean(wire)).response);
   };
 
   /**

@@ -1,5 +1,7 @@
 import { camelCase, ObservatoryError } from '../../base/index.ts';
+import type { JsonObject } from '../../json/index.ts';
 import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
+import { askResultToWire } from '../../policy/index.ts';
 import { compareWithGolden, outputOf } from '../compare/index.ts';
 import {
   type Finding,
@@ -9,9 +11,9 @@ import {
   type GoldenOutput,
   readGolden,
 } from '../file/index.ts';
+import { askStep, type PolicyStep } from '../record/index.ts';
 import { playedLink } from './cassette-player.ts';
 import { GoldenPlayer } from './player.ts';
-import { replayPolicyStep } from './policy-step.ts';
 
 /** Replays a run from a file, without a model and without a key. */
 export interface ReplayGoldenOptions {
@@ -46,7 +48,10 @@ export async function replayRun(options: RunOptions, golden: ReplayGoldenOptions
       fetch: player.fetch,
       wait: () => Promise.resolve(),
       ...(liveTools ? {} : { openLink: playedLink(player.cassette), expandVariables: false }),
-      finish: async () => player.assertFinished(),
+      finish: async () => {
+        options.signal?.throwIfAborted();
+        player.assertFinished();
+      },
     },
   );
 }
@@ -114,4 +119,36 @@ async function run(golden: Golden, path: string, options: ReplayOptions): Promis
 
 function hasOption(options: object | undefined, wireName: string): boolean {
   return options !== undefined && Object.hasOwn(options, camelCase(wireName));
+}
+
+/**
+ * Runs the step of a golden again.
+ * @throws GoldenMismatchError for a request or call that the golden does not hold, and for unused entries.
+ */
+async function replayPolicyStep(
+  golden: Golden,
+  tools: 'recorded' | 'live' = 'recorded',
+): Promise<GoldenOutput> {
+  const { input } = golden;
+  const options = (input.options ?? {}) as Pick<PolicyStep, 'policy' | 'summarize'> & JsonObject;
+  const { policy, summarize, prompt_template_id: template } = options;
+  const step: PolicyStep = {
+    query: input.user_prompt ?? '',
+    policy,
+    provider: input.provider,
+    model: input.model,
+    servers: (input.server_config?.mcpServers ?? {}) as PolicyStep['servers'],
+    summarize,
+    promptTemplateId: typeof template === 'string' ? template : undefined,
+  };
+  const player = new GoldenPlayer(golden, { liveTools: tools === 'live' });
+  const servers = tools === 'live' ? {} : { openLink: playedLink(player.cassette), expandVariables: false };
+  try {
+    const { result } = await askStep(step, { apiKey: 'not-needed', fetch: player.fetch }, servers);
+    player.assertFinished();
+    return askResultToWire(result);
+  } catch (error) {
+    // The host reports a failed planner or tool; the miss is the cause.
+    throw player.failure ?? error;
+  }
 }

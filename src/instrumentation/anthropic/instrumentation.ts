@@ -1,6 +1,6 @@
 import { type Attributes, context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
-import { outerCallOf, parseRequest } from '../../interaction/index.ts';
+import { outerCallOf, parseRequest, present } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import { type Answer, anthropicMessages } from '../../wire/index.ts';
 import {
@@ -174,28 +174,24 @@ function observe(result: unknown, call: ModelCallSpan): void {
   restoreTracer();
   const native = takeNativeSpan();
   if (call.awaitsNativeSpan) call.adopt(native);
-  if (!isObject(result)) throw new TypeError('create() gave no promise');
   observeApiPromise(result, call, native !== undefined);
 }
 
 function responseAttributes({ serviceTier }: Answer): Attributes {
-  return serviceTier === undefined ? {} : { [own.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER]: serviceTier };
+  return present({ [own.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER]: serviceTier });
 }
 
 function requestAttributes(body: JsonObject): Attributes {
-  const attributes: Attributes = {};
-  const set = (name: string, value: Attributes[string] | undefined): void => {
-    if (value !== undefined) attributes[name] = value;
-  };
-  set(own.ATTR_GEN_AI_REQUEST_MAX_TOKENS, numberAt(body, 'max_tokens'));
-  set(own.ATTR_GEN_AI_REQUEST_TEMPERATURE, numberAt(body, 'temperature'));
-  set(own.ATTR_GEN_AI_REQUEST_TOP_P, numberAt(body, 'top_p'));
-  set(own.ATTR_GEN_AI_REQUEST_TOP_K, numberAt(body, 'top_k'));
-  set(own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES, stringsAt(body, 'stop_sequences'));
-  if (body.stream === true) set(own.ATTR_GEN_AI_REQUEST_STREAM, true);
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
-  if (stringAt(format, 'type') === 'json_schema') set(own.ATTR_GEN_AI_OUTPUT_TYPE, 'json');
-  return attributes;
+  return present({
+    [own.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(body, 'max_tokens'),
+    [own.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(body, 'temperature'),
+    [own.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(body, 'top_p'),
+    [own.ATTR_GEN_AI_REQUEST_TOP_K]: numberAt(body, 'top_k'),
+    [own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(body, 'stop_sequences'),
+    [own.ATTR_GEN_AI_REQUEST_STREAM]: body.stream === true ? true : undefined,
+    [own.ATTR_GEN_AI_OUTPUT_TYPE]: stringAt(format, 'type') === 'json_schema' ? 'json' : undefined,
+  });
 }
 
 /** The fields of an API resource of the SDK (`client.messages`, `client.beta.messages`) that are read. */

@@ -2,11 +2,15 @@
  * One connection: a protocol object on a transport. Keeps what its messages have in common (peer, protocol version,
  * session) and what is under way on it.
  */
-import { type Attributes, createContextKey } from '@opentelemetry/api';
+import { type Attributes, type Context, createContextKey } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { openCalls } from '../shared/index.ts';
-import type { McpMessage, McpTelemetry, MessageExtra, TransportLike } from './internal-types.ts';
+import { type Caller, idOfTransport, statelessClient } from './connection-id.ts';
+import { Identity } from './identity.ts';
+import type { McpMessage, MessageExtra, ProtocolLike, TransportLike } from './internal-types.ts';
+import { clipped } from './methods.ts';
 import { CLOSED_OUTCOME, type RequestOutcome } from './outcome.ts';
+import type { Telemetry } from './telemetry.ts';
 import { type TransportFacts, transportFacts } from './transport.ts';
 import type { McpPropagation, McpSide } from './types.ts';
 import { UnderWay } from './under-way.ts';
@@ -15,9 +19,10 @@ import { UnderWay } from './under-way.ts';
 export const HTTP_CLIENT_KEY = createContextKey('mcp-observatory HTTP client');
 
 export class Connection {
-  readonly telemetry: McpTelemetry;
+  readonly telemetry: Telemetry;
   readonly facts: TransportFacts;
   readonly propagation: McpPropagation;
+  readonly identity = new Identity();
   /** Requests this side sent, by JSON-RPC id. */
   readonly sent = new UnderWay();
   /** Requests the other side sent, by JSON-RPC id. */
@@ -26,7 +31,9 @@ export class Connection {
   dispatching: unknown;
   protocolVersion: string | undefined;
   readonly #transport: TransportLike;
+  #id: string | undefined;
   #knownFor: unknown;
+  #knownParties: unknown;
   #knownVersion: string | undefined;
   #knownMetrics: Readonly<Record<McpSide, Map<string, Attributes>>> = {
     client: new Map(),
@@ -35,18 +42,21 @@ export class Connection {
   #session: { readonly side: McpSide; readonly startedAt: number } | undefined;
   #sessionError: string | undefined;
 
-  constructor(telemetry: McpTelemetry, transport: TransportLike) {
+  constructor(telemetry: Telemetry, transport: TransportLike) {
     this.telemetry = telemetry;
     this.facts = transportFacts(transport);
     this.#transport = transport;
     this.propagation = propagationTo(telemetry, this.facts);
   }
 
-  /** Attributes of metrics by what they are about; anew for each set of metrics and each protocol version. */
+  /** Attributes of metrics by what they are about; anew for each set of metrics, protocol version and peer. */
   knownMetrics(side: McpSide, protocolVersion: string | undefined): Map<string, Attributes> {
     const { metrics } = this.telemetry;
-    if (this.#knownFor !== metrics || this.#knownVersion !== protocolVersion) {
+    const { attributes: parties } = this.identity;
+    const isAsKnown = this.#knownFor === metrics && this.#knownParties === parties;
+    if (!isAsKnown || this.#knownVersion !== protocolVersion) {
       this.#knownFor = metrics;
+      this.#knownParties = parties;
       this.#knownVersion = protocolVersion;
       this.#knownMetrics = { client: new Map(), server: new Map() };
     }
@@ -55,7 +65,26 @@ export class Connection {
 
   get sessionId(): string | undefined {
     const id = this.#transport.sessionId;
-    return typeof id === 'string' && id !== '' ? id : undefined;
+    return typeof id === 'string' && id !== '' ? clipped(id) : undefined;
+  }
+
+  /** Shared by what belongs to one session, where the protocol has no id for it. */
+  get id(): string {
+    this.#id ??= idOfTransport(this.#transport);
+    return this.#id;
+  }
+
+  /** Reads who sent a message that arrives; one to a stateless server is of a client that was here before. */
+  receive(protocol: ProtocolLike, message: McpMessage, extra: MessageExtra | undefined, from: Context): void {
+    this.identity.readProtocol(protocol);
+    this.identity.readRequest(message);
+    if (this.#id !== undefined || this.facts.peer.transport !== 'http' || this.sessionId !== undefined)
+      return;
+    const caller = from.getValue(HTTP_CLIENT_KEY) as Caller | undefined;
+    const known = statelessClient(caller, extra, this.identity.client);
+    if (known === undefined) return;
+    this.#id = known.id;
+    this.identity.assume(known.client);
   }
 
   /** The session begins with its handshake; connections that serve one request and close never have one. */
@@ -111,7 +140,7 @@ export function asProtocolVersion(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : undefined;
 }
 
-function propagationTo(telemetry: McpTelemetry, facts: TransportFacts): McpPropagation {
+function propagationTo(telemetry: Telemetry, facts: TransportFacts): McpPropagation {
   const { propagate } = telemetry.settings;
   if (propagate === undefined) return facts.peer.local ? 'all' : 'trace';
   if (typeof propagate !== 'function') return propagate;
@@ -122,9 +151,9 @@ function propagationTo(telemetry: McpTelemetry, facts: TransportFacts): McpPropa
 const connections = new WeakMap<object, Connection>();
 
 /** The connection on a transport. One whose instrumentation has been disabled is begun anew by the next. */
-export function connectionOn(transport: TransportLike, telemetry: McpTelemetry): Connection {
+export function connectionOn(transport: TransportLike, telemetry: Telemetry): Connection {
   const known = connections.get(transport);
-  if (known !== undefined && (known.telemetry === telemetry || known.telemetry.isEnabled())) return known;
+  if (known !== undefined && (known.telemetry === telemetry || known.telemetry.enabled)) return known;
   telemetry.follow();
   const connection = new Connection(telemetry, transport);
   connections.set(transport, connection);

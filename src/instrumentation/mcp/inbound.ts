@@ -1,15 +1,17 @@
 /** Messages coming in: SERVER spans for requests and notifications, progress and cancellation of what is under way. */
 import type { Context } from '@opentelemetry/api';
 import { connectionOn, protocolVersionFor } from './connection.ts';
-import type { McpMessage, McpTelemetry, MessageExtra, ProtocolLike } from './internal-types.ts';
+import type { McpMessage, MessageExtra, ProtocolLike } from './internal-types.ts';
 import { CANCELLED, PROGRESS } from './methods.ts';
 import { Operation } from './operation.ts';
 import { CANCELLED_OUTCOME } from './outcome.ts';
 import { incomingContext } from './propagation.ts';
+import { besideTask, learnOfTask, taskIdOf } from './tasks.ts';
+import type { Telemetry } from './telemetry.ts';
 
 /** Begins the SERVER span of a request; it ends with the answer at the transport. */
 export function receiveRequest(
-  telemetry: McpTelemetry,
+  telemetry: Telemetry,
   protocol: ProtocolLike,
   message: McpMessage,
   extra: MessageExtra | undefined,
@@ -18,13 +20,14 @@ export function receiveRequest(
   if (transport === undefined || typeof message.method !== 'string') return undefined;
   const connection = connectionOn(transport, telemetry);
   const { parent, links } = incomingContext(message, connection.propagation);
+  connection.receive(protocol, message, extra, parent);
   return new Operation({
     side: 'server',
+    taskId: taskIdOf(message),
     connection,
     message: message as McpMessage & { method: string },
     id: message.id ?? undefined,
-    parent,
-    links,
+    ...besideTask(connection, 'server', message, parent, links),
     protocolVersion: protocolVersionFor(connection, message, extra),
   }).track(connection.received);
 }
@@ -36,7 +39,7 @@ export interface IncomingNotification {
 }
 
 export function receiveNotification(
-  telemetry: McpTelemetry,
+  telemetry: Telemetry,
   protocol: ProtocolLike,
   message: McpMessage,
   extra: MessageExtra | undefined,
@@ -55,14 +58,16 @@ export function receiveNotification(
     }
   }
   const { parent, links } = incomingContext(message, connection.propagation);
+  connection.receive(protocol, message, extra, parent);
   const operation = new Operation({
     side: 'server',
+    taskId: taskIdOf(message),
     connection,
     message: message as McpMessage & { method: string },
-    parent,
-    links,
+    ...besideTask(connection, 'client', message, parent, links),
     protocolVersion: protocolVersionFor(connection, message, extra),
   });
+  learnOfTask(connection, 'client', message, { result: params });
   // A cancelled request is never answered: this is its end.
   if (method === CANCELLED) connection.received.get(params?.requestId)?.end(CANCELLED_OUTCOME);
   return { context: operation.context, operation };

@@ -1,17 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TracerProvider } from '@opentelemetry/api';
 import {
   InstrumentationBase,
   InstrumentationNodeModuleDefinition,
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
-import type { Hook } from 'require-in-the-middle';
+import { Hook } from 'require-in-the-middle';
 import { VERSION } from '../../base/index.ts';
-import { lateTracerProvider, reportHooked } from '../shared/index.ts';
+import { keep, lateTracerProvider, reportHooked } from '../shared/index.ts';
+import { AI_SDK_PACKAGE, AI_SDK_RANGE, patchAiSdkClient } from './ai-sdk-client.ts';
 import { BY_HAND, type McpModule, patchModule } from './manual.ts';
-import { hookV1Require, V1_PACKAGE } from './require-hook.ts';
 import { SCOPE, Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 
+const V1_PACKAGE = '@modelcontextprotocol/sdk';
 const V1_RANGE = ['>=1.9.0 <2'];
 const V2_RANGE = ['>=2.0.0 <3'];
 const V2_PACKAGES = ['@modelcontextprotocol/client', '@modelcontextprotocol/server'];
@@ -87,12 +90,28 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
       ...V2_PACKAGES.map(
         (name) => new InstrumentationNodeModuleDefinition(name, V2_RANGE, patch(name), keep),
       ),
+      new InstrumentationNodeModuleDefinition(
+        AI_SDK_PACKAGE,
+        AI_SDK_RANGE,
+        (exports) => this.telemetry.guard.run('mcp.hook', () => this.aiSdk(exports)) ?? exports,
+        keep,
+      ),
     ];
   }
 
   private get telemetry(): Telemetry {
     this.telemetryState ??= new Telemetry(this.tracer, this.meter, this.getConfig());
     return this.telemetryState;
+  }
+
+  private aiSdk<T>(exports: T): T {
+    reportHooked({
+      name: AI_SDK_PACKAGE,
+      version: undefined,
+      patched: ['createMCPClient'],
+      missing: [],
+    });
+    return patchAiSdkClient(exports, this.telemetry);
   }
 
   private patched<T>(exports: T, name: string, version: string | undefined): T {
@@ -103,7 +122,40 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   }
 }
 
-/** Patches stay where they are: a disabled instrumentation is passed by, and can be enabled again. */
-function keep<T>(exports: T): T {
-  return exports;
+/** First minor of v1 with Streamable HTTP as it is today; also the range the peers support. */
+const FIRST_MINOR = 9;
+
+/**
+ * The CommonJS hook for v1 of the SDK. By package name none fires: `exports["."]` of `@modelcontextprotocol/sdk` points
+ * at a file that is not in its tarball, so require-in-the-middle cannot resolve it and gives up. It does catch the
+ * files by their resolved names, whichever entry point the application loads them through.
+ * Calls `found` with the exports and version of every copy of v1's protocol module as it is loaded.
+ */
+function hookV1Require(found: (exports: unknown, version: string) => void): Hook {
+  return new Hook(
+    [`${V1_PACKAGE}/dist/cjs/shared/protocol`],
+    { internals: true },
+    (exports, _name, basedir) => {
+      const version = versionIn(basedir);
+      if (version !== undefined && isSupported(version)) found(exports, version);
+      return exports;
+    },
+  );
+}
+
+function versionIn(basedir: string | undefined): string | undefined {
+  if (basedir === undefined) return undefined;
+  try {
+    const { version } = JSON.parse(readFileSync(join(basedir, 'package.json'), 'utf8')) as {
+      version?: unknown;
+    };
+    return typeof version === 'string' ? version : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSupported(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number);
+  return major === 1 && minor !== undefined && minor >= FIRST_MINOR;
 }

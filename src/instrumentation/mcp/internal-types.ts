@@ -2,9 +2,6 @@
  * The parts of the MCP SDK that are touched, in the words of both its lines (v1 `@modelcontextprotocol/sdk`, v2
  * `@modelcontextprotocol/client` and `/server`). Everything is optional or `unknown` where an SDK version may differ.
  */
-import type { Context, Tracer } from '@opentelemetry/api';
-import type { Guard } from '../shared/index.ts';
-import type { McpMetrics } from './metrics.ts';
 import type { McpPeer, McpPropagation } from './types.ts';
 
 export type RequestId = string | number;
@@ -46,6 +43,12 @@ export interface ProtocolLike {
   readonly _negotiatedProtocolVersion?: unknown;
   readonly _notificationHandlers?: Map<string, unknown> | undefined;
   readonly fallbackNotificationHandler?: unknown;
+  /** Of a client: its own name and version, and those of its server, once it knows them. */
+  readonly _clientInfo?: unknown;
+  readonly _serverVersion?: unknown;
+  /** Of a server: its own, and those of its client. */
+  readonly _serverInfo?: unknown;
+  readonly _clientVersion?: unknown;
 }
 
 /** Options with their defaults filled in. */
@@ -53,22 +56,4 @@ export interface McpSettings {
   readonly captureContent: boolean;
   readonly contentLimitChars: number;
   readonly propagate: McpPropagation | ((peer: McpPeer) => McpPropagation) | undefined;
-}
-
-/** What the patched methods work with; one per instrumentation. */
-export interface McpTelemetry {
-  readonly guard: Guard;
-  readonly tracer: Tracer;
-  readonly metrics: McpMetrics;
-  readonly settings: McpSettings;
-  /** True for the one behind `instrumentMcpClient`: an instrumentation of the application's own takes its place. */
-  readonly yields: boolean;
-  isEnabled(): boolean;
-  follow(): void;
-}
-
-/** A message on its way out, and the context its sending runs in. */
-export interface Outgoing<M> {
-  readonly message: M;
-  readonly context: Context;
 }

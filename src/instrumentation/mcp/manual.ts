@@ -2,8 +2,7 @@
 import { diag, metrics, trace } from '@opentelemetry/api';
 import { VERSION } from '../../base/index.ts';
 import { reportHooked } from '../shared/index.ts';
-import type { McpTelemetry } from './internal-types.ts';
-import { type Method, patchMethod, type Slot } from './patch-method.ts';
+import { type Method, patchMethod } from './patch-method.ts';
 import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
 import { SCOPE, Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
@@ -19,7 +18,7 @@ export interface McpModule {
   readonly McpServer?: unknown;
 }
 
-export function patchModule(module: McpModule, telemetry: McpTelemetry): PatchedMethods {
+export function patchModule(module: McpModule, telemetry: Telemetry): PatchedMethods {
   const patched: string[] = [];
   const missing: string[] = [];
   for (const exported of [module.Protocol, module.Client, module.Server]) {
@@ -36,17 +35,12 @@ export function patchModule(module: McpModule, telemetry: McpTelemetry): Patched
 }
 
 /** `McpServer` stands before a `Server` it makes for itself: that one's class is met when it connects. */
-function patchedFacade(original: Method, slot: Slot): Method {
-  return function connect(this: unknown, ...args: unknown[]): unknown {
-    const { telemetry } = slot;
-    if (telemetry.isEnabled()) {
-      telemetry.guard.run('mcp.facade', () => {
-        const { server } = this as { readonly server?: unknown };
-        if (typeof server === 'object' && server !== null) patchProtocol(server, telemetry);
-      });
-    }
-    return original.apply(this, args);
-  };
+function patchedFacade(self: unknown, args: unknown[], original: Method, telemetry: Telemetry): unknown {
+  telemetry.guard.run('mcp.facade', () => {
+    const { server } = self as { readonly server?: unknown };
+    if (typeof server === 'object' && server !== null) patchProtocol(server, telemetry);
+  });
+  return original.apply(self, args);
 }
 
 function prototypeOf(exported: unknown): object | undefined {

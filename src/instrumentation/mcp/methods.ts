@@ -1,5 +1,6 @@
 /** The methods of the protocol, and what each is about. */
 import { semconv } from '../../base/index.ts';
+import { redactText } from '../../json/index.ts';
 import type { MessageParams } from './internal-types.ts';
 
 export const TOOLS_CALL = 'tools/call';
@@ -32,6 +33,7 @@ export const PROTOCOL_METHODS: ReadonlySet<string> = new Set([
   'tasks/result',
   'tasks/list',
   'tasks/cancel',
+  'tasks/update',
   'notifications/initialized',
   CANCELLED,
   PROGRESS,
@@ -43,6 +45,7 @@ export const PROTOCOL_METHODS: ReadonlySet<string> = new Set([
   'notifications/prompts/list_changed',
   'notifications/tools/list_changed',
   'notifications/roots/list_changed',
+  'notifications/tasks',
   'notifications/tasks/status',
 ]);
 
@@ -99,14 +102,22 @@ export function clipped(text: string, limit = MAX_NAME_CHARS): string {
   return text.length > limit ? text.slice(0, limit) : text;
 }
 
-/** An address without the user name and password it may carry; its query and fragment are content. */
+/** An address without the secrets it may carry; its query and fragment, and the data of `data:`, are content. */
 function uriOf(value: unknown, withQuery: boolean): string | undefined {
-  const whole = nameOf(value, MAX_URI_CHARS);
-  if (whole === undefined) return undefined;
+  if (typeof value !== 'string') return undefined;
+  if (!withQuery) {
+    const data = DATA_URI.exec(value);
+    if (data !== null) return `data:${data[1] ?? ''},REDACTED`;
+  }
+  // Redacted before it is cut: half a secret would not be recognized.
+  const whole = clipped(redactText(value.slice(0, 2 * MAX_URI_CHARS)), MAX_URI_CHARS);
   const uri = withoutUserInfo(whole);
   const query = withQuery ? -1 : uri.search(/[?#]/);
   return query < 0 ? uri : `${uri.slice(0, query + 1)}REDACTED`;
 }
+
+/** A resource in its own address, and its media type. */
+const DATA_URI = /^\s*data:([\w.+-]{1,64}\/[\w.+-]{1,64})?/i;
 
 function withoutUserInfo(uri: string): string {
   const start = uri.indexOf('://');

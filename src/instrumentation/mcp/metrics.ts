@@ -1,6 +1,7 @@
 /** The four duration metrics of the semantic conventions, with attributes a peer cannot multiply. */
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
 import { BoundedNames, semconv } from '../../base/index.ts';
+import { ATTR_CLIENT_NAME, ATTR_SERVER_NAME } from './identity.ts';
 import { PROTOCOL_METHODS } from './methods.ts';
 import type { McpSide } from './types.ts';
 
@@ -46,6 +47,8 @@ export class McpMetrics {
       [semconv.ATTR_MCP_METHOD_NAME]: new BoundedNames(maxNames, PROTOCOL_METHODS),
       [semconv.ATTR_GEN_AI_TOOL_NAME]: new BoundedNames(maxNames),
       [semconv.ATTR_GEN_AI_PROMPT_NAME]: new BoundedNames(maxNames),
+      [ATTR_SERVER_NAME]: new BoundedNames(maxNames),
+      [ATTR_CLIENT_NAME]: new BoundedNames(maxNames),
       [semconv.ATTR_ERROR_TYPE]: new BoundedNames(MAX_CODES, undefined, semconv.ERROR_TYPE_VALUE_OTHER),
       [semconv.ATTR_RPC_RESPONSE_STATUS_CODE]: new BoundedNames(MAX_CODES),
       [semconv.ATTR_MCP_PROTOCOL_VERSION]: new BoundedNames(MAX_CODES),

@@ -11,11 +11,12 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { semconv } from '../../base/index.ts';
+import { attributeOf, semconv } from '../../base/index.ts';
 import { attachInteraction } from '../../interaction/index.ts';
+import { boundedJson } from '../shared/index.ts';
 import { addServerAddress, type Connection, HTTP_CLIENT_KEY } from './connection.ts';
-import { recordContent } from './content.ts';
-import type { McpMessage, RequestId } from './internal-types.ts';
+import { ATTR_CLIENT_NAME, ATTR_SERVER_NAME } from './identity.ts';
+import type { McpMessage, McpSettings, RequestId } from './internal-types.ts';
 import { clipped, describeTarget, spanNameOf, type Target, TOOLS_CALL, targetOf } from './methods.ts';
 import type { RequestOutcome } from './outcome.ts';
 import type { McpSide } from './types.ts';
@@ -26,6 +27,7 @@ export interface HttpClient {
   readonly address?: string | undefined;
   readonly port?: number | undefined;
   readonly httpVersion?: string | undefined;
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface OperationStart {
@@ -37,9 +39,19 @@ export interface OperationStart {
   readonly parent: Context;
   readonly links?: Link[] | undefined;
   readonly protocolVersion?: string | undefined;
+  /** The task that the message is about. */
+  readonly taskId?: string | undefined;
   /** An outer `execute_tool` span that stands for this call already: it is completed instead of doubled. */
   readonly outer?: Span | undefined;
 }
+
+const ATTR_TASK_ID = 'observatory.mcp.task.id';
+const ATTR_TASK_STATUS = 'observatory.mcp.task.status';
+const ATTR_RESULT_TYPE = 'observatory.mcp.result_type';
+const ATTR_CACHE_SCOPE = 'observatory.mcp.cache_scope';
+const ATTR_TTL_MS = 'observatory.mcp.ttl_ms';
+const EVENT_TASK = 'observatory.task';
+const ATTR_CONNECTION_ID = attributeOf('connection_id');
 
 /** Tools, prompts and methods of one connection whose metric attributes are kept. */
 const MAX_KNOWN_METRICS = 1000;
@@ -52,6 +64,8 @@ export class Operation {
   readonly connection: Connection;
   readonly progressToken: RequestId | undefined;
   readonly startedAt = performance.now();
+  /** The message as it came, or as the caller wanted it sent. */
+  readonly message: McpMessage;
   /** The request as handed to the SDK, on the side that sends it. */
   request: McpMessage | undefined;
   readonly #side: McpSide;
@@ -59,17 +73,21 @@ export class Operation {
   readonly #params: McpMessage['params'];
   readonly #ownsSpan: boolean;
   readonly #id: RequestId | undefined;
+  readonly #taskId: string | undefined;
   #underWay: UnderWay | undefined;
   #protocolVersion: string | undefined;
+  #parties: Readonly<Record<string, string>> = {};
   #ended = false;
 
   constructor(start: OperationStart) {
     const { side, connection, message, outer, parent } = start;
     this.connection = connection;
+    this.message = message;
     this.method = clipped(message.method);
     this.#side = side;
     this.#params = message.params;
     this.#id = start.id;
+    this.#taskId = start.taskId;
     this.#protocolVersion = start.protocolVersion;
     this.progressToken = progressTokenOf(message);
     this.#target = targetOf(message.method, message.params, connection.telemetry.settings.captureContent);
@@ -119,10 +137,29 @@ export class Operation {
     this.span.addEvent('notifications/progress', attributes);
   }
 
-  /** The first end counts; what comes later (an answer after a cancellation, a close) is passed over. */
-  end(outcome: RequestOutcome): void {
+  /** Its answer was a task: the operation goes on, though the request is not under way any more. */
+  detach(): void {
+    if (this.#id !== undefined) this.#underWay?.remove(this.#id, this);
+    this.#underWay = undefined;
+  }
+
+  describeTask(taskId: string, status: string): void {
+    this.span.setAttribute(ATTR_TASK_ID, clipped(taskId));
+    this.span.setAttribute(ATTR_TASK_STATUS, status);
+    this.span.addEvent(EVENT_TASK, { [ATTR_TASK_STATUS]: status });
+  }
+
+  /**
+   * The first end counts; what comes later (an answer after a cancellation, a close) is passed over.
+   * @param endedAt when the work ended, by `Date.now()`. @defaultValue now
+   */
+  end(outcome: RequestOutcome, endedAt?: number): void {
     if (this.#ended) return;
     this.#ended = true;
+    const now = Date.now();
+    const elapsed = performance.now() - this.startedAt;
+    // A peer's clock may be wrong: the work ended between the request and now.
+    const late = endedAt === undefined ? 0 : Math.min(Math.max(now - endedAt, 0), elapsed);
     if (this.#id !== undefined) this.#underWay?.remove(this.#id, this);
     const { span, connection } = this;
     const { settings, metrics } = connection.telemetry;
@@ -139,6 +176,8 @@ export class Operation {
         message === undefined ? { code: SpanStatusCode.ERROR } : { code: SpanStatusCode.ERROR, message },
       );
     }
+    this.#describeParties();
+    if (span.isRecording()) describeResult(span, outcome.result);
     if (this.#side === 'client') {
       // The session id comes with the answer to `initialize`.
       if (this.method === 'initialize') this.#setSessionId();
@@ -149,9 +188,9 @@ export class Operation {
       attachInteraction(span, { toolArguments, toolResultSummary });
       recordContent(span, toolArguments, outcome, settings);
     }
-    if (this.#ownsSpan) span.end();
+    if (this.#ownsSpan) span.end(late === 0 ? undefined : now - late);
     if (metrics.enabled) {
-      const seconds = (performance.now() - this.startedAt) / 1000;
+      const seconds = (elapsed - late) / 1000;
       metrics.recordOperation(this.#side, seconds, this.#metricAttributes(outcome));
     }
   }
@@ -177,6 +216,7 @@ export class Operation {
   #describeConnection(parent: Context): void {
     const { span, connection } = this;
     if (!span.isRecording()) return;
+    if (this.#taskId !== undefined) span.setAttribute(ATTR_TASK_ID, clipped(this.#taskId));
     if (this.#id !== undefined) span.setAttribute(semconv.ATTR_JSONRPC_REQUEST_ID, clipped(String(this.#id)));
     const { network, peer } = connection.facts;
     for (const key in network) span.setAttribute(key, network[key] as string);
@@ -185,11 +225,23 @@ export class Operation {
     }
     const { sessionId } = connection;
     if (sessionId !== undefined) span.setAttribute(semconv.ATTR_MCP_SESSION_ID, sessionId);
+    span.setAttribute(ATTR_CONNECTION_ID, connection.id);
+    this.#describeParties();
     if (this.#side === 'server') describeHttpClient(parent, span);
     else if (peer.address !== undefined) {
       span.setAttribute(semconv.ATTR_SERVER_ADDRESS, peer.address);
       if (peer.port !== undefined) span.setAttribute(semconv.ATTR_SERVER_PORT, peer.port);
     }
+  }
+
+  /** Names and versions of client and server, as far as they were not known when the operation began. */
+  #describeParties(): void {
+    const { attributes } = this.connection.identity;
+    if (attributes === this.#parties) return;
+    for (const key in attributes) {
+      if (this.#parties[key] === undefined) this.span.setAttribute(key, attributes[key] as string);
+    }
+    this.#parties = attributes;
   }
 
   /** Of calls that went well there are few kinds, and many of each: their attributes are made once. */
@@ -222,8 +274,38 @@ export class Operation {
     }
     const { network } = this.connection.facts;
     for (const key in network) attributes[key] = network[key];
+    const peer = this.#side === 'client' ? ATTR_SERVER_NAME : ATTR_CLIENT_NAME;
+    const name = this.connection.identity.attributes[peer];
+    if (name !== undefined) attributes[peer] = name;
     if (this.#side === 'client') addServerAddress(this.connection, attributes);
     return this.connection.telemetry.metrics.bound(attributes);
+  }
+}
+
+/** From 2026-07-28 on: a result that asks for more input, and who may keep it for how long. */
+function describeResult(span: Span, result: unknown): void {
+  if (typeof result !== 'object' || result === null) return;
+  const { resultType, cacheScope, ttlMs } = result as Readonly<Record<string, unknown>>;
+  if (typeof resultType === 'string' && resultType !== 'complete')
+    span.setAttribute(ATTR_RESULT_TYPE, clipped(resultType));
+  if (typeof cacheScope === 'string') span.setAttribute(ATTR_CACHE_SCOPE, clipped(cacheScope));
+  if (typeof ttlMs === 'number' && Number.isFinite(ttlMs)) span.setAttribute(ATTR_TTL_MS, ttlMs);
+}
+
+/** Arguments and result of a tool call on its span, only where content may be captured. */
+function recordContent(
+  span: Span,
+  toolArguments: unknown,
+  outcome: RequestOutcome,
+  settings: McpSettings,
+): void {
+  if (!settings.captureContent || !span.isRecording()) return;
+  const limit = settings.contentLimitChars;
+  if (toolArguments !== undefined) {
+    span.setAttribute(semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, boundedJson(toolArguments, limit));
+  }
+  if (outcome.result !== undefined) {
+    span.setAttribute(semconv.ATTR_GEN_AI_TOOL_CALL_RESULT, boundedJson(outcome.result, limit));
   }
 }
 

@@ -1,15 +1,9 @@
 /** Messages on their way out: requests where the SDK makes them, everything else where the transport sends it. */
-import { type Context, context, type Span, trace } from '@opentelemetry/api';
+import { type Context, type Span, trace } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
-import { attributesOf } from '../shared/index.ts';
+import { attributesOf, callContext } from '../shared/index.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
-import type {
-  McpMessage,
-  McpRequestOptions,
-  McpTelemetry,
-  ProtocolLike,
-  TransportLike,
-} from './internal-types.ts';
+import type { McpMessage, McpRequestOptions, ProtocolLike, TransportLike } from './internal-types.ts';
 import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
 import { Operation } from './operation.ts';
 import {
@@ -20,6 +14,8 @@ import {
   type RequestOutcome,
 } from './outcome.ts';
 import { withTraceContext } from './propagation.ts';
+import { beginTask, besideTask, learnOfTask, taskIdOf } from './tasks.ts';
+import type { Telemetry } from './telemetry.ts';
 
 export interface OutgoingRequest {
   readonly operation: Operation;
@@ -29,7 +25,7 @@ export interface OutgoingRequest {
 
 /** Begins the CLIENT span of a request; `undefined` for a request the SDK is going to refuse. */
 export function beginRequest(
-  telemetry: McpTelemetry,
+  telemetry: Telemetry,
   protocol: ProtocolLike,
   request: McpMessage,
 ): OutgoingRequest | undefined {
@@ -37,13 +33,15 @@ export function beginRequest(
   if (transport === undefined || typeof request?.method !== 'string') return undefined;
   const connection = connectionOn(transport, telemetry);
   adoptNegotiated(connection, protocol);
-  const parent = context.active();
+  connection.identity.readProtocol(protocol);
+  const parent = callContext();
   const operation = new Operation({
     side: 'client',
+    taskId: taskIdOf(request),
     connection,
     message: request as McpMessage & { method: string },
     id: protocol._requestMessageId,
-    parent,
+    ...besideTask(connection, 'client', request, parent, undefined),
     protocolVersion: protocolVersionFor(connection, request, undefined),
     outer: outerToolSpan(parent, request),
   }).track(connection.sent);
@@ -70,6 +68,7 @@ export function requestInRounds(connection: Connection, request: unknown): Opera
 
 export function endRequest(operation: Operation, result: unknown): void {
   const { connection } = operation;
+  connection.identity.readResult(operation.method, result);
   if (operation.method === INITIALIZE) {
     const version = asProtocolVersion((result as { protocolVersion?: unknown } | undefined)?.protocolVersion);
     if (version !== undefined) {
@@ -78,6 +77,8 @@ export function endRequest(operation: Operation, result: unknown): void {
     }
     connection.beginSession('client', operation.startedAt);
   }
+  if (beginTask(operation, 'client', result)) return;
+  learnOfTask(connection, 'client', operation.message, { result });
   operation.end(outcomeOfResult(operation.method, result));
 }
 
@@ -99,6 +100,8 @@ export interface OutgoingMessage {
   readonly context: Context;
   /** Ends when the message has been handed over; absent when the message has no span of its own. */
   readonly operation?: Operation | undefined;
+  /** Ends with its answer, or when the message cannot be handed over. */
+  readonly request?: Operation | undefined;
 }
 
 /** The SDK is inside its own `request`: what it sends before that returns has its span. */
@@ -121,7 +124,7 @@ const seen = new WeakSet<object>();
 
 /** A message at the transport: notifications, answers, and the requests the SDK sends past its own `request`. */
 export function beginSend(
-  telemetry: McpTelemetry,
+  telemetry: Telemetry,
   transport: TransportLike,
   message: McpMessage,
 ): OutgoingMessage | undefined {
@@ -173,11 +176,13 @@ function notify(
   const cancelled = method === CANCELLED ? connection.sent.get(params?.requestId) : undefined;
   const operation = new Operation({
     side: 'client',
+    taskId: taskIdOf(message),
     connection,
     message,
-    parent: cancelled?.context ?? context.active(),
+    ...besideTask(connection, 'server', message, cancelled?.context ?? callContext(), undefined),
     protocolVersion: protocolVersionFor(connection, message, undefined),
   });
+  learnOfTask(connection, 'server', message, { result: params });
   // A subscription has no other end than this, and it is no failure.
   if (cancelled?.method === LISTEN) cancelled.end(CLOSED_BY_US);
   return {
@@ -191,6 +196,7 @@ function notify(
 function answer(connection: Connection, message: McpMessage): void {
   const operation = connection.received.get(message.id);
   if (operation === undefined) return;
+  connection.identity.readResult(operation.method, message.result);
   if (operation.method === INITIALIZE && message.error === undefined) {
     const { protocolVersion } = (message.result ?? {}) as { protocolVersion?: unknown };
     const version = asProtocolVersion(protocolVersion);
@@ -200,40 +206,83 @@ function answer(connection: Connection, message: McpMessage): void {
     }
     connection.beginSession('server', operation.startedAt);
   }
+  if (message.error === undefined && beginTask(operation, 'server', message.result)) return;
+  learnOfTask(connection, 'server', operation.message, message);
   operation.end(outcomeOfResponse(operation.method, message));
 }
 
+/** Answers that are waited for on a transport, and who listens to it besides. */
+interface Watch {
+  readonly waiting: Map<unknown, Operation>;
+  listener: TransportLike['onmessage'];
+  readonly onmessage: NonNullable<TransportLike['onmessage']>;
+}
+
+const watches = new WeakMap<TransportLike, Watch>();
+
 /**
- * v2 sends its `server/discover` probe and `subscriptions/listen` straight to the transport. The answer is seen by
- * placed before the current listener, until it has arrived.
+ * v2 sends its `server/discover` probe and `subscriptions/listen` straight to the transport, and other clients all they
+ * send. The answers are seen by a listener before the current one, as long as there are any to come.
  */
 function requestPastProtocol(
   connection: Connection,
   transport: TransportLike,
   message: McpMessage & { method: string },
 ): OutgoingMessage {
+  connection.identity.readRequest(message);
+  const parent = callContext();
   const operation = new Operation({
     side: 'client',
     connection,
     message,
     id: message.id ?? undefined,
-    parent: context.active(),
+    parent,
     protocolVersion: protocolVersionFor(connection, message, undefined),
+    outer: outerToolSpan(parent, message),
   }).track(connection.sent);
-  const { guard } = connection.telemetry;
-  const listener = transport.onmessage;
-  const watch = function (this: unknown, ...args: [unknown, ...unknown[]]): unknown {
-    guard.run('mcp.answer', () => {
-      const response = args[0] as McpMessage | undefined;
-      if (response?.id !== message.id || response?.method !== undefined) return;
-      if (transport.onmessage === watch) transport.onmessage = listener;
-      operation.end(outcomeOfResponse(operation.method, response ?? {}));
-    });
-    return listener?.apply(this, args);
-  };
-  if (listener !== undefined) transport.onmessage = watch;
+  watchAnswer(connection, transport, message.id, operation);
   const outgoing = withTraceContext(message, operation.context, connection.propagation);
-  return { message: outgoing, context: operation.context };
+  return { message: outgoing, context: operation.context, request: operation };
+}
+
+function watchAnswer(
+  connection: Connection,
+  transport: TransportLike,
+  id: unknown,
+  operation: Operation,
+): void {
+  let watch = watches.get(transport);
+  if (watch === undefined) {
+    watch = newWatch(connection, transport);
+    watches.set(transport, watch);
+  }
+  watch.waiting.set(id, operation);
+  const { onmessage } = transport;
+  if (onmessage === undefined || onmessage === watch.onmessage) return;
+  watch.listener = onmessage;
+  transport.onmessage = watch.onmessage;
+}
+
+function newWatch(connection: Connection, transport: TransportLike): Watch {
+  const { guard } = connection.telemetry;
+  const watch: Watch = {
+    waiting: new Map(),
+    listener: undefined,
+    onmessage(this: unknown, ...args) {
+      guard.run('mcp.answer', () => {
+        const response = args[0] as McpMessage | undefined;
+        const operation = response?.method === undefined ? watch.waiting.get(response?.id) : undefined;
+        if (response === undefined || operation === undefined) return;
+        watch.waiting.delete(response.id);
+        if (watch.waiting.size === 0 && transport.onmessage === watch.onmessage)
+          transport.onmessage = watch.listener;
+        if (response.error === undefined) endRequest(operation, response.result);
+        else operation.end(outcomeOfResponse(operation.method, response));
+      });
+      return watch.listener?.apply(this, args);
+    },
+  };
+  return watch;
 }
 
 /** A probe that was never answered ends when the connection is opened in earnest. */

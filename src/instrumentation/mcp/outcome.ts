@@ -30,6 +30,9 @@ const CODE_NAMES: Readonly<Record<string, string>> = {
   '-32602': 'Invalid params',
   '-32603': 'Internal error',
   '-32002': 'Resource not found',
+  '-32020': 'Header mismatch',
+  '-32021': 'Missing required client capability',
+  '-32022': 'Unsupported protocol version',
   '-32042': 'URL elicitation required',
 };
 

@@ -1,5 +1,6 @@
+import type { Telemetry } from './telemetry.ts';
+
 /** Replaces one method of a class, only once. */
-import type { McpTelemetry } from './internal-types.ts';
 
 /**
  * Left on every object with a patched method. Known to all copies of this package, so that two of them in one program
@@ -8,8 +9,8 @@ import type { McpTelemetry } from './internal-types.ts';
 const MARK: unique symbol = Symbol.for('mcp-observatory.mcp.patched') as never;
 
 /** The instrumentation a patched object reports to now. */
-export interface Slot {
-  telemetry: McpTelemetry;
+interface Slot {
+  telemetry: Telemetry;
   readonly methods: Set<string>;
 }
 
@@ -17,12 +18,12 @@ export interface Slot {
 export type Method = Function & ((this: unknown, ...args: unknown[]) => unknown);
 
 /** The slot of an object; taken over from an instrumentation that has been disabled. */
-export function slotOf(owner: object, telemetry: McpTelemetry): Slot {
+function slotOf(owner: object, telemetry: Telemetry): Slot {
   const marked = owner as { [MARK]?: Slot };
   if (Object.hasOwn(owner, MARK) && marked[MARK] !== undefined) {
     const slot = marked[MARK];
     const { telemetry: current } = slot;
-    if (!current.isEnabled() || (current.yields && !telemetry.yields)) slot.telemetry = telemetry;
+    if (!current.enabled || (current.yields && !telemetry.yields)) slot.telemetry = telemetry;
     return slot;
   }
   const slot: Slot = { telemetry, methods: new Set() };
@@ -30,24 +31,26 @@ export function slotOf(owner: object, telemetry: McpTelemetry): Slot {
   return slot;
 }
 
+/** Stands in for a call of `original`, which it makes exactly once, with the same `this`. */
+export type Around = (self: unknown, args: unknown[], original: Method, telemetry: Telemetry) => unknown;
+
 /**
- * Replaces `owner[name]`, an own method, and says whether it did. `replace` gets the original and the slot; it must
- * call the original with the same `this` and arguments whenever the slot's instrumentation is disabled.
+ * Replaces `owner[name]`, an own method, and says whether it did. Where the slot's instrumentation is disabled, a call
+ * goes straight to the original.
  */
-export function patchMethod(
-  owner: object,
-  name: string,
-  telemetry: McpTelemetry,
-  replace: (original: Method, slot: Slot) => Method,
-): boolean {
+export function patchMethod(owner: object, name: string, telemetry: Telemetry, around: Around): boolean {
   const descriptor = Object.getOwnPropertyDescriptor(owner, name);
   const original: unknown = descriptor?.value;
   if (descriptor === undefined || typeof original !== 'function') return false;
   const slot = slotOf(owner, telemetry);
   if (slot.methods.has(name)) return false;
-  const patched = replace(original as Method, slot);
-  Object.defineProperty(patched, 'name', { value: original.name, configurable: true });
-  Object.defineProperty(patched, 'length', { value: original.length, configurable: true });
+  const method = original as Method;
+  const patched = function (this: unknown, ...args: unknown[]): unknown {
+    const { telemetry: current } = slot;
+    return current.enabled ? around(this, args, method, current) : method.apply(this, args);
+  };
+  Object.defineProperty(patched, 'name', { value: method.name, configurable: true });
+  Object.defineProperty(patched, 'length', { value: method.length, configurable: true });
   Object.defineProperty(owner, name, { ...descriptor, value: patched });
   slot.methods.add(name);
   return true;

@@ -1,17 +1,18 @@
 /** The patches on a transport's class: `send`, and the entry points of Node HTTP transports. */
 import { context } from '@opentelemetry/api';
 import { HTTP_CLIENT_KEY } from './connection.ts';
-import type { McpMessage, McpTelemetry, TransportLike } from './internal-types.ts';
+import type { McpMessage, TransportLike } from './internal-types.ts';
 import type { HttpClient, Operation } from './operation.ts';
 import { beginSend } from './outbound.ts';
 import { outcomeOfError, outcomeOfResult } from './outcome.ts';
-import { type Method, ownerOf, patchMethod, type Slot } from './patch-method.ts';
+import { type Around, type Method, ownerOf, patchMethod } from './patch-method.ts';
+import type { Telemetry } from './telemetry.ts';
 
 /** Transports whose class has been looked at. */
-const hooked = new WeakMap<object, McpTelemetry>();
+const hooked = new WeakMap<object, Telemetry>();
 
 /** Patches the class of a transport, not the object: it stays as its owner made it, frozen ones included. */
-export function hookTransport(transport: TransportLike | undefined, telemetry: McpTelemetry): void {
+export function hookTransport(transport: TransportLike | undefined, telemetry: Telemetry): void {
   if (typeof transport !== 'object' || transport === null || hooked.get(transport) === telemetry) return;
   hooked.set(transport, telemetry);
   patchOwner(transport, 'send', telemetry, patchedSend);
@@ -19,37 +20,39 @@ export function hookTransport(transport: TransportLike | undefined, telemetry: M
     patchOwner(transport, entry, telemetry, patchedEntry);
 }
 
-function patchOwner(
-  transport: object,
-  name: string,
-  telemetry: McpTelemetry,
-  replace: (original: Method, slot: Slot) => Method,
-): void {
+function patchOwner(transport: object, name: string, telemetry: Telemetry, around: Around): void {
   const owner = ownerOf(transport, name);
-  if (owner !== undefined) patchMethod(owner, name, telemetry, replace);
+  if (owner !== undefined) patchMethod(owner, name, telemetry, around);
 }
 
-function patchedSend(original: Method, slot: Slot): Method {
-  return function send(this: unknown, ...args: unknown[]): unknown {
-    const { telemetry } = slot;
-    if (!telemetry.isEnabled()) return original.apply(this, args);
-    const { guard } = telemetry;
-    const outgoing = guard.run('mcp.send', () =>
-      beginSend(telemetry, this as TransportLike, args[0] as McpMessage),
-    );
-    if (outgoing === undefined) return original.apply(this, args);
-    const { operation } = outgoing;
-    const sending = [outgoing.message, ...args.slice(1)];
-    if (operation === undefined)
-      return guard.call('mcp.send.call', outgoing.context, original, this, sending);
-    return watched(telemetry, operation, () =>
-      guard.call('mcp.send.call', outgoing.context, original, this, sending),
-    );
-  };
+function patchedSend(self: unknown, args: unknown[], original: Method, telemetry: Telemetry): unknown {
+  const { guard } = telemetry;
+  const outgoing = guard.run('mcp.send', () =>
+    beginSend(telemetry, self as TransportLike, args[0] as McpMessage),
+  );
+  if (outgoing === undefined) return original.apply(self, args);
+  const { operation, request } = outgoing;
+  const sending = [outgoing.message, ...args.slice(1)];
+  const send = () => guard.call('mcp.send.call', outgoing.context, original, self, sending);
+  if (request !== undefined) return failing(telemetry, request, send);
+  if (operation === undefined) return send();
+  return watched(telemetry, operation, send);
+}
+
+/** Runs the sending; a request that cannot be sent has no answer to wait for. */
+function failing({ guard }: Telemetry, request: Operation, send: () => unknown): unknown {
+  const sent = send();
+  guard.observe(
+    'mcp.send.fail',
+    sent,
+    () => {},
+    (error) => request.end(outcomeOfError(error, undefined)),
+  );
+  return sent;
 }
 
 /** Runs the sending; the notification is over when the transport has taken it. */
-function watched(telemetry: McpTelemetry, operation: Operation, send: () => unknown): unknown {
+function watched(telemetry: Telemetry, operation: Operation, send: () => unknown): unknown {
   const { guard } = telemetry;
   let sent: unknown;
   try {
@@ -68,22 +71,19 @@ function watched(telemetry: McpTelemetry, operation: Operation, send: () => unkn
 }
 
 /** `handleRequest(req, res, body)` with Node's request object: who sent it stays known while it is handled. */
-function patchedEntry(original: Method, slot: Slot): Method {
-  return function entry(this: unknown, ...args: unknown[]): unknown {
-    const { telemetry } = slot;
-    if (!telemetry.isEnabled()) return original.apply(this, args);
-    const { guard } = telemetry;
-    const active = guard.run('mcp.http', () => {
-      const client = httpClientOf(args[0]);
-      return client === undefined ? undefined : context.active().setValue(HTTP_CLIENT_KEY, client);
-    });
-    if (active === undefined) return original.apply(this, args);
-    return guard.call('mcp.http.call', active, original, this, args);
-  };
+function patchedEntry(self: unknown, args: unknown[], original: Method, telemetry: Telemetry): unknown {
+  const { guard } = telemetry;
+  const active = guard.run('mcp.http', () => {
+    const client = httpClientOf(args[0]);
+    return client === undefined ? undefined : context.active().setValue(HTTP_CLIENT_KEY, client);
+  });
+  if (active === undefined) return original.apply(self, args);
+  return guard.call('mcp.http.call', active, original, self, args);
 }
 
 function httpClientOf(request: unknown): HttpClient | undefined {
-  const { socket, httpVersion } = (request ?? {}) as {
+  const { socket, httpVersion, headers } = (request ?? {}) as {
+    readonly headers?: HttpClient['headers'];
     readonly socket?: { readonly remoteAddress?: unknown; readonly remotePort?: unknown };
     readonly httpVersion?: unknown;
   };
@@ -92,5 +92,6 @@ function httpClientOf(request: unknown): HttpClient | undefined {
     address: typeof socket.remoteAddress === 'string' ? socket.remoteAddress : undefined,
     port: typeof socket.remotePort === 'number' ? socket.remotePort : undefined,
     httpVersion: typeof httpVersion === 'string' ? httpVersion : undefined,
+    headers: typeof headers === 'object' && headers !== null ? headers : undefined,
   };
 }

@@ -1,7 +1,6 @@
-/** What the patches work with: options resolved once, the tracer, the metrics, and whether they are wanted at all. */
 import { diag, type Meter, type Tracer } from '@opentelemetry/api';
 import { Guard, resolveCaptureContent } from '../shared/index.ts';
-import type { McpSettings, McpTelemetry } from './internal-types.ts';
+import type { McpSettings } from './internal-types.ts';
 import { McpMetrics } from './metrics.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 
@@ -11,13 +10,17 @@ export const SCOPE = 'mcp-observatory/mcp';
 const DEFAULT_CONTENT_LIMIT_CHARS = 16_384;
 const DEFAULT_MAX_METRIC_NAMES = 200;
 
-export class Telemetry implements McpTelemetry {
-  readonly guard = new Guard(SCOPE);
+/**
+ * What the patches work with, one per instrumentation: options resolved once, the tracer, the metrics, and whether they
+ * are wanted at all.
+ */
+export class Telemetry {
+  readonly guard: Guard = new Guard(SCOPE);
   enabled = true;
   tracer: Tracer;
   metrics: McpMetrics;
   settings: McpSettings;
-
+  /** True for the one behind `instrumentMcpClient`: an instrumentation of the application's own takes its place. */
   readonly yields: boolean;
 
   constructor(tracer: Tracer, meter: Meter, config: McpInstrumentationConfig, yields = false) {
@@ -25,10 +28,6 @@ export class Telemetry implements McpTelemetry {
     this.tracer = tracer;
     this.settings = resolveSettings(config);
     this.metrics = createMetrics(meter, config);
-  }
-
-  isEnabled(): boolean {
-    return this.enabled;
   }
 
   /** Called for each new connection, where there are providers to keep up with. */

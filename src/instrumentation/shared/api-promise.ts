@@ -24,7 +24,8 @@ type Method = (...args: unknown[]) => unknown;
  * @param isDueInParse whether the observer must run while the SDK still parses, because the SDK then ends a span of its
  *   own. Costs one more promise.
  */
-export function observeApiPromise(promise: object, observer: ResponseObserver, isDueInParse = false): void {
+export function observeApiPromise(promise: unknown, observer: ResponseObserver, isDueInParse = false): void {
+  if (!isObject(promise)) throw new TypeError('The call gave no promise');
   const parseResponse = methodOf(promise, 'parseResponse');
   if (parseResponse === undefined || methodOf(promise, 'parse') === undefined) {
     observeFromTheSide(promise, observer);

@@ -1,7 +1,7 @@
 import type { Attributes, Span, Tracer } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import { answerText, attachConversation, type Message } from '../../interaction/index.ts';
-import type { ModelMetrics } from './metrics.ts';
+import { answerText, attachConversation, type Message, type ModelMetrics } from '../../interaction/index.ts';
+import { isObject, listOf } from '../../json/index.ts';
 import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import type { ServerAddress } from './server.ts';
 
@@ -19,6 +19,8 @@ export interface CallDescription {
   readonly messages: () => readonly Message[];
   /** Tool definitions in the provider's form. */
   readonly tools?: unknown;
+  /** The provider keeps the conversation: `messages` holds its last part. */
+  readonly continues?: boolean | undefined;
   /** The SDK starts a span of its own for this call; pass it to `ModelCall.adopt`. */
   readonly hasNativeSpan?: boolean | undefined;
   /** Whether a stream that ended without an error was complete, for providers that mark the end. */
@@ -63,8 +65,29 @@ export function attachCall(span: Span, call: CallDescription, read: () => ModelR
     model: () => response().model ?? call.model,
     usage: () => response().usage,
     costUsd: () => response().costUsd,
+    calledNone: () =>
+      call.continues !== true && offersFunctions(call.tools) && response().messages().every(holdsTextOnly),
   });
 }
+
+/** Whether all tools run in the application. Calls of tools that the provider runs may not be in its answer. */
+function offersFunctions(tools: unknown): boolean {
+  const all = listOf(tools);
+  return (
+    all.length > 0 &&
+    all.every(
+      (tool) =>
+        isObject(tool) &&
+        (tool.type === 'function' ||
+          tool.type === 'custom' ||
+          (tool.type === undefined &&
+            (tool.input_schema !== undefined || Array.isArray(tool.functionDeclarations)))),
+    )
+  );
+}
+
+const holdsTextOnly = ({ parts }: { readonly parts: readonly { readonly type: string }[] }) =>
+  parts.every(({ type }) => type === 'text' || type === 'reasoning');
 
 /** The attributes a span has so far, if its SDK exposes them; the API does not. */
 export function attributesOf(span: Span | undefined): Readonly<Attributes> | undefined {

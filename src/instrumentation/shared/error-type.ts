@@ -1,3 +1,4 @@
+import { errorClass, isKnownErrorClass } from '../../base/index.ts';
 import { isObject, numberAt, stringAt } from '../../json/index.ts';
 import { firstCode } from '../../wire/index.ts';
 
@@ -10,23 +11,25 @@ export interface ErrorFacts {
   readonly status: number | undefined;
 }
 
+/** Codes of Node and of libraries; other texts may quote what the error is about. */
+const SYSTEM_CODE = /^[A-Z][A-Z0-9_]{2,63}$/;
+
 /**
  * `error.type` in the order semconv asks for: the provider's own code, else the canonical name of the exception; for
  * a bare `Error` or `TypeError`, such as a socket cut in mid-stream, the code of the system error that caused it.
+ *
+ * @param isNamed takes classes and codes that the application chose too, for spans that hold content.
  */
-export function errorFacts(error: unknown, providerCode: string | undefined): ErrorFacts {
+export function errorFacts(error: unknown, providerCode: string | undefined, isNamed = false): ErrorFacts {
   const status = numberAt(error, 'status');
   if (providerCode !== undefined) return { type: providerCode, status };
-  const name = isObject(error) ? classNameOf(error) : typeof error;
+  const name = errorClass(error, isNamed);
+  if (!UNTELLING.has(name)) return { type: firstCode(name) ?? '_OTHER', status };
   const cause = isObject(error) ? error.cause : undefined;
-  const type = UNTELLING.has(name)
-    ? (firstCode(stringAt(error, 'code'), stringAt(cause, 'code'), stringAt(error, 'name')) ?? name)
-    : name;
-  return { type: firstCode(type) ?? '_OTHER', status };
-}
-
-/** An error may be any object, one without a class among them; zod's class is `$ZodError`. */
-function classNameOf(error: object): string {
-  const name = (error as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
-  return typeof name === 'string' ? name.replace(/^[$_]+/, '') : '';
+  const codes = [stringAt(error, 'code'), stringAt(cause, 'code')].filter(
+    (code) => isNamed || (code !== undefined && SYSTEM_CODE.test(code)),
+  );
+  const own = stringAt(error, 'name');
+  const type = firstCode(...codes, isNamed || isKnownErrorClass(own) ? own : undefined, name);
+  return { type: type ?? '_OTHER', status };
 }

@@ -42,7 +42,7 @@ export function moduleFiles(
 }
 
 /** Patches are kept: a disabled instrumentation passes calls through and can be enabled again. */
-function keep(exports: unknown): unknown {
+export function keep<T>(exports: T): T {
   return exports;
 }
 
@@ -77,4 +77,28 @@ function holderOf(start: unknown, key: string): object | undefined {
     if (Object.hasOwn(at, key)) return at;
   }
   return undefined;
+}
+
+/**
+ * Replaces functions that a module exports. In an ES module the hook passes on what is set; exports of CommonJS may be
+ * getters, so they are replaced in a copy.
+ */
+export function replaceExports<T>(
+  exports: T,
+  names: readonly string[],
+  replace: (original: unknown, name: string) => unknown,
+): T {
+  if (!isObject(exports)) return exports;
+  const found = names.filter((name) => typeof Reflect.get(exports, name) === 'function');
+  if (found.length === 0) return exports;
+  const isModule = Reflect.get(exports, Symbol.toStringTag) === 'Module';
+  const target = isModule
+    ? exports
+    : Object.create(Object.getPrototypeOf(exports), Object.getOwnPropertyDescriptors(exports));
+  for (const name of found) {
+    const value = replace(Reflect.get(exports, name), name);
+    if (isModule) Reflect.set(target, name, value);
+    else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return target as T;
 }

@@ -3,12 +3,21 @@ import * as own from './semconv.ts';
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
 export { boundedJson } from './bounded-json.ts';
-export { attributesOf, type CallDescription } from './call-description.ts';
+export { attributesOf, type CallDescription, type CallHost } from './call-description.ts';
+export { addContextSource, callContext } from './context-sources.ts';
 export { errorFacts } from './error-type.ts';
 export { Guard, guard } from './guard.ts';
-export { beforeMethod, type HookedModule, hookedModules, moduleFiles, reportHooked } from './hooks.ts';
+export {
+  beforeMethod,
+  type HookedModule,
+  hookedModules,
+  keep,
+  moduleFiles,
+  replaceExports,
+  reportHooked,
+} from './hooks.ts';
 export { lateTracerProvider } from './late-tracer.ts';
-export { type ModelCallSpan, noteRetry } from './model-call.ts';
+export { ModelCallSpan, noteRetry } from './model-call.ts';
 export {
   ModelInstrumentation,
   type ModelInstrumentationConfig,

@@ -10,7 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import { type OuterCall, outerCallOf } from '../../interaction/index.ts';
+import { type OuterCall, outerCallOf, recordModelCall } from '../../interaction/index.ts';
 import { isObject, numberAt } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import {
@@ -22,7 +22,6 @@ import {
 } from './call-description.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { guard } from './guard.ts';
-import { recordCall } from './metrics.ts';
 import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { answerAttributes, nativeAdditions, requestContent, responseContent } from './response-attributes.ts';
@@ -43,6 +42,8 @@ interface Ending {
   readonly isRead?: boolean;
   readonly facts?: ErrorFacts;
   readonly message?: string | undefined;
+  /** The call stands on the span and in the metrics already. */
+  readonly isRecorded?: boolean;
 }
 
 /**
@@ -68,6 +69,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
 
   constructor(host: CallHost, call: CallDescription) {
     this.#host = host;
+    // The sequences are text that the prompt's author chose.
+    if (!host.captureContent) delete call.attributes[own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
     this.#call = call;
     this.lastActivityMs = this.#startMs;
     this.#identity = identityOf(call);
@@ -123,6 +126,11 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       span.setAttributes(requestContent(messages(), tools));
   }
 
+  /** Of the call's span. */
+  get span(): Span | undefined {
+    return this.#span;
+  }
+
   get awaitsNativeSpan(): boolean {
     return this.#call.hasNativeSpan === true;
   }
@@ -171,13 +179,18 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     this.#end({ streamEnd: 'closed' });
   }
 
+  /** Ends a span to which the SDK called inside has added its data. */
+  endRecorded(): void {
+    this.#end({ isRecorded: true });
+  }
+
   abandon(): void {
     guard('ending an abandoned call', () => this.#end({ streamEnd: 'abandoned' }));
   }
 
   fail(error: unknown): void {
     if (this.#ended) return;
-    const facts = errorFacts(error, this.#call.errorCode(error));
+    const facts = errorFacts(error, this.#call.errorCode(error), this.#host.captureContent);
     const message = this.#host.captureContent && error instanceof Error ? error.message : undefined;
     this.#end({ facts, message });
   }
@@ -188,7 +201,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     openCalls.close(this);
     const seconds = (performance.now() - this.#startMs) / 1000;
     try {
-      this.#record(how, seconds);
+      if (how.isRecorded !== true) this.#record(how, seconds);
     } finally {
       // The SDK ends its span when the stream is read, and this one is not.
       const isLeft = this.#owner === 'native' && how.streamEnd === 'abandoned' && this.#span?.isRecording();
@@ -201,7 +214,12 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     const response = this.#call.reader.result();
     const errorType = how.facts?.type ?? response.errorType;
     const { metrics, captureContent } = this.#host;
-    if (metrics.enabled) recordCall(metrics, this.#identity, response, errorType, seconds);
+    if (metrics.enabled) {
+      const about: Attributes = { ...this.#identity };
+      if (response.model !== undefined) about[names.ATTR_GEN_AI_RESPONSE_MODEL] = response.model;
+      if (errorType !== undefined) about[names.ATTR_ERROR_TYPE] = errorType;
+      recordModelCall(metrics, about, response.usage, seconds);
+    }
 
     const span = this.#span;
     if (span?.isRecording() !== true) return;

@@ -1,13 +1,14 @@
 import { context } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { isTracingSuppressed, VERSION } from '../../base/index.ts';
+import { createModelMetrics, type ModelMetrics } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import type { CallDescription, CallHost } from './call-description.ts';
+import { callContext } from './context-sources.ts';
 import { guard } from './guard.ts';
 import { type HookedModule, reportHooked } from './hooks.ts';
 import { lateTracerProvider } from './late-tracer.ts';
-import { createModelMetrics, type ModelMetrics } from './metrics.ts';
 import { ModelCallSpan } from './model-call.ts';
 
 /** Options every model instrumentation has. */
@@ -165,7 +166,7 @@ function observed(original: Method, point: PatchPoint, owner: Owner): Method {
 
 function begin(owner: Owner['current'], point: PatchPoint, self: unknown, args: readonly unknown[]) {
   if (!owner.isEnabled() || !isObject(self)) return undefined;
-  const parent = context.active();
+  const parent = callContext();
   if (isTracingSuppressed(parent)) return undefined;
   const description = point.describe(self, args);
   if (description === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import { type Message, usageAttributes } from '../../interaction/index.ts';
+import { type Message, present, responseAttributes } from '../../interaction/index.ts';
 import { boundedJson } from './bounded-json.ts';
 import type { ModelResponse } from './response-reader.ts';
 import * as own from './semconv.ts';
@@ -10,31 +10,29 @@ const MAX_CONTENT_CHARS = 262_144;
 
 /** Attributes of a response that hold no content. */
 export function answerAttributes(response: ModelResponse): Attributes {
-  const attributes: Attributes = { ...response.attributes };
-  const { id, model, usage, finishReasons, toolCallCount } = response;
-  if (id !== undefined) attributes[names.ATTR_GEN_AI_RESPONSE_ID] = id;
-  if (model !== undefined) attributes[names.ATTR_GEN_AI_RESPONSE_MODEL] = model;
-  if (finishReasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...finishReasons];
-  if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
-  if (usage !== undefined) {
-    usageAttributes(usage, attributes);
-    setCount(attributes, own.ATTR_ANTHROPIC_CACHE_WRITE_1H, usage.cacheWrite1hTokens);
-  }
-  return attributes;
+  const { id: responseId, model, usage } = response;
+  return {
+    ...response.attributes,
+    ...responseAttributes({ responseId, model, usage }),
+    ...present({ [own.ATTR_ANTHROPIC_CACHE_WRITE_1H]: usage?.cacheWrite1hTokens }),
+    ...endAttributes(response),
+  };
 }
 
 /** What the spans an SDK makes by itself leave out. */
 export function nativeAdditions(response: ModelResponse): Attributes {
-  const attributes: Attributes = {};
-  const { finishReasons, toolCallCount, usage } = response;
-  if (finishReasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...finishReasons];
-  if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
-  setCount(attributes, names.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS, usage?.cacheWriteTokens);
-  return attributes;
+  const cacheWrite = response.usage?.cacheWriteTokens;
+  return {
+    ...present({ [names.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS]: cacheWrite }),
+    ...endAttributes(response),
+  };
 }
 
-function setCount(attributes: Attributes, name: string, count: number | undefined): void {
-  if (count !== undefined) attributes[name] = count;
+function endAttributes({ toolCallCount, finishReasons: reasons }: ModelResponse): Attributes {
+  return present({
+    [names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS]: reasons.length > 0 ? [...reasons] : undefined,
+    [own.ATTR_TOOL_CALL_COUNT]: toolCallCount > 0 ? toolCallCount : undefined,
+  });
 }
 
 /** What was said to the model, as JSON texts: SDK 2.x drops attribute values that are objects. */

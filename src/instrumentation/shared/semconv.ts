@@ -16,7 +16,6 @@ export const ATTR_GEN_AI_REQUEST_TOP_K = 'gen_ai.request.top_k';
 export const ATTR_GEN_AI_REQUEST_TOP_P = 'gen_ai.request.top_p';
 export const ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
 export const ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT = 'gen_ai.embeddings.dimension.count';
-export const ATTR_GEN_AI_TOKEN_TYPE = 'gen_ai.token.type';
 
 export const ATTR_OPENAI_API_TYPE = 'openai.api.type';
 export const ATTR_OPENAI_REQUEST_SERVICE_TIER = 'openai.request.service_tier';

@@ -3,8 +3,7 @@ import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts'
 import type { InteractionKind } from '../kind.ts';
 import type { Message, MessagePart } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
-import { readProviderResponse } from '../provider-response.ts';
-import { type Dialect, type DialectContent, someOf } from './dialect.ts';
+import { answerIn, type Dialect, type DialectContent, someOf } from './dialect.ts';
 
 /**
  * OpenInference (Arize): messages flattened to numbered attributes (`llm.input_messages.0.message.content`), and the
@@ -101,9 +100,7 @@ function readOutputValue(attributes: JsonObject, kind: InteractionKind): readonl
   const value = textOf(attributes['output.value']);
   const spanKind = attributes['openinference.span.kind'];
   if (value === undefined || (kind !== 'model' && !ANSWERING_KINDS.has(String(spanKind)))) return undefined;
-  const decoded = parseContainerOrKeep(value);
-  const answer = typeof decoded === 'string' ? decoded : readProviderResponse(decoded).answer;
-  return [{ role: 'assistant', parts: [{ type: 'text', content: answer ?? value }] }];
+  return answerIn(value);
 }
 
 const ANSWERING_KINDS: ReadonlySet<string> = new Set(['LLM', 'AGENT', 'CHAIN']);

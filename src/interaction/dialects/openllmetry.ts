@@ -3,8 +3,7 @@ import { collectIndexed, collectNested, type IndexedGroup } from '../indexed.ts'
 import type { Message } from '../messages.ts';
 import { parseConversation, parseMessages } from '../parse-messages.ts';
 import { parseSerializedParts } from '../parse-parts.ts';
-import { readProviderResponse } from '../provider-response.ts';
-import { type Dialect, someOf } from './dialect.ts';
+import { answerIn, type Dialect, someOf } from './dialect.ts';
 
 /**
  * OpenLLMetry (Traceloop): numbered attributes (`gen_ai.prompt.0.content`, earlier `llm.prompts.0.content`), and the
@@ -14,6 +13,7 @@ export const openLlmetry: Dialect = {
   name: 'OpenLLMetry',
   read: (span, kind) => {
     const { attributes } = span;
+    const entityOutput = textOf(attributes['traceloop.entity.output']);
     const entityInput = attributes['traceloop.entity.input'];
     if (kind === 'tool')
       return entityInput === undefined ? undefined : { toolArguments: parseContainerOrKeep(entityInput) };
@@ -26,7 +26,7 @@ export const openLlmetry: Dialect = {
         (entityInput === undefined ? undefined : someOf(parseConversation(entityInput))),
       output:
         someOf(completions.flatMap((group) => readMessage(group, 'assistant'))) ??
-        readEntityOutput(attributes['traceloop.entity.output']),
+        (entityOutput === undefined ? undefined : answerIn(entityOutput)),
     };
   },
 };
@@ -47,12 +47,4 @@ function readMessage(group: IndexedGroup, role: string): Message[] {
     tool_calls: calls,
     tool_call_id: group.get('tool_call_id'),
   });
-}
-
-function readEntityOutput(value: unknown): readonly Message[] | undefined {
-  const text = textOf(value);
-  if (text === undefined) return undefined;
-  const decoded = parseContainerOrKeep(text);
-  const answer = typeof decoded === 'string' ? decoded : readProviderResponse(decoded).answer;
-  return [{ role: 'assistant', parts: [{ type: 'text', content: answer ?? text }] }];
 }

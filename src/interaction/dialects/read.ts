@@ -1,4 +1,4 @@
-import { ATTR_SERVER_ADDRESS } from '../../base/index.ts';
+import { semconv } from '../../base/index.ts';
 import { firstText, textOf } from '../../json/index.ts';
 import { type InteractionKind, interactionKind } from '../kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
@@ -36,9 +36,11 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     retrievedContext: attached.retrievedContext ?? written.retrievedContext,
     secondaryAnswer: attached.secondaryAnswer,
     toolResultSummary: attached.toolResultSummary ?? written.toolResultSummary,
+    steps: attached.steps ?? written.steps,
+    stepContext: attached.stepContext ?? written.stepContext,
     provider: attached.provider ?? provider,
     model: attached.model ?? scalars.model,
-    serverAddress: attached.serverAddress ?? textOf(attributes[ATTR_SERVER_ADDRESS]),
+    serverAddress: attached.serverAddress ?? textOf(attributes[semconv.ATTR_SERVER_ADDRESS]),
     serviceTier: attached.serviceTier ?? readServiceTier(attributes),
     usage: attached.usage ?? readUsage(span, scalars, provider),
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
@@ -60,6 +62,8 @@ function readContent(span: SpanView, attached: Interaction): Interaction {
     answer: wantsOutput && found.output !== undefined ? answerText(found.output) : undefined,
     retrievedContext: wantsInput ? joinEvidence(request.retrievedContext, found.documents) : undefined,
     toolResultSummary: request.toolResultSummary,
+    steps: request.steps,
+    stepContext: request.stepContext,
     toolArguments: found.toolArguments,
   };
 }

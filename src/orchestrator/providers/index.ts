@@ -1,13 +1,9 @@
 export {
   type AssistantMessage,
-  type FinishReason,
   type ImagePart,
   type ModelMessage,
   type ModelTool,
-  type ProviderFailure,
-  pairCallsWithResults,
   reasoningText,
-  skippedResult,
   type TextPart,
   type ToolCallPart,
   type ToolChoice,
@@ -25,5 +21,5 @@ export type {
   ProviderOptions,
   RetryPolicy,
 } from './provider.ts';
-export { ProviderError } from './provider-error.ts';
+export { ProviderError, scrubKeys } from './provider-error.ts';
 export { createProvider, registerProvider } from './registry.ts';

@@ -14,9 +14,11 @@ export class ProviderError extends ObservatoryError {
   /** The tries before this failure. */
   readonly failedAttempts: readonly FailedAttempt[];
 
-  constructor(provider: string, details: Fault, failedAttempts: readonly FailedAttempt[]) {
+  constructor(provider: string, details: Fault, failedAttempts: readonly FailedAttempt[], cause?: unknown) {
     const tries = failedAttempts.length + 1;
-    super('PROVIDER_FAILED', `${provider}: ${details.message}${tries > 1 ? ` (after ${tries} tries)` : ''}`);
+    super('PROVIDER_FAILED', `${provider}: ${details.message}${tries > 1 ? ` (after ${tries} tries)` : ''}`, {
+      cause,
+    });
     this.name = 'ProviderError';
     this.provider = provider;
     this.kind = details.kind;

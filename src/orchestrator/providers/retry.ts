@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
+import { Deadline } from '../../mcp-client/index.ts';
 import type { Attempt, Fault, HeaderReader } from '../../wire/index.ts';
 import type { CompletionOptions, FailedAttempt, ProviderOptions } from './provider.ts';
 import { ProviderError } from './provider-error.ts';
@@ -35,19 +36,30 @@ export async function withRetries<T>(
   const failedAttempts: FailedAttempt[] = [];
   for (;;) {
     options.signal?.throwIfAborted();
-    const watch = new AttemptWatch(options.signal, idleTimeoutMs);
-    const attempt: Attempt = { signal: watch.signal, onChunk: () => watch.touch() };
+    const silence = `no data for ${idleTimeoutMs} ms`;
+    // Of its own for each try: a signal that outlives many calls would gather one listener per call.
+    const deadline = new Deadline(idleTimeoutMs, [options.signal], {
+      timedOut: new Error(silence),
+      cancelled: ({ reason }) => reason,
+    });
+    const startedAt = performance.now();
+    let timeToFirstChunkMs: number | undefined;
+    const onChunk = (): void => {
+      timeToFirstChunkMs ??= performance.now() - startedAt;
+      deadline.refresh();
+    };
+    const attempt: Attempt = { signal: deadline.signal, onChunk };
     let failure: Fault;
     try {
       const value = await run(attempt);
-      return { value, failedAttempts, timeToFirstChunkMs: watch.timeToFirstChunkMs };
+      return { value, failedAttempts, timeToFirstChunkMs };
     } catch (error) {
       options.signal?.throwIfAborted();
-      failure = watch.timedOut
-        ? { kind: 'timeout', message: `no data for ${idleTimeoutMs} ms`, retryable: true }
+      failure = deadline.passed
+        ? { kind: 'timeout', message: silence, retryable: true }
         : readError(error, attempt.errorHeaders);
     } finally {
-      watch.close();
+      deadline.clear();
     }
     const delayMs = retryDelayMs(failure, failedAttempts.length, policy);
     if (delayMs === undefined || failedAttempts.length + 1 >= maxAttempts) {
@@ -88,56 +100,5 @@ function notify(callback: CompletionOptions['onRetry'], failed: FailedAttempt): 
     callback?.(failed);
   } catch (error) {
     diag.warn(`onRetry threw: ${(error as Error).message}`);
-  }
-}
-
-/**
- * The abort signal of one try: the caller's abort, or silence for too long.
- *
- * Each try has a fresh signal and takes its listener off the caller's again, because a signal that outlives many
- * calls would otherwise gather one listener per call.
- */
-class AttemptWatch {
-  readonly #controller = new AbortController();
-  readonly #caller: AbortSignal | undefined;
-  readonly #idleTimeoutMs: number;
-  readonly #startedAt = performance.now();
-  readonly #timer: NodeJS.Timeout;
-  #firstChunkAt: number | undefined;
-  #timedOut = false;
-
-  constructor(caller: AbortSignal | undefined, idleTimeoutMs: number) {
-    this.#caller = caller;
-    this.#idleTimeoutMs = idleTimeoutMs;
-    caller?.addEventListener('abort', this.#onAbort, { once: true });
-    this.#timer = setTimeout(() => {
-      this.#timedOut = true;
-      this.#controller.abort(new Error(`no data for ${idleTimeoutMs} ms`));
-    }, idleTimeoutMs);
-  }
-
-  readonly #onAbort = (): void => this.#controller.abort(this.#caller?.reason);
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get timedOut(): boolean {
-    return this.#timedOut;
-  }
-
-  get timeToFirstChunkMs(): number | undefined {
-    return this.#firstChunkAt === undefined ? undefined : this.#firstChunkAt - this.#startedAt;
-  }
-
-  /** Something arrived: restarts the idle clock. */
-  touch(): void {
-    this.#firstChunkAt ??= performance.now();
-    if (!this.#timedOut && this.#idleTimeoutMs > 0) this.#timer.refresh();
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#caller?.removeEventListener('abort', this.#onAbort);
   }
 }

@@ -1,3 +1,4 @@
+import { compileSchema, METASCHEMA } from '../../json/index.ts';
 import { toGeminiSchema } from './gemini-schema.ts';
 import {
   type AnySchema,
@@ -7,7 +8,6 @@ import {
   Unconvertible,
 } from './json-schema.ts';
 import type { ArgumentMapping } from './map-arguments.ts';
-import { assertJsonSchema } from './metaschema.ts';
 import { normalizeSchema, type SchemaLimits } from './normalize.ts';
 import { ANTHROPIC_KEYS, GEMINI_KEYS, type KeyRule, renameProperties } from './property-keys.ts';
 import { collectReferences, neededDefinitions, type ReferencedSchema } from './references.ts';
@@ -108,4 +108,14 @@ function forAnthropic({ root, definitions, wrapped }: ObjectRoot): {
 function assemble({ root, definitions }: ReferencedSchema): Schema {
   const needed = neededDefinitions(root, definitions);
   return needed.size === 0 ? root : { ...root, $defs: Object.fromEntries(needed) };
+}
+
+/**
+ * The last look before a schema is offered: providers check the whole request against JSON Schema 2020-12.
+ *
+ * @throws Unconvertible with the first place that breaks it.
+ */
+function assertJsonSchema(schema: Schema): void {
+  const verdict = compileSchema(METASCHEMA).check(schema);
+  if (!verdict.valid) throw new Unconvertible(`its schema is not valid JSON Schema: ${verdict.message}`);
 }

@@ -175,7 +175,9 @@ class GeminiConverter {
         .map((each, i) => this.#schema(each as AnySchema, `${path}/${keyword}/${i}`, place))
         .filter((each) => each !== false);
       if (possible.length === 0) return false;
-      out[keyword] = possible;
+      // Gemini reads `oneOf` as `anyOf`. Said as `oneOf`, a value would be refused that fits two alternatives once these
+      // have lost what the subset cannot say, such as `const: true`.
+      out[out.anyOf === undefined ? 'anyOf' : keyword] = possible;
     }
     return true;
   }

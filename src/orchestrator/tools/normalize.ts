@@ -116,7 +116,7 @@ class Normalizer {
       if (typeof value === 'string') out.$id ??= value; // draft-04
     } else if (!LEFT_OUT.has(keyword)) {
       const copy = this.#value(value, depth + 1);
-      if (copy !== undefined) setKey(out, keyword, copy);
+      if (copy !== undefined) out[keyword] = copy;
     }
   }
 
@@ -180,6 +180,8 @@ const LEFT_OUT = new Set([
   'dependencies',
   'nullable',
   '$recursiveAnchor',
+  // No keyword, and a copy by assignment would become the prototype.
+  '__proto__',
 ]);
 
 function namesOf(list: readonly unknown[]): string[] {

@@ -2,7 +2,15 @@
 import type { ReasonCode } from '../reasons/index.ts';
 import { hasInvisible, normalizeWithOffsets } from './normalize.ts';
 import { sentenceAround } from './sentences.ts';
-import { addressTokens, contentStems, isNegated, numericTokens, properNouns, wordsOf } from './words.ts';
+import {
+  addressTokens,
+  contentStems,
+  isNegated,
+  numericTokens,
+  properNouns,
+  turnsAround,
+  wordsOf,
+} from './words.ts';
 
 /** Share of a claim's content words that must occur in the quote. */
 const MIN_OVERLAP = 0.5;
@@ -21,8 +29,12 @@ export function claimProblem(claim: string, quote: string): ReasonCode | undefin
   if (properNouns(said).some((name) => !wordsOf(name).every((word) => words.has(word))))
     return 'claim_name_unsupported';
   const claimed = contentStems(said);
-  // A claim without a content word ("x") says nothing that a quote could fail to carry.
-  if (claimed.size === 0) return isNegated(said) && !isNegated(shown) ? 'claim_polarity' : undefined;
+  if (turnsAround(said, shown)) return 'claim_polarity';
+  // A mark such as "x" says nothing that a quote could fail to carry; "It is so" says something about no quote.
+  if (claimed.size === 0) {
+    if (isNegated(said) && !isNegated(shown)) return 'claim_polarity';
+    return wordsOf(said).some((word) => word.length >= 2) ? 'claim_unrelated' : undefined;
+  }
   const held = contentStems(shown);
   const shared = [...claimed].filter((stem) => held.has(stem)).length;
   if (shared === 0 || shared / claimed.size < MIN_OVERLAP) return 'claim_unrelated';

@@ -97,3 +97,42 @@ export function properNouns(text: string): readonly string[] {
   }
   return names;
 }
+
+/** Words that say the opposite of each other: the pairs that turn a rule, a state or a figure around. */
+const OPPOSITES: readonly (readonly [one: string, other: string])[] = [
+  [
+    'must shall require requires required requirement mandatory obligatory compulsory necessary needs',
+    'optional optionally voluntary voluntarily discretionary unnecessary waived exempt',
+  ],
+  [
+    'allow allows allowed permit permits permitted',
+    'forbid forbids forbidden prohibit prohibits prohibited banned disallowed denied deny denies',
+  ],
+  ['enable enables enabled', 'disable disables disabled'],
+  [
+    'increase increases increased rise rises rose grew',
+    'decrease decreases decreased fall falls fell shrank',
+  ],
+  ['always', 'sometimes rarely'],
+  ['public', 'private confidential'],
+  ['approve approves approved accept accepts accepted', 'reject rejects rejected decline declines declined'],
+];
+
+const SIDES = OPPOSITES.map(([one, other]) => [new Set(one.split(' ')), new Set(other.split(' '))] as const);
+
+/** Whether the claim says the opposite of what the quote says, or calls optional what the quote does not. */
+export function turnsAround(claim: string, quote: string): boolean {
+  const said = wordsOf(claim);
+  const shown = new Set(wordsOf(quote));
+  return SIDES.some(([one, other]) => opposes(said, shown, one, other) || opposes(said, shown, other, one));
+}
+
+function opposes(
+  said: readonly string[],
+  shown: ReadonlySet<string>,
+  own: ReadonlySet<string>,
+  opposite: ReadonlySet<string>,
+): boolean {
+  const isShown = (words: ReadonlySet<string>) => [...words].some((word) => shown.has(word));
+  return said.some((word) => own.has(word)) && !isShown(own) && isShown(opposite);
+}

@@ -10,16 +10,17 @@ import { trace } from '@opentelemetry/api';
 import { ObservatoryError } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
-import type { ServerEntry } from '../../mcp-client/index.ts';
-import { type AuditOption, type AuditRun, auditRun, openAudit } from '../audit.ts';
+import type { ServerEntry, ServerRequestHandlers } from '../../mcp-client/index.ts';
+import { type AuditLog, type AuditOption, type AuditRun, auditRun, openAudit } from '../audit/index.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
 import type { GroundedSummary } from '../evidence/index.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
-import { guardedCall } from '../guarded-call.ts';
+import { guardedCall, recordFindings } from '../guarded-call.ts';
+import { serverRequestGuard } from '../guarded-request.ts';
 import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons/index.ts';
-import { addGateEvent, inGateSpan, setFallback } from '../telemetry.ts';
+import { addGateEvent, inGateSpan, setFallback, setRefusal } from '../telemetry.ts';
 import { asksForSummary, type Planner, parseSummary, planMessages, summaryMessages } from './prompts.ts';
 import { connectPolicyServers, discoverTools, type PolicyServer } from './servers.ts';
 
@@ -44,13 +45,15 @@ interface AskBase {
   readonly query: string;
   /** Id of the run in the audit trail; empty when there is none. */
   readonly runId: string;
+  /** Why the run is not wholly in the audit trail, although its call was made. Absent when it is. */
+  readonly auditProblem?: string;
 }
 
 interface ToolResult {
   readonly server: string;
   readonly tool: string;
   readonly args: JsonObject;
-  /** The result, secrets redacted: its structure, `{result: ...}` around one that is no object, else `{content: [...]}`. */
+  /** The result: its structure, `{result: ...}` around one that is no object, else `{content: [...]}`. */
   readonly result: JsonObject;
   /** Set for a tool without an output type: nothing vouches for its result. */
   readonly isUntrusted?: true;
@@ -61,6 +64,8 @@ export interface PolicyHostOptions {
   readonly planner: Planner;
   /** Servers by their id in the policy: connections, or entries of a server config to connect to. */
   readonly servers: Readonly<Record<string, PolicyServer | ServerEntry>>;
+  /** Answers what servers ask, as far as the policy allows it. Only for servers the host connects to. */
+  readonly handlers?: ServerRequestHandlers | undefined;
   /** The audit trail, its folder, or false for none. @defaultValue `SAFE_TRACE_DIR`, else `.mcp-observatory/traces` */
   readonly audit?: AuditOption | undefined;
   /** Called with the time each gate took, in microseconds. Must not throw. */
@@ -71,6 +76,8 @@ export interface PolicyHostOptions {
 
 export interface AskOptions {
   readonly caller?: string | undefined;
+  /** Template of the question, for policies that require one. @defaultValue that of `govern()` */
+  readonly promptTemplateId?: string | undefined;
   /** A token from `gate.approve`, for exactly the call the plan will ask for. */
   readonly approvalToken?: string | undefined;
 }
@@ -103,7 +110,7 @@ export class PolicyHost {
   static async open(options: PolicyHostOptions): Promise<PolicyHost> {
     const audit = openAudit(options.audit);
     try {
-      return new PolicyHost(options, await openServers(options.servers), audit);
+      return new PolicyHost(options, await openServers(options, audit.log), audit);
     } catch (error) {
       audit.close();
       throw error;
@@ -122,6 +129,7 @@ export class PolicyHost {
           result: result.type,
           reason_code: result.type === 'blocked' ? result.reasonCode : undefined,
         }),
+        (result, problem) => ({ ...result, auditProblem: problem.message }),
       ),
     );
   }
@@ -138,29 +146,32 @@ export class PolicyHost {
   async #ask(query: string, options: AskOptions, run: AuditRun | undefined): Promise<AskResult> {
     const base = { query, runId: run?.id ?? '' };
     const input = this.#timed('G0', () => this.#gate.checkInput(query));
-    run?.record('input_checked', {
-      allowed: input.allowed,
-      rule_ids: input.ruleIds,
-      findings: input.findings,
-    });
+    run?.record(
+      'input_checked',
+      { allowed: input.allowed, rule_ids: input.ruleIds, findings: input.findings },
+      run.keepNow(() => ({ data: { query }, grounds: { policy: this.#gate.policySource } })),
+    );
     if (!input.allowed) return blocked(base, input.reasonCode ?? 'input_blocked', input.message);
 
     const listed = await discoverTools(this.#gate, this.#servers, (server, error) => {
       const error_type = error instanceof Error ? error.name : 'unknown';
       run?.record('plan_checked', { server, error_type });
     });
+    recordFindings(this.#gate, run);
     const raw = await this.#planner.plan(planMessages(query, listed));
     const parsed = this.#timed('G1', () => parsePlan(raw));
+    const kept = await run?.keep(() => ({ data: { raw } }));
     if ('refused' in parsed) {
-      run?.record('plan_checked', { accepted: false, reason_code: parsed.refused.reasonCode });
+      run?.record('plan_checked', { accepted: false, reason_code: parsed.refused.reasonCode }, kept);
       return blocked(base, parsed.refused.reasonCode, parsed.refused.message);
     }
     const { plan } = parsed;
     if (plan.type === 'final_answer') {
-      run?.record('plan_checked', { accepted: true, type: plan.type });
+      run?.record('plan_checked', { accepted: true, type: plan.type }, kept);
       return { ...base, type: 'final_answer', answer: plan.answer, needsMoreInfo: true };
     }
-    run?.record('plan_checked', { accepted: true, type: plan.type, server: plan.server, tool: plan.tool });
+    const { type, server, tool } = plan;
+    run?.record('plan_checked', { accepted: true, type, server, tool }, kept);
     return this.#call(plan, base, options, run);
   }
 
@@ -182,10 +193,10 @@ export class PolicyHost {
         audit: run,
         onGate: this.#onGate,
         refresh: async () => {
-          if (connection !== undefined) this.#gate.setTools(server, await connection.listTools());
+          if (connection !== undefined) await this.#gate.refreshTools(server, await connection.listTools());
         },
       });
-      if (!verdict.accepted) return { ...blocked(base, verdict.reasonCode, verdict.message), decision, call };
+      if (!verdict.accepted) return blocked(base, verdict.reasonCode, verdict.message, { decision, call });
       result = {
         server,
         tool,
@@ -195,7 +206,7 @@ export class PolicyHost {
       };
     } catch (error) {
       if (!(error instanceof PolicyDeniedError)) throw error;
-      return { ...blocked(base, error.reasonCode, error.message), decision: error.decision, call };
+      return blocked(base, error.reasonCode, error.message, { decision: error.decision, call });
     }
     if (!this.#alwaysSummarizes && !asksForSummary(base.query))
       return { ...base, ...result, type: 'tool_result' };
@@ -204,14 +215,19 @@ export class PolicyHost {
 
   /** A summary with a quote that does not hold is dropped; the result is still returned. */
   async #summarize(base: AskBase, result: ToolResult, run: AuditRun | undefined): Promise<AskResult> {
-    const summary = parseSummary(await this.#planner.plan(summaryMessages(result.result)));
+    const raw = await this.#planner.plan(summaryMessages(result.result));
+    const summary = parseSummary(raw);
     const echo = { args: result.args, request: base.query };
     const verdict = this.#timed('G5', () => this.#gate.checkSummary(result.result, summary, echo));
-    run?.record('summary_checked', { accepted: verdict.accepted, reason_code: verdict.reasonCode });
+    const { accepted, reasonCode: reason_code } = verdict;
+    const kept = await run?.keep(() => ({ data: { raw } }));
+    run?.settle('summary_checked', { accepted, reason_code }, kept);
     const span = trace.getActiveSpan();
-    if (span !== undefined) addGateEvent(span, verdict.accepted ? 'pass' : 'stop', verdict.reasonCode);
-    if (!verdict.accepted)
+    if (!verdict.accepted) {
+      if (span !== undefined) setRefusal(span, verdict.reasonCode);
       return { ...base, ...result, type: 'tool_result', summaryRefused: verdict.reasonCode };
+    }
+    if (span !== undefined) addGateEvent(span, 'pass', verdict.reasonCode);
     span?.setAttributes({
       'observatory.evidence_coverage': verdict.coverage.coverage,
       'observatory.evidence_exact_ratio': verdict.coverage.exactRatio,
@@ -229,12 +245,18 @@ export class PolicyHost {
 }
 
 /** Connects those servers that are not connections yet; when one fails, all are closed. */
-async function openServers(given: PolicyHostOptions['servers']): Promise<ReadonlyMap<string, PolicyServer>> {
+async function openServers(
+  { servers: given, gate, handlers }: PolicyHostOptions,
+  audit: AuditLog | undefined,
+): Promise<ReadonlyMap<string, PolicyServer>> {
+  const guard = serverRequestGuard({ gate, audit });
   const isConnection = (server: PolicyServer | ServerEntry) => 'listTools' in server;
   const entries = Object.entries(given).filter(([, server]) => !isConnection(server));
   try {
     const connected =
-      entries.length === 0 ? {} : await connectPolicyServers({ mcpServers: Object.fromEntries(entries) });
+      entries.length === 0
+        ? {}
+        : await connectPolicyServers({ mcpServers: Object.fromEntries(entries) }, { handlers, guard });
     // In the order of the options, which is that of the planner's prompt.
     const all = Object.entries(given).map(([id, server]) => [
       id,
@@ -254,11 +276,22 @@ function invoke(server: PolicyServer | undefined, tool: string, args: JsonObject
   return server.callTool(tool, args);
 }
 
-function blocked(base: AskBase, reasonCode: ReasonCode, message: string): AskResult & { type: 'blocked' } {
+/**
+ * The end of a blocked step.
+ * @param refused the call that was refused: its own span has the decision, so that it is counted once.
+ */
+function blocked(
+  base: AskBase,
+  reasonCode: ReasonCode,
+  message: string,
+  refused?: Pick<AskResult & { type: 'blocked' }, 'decision' | 'call'>,
+): AskResult {
   const span = trace.getActiveSpan();
   if (span !== undefined) {
-    addGateEvent(span, 'stop', reasonCode);
+    if (refused === undefined) setRefusal(span, reasonCode);
+    else addGateEvent(span, 'stop', reasonCode);
     setFallback(span, reasonCode === 'approval_required' ? 'human_review' : 'template');
   }
-  return { ...base, type: 'blocked', gate: gateOf(reasonCode), reasonCode, message: redactText(message) };
+  const gate = gateOf(reasonCode);
+  return { ...base, type: 'blocked', gate, reasonCode, message: redactText(message), ...refused };
 }

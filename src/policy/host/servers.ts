@@ -63,9 +63,7 @@ function policyServer(connection: ServerConnection): PolicyServer {
   return {
     // The gate checks each definition itself and refuses those that are none.
     listTools: async () => (await connection.listTools()) as readonly ToolDefinition[],
-    callTool: async (tool, args) => {
-      return rawResultOf(await connection.callTool(tool, args));
-    },
+    callTool: async (tool, args) => rawResultOf(await connection.callTool(tool, args)),
     close: () => connection.close(),
   };
 }
@@ -113,7 +111,7 @@ export async function discoverTools(
   for (const [index, listing] of listings.entries()) {
     const id = ids[index]?.id ?? '';
     if (listing.status === 'fulfilled') {
-      gate.setTools(id, listing.value);
+      await gate.refreshTools(id, listing.value, { all: true });
     } else {
       gate.removeServer(id);
       onFailed(id, listing.reason);

@@ -1,9 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
-import { VERSION } from '../../base/index.ts';
-import { ANTHROPIC_VERSIONS, GOOGLE_GENAI_VERSIONS, OPENAI_VERSIONS } from '../../instrumentation/index.ts';
-import { hookCopies } from './self-check.ts';
+import { resolve } from 'node:path';
+import { INSTALL_SDK, VERSION } from '../../base/index.ts';
+import { FRAMEWORK_VERSIONS } from '../../instrumentation/index.ts';
+import { CAPTURE_CONTENT_VARIABLE } from '../../processor/index.ts';
+import { isDisabled } from './environment.ts';
+import { inRange, installedPackage } from './installed.ts';
+import { SUPPORTED } from './self-check.ts';
 
 export interface ModuleDiagnosis {
   readonly name: string;
@@ -24,20 +26,10 @@ export interface Diagnosis {
     readonly node: string;
     readonly opentelemetry_api: string | undefined;
     readonly opentelemetry_sdk: string | undefined;
-    readonly hook_copies: readonly string[];
   };
   readonly modules: readonly ModuleDiagnosis[];
   readonly problems: readonly Problem[];
 }
-
-const SUPPORTED: readonly (readonly [string, string])[] = [
-  ['openai', OPENAI_VERSIONS],
-  ['@anthropic-ai/sdk', ANTHROPIC_VERSIONS],
-  ['@google/genai', GOOGLE_GENAI_VERSIONS],
-  ['@modelcontextprotocol/sdk', '>=1.9.0 <2'],
-  ['@modelcontextprotocol/client', '>=2 <3'],
-  ['@modelcontextprotocol/server', '>=2 <3'],
-];
 
 /** Strings that occur only in the SDKs; in an entry file they show that a bundler has inlined an SDK. */
 const BUNDLE_MARKS: readonly (readonly [string, string])[] = [
@@ -56,25 +48,16 @@ export async function diagnose(about: {
   readonly env: Readonly<Record<string, string | undefined>>;
 }): Promise<Diagnosis> {
   const folder = resolve(about.folder);
-  const versions = await Promise.all(SUPPORTED.map(([name]) => installedVersion(folder, name)));
-  const modules = SUPPORTED.map(([name, supported], index): ModuleDiagnosis => {
-    const version = versions[index];
-    if (version === undefined) return { name, version, supported, state: 'not installed' };
-    return {
-      name,
-      version,
-      supported,
-      state: inRange(version, supported) ? 'hooked' : 'version not supported',
-    };
-  });
-  const copies = hookCopies(folder);
+  const sdks = await Promise.all(SUPPORTED.map((each) => diagnoseModule(folder, ...each)));
+  const frameworks = await Promise.all(FRAMEWORK_VERSIONS.map((each) => diagnoseModule(folder, ...each)));
+  const modules = [...sdks, ...frameworks.filter(({ version }) => version !== undefined)];
   const api = await installedVersion(folder, '@opentelemetry/api');
   const sdk =
     (await installedVersion(folder, '@opentelemetry/sdk-trace')) ??
     (await installedVersion(folder, '@opentelemetry/sdk-trace-node'));
   const problems = [
     ...modules.filter(({ state }) => state === 'version not supported').map(unsupported),
-    ...runtimeProblems(api, sdk, copies),
+    ...runtimeProblems(api, sdk),
     ...environmentProblems(about.env),
     ...(about.entry === undefined ? [] : await bundled(resolve(folder, about.entry))),
   ];
@@ -83,9 +66,15 @@ export async function diagnose(about: {
     node: process.versions.node,
     opentelemetry_api: api,
     opentelemetry_sdk: sdk,
-    hook_copies: copies,
   };
   return { runtime, modules, problems };
+}
+
+async function diagnoseModule(folder: string, name: string, supported: string): Promise<ModuleDiagnosis> {
+  const version = await installedVersion(folder, name);
+  if (version === undefined) return { name, version, supported, state: 'not installed' };
+  const state = inRange(version, supported) ? 'hooked' : 'version not supported';
+  return { name, version, supported, state };
 }
 
 function unsupported({ name, version, supported }: ModuleDiagnosis): Problem {
@@ -95,43 +84,27 @@ function unsupported({ name, version, supported }: ModuleDiagnosis): Problem {
   };
 }
 
-function runtimeProblems(
-  api: string | undefined,
-  sdk: string | undefined,
-  copies: readonly string[],
-): Problem[] {
+function runtimeProblems(api: string | undefined, sdk: string | undefined): Problem[] {
   const problems: Problem[] = [];
   if (api === undefined) {
     problems.push({ code: 'NO_API', message: 'Run npm install @opentelemetry/api' });
   }
   if (sdk === undefined) {
-    const install =
-      'npm install @opentelemetry/sdk-trace-node@^2.12.0 @opentelemetry/exporter-trace-otlp-http@^0.223.0';
-    problems.push({ code: 'NO_SDK', message: `No OpenTelemetry SDK is installed. Run ${install}` });
-  }
-  if (copies.length > 1) {
-    const which = copies.join(', ');
-    problems.push({
-      code: 'TWO_HOOKS',
-      message: `Only the first of these hooks ES modules: ${which}. Run npm dedupe import-in-the-middle`,
-    });
+    problems.push({ code: 'NO_SDK', message: `No OpenTelemetry SDK is installed. Run ${INSTALL_SDK}` });
   }
   return problems;
 }
 
-const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
 const CAPTURE_WORDS = /^(?:true|false|span_only|event_only|span_and_event|no_content)?$/i;
 
 function environmentProblems(env: Readonly<Record<string, string | undefined>>): Problem[] {
   const problems: Problem[] = [];
   const add = (code: string, message: string): void => void problems.push({ code, message });
-  if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') {
-    add('SDK_DISABLED', 'OTEL_SDK_DISABLED=true switches all tracing off');
-  }
-  if (!CAPTURE_WORDS.test(env[CAPTURE]?.trim() ?? '')) {
+  if (isDisabled(env)) add('SDK_DISABLED', 'OTEL_SDK_DISABLED=true switches all tracing off');
+  if (!CAPTURE_WORDS.test(env[CAPTURE_CONTENT_VARIABLE]?.trim() ?? '')) {
     add(
       'BAD_VALUE',
-      `${CAPTURE} is neither true, false, SPAN_ONLY, SPAN_AND_EVENT, EVENT_ONLY nor NO_CONTENT`,
+      `${CAPTURE_CONTENT_VARIABLE} is neither true, false, SPAN_ONLY, SPAN_AND_EVENT, EVENT_ONLY nor NO_CONTENT`,
     );
   }
   for (const name of ['OTEL_TRACES_EXPORTER', 'OTEL_METRICS_EXPORTER']) {
@@ -170,36 +143,6 @@ async function bundled(entry: string): Promise<Problem[]> {
   }));
 }
 
-/** The version of the package the application would load. Its manifest is read from disk, as it may not be exported. */
 async function installedVersion(folder: string, name: string): Promise<string | undefined> {
-  const require = createRequire(join(folder, 'package.json'));
-  for (const nodeModules of require.resolve.paths(name) ?? []) {
-    try {
-      const manifest = JSON.parse(await readFile(join(nodeModules, name, 'package.json'), 'utf8')) as unknown;
-      const version = (manifest as { version?: unknown }).version;
-      if (typeof version === 'string') return version;
-    } catch {
-      if (nodeModules === dirname(nodeModules)) return undefined;
-    }
-  }
-  return undefined;
-}
-
-/** Whether a version is in a range such as `>=1.2.0 <2`; other range syntax is not supported. */
-export function inRange(version: string, range: string): boolean {
-  return range.split(' ').every((bound) => {
-    const match = /^(>=|<)(.+)$/.exec(bound);
-    if (match === null) throw new RangeError(`Expected a bound such as >=1.2.0 or <2, got '${bound}'`);
-    const order = compare(version, match[2] ?? '');
-    return match[1] === '<' ? order < 0 : order >= 0;
-  });
-}
-
-function compare(a: string, b: string): number {
-  const [left, right] = [a, b].map((text) => (text.split('-')[0] ?? '').split('.').map(Number));
-  for (let index = 0; index < 3; index++) {
-    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  return (await installedPackage(folder, name))?.version;
 }

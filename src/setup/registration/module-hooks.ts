@@ -1,8 +1,7 @@
 import { createRequire, register } from 'node:module';
-import { pathToFileURL } from 'node:url';
-
-/** How modules are hooked: in this thread where Node supports it, else through a loader thread. */
-export type HookKind = 'synchronous hooks' | 'loader thread';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { diag } from '@opentelemetry/api';
+import { shareHooks } from './other-hooks.ts';
 
 /** The hook file of the copy of `@opentelemetry/instrumentation` that our instrumentations extend. */
 const HOOK = '@opentelemetry/instrumentation/hook.mjs';
@@ -13,18 +12,48 @@ const HOOK = '@opentelemetry/instrumentation/hook.mjs';
  */
 const EXCLUDED = [/\/openai\/_shims\//, /^openai\/_shims\//];
 
+const PROBE = new URL('./hook-probe.js', import.meta.url);
+
+/** What this uses of import-in-the-middle. */
+interface ImportInTheMiddle {
+  readonly Hook: new (files: readonly string[], onLoad: () => void) => { unhook(): void };
+}
+
 /**
- * Installs the ESM hook, resolved from this package: the hooking copy of import-in-the-middle must be the one used by
- * our instrumentations, or nothing is patched, silently.
+ * Installs the ESM hook, in this thread where Node supports it, else through a loader thread. It is resolved from this
+ * package: the hooking copy of import-in-the-middle must be the one used by our instrumentations.
  */
-export async function installModuleHooks(): Promise<HookKind> {
-  const synchronous = await synchronousHooks();
-  if (synchronous?.supportsSyncHooks() === true) {
-    synchronous.register({ exclude: EXCLUDED });
-    return 'synchronous hooks';
-  }
-  register(HOOK, import.meta.url, { data: { exclude: EXCLUDED } });
-  return 'loader thread';
+export async function installModuleHooks(): Promise<void> {
+  const require = createRequire(import.meta.url);
+  const ours = createRequire(require.resolve('@opentelemetry/instrumentation'));
+  const synchronous = await synchronousHooks(ours);
+  if (synchronous?.supportsSyncHooks() === true) synchronous.register({ exclude: EXCLUDED });
+  else register(HOOK, import.meta.url, { data: { exclude: EXCLUDED } });
+  const file = ours.resolve('import-in-the-middle');
+  shareHooks(file);
+  if (isOnlyPreload() || (await isCalled(ours(file) as ImportInTheMiddle))) return;
+  diag.warn(
+    'mcp-observatory: another module loader keeps ES modules from being hooked; only CommonJS is traced. Put --import mcp-observatory/register last, or hand SDKs to manuallyInstrument()',
+  );
+}
+
+const PRELOAD = /(?:^|\s)(?:--import|--require|-r|--(?:experimental-)?loader)(?=[=\s])/g;
+
+/** Whether nothing but us was loaded before the application, so that no other loader can be in the way. */
+function isOnlyPreload(): boolean {
+  const flags = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''} `;
+  return flags.match(PRELOAD)?.length === 1;
+}
+
+/** Whether a hook is called for a module that is imported now. */
+async function isCalled({ Hook }: ImportInTheMiddle): Promise<boolean> {
+  let called = false;
+  const hook = new Hook([fileURLToPath(PROBE)], () => {
+    called = true;
+  });
+  await import(PROBE.href);
+  hook.unhook();
+  return called;
 }
 
 interface SynchronousHooks {
@@ -33,11 +62,9 @@ interface SynchronousHooks {
 }
 
 /** Present in newer versions of import-in-the-middle, usable in newer versions of Node. */
-async function synchronousHooks(): Promise<SynchronousHooks | undefined> {
+async function synchronousHooks(ours: NodeJS.Require): Promise<SynchronousHooks | undefined> {
   try {
-    const require = createRequire(import.meta.url);
-    const fromInstrumentation = createRequire(require.resolve('@opentelemetry/instrumentation'));
-    const file = fromInstrumentation.resolve('import-in-the-middle/register-hooks.mjs');
+    const file = ours.resolve('import-in-the-middle/register-hooks.mjs');
     const hooks = (await import(pathToFileURL(file).href)) as Partial<SynchronousHooks>;
     return typeof hooks.register === 'function' && typeof hooks.supportsSyncHooks === 'function'
       ? (hooks as SynchronousHooks)

@@ -1,13 +1,6 @@
 import { createRequire } from 'node:module';
 import * as imported from '@opentelemetry/api';
-import { diag, type MeterProvider, type TracerProvider, trace } from '@opentelemetry/api';
-
-/** The tracer provider the application has registered, if it has. */
-export function runningProvider(): TracerProvider | undefined {
-  const proxy = trace.getTracerProvider() as { getDelegate?: () => TracerProvider };
-  const delegate = proxy.getDelegate?.() ?? (proxy as unknown as TracerProvider);
-  return delegate.constructor.name === 'NoopTracerProvider' ? undefined : delegate;
-}
+import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 
 /**
  * Lets an SDK that the application starts later replace ours: `--import` runs before the application, so this is not

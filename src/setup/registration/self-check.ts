@@ -1,60 +1,38 @@
 import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { diag } from '@opentelemetry/api';
-import { hookedModules } from '../../instrumentation/index.ts';
+import {
+  ANTHROPIC_VERSIONS,
+  GOOGLE_GENAI_VERSIONS,
+  hookedModules,
+  OPENAI_VERSIONS,
+} from '../../instrumentation/index.ts';
 
-/** The packages our instrumentations hook. */
-export const HOOKED_PACKAGES = [
-  'openai',
-  '@anthropic-ai/sdk',
-  '@google/genai',
-  '@modelcontextprotocol/sdk',
-  '@modelcontextprotocol/client',
-  '@modelcontextprotocol/server',
-] as const;
+/** The packages our instrumentations hook, with their versions. */
+export const SUPPORTED: readonly (readonly [string, string])[] = [
+  ['openai', OPENAI_VERSIONS],
+  ['@anthropic-ai/sdk', ANTHROPIC_VERSIONS],
+  ['@google/genai', GOOGLE_GENAI_VERSIONS],
+  ['@modelcontextprotocol/sdk', '>=1.9.0 <2'],
+  ['@modelcontextprotocol/client', '>=2 <3'],
+  ['@modelcontextprotocol/server', '>=2 <3'],
+];
 
 /** Packages required before our hooks were installed. */
-export function loadedTooEarly(): string[] {
+function loadedTooEarly(): string[] {
   const files = Object.keys(createRequire(import.meta.url).cache);
-  return HOOKED_PACKAGES.filter((name) => {
+  const names = SUPPORTED.map(([name]) => name);
+  return names.filter((name) => {
     const folder = `${sep}${join('node_modules', name)}${sep}`;
     return files.some((file) => file.includes(folder));
   });
 }
 
-/**
- * Copies of import-in-the-middle in play, by file: ours, and the one the application's own instrumentation would use.
- * If they differ, only the one that registers first patches ES modules.
- */
-export function hookCopies(applicationFolder: string): string[] {
-  const copies = new Set<string>();
-  for (const from of [import.meta.url, join(applicationFolder, 'package.json')]) {
-    const base = resolveFrom(from, '@opentelemetry/instrumentation') ?? from;
-    const copy = resolveFrom(base, 'import-in-the-middle');
-    if (copy !== undefined) copies.add(copy);
-  }
-  return [...copies];
-}
-
-function resolveFrom(from: string, name: string): string | undefined {
-  try {
-    return createRequire(from).resolve(name);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Warns through `diag` about obstacles to hooking, before the application starts. */
-export function warnOfObstacles(applicationFolder: string): void {
+export function warnOfObstacles(): void {
   for (const name of loadedTooEarly()) {
     diag.warn(
       `mcp-observatory: ${name} was loaded before the hooks: what was loaded then is not traced. Put --import mcp-observatory/register first, or hand it to manuallyInstrument()`,
-    );
-  }
-  const copies = hookCopies(applicationFolder);
-  if (copies.length > 1) {
-    diag.warn(
-      `mcp-observatory: ${copies.length} copies of import-in-the-middle are installed (${copies.join(', ')}); only the first to register hooks ES modules. Run npm dedupe import-in-the-middle`,
     );
   }
 }

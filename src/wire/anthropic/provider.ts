@@ -1,4 +1,4 @@
-import { loadPeer } from '../../base/index.ts';
+import { importPeer, loadPeer } from '../../base/index.ts';
 import {
   type ConnectOptions,
   defineApi,
@@ -44,10 +44,14 @@ export const anthropic: WireProvider = {
 
 async function connect(options: ConnectOptions): Promise<WireConnection> {
   const apiKey = resolveApiKey('anthropic', ['ANTHROPIC_API_KEY'], options);
-  const { Anthropic } = await loadPeer('@anthropic-ai/sdk', () => import('@anthropic-ai/sdk'), {
-    neededFor: 'This provider',
-    range: '1',
-  });
+  const { Anthropic } = await loadPeer(
+    '@anthropic-ai/sdk',
+    () => importPeer<typeof import('@anthropic-ai/sdk')>('@anthropic-ai/sdk'),
+    {
+      neededFor: 'This provider',
+      range: '1',
+    },
+  );
   const client = new Anthropic({
     apiKey,
     // A token in the environment would be sent beside the key that was asked for.

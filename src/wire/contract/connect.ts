@@ -13,9 +13,8 @@ export function resolveApiKey(
   provider: string,
   variables: readonly string[],
   options: ConnectOptions,
-  dotenvPath = '.env',
 ): string {
-  const key = findApiKey(variables, options, dotenvPath);
+  const key = findApiKey(variables, options);
   if (key !== undefined) return key;
   throw new ObservatoryError(
     'API_KEY_MISSING',
@@ -24,13 +23,9 @@ export function resolveApiKey(
 }
 
 /** As {@link resolveApiKey}, undefined where there is none. */
-export function findApiKey(
-  variables: readonly string[],
-  options: ConnectOptions,
-  dotenvPath = '.env',
-): string | undefined {
+export function findApiKey(variables: readonly string[], options: ConnectOptions): string | undefined {
   if (options.apiKey !== undefined && options.apiKey.trim() !== '') return options.apiKey.trim();
-  return firstOf(options.env ?? process.env, variables) ?? firstOf(readDotenv(dotenvPath), variables);
+  return firstOf(options.env ?? process.env, variables) ?? firstOf(readDotenv(), variables);
 }
 
 function firstOf(
@@ -44,9 +39,9 @@ function firstOf(
   return undefined;
 }
 
-function readDotenv(path: string): Readonly<Record<string, string | undefined>> {
+function readDotenv(): Readonly<Record<string, string | undefined>> {
   try {
-    return parseEnv(readFileSync(path, 'utf8')) as Record<string, string>;
+    return parseEnv(readFileSync('.env', 'utf8')) as Record<string, string>;
   } catch {
     // No such file, or not ours to read: the caller says that no key was found.
     return {};

@@ -1,27 +1,23 @@
-export { argumentsForHistory, checkArguments, type ParsedArguments, parseArguments } from './arguments.ts';
+export { argumentsForHistory, checkArguments } from './arguments.ts';
 export { findApiKey, hostOf, resolveApiKey } from './connect.ts';
 export {
   type AssistantMessage,
   type AssistantPart,
   type ImagePart,
-  type InvalidArguments,
   type ModelMessage,
-  type OpaquePart,
   type ReasoningPart,
   reasoningText,
-  type SystemMessage,
   type TextPart,
   type ToolCallPart,
   type ToolMessage,
   type ToolResultPart,
   toolCallsOf,
-  type UserMessage,
   userText,
   visibleText,
 } from './conversation.ts';
 export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
-export { pairCallsWithResults, skippedResult, wireCallId } from './pairing.ts';
+export { pairCallsWithResults, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {
   Answer,

@@ -9,8 +9,6 @@ import {
   type UserMessage,
 } from './conversation.ts';
 
-const NOT_RUN = 'This call was not run.';
-
 /**
  * Makes every tool call have exactly one result right after it, in the order of the calls.
  *
@@ -58,12 +56,12 @@ function match(
 }
 
 /** The result of a call that was never run. */
-export function skippedResult(call: ToolCallPart, reason: string = NOT_RUN): ToolResultPart {
+function skippedResult(call: ToolCallPart): ToolResultPart {
   return {
     type: 'tool_result',
     id: call.id,
     name: call.name,
-    content: [{ type: 'text', text: reason }],
+    content: [{ type: 'text', text: 'This call was not run.' }],
     isError: true,
     ...(call.idAssigned === true ? { idAssigned: true } : {}),
   };

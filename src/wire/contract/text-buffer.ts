@@ -3,11 +3,7 @@ const MAX_LENGTH = 8 * 1024 * 1024;
 
 /** What one stream may still keep, shared by all its buffers. */
 export class StreamRoom {
-  #left: number;
-
-  constructor(length: number = MAX_LENGTH) {
-    this.#left = length;
-  }
+  #left = MAX_LENGTH;
 
   /** @returns whether `length` more units may be kept. */
   take(length: number): boolean {

@@ -1,4 +1,4 @@
-import { loadPeer } from '../../base/index.ts';
+import { importPeer, loadPeer } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import {
   type Attempt,
@@ -49,10 +49,14 @@ export const gemini: WireProvider = {
 
 async function connect(options: ConnectOptions): Promise<WireConnection> {
   const apiKey = resolveApiKey('gemini', ['GOOGLE_API_KEY', 'GEMINI_API_KEY'], options);
-  const { GoogleGenAI } = await loadPeer('@google/genai', () => import('@google/genai'), {
-    neededFor: 'This provider',
-    range: '2',
-  });
+  const { GoogleGenAI } = await loadPeer(
+    '@google/genai',
+    () => importPeer<typeof import('@google/genai')>('@google/genai'),
+    {
+      neededFor: 'This provider',
+      range: '2',
+    },
+  );
   const { models } = new GoogleGenAI({
     apiKey,
     vertexai: false,

@@ -1,4 +1,4 @@
-import { loadPeer, ObservatoryError } from '../../base/index.ts';
+import { importPeer, loadPeer, ObservatoryError } from '../../base/index.ts';
 import {
   type ConnectOptions,
   defineApi,
@@ -73,7 +73,7 @@ async function connectOpenAi(options: ConnectOptions): Promise<WireConnection> {
   const apiKey = isOwnEndpoint(options)
     ? (findApiKey(VARIABLES, options) ?? 'no-key')
     : resolveApiKey('openai', VARIABLES, options);
-  const { OpenAI } = await loadPeer('openai', () => import('openai'), {
+  const { OpenAI } = await loadPeer('openai', () => importPeer<typeof import('openai')>('openai'), {
     neededFor: 'This provider',
     range: '6',
   });

@@ -3,7 +3,17 @@ import { VERSION } from '../../../base/index.ts';
 import { type Html, html, textBlock, valueBlock } from './html.ts';
 import { PAGE_STYLE } from './page-style.ts';
 import type { ModelStep, Step, Story, ToolStep } from './story.ts';
-import { costWords, countWords, durationWords, spaced, tokenWords } from './words.ts';
+import {
+  costWords,
+  countWords,
+  durationWords,
+  outcomeWords,
+  spaced,
+  stepFigures,
+  tokenWords,
+  totalTokens,
+  turnWords,
+} from './words.ts';
 
 /**
  * A story as one self-contained HTML page: no script, no font, no image, no request. Content of models and tools is
@@ -58,18 +68,12 @@ ${story.problems.map(({ message }) => html`<p class="problem">${message}</p>`)}<
 }
 
 function figures({ outcome, totals }: Story): readonly Html[] {
-  const ending =
-    outcome.success === undefined
-      ? 'not kept'
-      : spaced(outcome.stopReason ?? (outcome.success ? 'completed' : 'failed'));
   const state = outcome.success === undefined ? '' : outcome.success ? 'good' : 'bad';
   const { promptTokens, completionTokens, failedToolCalls } = totals;
-  const tokens =
-    promptTokens === undefined && completionTokens === undefined
-      ? 'unknown'
-      : countWords((promptTokens ?? 0) + (completionTokens ?? 0));
+  const total = totalTokens(totals);
+  const tokens = total === undefined ? 'unknown' : countWords(total);
   return [
-    figure('Outcome', ending, '', state),
+    figure('Outcome', outcomeWords(outcome), '', state),
     figure('Turns', countWords(totals.turns), ''),
     figure(
       'Tool calls',
@@ -80,7 +84,7 @@ function figures({ outcome, totals }: Story): readonly Html[] {
     figure('Cost', totals.costUsd === undefined ? 'unknown' : costWords(totals.costUsd), 'at list price'),
     figure(
       'Time',
-      durationWords(totals.modelMs + totals.toolMs),
+      durationWords(totals.modelMs === undefined ? undefined : totals.modelMs + totals.toolMs),
       `model ${durationWords(totals.modelMs)}, tools ${durationWords(totals.toolMs)}`,
     ),
   ];
@@ -113,29 +117,12 @@ function titleOf(step: Step): string {
 }
 
 function factsOf(step: Step): string[] {
-  if (step.kind === 'model') return modelFacts(step).filter(Boolean);
-  if (step.kind === 'tool') return toolFacts(step).filter(Boolean);
-  return [];
-}
-
-function modelFacts(step: ModelStep): string[] {
-  return [
-    step.model ?? '',
-    `turn ${step.turn}${step.attempt === 1 ? '' : `, try ${step.attempt}`}`,
-    step.finishReason ?? '',
-    step.usage === undefined ? '' : `${tokenWords(step.usage.inputTokens, step.usage.outputTokens)} tokens`,
-    step.costUsd === undefined ? '' : costWords(step.costUsd),
-    durationWords(step.ms),
-  ];
-}
-
-function toolFacts(step: ToolStep): string[] {
-  return [
-    step.failure === undefined ? '' : 'failed',
-    step.retry === 0 ? '' : `retry ${step.retry}`,
-    step.cached ? 'from the cache' : '',
-    step.ms === undefined ? '' : durationWords(step.ms),
-  ];
+  if (step.kind !== 'model' && step.kind !== 'tool') return [];
+  const first =
+    step.kind === 'model'
+      ? [step.model, turnWords(step), step.finishReason]
+      : [step.failure === undefined ? '' : 'failed'];
+  return [...first, ...stepFigures(step)].filter((fact) => fact !== undefined && fact !== '') as string[];
 }
 
 function contentOf(step: Step): Html {

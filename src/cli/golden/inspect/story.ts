@@ -1,3 +1,4 @@
+import { snakeKeys } from '../../../base/index.ts';
 import type { GoldenProblem } from '../../../golden/index.ts';
 import type { TokenUsage } from '../../../signals/index.ts';
 
@@ -36,7 +37,10 @@ export interface Totals {
   readonly completionTokens: number | undefined;
   /** In US dollars at the list prices on the day of the recording; undefined if a price or count is unknown. */
   readonly costUsd: number | undefined;
-  readonly modelMs: number;
+  /** Undefined if the duration of an answer is not known. */
+  readonly modelMs: number | undefined;
+  /** From the first request to the last, if their dates are kept. */
+  readonly elapsedMs: number | undefined;
   readonly toolMs: number;
 }
 
@@ -60,7 +64,7 @@ export interface ModelStep {
   readonly refused: boolean;
   readonly usage: TokenUsage | undefined;
   readonly costUsd: number | undefined;
-  readonly ms: number;
+  readonly ms: number | undefined;
   readonly failure: string | undefined;
 }
 
@@ -85,83 +89,39 @@ export type Step = TextStep | ModelStep | ToolStep;
 /** A failure of the run. */
 export interface FailurePoint {
   /** Number of the step, from 1; undefined if it belongs to no step. */
-  readonly step: number | undefined;
+  readonly step?: number | undefined;
   readonly what: string;
   readonly message: string;
-  readonly recovery: string | undefined;
+  readonly recovery?: string | undefined;
 }
 
 /** A story in its wire form, snake_case; arguments and results are never walked. */
-export function storyToWire(story: Story): object {
-  const { outcome, totals } = story;
+export function storyToWire({ title, outcome, totals, steps, failures, ...facts }: Story): object {
   return {
-    test_name: story.title,
-    description: story.description,
-    category: story.category,
-    runner: story.runner,
-    source: story.source,
-    provider: story.provider,
-    model: story.model,
-    recorded_at: story.recordedAt,
-    expires_at: story.expiresAt,
-    problems: story.problems,
-    outcome: {
-      success: outcome.success ?? null,
-      stop_reason: outcome.stopReason ?? null,
-      answer: outcome.answer,
-    },
-    totals: {
-      turns: totals.turns,
-      tool_calls: totals.toolCalls,
-      failed_tool_calls: totals.failedToolCalls,
-      prompt_tokens: totals.promptTokens ?? null,
-      completion_tokens: totals.completionTokens ?? null,
-      cost_usd: totals.costUsd ?? null,
-      model_ms: totals.modelMs,
-      tool_ms: totals.toolMs,
-    },
-    steps: story.steps.map((step, index) => ({ step: index + 1, ...stepToWire(step) })),
-    failures: story.failures.map(({ step, what, message, recovery }) => ({
-      step: step ?? null,
-      what,
-      message,
-      recovery: recovery ?? null,
-    })),
+    test_name: title,
+    ...named(facts),
+    outcome: named(outcome),
+    totals: named(totals),
+    steps: steps.map((step, index) => ({ step: index + 1, ...stepToWire(step) })),
+    failures: failures.map(({ step, what, message, recovery }) => named({ step, what, message, recovery })),
   };
 }
 
 function stepToWire(step: Step): object {
-  switch (step.kind) {
-    case 'model':
-      return {
-        kind: step.kind,
-        turn: step.turn,
-        attempt: step.attempt,
-        model: step.model ?? null,
-        reasoning: step.reasoning,
-        text: step.text,
-        calls: step.calls,
-        finish_reason: step.finishReason ?? null,
-        refused: step.refused,
-        prompt_tokens: step.usage?.inputTokens ?? null,
-        completion_tokens: step.usage?.outputTokens ?? null,
-        cost_usd: step.costUsd ?? null,
-        duration_ms: step.ms,
-        failure: step.failure ?? null,
-      };
-    case 'tool':
-      return {
-        kind: step.kind,
-        tool_name: step.name,
-        arguments: step.arguments ?? null,
-        result: step.result,
-        duration_ms: step.ms ?? null,
-        failure: step.failure ?? null,
-        retry_attempt: step.retry,
-        cached: step.cached,
-        recovery: step.recovery ?? null,
-      };
-    default:
-      return { kind: step.kind, text: step.text };
+  if (step.kind === 'model') {
+    const { usage, ms, ...facts } = step;
+    const { inputTokens: promptTokens, outputTokens: completionTokens } = usage ?? {};
+    return named({ ...facts, promptTokens, completionTokens, durationMs: ms });
   }
+  if (step.kind === 'tool') {
+    const { name, ms, retry, ...facts } = step;
+    return named({ toolName: name, ...facts, durationMs: ms, retryAttempt: retry });
+  }
+  return step;
+}
+
+/** Fields under their names on the wire; one without a value is null. */
+function named(fields: object): object {
+  const entries = Object.entries(snakeKeys(fields));
+  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? null]));
 }

@@ -9,6 +9,7 @@ import type { Message } from '../../../interaction/index.ts';
 import { priceUsage } from '../../../signals/index.ts';
 import type { FailurePoint, ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
 import { type CalledTool, recordsOf, ToolSteps } from './tool-steps.ts';
+import { spaced } from './words.ts';
 
 /**
  * Prepares a golden for display. Pure, and linear in the size of the expanded golden.
@@ -17,6 +18,7 @@ import { type CalledTool, recordsOf, ToolSteps } from './tool-steps.ts';
  */
 export function tellStory(golden: Golden, problems: readonly GoldenProblem[] = []): Story {
   const steps = stepsOf(golden);
+  const outcome = outcomeOf(golden, steps);
   const { input } = golden;
   return {
     title: golden.test_name,
@@ -29,10 +31,10 @@ export function tellStory(golden: Golden, problems: readonly GoldenProblem[] = [
     recordedAt: golden.recorded_at,
     expiresAt: golden.expires_at,
     problems,
-    outcome: outcomeOf(golden, steps),
-    totals: totalsOf(steps),
+    outcome,
+    totals: totalsOf(golden, steps),
     steps,
-    failures: failurePoints(golden, steps),
+    failures: failurePoints(golden, steps, outcome),
   };
 }
 
@@ -99,7 +101,7 @@ function modelStep(
     refused: said.refused,
     usage: said.usage,
     costUsd: said.usage === undefined ? undefined : costOf(golden, said),
-    ms: exchange.duration_ms,
+    ms: exchange.duration_ms ?? undefined,
     failure: kind === undefined ? undefined : `${kind.replaceAll('_', ' ')}: ${message ?? ''}`,
   };
 }
@@ -120,7 +122,7 @@ function outcomeOf({ golden_output: output }: Golden, steps: readonly Step[]): O
   };
 }
 
-function totalsOf(steps: readonly Step[]): Totals {
+function totalsOf({ provider_responses: exchanges }: Golden, steps: readonly Step[]): Totals {
   const models = steps.filter((step) => step.kind === 'model');
   const tools = steps.filter((step) => step.kind === 'tool');
   const answered = models.filter(({ failure }) => failure === undefined);
@@ -131,9 +133,16 @@ function totalsOf(steps: readonly Step[]): Totals {
     promptTokens: sumOfAll(answered.map(({ usage }) => usage?.inputTokens)),
     completionTokens: sumOfAll(answered.map(({ usage }) => usage?.outputTokens)),
     costUsd: sumOfAll(answered.map(({ costUsd }) => costUsd)),
-    modelMs: models.reduce((sum, { ms }) => sum + ms, 0),
+    modelMs: models.length === 0 ? 0 : sumOfAll(models.map(({ ms }) => ms)),
+    elapsedMs: elapsed(exchanges),
     toolMs: tools.reduce((sum, { ms = 0 }) => sum + ms, 0),
   };
+}
+
+function elapsed(exchanges: Golden['provider_responses']): number | undefined {
+  const [first, last] = [exchanges[0]?.started_at, exchanges.at(-1)?.started_at];
+  if (first === undefined || last === undefined || exchanges.length < 2) return undefined;
+  return Date.parse(last) - Date.parse(first);
 }
 
 /** The sum; undefined if a part is. */
@@ -161,23 +170,16 @@ const UNFINISHED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The failures of a run in step order, then those that belong to no step. */
-export function failurePoints(golden: Golden, steps: readonly Step[]): FailurePoint[] {
+function failurePoints(golden: Golden, steps: readonly Step[], outcome: Outcome): FailurePoint[] {
   const found = steps.flatMap((step, index) => failureOf(step, index + 1));
   for (const { iteration, tool_name, error } of recordsOf(golden.golden_output.errors)) {
     // Before the first turn: an unreachable server or a failed plan.
-    if (iteration === 0)
-      found.push({ step: undefined, what: String(tool_name), message: String(error), recovery: undefined });
+    if (iteration === 0) found.push({ what: String(tool_name), message: String(error) });
   }
-  const { success, execution_metadata: metadata } = golden.golden_output;
+  const { success, stopReason } = outcome;
   if (success === false) {
-    const reason = (metadata as { readonly stop_reason?: unknown } | undefined)?.stop_reason;
-    const why = typeof reason === 'string' ? reason.replaceAll('_', ' ') : 'no reason given';
-    found.push({
-      step: undefined,
-      what: 'the run',
-      message: `ended without success: ${why}`,
-      recovery: undefined,
-    });
+    const why = stopReason === undefined ? 'no reason given' : spaced(stopReason);
+    found.push({ what: 'the run', message: `ended without success: ${why}` });
   }
   return found;
 }
@@ -189,10 +191,7 @@ function failureOf(step: Step, number: number): FailurePoint[] {
   }
   if (step.kind !== 'model') return [];
   const what = `${step.model ?? 'the model'}, turn ${step.turn}`;
-  if (step.failure !== undefined) {
-    return [{ step: number, what, message: step.failure, recovery: undefined }];
-  }
   const reason = step.refused ? 'refusal' : (step.finishReason?.toLowerCase() ?? '');
-  const unfinished = UNFINISHED.get(reason);
-  return unfinished === undefined ? [] : [{ step: number, what, message: unfinished, recovery: undefined }];
+  const message = step.failure ?? UNFINISHED.get(reason);
+  return message === undefined ? [] : [{ step: number, what, message }];
 }

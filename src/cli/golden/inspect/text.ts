@@ -1,14 +1,18 @@
-import { type Paint, printable, wrapLines } from '../../terminal/index.ts';
-import type { FailurePoint, ModelStep, Step, Story, ToolStep } from './story.ts';
+import { type Paint, printable, printableLine, wrapLines } from '../../terminal/index.ts';
+import type { FailurePoint, ModelStep, Outcome, Step, Story, ToolStep, Totals } from './story.ts';
 import {
   ageWords,
   costWords,
   countWords,
   durationWords,
   inlineJson,
+  outcomeWords,
   plural,
   spaced,
+  stepFigures,
   tokenWords,
+  totalTokens,
+  turnWords,
 } from './words.ts';
 
 export interface TextOptions {
@@ -42,36 +46,37 @@ export function formatStory(story: Story, options: TextOptions): string {
 function header(story: Story, { paint, now }: TextOptions): string[] {
   const { outcome, totals } = story;
   const facts = [
-    spaced(story.category),
-    paint(story.source === 'scripted' ? 'yellow' : 'cyan', story.source),
-    `${printable(story.provider)} ${printable(story.model)}`,
+    printableLine(spaced(story.category)),
+    paint(story.source === 'scripted' ? 'yellow' : 'cyan', printableLine(story.source)),
+    `${printableLine(story.provider)} ${printableLine(story.model)}`,
     story.recordedAt === null ? '' : ageWords(story.recordedAt, now),
   ].filter(Boolean);
   const calls = `${plural(totals.toolCalls, 'tool call')}${totals.failedToolCalls === 0 ? '' : ` (${totals.failedToolCalls} failed)`}`;
   const figures = [
     plural(totals.turns, 'turn'),
     calls,
-    tokenFigure(totals.promptTokens, totals.completionTokens),
+    tokenFigure(totals),
     costWords(totals.costUsd),
     `model ${durationWords(totals.modelMs)}, tools ${durationWords(totals.toolMs)}`,
   ];
   return [
-    `${paint('bold', printable(story.title))}  ${facts.join(paint('dim', ' · '))}`,
-    ...(story.description === '' ? [] : [printable(story.description)]),
-    ...story.problems.map(({ message }) => paint('red', `! ${printable(message)}`)),
-    `${ending(outcome.success, outcome.stopReason, paint)}  ${figures.join(paint('dim', ' · '))}`,
+    `${paint('bold', printableLine(story.title))}  ${facts.join(paint('dim', ' · '))}`,
+    ...(story.description === '' ? [] : [printableLine(story.description)]),
+    ...story.problems.map(({ message }) => paint('red', `! ${printableLine(message)}`)),
+    `${ending(outcome, paint)}  ${figures.join(paint('dim', ' · '))}`,
   ];
 }
 
-function ending(success: boolean | undefined, reason: string | undefined, paint: Paint): string {
-  if (success === undefined) return paint('dim', 'no result kept');
-  const words = spaced(reason ?? (success ? 'completed' : 'failed'));
-  return success ? paint('green', `✔ ${words}`) : paint('red', `✖ ${words}`);
+function ending(outcome: Outcome, paint: Paint): string {
+  if (outcome.success === undefined) return paint('dim', 'no result kept');
+  const words = printableLine(outcomeWords(outcome));
+  return outcome.success ? paint('green', `✔ ${words}`) : paint('red', `✖ ${words}`);
 }
 
-function tokenFigure(input: number | undefined, output: number | undefined): string {
-  if (input === undefined && output === undefined) return 'tokens unknown';
-  return `${countWords((input ?? 0) + (output ?? 0))} tokens (${tokenWords(input, output)})`;
+function tokenFigure(totals: Totals): string {
+  const total = totalTokens(totals);
+  if (total === undefined) return 'tokens unknown';
+  return `${countWords(total)} tokens (${tokenWords(totals.promptTokens, totals.completionTokens)})`;
 }
 
 function heading(number: number, step: Step, paint: Paint): string {
@@ -88,22 +93,18 @@ function heading(number: number, step: Step, paint: Paint): string {
 
 function modelFacts(step: ModelStep, paint: Paint): string {
   const facts = [
-    `${printable(step.model ?? 'model')}, turn ${step.turn}${step.attempt === 1 ? '' : `, try ${step.attempt}`}`,
-    step.failure === undefined ? printable(step.finishReason ?? '') : paint('red', 'failed'),
-    step.usage === undefined ? '' : `${tokenWords(step.usage.inputTokens, step.usage.outputTokens)} tokens`,
-    step.costUsd === undefined ? '' : costWords(step.costUsd),
-    durationWords(step.ms),
+    `${printableLine(step.model ?? 'model')}, ${turnWords(step)}`,
+    step.failure === undefined ? printableLine(step.finishReason ?? '') : paint('red', 'failed'),
+    ...stepFigures(step),
   ];
   return facts.filter(Boolean).join(paint('dim', ' · '));
 }
 
 function toolFacts(step: ToolStep, paint: Paint): string {
   const facts = [
-    paint('bold', printable(step.name)),
+    paint('bold', printableLine(step.name)),
     step.failure === undefined ? '' : paint('red', 'failed'),
-    step.retry === 0 ? '' : `retry ${step.retry}`,
-    step.cached ? 'from the cache' : '',
-    step.ms === undefined ? '' : durationWords(step.ms),
+    ...stepFigures(step),
   ];
   return facts.filter(Boolean).join(paint('dim', ' · '));
 }
@@ -145,7 +146,8 @@ function wrapped(
   const columns = Math.max(MIN_WIDTH, width - MARGIN);
   // Only the visible part is cleaned: a result may have megabytes.
   const head = full ? text : text.slice(0, columns * MAX_LINES * 2);
-  const { lines, left } = wrapLines(printable(head), columns, full ? Number.POSITIVE_INFINITY : MAX_LINES);
+  const shownHead = printable(head).replaceAll('\t', '    ');
+  const { lines, left } = wrapLines(shownHead, columns, full ? Number.POSITIVE_INFINITY : MAX_LINES);
   const hidden = left + text.length - head.length;
   const shown = lines.map(style);
   return hidden === 0
@@ -160,7 +162,7 @@ function block(head: string, body: readonly string[]): string[] {
 function failureLines(failure: FailurePoint, options: TextOptions): string[] {
   const { paint } = options;
   const where = failure.step === undefined ? '  -' : String(failure.step).padStart(3);
-  const what = `${paint('dim', where)}  ${paint('bold', printable(failure.what))}`;
+  const what = `${paint('dim', where)}  ${paint('bold', printableLine(failure.what))}`;
   const recovery = failure.recovery === undefined ? '' : `↻ ${failure.recovery}`;
   return block(what, [
     ...wrapped(failure.message, options, (text) => paint('red', text)),

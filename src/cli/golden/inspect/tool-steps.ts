@@ -45,15 +45,11 @@ export class ToolSteps {
         const text = toolResultText(part.response);
         return [
           {
-            kind: 'tool' as const,
+            ...PLAIN_STEP,
             name: part.name ?? called?.name ?? 'tool',
             arguments: called?.arguments,
             result: text,
-            ms: undefined,
             failure: part.isError === true ? text : undefined,
-            retry: 0,
-            cached: false,
-            recovery: undefined,
           },
         ];
       }),
@@ -66,6 +62,9 @@ export class ToolSteps {
     return this.#turns.flat();
   }
 }
+
+/** A step of which only the call and its result are known. */
+const PLAIN_STEP = { kind: 'tool', ms: undefined, retry: 0, cached: false, recovery: undefined } as const;
 
 /** A call as the model requested it. */
 export interface CalledTool {
@@ -96,15 +95,12 @@ function stepOfCall(call: McpCall): ToolStep {
   const failed = call.outcome !== 'result' || call.result?.isError === true;
   const text = call.result === undefined ? '' : toolResultText(call.result);
   return {
-    kind: 'tool',
+    ...PLAIN_STEP,
     name: `${call.server}.${call.tool}`,
     arguments: call.arguments,
     result: text,
     ms: call.duration_ms,
     failure: failed ? (call.error?.message ?? call.message ?? text) : undefined,
-    retry: 0,
-    cached: false,
-    recovery: undefined,
   };
 }
 

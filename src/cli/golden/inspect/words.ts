@@ -1,7 +1,10 @@
+import type { ModelStep, Outcome, ToolStep, Totals } from './story.ts';
+
 /** Formatting of numbers and names, for the terminal and the page. */
 
 /** `850 ms`, `3.2 s`, `2 min 5 s`. */
-export function durationWords(ms: number): string {
+export function durationWords(ms: number | undefined): string {
+  if (ms === undefined) return 'unknown';
   if (ms < 1000) return `${ms < 10 && ms > 0 ? ms.toFixed(1) : Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
@@ -32,6 +35,37 @@ export function tokenWords(input: number | undefined, output: number | undefined
     ...(output === undefined ? [] : [`${countWords(output)} out`]),
   ];
   return parts.join(', ');
+}
+
+/** How a run ended. */
+export function outcomeWords({ success, stopReason }: Outcome): string {
+  if (success === undefined) return 'not kept';
+  return spaced(stopReason ?? (success ? 'completed' : 'failed'));
+}
+
+/** Input and output tokens together; undefined if the provider reported nothing. */
+export function totalTokens({ promptTokens, completionTokens }: Totals): number | undefined {
+  if (promptTokens === undefined && completionTokens === undefined) return undefined;
+  return (promptTokens ?? 0) + (completionTokens ?? 0);
+}
+
+/** Figures of a step, empty where there is nothing to say. */
+export function stepFigures(step: ModelStep | ToolStep): string[] {
+  const duration = step.ms === undefined ? '' : durationWords(step.ms);
+  if (step.kind === 'tool') {
+    return [step.retry === 0 ? '' : `retry ${step.retry}`, step.cached ? 'from the cache' : '', duration];
+  }
+  const { usage, costUsd } = step;
+  return [
+    usage === undefined ? '' : `${tokenWords(usage.inputTokens, usage.outputTokens)} tokens`,
+    costUsd === undefined ? '' : costWords(costUsd),
+    duration,
+  ];
+}
+
+/** Which model call of the run a step is. */
+export function turnWords({ turn, attempt }: ModelStep): string {
+  return `turn ${turn}${attempt === 1 ? '' : `, try ${attempt}`}`;
 }
 
 /** Relative time: `3 days ago`, `in 2 hours`. */

@@ -1,0 +1,224 @@
+/**
+ * What the evidence scores are worth, on labelled rows: findings of the trace by kind, and the ranking of answers by
+ * their sources beside the seed's risk formula, containment and the length of the answer.
+ *
+ * Usage: node dist/bench/evidence.js
+ *
+ * Reads `claims/` and `hallucination/` of `../shared/data`, or of `OBSERVATORY_DATA`. Prints figures, no verdict.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { computeSignals, resolveSignalConfig, scoreEvidence } from '../src/signals/index.ts';
+
+const DATA = process.env.OBSERVATORY_DATA ?? join(import.meta.dirname, '../../../shared/data');
+
+interface ClaimRow {
+  readonly prompt: string;
+  readonly answer: string;
+  readonly steps: readonly { tool: string; arguments: unknown; result: unknown; is_error: boolean }[];
+  readonly label: string;
+  readonly kind: string;
+  readonly made: string;
+}
+
+interface SourceRow {
+  readonly prompt: string | null;
+  readonly context: string | null;
+  readonly answer: string;
+  readonly label: 0 | 1;
+}
+
+const rowsOf = <Row>(text: string): Row[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Row);
+const share = (part: number, all: number) => (all === 0 ? '-' : (part / all).toFixed(3));
+
+/** Runs written for this project: many tools, seven languages. */
+const OWN_ROWS = join(import.meta.dirname, '../../bench/claim-rows.jsonl');
+
+function claims(title: string, file: string): void {
+  const rows = rowsOf<ClaimRow>(readFileSync(file, 'utf8'));
+  const judged = rows.map((row) => {
+    const steps = row.steps.map(({ is_error: isError, ...step }) => ({ ...step, isError }));
+    const findings = scoreEvidence({ prompt: row.prompt, answer: row.answer, steps })?.findings ?? [];
+    return {
+      row,
+      isWrong: row.label === 'contradicted',
+      isFound: findings.some(({ kind }) => !kind.startsWith('unsupported_')),
+    };
+  });
+  const line = (name: string, pick: (row: ClaimRow) => boolean) => {
+    const some = judged.filter(({ row }) => pick(row));
+    const found = some.filter(({ isFound }) => isFound);
+    const right = found.filter(({ isWrong }) => isWrong).length;
+    const wrong = some.filter(({ isWrong }) => isWrong).length;
+    const marked = found.length - right;
+    const cells = [some.length, wrong, share(right, found.length), share(right, wrong)];
+    console.log(
+      name.padEnd(32),
+      ...[...cells, `${marked}/${some.length - wrong}`].map((cell) => String(cell).padStart(9)),
+    );
+  };
+  console.log(
+    title.padEnd(32),
+    ...['rows', 'wrong', 'precision', 'recall', 'marked'].map((cell) => cell.padStart(9)),
+  );
+  line('all', () => true);
+  for (const made of [...new Set(rows.map((row) => row.made))].sort())
+    for (const isEmpty of [false, true])
+      line(
+        `${made}, ${isEmpty ? 'without' : 'with'} calls`,
+        (row) => row.made === made && (row.steps.length === 0) === isEmpty,
+      );
+  for (const kind of [...new Set(rows.map((row) => row.kind))].sort()) line(kind, (row) => row.kind === kind);
+}
+
+/** Chance that a wrong answer has the higher score; equal scores count half. */
+function auroc(scores: readonly number[], labels: readonly number[]): number {
+  const order = scores.map((_, i) => i).sort((a, b) => (scores[a] as number) - (scores[b] as number));
+  let [ranks, positives] = [0, 0];
+  for (let i = 0; i < order.length; ) {
+    let j = i;
+    while (j < order.length && scores[order[j] as number] === scores[order[i] as number]) j++;
+    for (let k = i; k < j; k++)
+      if (labels[order[k] as number] === 1) {
+        ranks += (i + j + 1) / 2;
+        positives++;
+      }
+    i = j;
+  }
+  return (ranks - (positives * (positives + 1)) / 2) / (positives * (order.length - positives));
+}
+
+function recallAtTenPercent(scores: readonly number[], labels: readonly number[]): number {
+  const negatives = scores.filter((_, i) => labels[i] === 0).sort((a, b) => b - a);
+  const bound = negatives[Math.floor(negatives.length / 10)] as number;
+  const positives = scores.filter((_, i) => labels[i] === 1);
+  return positives.filter((score) => score > bound).length / positives.length;
+}
+
+/** Beginnings of the fifths of the risk. */
+const FIFTHS = [0, 0.2, 0.4, 0.6, 0.8];
+const config = resolveSignalConfig();
+const wordsOf = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []);
+const SCORES: Readonly<Record<string, (row: SourceRow) => number>> = {
+  evidence: ({ prompt, context, answer }) =>
+    scoreEvidence({ prompt: prompt ?? '', answer, retrievedContext: context ?? '' })?.risk ?? 0,
+  seed: ({ prompt, context, answer }) =>
+    computeSignals({ prompt: prompt ?? '', answer, retrievedContext: context ?? '' }, config)
+      .hallucination_risk_score ?? 0,
+  containment: ({ context, answer }) => {
+    const words = [...wordsOf(answer)];
+    const known = wordsOf(context ?? '');
+    return words.filter((word) => !known.has(word)).length / Math.max(1, words.length);
+  },
+  length: ({ answer }) => answer.length,
+};
+
+function sources(): void {
+  const folder = join(DATA, 'hallucination');
+  const sets = readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz'));
+  const names = Object.keys(SCORES);
+  console.log(
+    `\n${'AUROC / recall at 10 % false'.padEnd(32)}`,
+    ...names.map((name) => name.padStart(15)),
+    'ms a row'.padStart(9),
+  );
+  const sums = names.map(() => [0, 0] as [number, number]);
+  for (const name of sets) {
+    const rows = rowsOf<SourceRow>(gunzipSync(readFileSync(join(folder, name))).toString());
+    const labels = rows.map((row) => row.label);
+    const start = performance.now();
+    for (const row of rows) SCORES.evidence?.(row);
+    const ms = (performance.now() - start) / rows.length;
+    const cells = names.map((score, i) => {
+      const values = rows.map(SCORES[score] as (row: SourceRow) => number);
+      const pair: [number, number] = [auroc(values, labels), recallAtTenPercent(values, labels)];
+      (sums[i] as [number, number])[0] += pair[0] / sets.length;
+      (sums[i] as [number, number])[1] += pair[1] / sets.length;
+      return pair;
+    });
+    print(name.replace('.jsonl.gz', ''), cells, ms.toFixed(2));
+  }
+  print('mean', sums, '');
+}
+
+/** Precision and recall of the levels, each set balanced, and the share of wrong answers in each fifth of the risk. */
+function levels(): void {
+  const folder = join(DATA, 'hallucination');
+  const sets = readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz'));
+  const columns = ['high P', 'high R', 'medium P', 'medium R', ...FIFTHS.map((fifth) => `from ${fifth}`)];
+  console.log(`\n${'Levels, sets balanced'.padEnd(32)}`, ...columns.map((cell) => cell.padStart(10)));
+  const sums: number[] = columns.map(() => 0);
+  for (const name of sets) {
+    const rows = rowsOf<SourceRow>(gunzipSync(readFileSync(join(folder, name))).toString());
+    const wrong = rows.filter((row) => row.label === 1).length;
+    const judged = rows.map((row) => ({
+      risk: SCORES.evidence?.(row) ?? 0,
+      isWrong: row.label === 1,
+      weight: 0.5 / (row.label === 1 ? wrong : rows.length - wrong),
+    }));
+    const weigh = (pick: (one: (typeof judged)[number]) => boolean) =>
+      judged.reduce((sum, one) => (pick(one) ? sum + one.weight : sum), 0);
+    const between = (from: number, to: number) =>
+      weigh(({ risk, isWrong }) => isWrong && risk >= from && risk < to) /
+      weigh(({ risk }) => risk >= from && risk < to);
+    const cells = [0.7, 0.35].flatMap((bound) => [
+      between(bound, 2),
+      weigh(({ risk, isWrong }) => isWrong && risk >= bound) * 2,
+    ]);
+    cells.push(...FIFTHS.map((from) => between(from, from + 0.2)));
+    for (const [i, cell] of cells.entries())
+      (sums[i] as number) += (Number.isNaN(cell) ? 0 : cell) / sets.length;
+    console.log(
+      name.replace('.jsonl.gz', '').padEnd(32),
+      ...cells.map((cell) => cell.toFixed(2).padStart(10)),
+    );
+  }
+  console.log('mean'.padEnd(32), ...sums.map((cell) => cell.toFixed(2).padStart(10)));
+}
+
+function print(name: string, cells: readonly (readonly [number, number])[], last: string): void {
+  const texts = cells.map(([area, recall]) => `${area.toFixed(3)} / ${recall.toFixed(2)}`.padStart(15));
+  console.log(name.padEnd(32), ...texts, last.padStart(9));
+}
+
+/** Time of an answer of 2 KB with a context and a tool result of 8 KB. */
+function time(): void {
+  const sentence =
+    'The bridge of 412 meters opened on 4 May 1998, and order W2466703 has been updated for $12.50. ';
+  const answer = sentence.repeat(21).slice(0, 2048);
+  const text = sentence.repeat(86).slice(0, 8192);
+  const run = () =>
+    scoreEvidence({
+      prompt: text.slice(0, 500),
+      answer,
+      retrievedContext: text,
+      steps: [{ tool: 'update_order', arguments: { id: 'W2466703' }, result: text }],
+    });
+  // Time of the processor in batches, since its clock is coarse; other load on the machine does not count.
+  const times = Array.from({ length: 40 }, () => {
+    const start = process.cpuUsage();
+    for (let i = 0; i < 20; i++) run();
+    const { user, system } = process.cpuUsage(start);
+    return (user + system) / 20_000;
+  })
+    .slice(10)
+    .sort((a, b) => a - b);
+  const at = (part: number) => (times[Math.floor(times.length * part)] as number).toFixed(2);
+  console.log(
+    `\n2 KB answer, 8 KB context and 8 KB result, ms of the processor: least ${at(0)}, median ${at(0.5)}, p90 ${at(0.9)}`,
+  );
+}
+
+claims('Claims, own rows', OWN_ROWS);
+if (existsSync(DATA)) {
+  console.log('');
+  claims('Claims, shared rows', join(DATA, 'claims/claims.jsonl'));
+  sources();
+  levels();
+  time();
+} else console.log(`No data at ${DATA}: set OBSERVATORY_DATA`);

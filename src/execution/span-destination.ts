@@ -1,0 +1,86 @@
+import { diag, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import {
+  loadSdkNow,
+  type ManagedProvider,
+  ObservatoryError,
+  runningProvider,
+  VERSION,
+} from '../base/index.ts';
+import { DurableSpanProcessor } from '../durable/index.ts';
+
+/** Where an interceptor's spans go. */
+interface SpanDestination {
+  tracer(): Tracer;
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+/**
+ * The given tracer provider, a new one that exports to the given exporter, or the registered one.
+ * @throws ObservatoryError `INVALID_OPTION` for an unusable exporter or both; `MISSING_PEER` without an SDK to export.
+ */
+export function openSpans(
+  serviceName: string,
+  given: TracerProvider | undefined,
+  exporter: SpanExporter | undefined,
+): SpanDestination {
+  if (exporter === undefined) return given === undefined ? registered() : providedBy(given);
+  if (given !== undefined) {
+    throw new ObservatoryError('INVALID_OPTION', "Give either 'exporter' or 'tracerProvider', not both");
+  }
+  // Exported at once, so that nothing waits where a program closes the exporter itself.
+  const processor = new DurableSpanProcessor({ exporter, scheduledDelayMs: 0 });
+  const sdk = loadSdkNow();
+  const provider = sdk.createProvider(sdk.createResource(serviceName), [processor]);
+  let stopped: Promise<void> | undefined;
+  const stop = async () => {
+    await processor.shutdown();
+    await provider.shutdown();
+  };
+  return {
+    tracer: () => tracerOf(provider),
+    forceFlush: () => processor.forceFlush(),
+    shutdown: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+function providedBy(provider: TracerProvider): SpanDestination {
+  return { tracer: () => tracerOf(provider), forceFlush: () => flush(provider), shutdown: async () => {} };
+}
+
+/** Looked up per call: the application may register its provider later. */
+function registered(): SpanDestination {
+  return {
+    tracer: () => {
+      const provider = runningProvider();
+      if (provider === undefined) tellOnce();
+      return tracerOf(provider ?? trace);
+    },
+    forceFlush: () => flush(runningProvider()),
+    shutdown: async () => {},
+  };
+}
+
+let isTold = false;
+
+function tellOnce(): void {
+  if (isTold) return;
+  isTold = true;
+  diag.warn(
+    'mcp-observatory: calls are recorded, but no OpenTelemetry SDK is registered, so their spans go nowhere. Call ' +
+      'startObservatory() first, or give instrument() an exporter',
+  );
+}
+
+function tracerOf(provider: Pick<TracerProvider, 'getTracer'>): Tracer {
+  return provider.getTracer('mcp-observatory', VERSION);
+}
+
+/** The API has no method for it; the providers of SDKs do. */
+async function flush(provider: TracerProvider | undefined): Promise<void> {
+  await (provider as Partial<ManagedProvider> | undefined)?.forceFlush?.();
+}

@@ -1,0 +1,5 @@
+export {
+  FRAMEWORK_VERSIONS,
+  FrameworkInstrumentation,
+  type FrameworkInstrumentationConfig,
+} from './instrumentation.ts';

@@ -1,0 +1,263 @@
+/**
+ * The spans of one run of an agent framework: the run itself, its model calls, its tool calls. An SDK that is called
+ * inside adds its data to the span of the framework's call, so that each call is one span.
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { semconv } from '../../base/index.ts';
+import {
+  attachInteraction,
+  type Message,
+  normalizeProvider,
+  OuterCall,
+  present,
+  withOuterCall,
+} from '../../interaction/index.ts';
+import {
+  attributesOf,
+  type CallHost,
+  errorFacts,
+  ModelCallSpan,
+  type ModelResponse,
+  openCalls,
+  type ResponseReader,
+} from '../shared/index.ts';
+
+const ATTR_AGENT_NAME = 'gen_ai.agent.name';
+const ATTR_WORKFLOW_NAME = 'gen_ai.workflow.name';
+const ATTR_TOOL_TYPE = 'gen_ai.tool.type';
+
+export interface RunDescription {
+  readonly operation: 'invoke_agent' | 'invoke_workflow';
+  /** Chosen by the application's author. */
+  readonly name?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly conversationId?: string | undefined;
+}
+
+export interface FrameworkModelStep {
+  /** @defaultValue chat */
+  readonly operation?: string | undefined;
+  /** In any spelling. */
+  readonly provider: string | undefined;
+  readonly model: string | undefined;
+  readonly isStream?: boolean | undefined;
+  readonly messages: () => readonly Message[];
+  readonly tools?: unknown;
+}
+
+export interface FrameworkToolStep {
+  readonly name: string;
+  /** Id that the model gave the call. */
+  readonly id?: string | undefined;
+  readonly arguments?: unknown;
+}
+
+/** Most calls of one run whose choosers are remembered. */
+const MAX_CHOSEN = 1000;
+
+export class FrameworkRun {
+  /** In which the parts of the run are made. */
+  readonly context: Context;
+  readonly #host: CallHost;
+  readonly #span: Span;
+  /** Model calls by the ids of the tool calls they asked for, and the latest by the tools' names. */
+  readonly #chosen = new Map<string, SpanContext>();
+  readonly #open: { readonly lastActivityMs: number; abandon(): void };
+  #hasConversation: boolean;
+  #isEnded = false;
+
+  constructor(host: CallHost, what: RunDescription, parent: Context = context.active()) {
+    this.#host = host;
+    const { operation, name, provider, conversationId } = what;
+    this.#hasConversation = conversationId !== undefined;
+    const isAgent = operation === 'invoke_agent';
+    const attributes = present({
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation,
+      [isAgent ? ATTR_AGENT_NAME : ATTR_WORKFLOW_NAME]: name,
+      [semconv.ATTR_GEN_AI_PROVIDER_NAME]: provider === undefined ? undefined : normalizeProvider(provider),
+      [semconv.ATTR_GEN_AI_CONVERSATION_ID]: conversationId,
+    });
+    const title = name === undefined ? operation : `${operation} ${name}`;
+    this.#span = host.tracer.startSpan(title, { kind: SpanKind.INTERNAL, attributes }, parent);
+    this.context = trace.setSpan(parent, this.#span);
+    // Not idle as long as it is open: what it waits for may take hours.
+    this.#open = { lastActivityMs: Number.POSITIVE_INFINITY, abandon: () => this.end() };
+    openCalls.track(this.#open, host.streamIdleTimeoutMs);
+  }
+
+  /** Names the conversation, where it becomes known later than the run. */
+  inConversation(id: string): void {
+    if (this.#hasConversation) return;
+    this.#hasConversation = true;
+    this.#span.setAttribute(semconv.ATTR_GEN_AI_CONVERSATION_ID, id);
+  }
+
+  startModel(step: FrameworkModelStep, parent: Context = this.context): FrameworkModelCall {
+    return new FrameworkModelCall(this.#host, step, parent, (key, by) => {
+      if (this.#chosen.size < MAX_CHOSEN) this.#chosen.set(key, by);
+    });
+  }
+
+  startTool(step: FrameworkToolStep, parent: Context = this.context): FrameworkToolCall {
+    const by = this.#chosen.get(step.id === undefined ? `name:${step.name}` : `id:${step.id}`);
+    return new FrameworkToolCall(this.#host, step, parent, by);
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    openCalls.close(this.#open);
+    this.#span.end();
+  }
+
+  fail(error: unknown): void {
+    if (!this.#isEnded) setFailed(this.#span, this.#host, error);
+    this.end();
+  }
+}
+
+/** What a framework says of a model's answer. */
+export type FrameworkAnswer = Partial<Omit<ModelResponse, 'messages' | 'toolCallCount'>> & {
+  /** Of the first choice. */
+  readonly message?: Message | undefined;
+};
+
+const NO_ANSWER: ModelResponse = { finishReasons: [], messages: () => [], toolCallCount: 0 };
+
+class GivenReader implements ResponseReader {
+  #response = NO_ANSWER;
+
+  whole(value: unknown): void {
+    this.#response = value as ModelResponse;
+  }
+
+  chunk(): void {}
+
+  result(): ModelResponse {
+    return this.#response;
+  }
+}
+
+export class FrameworkModelCall {
+  /** In which the call is made. */
+  readonly context: Context;
+  readonly #call: ModelCallSpan;
+  readonly #outer: OuterCall | undefined;
+  readonly #onChosen: (key: string, by: SpanContext) => void;
+  readonly #operation: string;
+  readonly #isNamed: boolean;
+
+  constructor(
+    host: CallHost,
+    { operation, provider, model, isStream, messages, tools }: FrameworkModelStep,
+    parent: Context,
+    onChosen: (key: string, by: SpanContext) => void = () => {},
+  ) {
+    const attributes: Attributes = isStream === true ? { 'gen_ai.request.stream': true } : {};
+    this.#onChosen = onChosen;
+    this.#operation = operation ?? 'chat';
+    this.#isNamed = model !== undefined;
+    this.#call = new ModelCallSpan(host, {
+      operation: this.#operation,
+      provider: (provider === undefined ? undefined : normalizeProvider(provider)) ?? '_OTHER',
+      model,
+      server: undefined,
+      stream: false,
+      attributes,
+      reader: new GivenReader(),
+      messages,
+      tools,
+      errorCode: () => undefined,
+    });
+    const active = this.#call.start(parent);
+    const { span } = this.#call;
+    this.#outer = span === undefined ? undefined : new OuterCall(span);
+    this.context = this.#outer === undefined ? active : withOuterCall(active, this.#outer);
+    openCalls.track(this.#call, host.streamIdleTimeoutMs);
+  }
+
+  answer({ message, finishReasons = [], ...rest }: FrameworkAnswer): void {
+    const { span } = this.#call;
+    const calls = message?.parts.filter((part) => part.type === 'tool_call') ?? [];
+    for (const { id, name } of calls) {
+      if (span === undefined) break;
+      if (id !== undefined) this.#onChosen(`id:${id}`, span.spanContext());
+      if (name !== undefined) this.#onChosen(`name:${name}`, span.spanContext());
+    }
+    if (this.#outer?.isFilled === true) {
+      this.#nameByModel();
+      this.#call.endRecorded();
+      return;
+    }
+    this.#outer?.close();
+    const messages = message === undefined ? [] : [{ ...message, finishReason: finishReasons[0] }];
+    this.#call.value({ ...rest, finishReasons, messages: () => messages, toolCallCount: calls.length }, {});
+  }
+
+  fail(error: unknown): void {
+    this.#outer?.close();
+    this.#call.fail(error);
+  }
+
+  /** The framework may not have said which model is asked; the SDK called inside has. */
+  #nameByModel(): void {
+    const { span } = this.#call;
+    const model = attributesOf(span)?.[semconv.ATTR_GEN_AI_REQUEST_MODEL];
+    if (!this.#isNamed && typeof model === 'string') span?.updateName(`${this.#operation} ${model}`);
+  }
+}
+
+export class FrameworkToolCall {
+  /** In which the tool runs. */
+  readonly context: Context;
+  readonly #host: CallHost;
+  readonly #span: Span;
+
+  constructor(
+    host: CallHost,
+    { name, id, arguments: args }: FrameworkToolStep,
+    parent: Context,
+    chosenBy?: SpanContext,
+  ) {
+    this.#host = host;
+    const links: Link[] = chosenBy === undefined ? [] : [{ context: chosenBy }];
+    const attributes = present({
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
+      [semconv.ATTR_GEN_AI_TOOL_NAME]: name,
+      [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: id,
+      [ATTR_TOOL_TYPE]: 'function',
+    });
+    const options = { kind: SpanKind.INTERNAL, attributes, links };
+    this.#span = host.tracer.startSpan(`execute_tool ${name}`, options, parent);
+    this.context = trace.setSpan(parent, this.#span);
+    if (args !== undefined) attachInteraction(this.#span, { toolArguments: args });
+  }
+
+  end(result?: unknown): void {
+    if (this.#host.captureContent && result !== undefined)
+      attachInteraction(this.#span, { toolResult: result });
+    this.#span.end();
+  }
+
+  fail(error: unknown): void {
+    setFailed(this.#span, this.#host, error);
+    this.#span.end();
+  }
+}
+
+function setFailed(span: Span, { captureContent }: CallHost, error: unknown): void {
+  const { type } = errorFacts(error, undefined, captureContent);
+  span.setAttribute(semconv.ATTR_ERROR_TYPE, type);
+  const message = captureContent && error instanceof Error ? error.message : type;
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
+}

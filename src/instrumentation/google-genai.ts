@@ -1,0 +1,178 @@
+import type { Attributes } from '@opentelemetry/api';
+import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { parseRequest, present } from '../interaction/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectAt,
+  stringAt,
+  stringsAt,
+  sumOf,
+} from '../json/index.ts';
+import { geminiContent } from '../wire/index.ts';
+import {
+  AnswerReader,
+  type CallDescription,
+  ModelInstrumentation,
+  type ModelInstrumentationConfig,
+  type ModelResponse,
+  observeApiPromise,
+  own,
+  type PatchPoint,
+  type ResponseReader,
+  serverAddress,
+} from './shared/index.ts';
+
+/** Options of `GoogleGenAIInstrumentation`. */
+export interface GoogleGenAIInstrumentationConfig extends ModelInstrumentationConfig {}
+
+/** Versions of `@google/genai` that are hooked. */
+export const GOOGLE_GENAI_VERSIONS = '>=1.0.0 <4';
+
+const MODULE = '@google/genai';
+
+/**
+ * Traces `@google/genai`: `generateContent`, `generateContentStream`, chats and `embedContent`.
+ *
+ * The public methods are made anew for each client and may call the model several times (automatic function calling,
+ * continuation). What is observed is the method below them on `Models.prototype`, one span for each request.
+ */
+export class GoogleGenAIInstrumentation extends ModelInstrumentation<GoogleGenAIInstrumentationConfig> {
+  constructor(config: GoogleGenAIInstrumentationConfig = {}) {
+    super('google-genai', config);
+  }
+
+  protected override init(): InstrumentationNodeModuleDefinition[] {
+    return [
+      new InstrumentationNodeModuleDefinition(
+        MODULE,
+        [GOOGLE_GENAI_VERSIONS],
+        (exports: unknown, version) => {
+          this.patchModule(MODULE, version, exports, POINTS);
+          return exports;
+        },
+      ),
+    ];
+  }
+
+  /** Patches a module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */
+  manuallyInstrument(googleGenAI: object): void {
+    this.patchModule(MODULE, undefined, googleGenAI, POINTS);
+  }
+}
+
+type Call = 'generate' | 'stream' | 'embed';
+
+const POINTS: readonly PatchPoint[] = [
+  point('generateContentInternal', 'generate'),
+  point('generateContentStreamInternal', 'stream'),
+  // One of the two, by version; since 1.30 or so `embedContent` is a field of each client.
+  { ...point('embedContentInternal', 'embed'), optional: true },
+  { ...point('embedContent', 'embed'), optional: true },
+];
+
+function point(method: string, call: Call): PatchPoint {
+  return {
+    path: ['Models'],
+    method,
+    describe: (self, args) => describe(self, args[0], call),
+    observe: (result, call) => observeApiPromise(result, call),
+  };
+}
+
+function describe(self: ModelsModule, params: unknown, call: Call): CallDescription | undefined {
+  if (!isObject(params)) return undefined;
+  const config = objectAt(params, 'config');
+  const isEmbedding = call === 'embed';
+  return {
+    operation: isEmbedding ? own.OPERATION_EMBEDDINGS : own.OPERATION_GENERATE_CONTENT,
+    provider: self.apiClient?.isVertexAI?.() === true ? 'gcp.vertex_ai' : 'gcp.gemini',
+    model: modelName(params),
+    server: serverAddress(objectAt(config, 'httpOptions')?.baseUrl ?? self.apiClient?.getBaseUrl?.()),
+    stream: call === 'stream',
+    attributes: requestAttributes(params, call === 'stream'),
+    reader: isEmbedding ? new EmbeddingsReader() : new AnswerReader(geminiContent),
+    messages: () => (isEmbedding ? [] : parseRequest(params)),
+    tools: config?.tools,
+    errorCode,
+  };
+}
+
+/** The status in Google's words (`NOT_FOUND`, `RESOURCE_EXHAUSTED`), else the HTTP status. */
+function errorCode(error: unknown): string | undefined {
+  const report = geminiContent.readError(error);
+  return report?.code ?? report?.status?.toString();
+}
+
+/** Attributes of a `generateContent` request. */
+function requestAttributes(params: JsonObject, stream: boolean): Attributes {
+  const config = objectAt(params, 'config');
+  const choices = numberAt(config, 'candidateCount');
+  return present({
+    [own.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(config, 'temperature'),
+    [own.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(config, 'topP'),
+    [own.ATTR_GEN_AI_REQUEST_TOP_K]: numberAt(config, 'topK'),
+    [own.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(config, 'maxOutputTokens'),
+    [own.ATTR_GEN_AI_REQUEST_SEED]: numberAt(config, 'seed'),
+    [own.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY]: numberAt(config, 'frequencyPenalty'),
+    [own.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY]: numberAt(config, 'presencePenalty'),
+    [own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(config, 'stopSequences'),
+    [own.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT]: numberAt(config, 'outputDimensionality'),
+    [own.ATTR_GEN_AI_REQUEST_CHOICE_COUNT]: choices === 1 ? undefined : choices,
+    [own.ATTR_GEN_AI_REQUEST_STREAM]: stream ? true : undefined,
+    [own.ATTR_GEN_AI_OUTPUT_TYPE]: outputType(config),
+  });
+}
+
+function outputType(config: JsonObject | undefined): string | undefined {
+  const mimeType = stringAt(config, 'responseMimeType');
+  if (mimeType === 'application/json') return 'json';
+  const modality = stringsAt(config, 'responseModalities')?.[0]?.toLowerCase();
+  if (modality === 'audio') return 'speech';
+  if (modality === 'image' || modality === 'text') return modality;
+  return mimeType?.startsWith('text/') === true ? 'text' : undefined;
+}
+
+/** `gemini-2.5-flash` of `models/gemini-2.5-flash` and of `projects/p/locations/l/publishers/google/models/...`. */
+function modelName(params: JsonObject): string | undefined {
+  const model = stringAt(params, 'model');
+  if (model === undefined) return undefined;
+  if (model.startsWith('models/')) return model.slice('models/'.length);
+  const at = model.lastIndexOf('/models/');
+  return at === -1 ? model : model.slice(at + '/models/'.length);
+}
+
+/** Reads an `EmbedContentResponse`; Vertex counts the tokens of each text apart, Gemini may not count at all. */
+class EmbeddingsReader implements ResponseReader {
+  #response: unknown;
+
+  whole(value: unknown): void {
+    this.#response = value;
+  }
+
+  chunk(): void {}
+
+  result(): ModelResponse {
+    const counts = listAt(this.#response, 'embeddings').map((embedding) =>
+      numberAt(objectAt(embedding, 'statistics'), 'tokenCount'),
+    );
+    const inputTokens = sumOf(...counts);
+    const usage = geminiContent.readUsage(objectAt(this.#response, 'usageMetadata'));
+    return {
+      finishReasons: [],
+      usage: usage ?? (inputTokens === undefined ? undefined : { inputTokens }),
+      messages: () => [],
+      toolCallCount: 0,
+    };
+  }
+}
+
+/** The part of the SDK's `Models` that is read. */
+interface ModelsModule {
+  readonly apiClient?: {
+    isVertexAI?(): boolean;
+    getBaseUrl?(): string;
+  };
+}

@@ -1,5 +1,0 @@
-export {
-  GOOGLE_GENAI_VERSIONS,
-  GoogleGenAIInstrumentation,
-  type GoogleGenAIInstrumentationConfig,
-} from './instrumentation.ts';

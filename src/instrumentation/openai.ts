@@ -1,0 +1,198 @@
+import type { Attributes } from '@opentelemetry/api';
+import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { semconv } from '../base/index.ts';
+import { parseRequest, present } from '../interaction/index.ts';
+import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt, stringsAt } from '../json/index.ts';
+import { type Answer, openAiChat, openAiResponses, type WireApi } from '../wire/index.ts';
+import {
+  AnswerReader,
+  beforeMethod,
+  type CallDescription,
+  guard,
+  ModelInstrumentation,
+  type ModelInstrumentationConfig,
+  moduleFiles,
+  noteRetry,
+  observeApiPromise,
+  own,
+  type PatchPoint,
+  providerOfHost,
+  serverAddress,
+} from './shared/index.ts';
+
+/** Options of `OpenAIInstrumentation`. */
+export interface OpenAIInstrumentationConfig extends ModelInstrumentationConfig {}
+
+/** Versions of the `openai` package that are hooked. */
+export const OPENAI_VERSIONS = '>=4.19.0 <8';
+
+/**
+ * Traces the `openai` package: chat completions, responses, embeddings and legacy completions, plain and streamed, and
+ * the helpers that go through them (`parse`, `stream`, `runTools`).
+ */
+export class OpenAIInstrumentation extends ModelInstrumentation<OpenAIInstrumentationConfig> {
+  constructor(config: OpenAIInstrumentationConfig = {}) {
+    super('openai', config);
+  }
+
+  protected override init(): InstrumentationNodeModuleDefinition[] {
+    const hooked = (exports: unknown, version?: string) => {
+      patch(exports, (points) => this.patchModule('openai', version, exports, points));
+      return exports;
+    };
+    const client = moduleFiles('openai/client', [OPENAI_VERSIONS], hooked);
+    return [new InstrumentationNodeModuleDefinition('openai', [OPENAI_VERSIONS], hooked, undefined, client)];
+  }
+
+  /** Patches an `openai` module the hooks do not reach: one that is bundled, or was loaded before. Idempotent. */
+  manuallyInstrument(openai: object): void {
+    const exports = 'OpenAI' in openai ? openai : { OpenAI: openai };
+    patch(exports, (points) => this.patchModule('openai', undefined, exports, points));
+  }
+}
+
+function patch(exports: unknown, patchPoints: (points: readonly PatchPoint[]) => void): void {
+  guard('patching openai', () => beforeMethod(exports, 'OpenAI', 'retryRequest', noteRetry));
+  patchPoints(POINTS);
+}
+
+interface TracedApi {
+  readonly operation: string;
+  readonly type?: 'chat_completions' | 'responses';
+  readonly wire: WireApi;
+  /** Whether what is sent is said to a model that answers. */
+  readonly speaks: boolean;
+  /** Whether a stream says that it is complete. */
+  readonly saysEnd: boolean;
+  readonly attributes?: (body: JsonObject) => Record<string, Attributes[string]>;
+}
+
+const CHAT: TracedApi = {
+  operation: own.OPERATION_CHAT,
+  type: 'chat_completions',
+  wire: openAiChat,
+  speaks: true,
+  saysEnd: true,
+};
+const RESPONSES: TracedApi = {
+  operation: own.OPERATION_CHAT,
+  type: 'responses',
+  wire: openAiResponses,
+  speaks: true,
+  saysEnd: true,
+  attributes: (body) => ({
+    [semconv.ATTR_GEN_AI_CONVERSATION_ID]:
+      stringAt(body, 'conversation') ?? stringAt(objectAt(body, 'conversation'), 'id'),
+  }),
+};
+const EMBEDDINGS: TracedApi = {
+  operation: own.OPERATION_EMBEDDINGS,
+  wire: openAiChat,
+  speaks: false,
+  saysEnd: false,
+  attributes: (body) => {
+    const format = stringAt(body, 'encoding_format');
+    return {
+      [own.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT]: numberAt(body, 'dimensions'),
+      [own.ATTR_GEN_AI_REQUEST_ENCODING_FORMATS]: format === undefined ? undefined : [format],
+    };
+  },
+};
+const COMPLETIONS: TracedApi = {
+  operation: own.OPERATION_TEXT_COMPLETION,
+  wire: openAiChat,
+  speaks: true,
+  saysEnd: false,
+};
+
+const POINTS: readonly PatchPoint[] = [
+  point(['OpenAI', 'Chat', 'Completions'], CHAT),
+  point(['OpenAI', 'Responses'], RESPONSES),
+  { ...point(['OpenAI', 'Beta', 'Responses'], RESPONSES), optional: true },
+  point(['OpenAI', 'Embeddings'], EMBEDDINGS),
+  point(['OpenAI', 'Completions'], COMPLETIONS),
+];
+
+function point(path: readonly string[], api: TracedApi): PatchPoint {
+  return {
+    path,
+    method: 'create',
+    describe: (self, args) => describe(self, args[0], api),
+    observe: (result, call) => observeApiPromise(result, call),
+  };
+}
+
+function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescription | undefined {
+  if (!isObject(body)) return undefined;
+  const server = serverAddress(self._client?.baseURL);
+  const reader = new AnswerReader(api.wire, responseAttributes);
+  return {
+    operation: api.operation,
+    provider: providerOfHost(server?.address) ?? defaultProvider(self),
+    model: stringAt(body, 'model'),
+    server,
+    stream: body.stream === true,
+    attributes: { ...requestAttributes(body, api.type), ...present(api.attributes?.(body) ?? {}) },
+    reader,
+    // A stream of audio may end without a reason.
+    isWhole: api.saysEnd && !isObject(body.audio) ? () => reader.isComplete : undefined,
+    messages: () => (api.speaks ? parseRequest(body) : []),
+    tools: body.tools ?? body.functions,
+    continues: body.previous_response_id !== undefined || body.conversation !== undefined,
+    errorCode: (error) => api.wire.readError(error)?.code,
+  };
+}
+
+/** Hosts that are not known count as OpenAI's, behind the client for Azure as Azure's: a gateway, a private endpoint. */
+function defaultProvider({ _client: client }: ApiResource): string {
+  return typeof client?.apiVersion === 'string' ? 'azure.ai.openai' : 'openai';
+}
+
+function responseAttributes({ serviceTier }: Answer, whole: unknown): Attributes {
+  return present({
+    [own.ATTR_OPENAI_RESPONSE_SERVICE_TIER]: serviceTier,
+    [own.ATTR_OPENAI_RESPONSE_SYSTEM_FINGERPRINT]: stringAt(whole, 'system_fingerprint'),
+  });
+}
+
+/** `gen_ai.output.type` by the request's format; a schema is JSON too. */
+const OUTPUT_TYPE: Readonly<Record<string, string>> = {
+  text: 'text',
+  json_object: 'json',
+  json_schema: 'json',
+};
+
+/** Request attributes that the body of Chat, Responses, Completions and Embeddings share. */
+function requestAttributes(body: JsonObject, apiType: TracedApi['type']): Attributes {
+  const choices = numberAt(body, 'n');
+  const tier = stringAt(body, 'service_tier');
+  const format = objectAt(body, 'response_format') ?? objectAt(objectAt(body, 'text'), 'format');
+  const speaks = listAt(body, 'modalities').includes('audio');
+  return present({
+    [own.ATTR_OPENAI_API_TYPE]: apiType,
+    [own.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(body, 'temperature'),
+    [own.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(body, 'top_p'),
+    [own.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY]: numberAt(body, 'frequency_penalty'),
+    [own.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY]: numberAt(body, 'presence_penalty'),
+    [own.ATTR_GEN_AI_REQUEST_SEED]: numberAt(body, 'seed'),
+    [own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(body, 'stop'),
+    [own.ATTR_GEN_AI_REQUEST_MAX_TOKENS]:
+      numberAt(body, 'max_completion_tokens') ??
+      numberAt(body, 'max_tokens') ??
+      numberAt(body, 'max_output_tokens'),
+    [own.ATTR_GEN_AI_REQUEST_CHOICE_COUNT]: choices === 1 ? undefined : choices,
+    [own.ATTR_GEN_AI_REQUEST_STREAM]: body.stream === true ? true : undefined,
+    [own.ATTR_OPENAI_REQUEST_SERVICE_TIER]: tier === 'auto' ? undefined : tier,
+    [own.ATTR_GEN_AI_OUTPUT_TYPE]:
+      OUTPUT_TYPE[stringAt(format, 'type') ?? ''] ?? (speaks ? 'speech' : undefined),
+  });
+}
+
+/** The fields of an API resource of the SDK (`client.chat.completions`, ...) that are read. */
+interface ApiResource {
+  readonly _client?: {
+    readonly baseURL?: unknown;
+    /** Of the client for Azure alone. */
+    readonly apiVersion?: unknown;
+  };
+}

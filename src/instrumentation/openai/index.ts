@@ -1,5 +1,0 @@
-export {
-  OPENAI_VERSIONS,
-  OpenAIInstrumentation,
-  type OpenAIInstrumentationConfig,
-} from './instrumentation.ts';

@@ -1,0 +1,1 @@
+export { redactLargeValue, redactText, redactValue } from './redact.ts';

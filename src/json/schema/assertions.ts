@@ -1,0 +1,223 @@
+/** Keywords that look at one value by itself. */
+import { canonicalJson } from '../canonical-json.ts';
+import { isObject } from '../lenient-json.ts';
+import { NUMBER_FORMATS, TEXT_FORMATS } from './formats.ts';
+import { compilePattern } from './patterns.ts';
+import { SchemaRefusedError, shown } from './refused.ts';
+import type { SchemaRun, Validate } from './run.ts';
+import { payForWalk, type StepBudget, stepsOf } from './steps.ts';
+
+/** What keywords are compiled with. */
+export interface AssertionContext {
+  readonly budget: StepBudget;
+  readonly checksFormats: boolean;
+  /** Unknown formats are refused: a schema of our own side must not hold a typing error. */
+  readonly isStrict: boolean;
+  /** The schema's `nullable`, of OpenAPI: null fits every type beside it. */
+  readonly isNullable: boolean;
+}
+
+/** Compiles one keyword; undefined when it asserts nothing. */
+type Assertion = (value: unknown, keyword: string, context: AssertionContext) => Validate | undefined;
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number' && Number.isFinite(value),
+  integer: (value) => Number.isInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  null: (value) => value === null,
+  array: Array.isArray,
+  object: isObject,
+};
+
+function typeCheck(given: unknown, _: string, { isNullable }: AssertionContext): Validate {
+  const names: unknown[] = Array.isArray(given) ? given : [given];
+  if (isNullable) names.push('null');
+  const checks = names.map((name) => {
+    if (typeof name === 'string' && Object.hasOwn(TYPES, name))
+      return TYPES[name] as (value: unknown) => boolean;
+    throw new SchemaRefusedError(`The type ${shown(name)} is not one of JSON Schema`);
+  });
+  const [first] = checks;
+  if (first === undefined) throw new SchemaRefusedError("'type' names no type");
+  const message = `must be ${[...new Set(names)].join(',')}`;
+  if (checks.length === 1) return (value, run) => first(value) || run.fail(message);
+  return (value, run) => checks.some((check) => check(value)) || run.fail(message);
+}
+
+/** `const` and `enum`: equal JSON values, whatever the order of their keys. */
+function oneOfValues(values: readonly unknown[], message: string, budget: StepBudget): Validate {
+  const scalars = new Set<unknown>();
+  const containers = new Set<string>();
+  for (const value of values) {
+    budget.spend(4);
+    if (typeof value === 'object' && value !== null) containers.add(textOf(value, budget));
+    else scalars.add(value);
+  }
+  return (value, run) => {
+    if (typeof value === 'string') run.budget.spend(value.length / 64);
+    const isOne =
+      typeof value === 'object' && value !== null
+        ? containers.size > 0 && containers.has(textOf(value, run.budget))
+        : scalars.has(value);
+    return isOne || run.fail(message);
+  };
+}
+
+function textOf(value: unknown, budget: StepBudget): string {
+  payForWalk(value, budget);
+  return canonicalJson(value, { loneSurrogates: 'escape' });
+}
+
+function uniqueItems(given: unknown, keyword: string): Validate | undefined {
+  if (typeof given !== 'boolean') throw misused(keyword, 'true or false');
+  if (!given) return undefined;
+  return (value, run) => {
+    if (!Array.isArray(value)) return true;
+    const scalars = new Set<unknown>();
+    const containers = new Set<string>();
+    for (const item of value) {
+      const isContainer = typeof item === 'object' && item !== null;
+      run.budget.spend(typeof item === 'string' ? 4 + stepsOf(item) : 6);
+      const seen: Set<unknown> = isContainer ? containers : scalars;
+      const key: unknown = isContainer ? textOf(item, run.budget) : item;
+      if (seen.has(key)) return run.fail('must NOT have duplicate items');
+      seen.add(key);
+    }
+    return true;
+  };
+}
+
+/** A bound on a number. */
+function bound(isIn: (value: number, limit: number) => boolean, sign: string): Assertion {
+  return (given, keyword) => {
+    if (typeof given !== 'number' || !Number.isFinite(given)) throw misused(keyword, 'a number');
+    if (keyword === 'multipleOf' && given <= 0) throw misused(keyword, 'a number above 0');
+    const message = `must be ${sign} ${given}`;
+    return (value, run) => typeof value !== 'number' || isIn(value, given) || run.fail(message);
+  };
+}
+
+/** A bound on the size of a text, array or object; `sizeOf` is undefined for values of another type. */
+function size(
+  sizeOf: (value: unknown, run: SchemaRun) => number | undefined,
+  isMax: boolean,
+  unit: string,
+): Assertion {
+  return (given, keyword) => {
+    if (typeof given !== 'number' || !Number.isInteger(given) || given < 0) {
+      throw misused(keyword, 'a whole number from 0');
+    }
+    const message = `must NOT have ${isMax ? 'more' : 'fewer'} than ${given} ${unit}`;
+    return (value, run) => {
+      const found = sizeOf(value, run);
+      return found === undefined || (isMax ? found <= given : found >= given) || run.fail(message);
+    };
+  };
+}
+
+/** Length in Unicode code points. */
+function charsOf(value: unknown, { budget }: SchemaRun): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  budget.spend(1 + value.length / 4);
+  let chars = value.length;
+  for (let at = 0; at < value.length - 1; at += 1) {
+    if ((value.charCodeAt(at) & 0xfc00) !== 0xd800 || (value.charCodeAt(at + 1) & 0xfc00) !== 0xdc00)
+      continue;
+    chars -= 1;
+    at += 1;
+  }
+  return chars;
+}
+
+const itemsOf = (value: unknown): number | undefined => (Array.isArray(value) ? value.length : undefined);
+
+function keysOf(value: unknown, { budget }: SchemaRun): number | undefined {
+  if (!isObject(value)) return undefined;
+  const { length } = Object.keys(value);
+  budget.spend(length);
+  return length;
+}
+
+function required(given: unknown, keyword: string, { budget }: AssertionContext): Validate | undefined {
+  const names = namesOf(given, keyword);
+  budget.spend(names.length);
+  if (names.length === 0) return undefined;
+  return (value, run) => (isObject(value) ? hasAll(value, names, run) : true);
+}
+
+/** Notes the first name that is not an own key. */
+export function hasAll(value: object, names: readonly string[], run: SchemaRun): boolean {
+  run.budget.spend(names.length);
+  for (const name of names) {
+    if (!Object.hasOwn(value, name)) return run.fail(`must have required property '${name.slice(0, 100)}'`);
+  }
+  return true;
+}
+
+/** @throws SchemaRefusedError unless it is a list of texts. */
+export function namesOf(given: unknown, keyword: string): readonly string[] {
+  if (!Array.isArray(given) || !given.every((name) => typeof name === 'string')) {
+    throw misused(keyword, 'a list of names');
+  }
+  return given as readonly string[];
+}
+
+function pattern(given: unknown, keyword: string, { budget }: AssertionContext): Validate {
+  if (typeof given !== 'string') throw misused(keyword, 'a regular expression');
+  const test = compilePattern(given, budget);
+  const message = `must match pattern "${given.slice(0, 100)}"`;
+  return (value, run) => typeof value !== 'string' || test(value, run.budget) || run.fail(message);
+}
+
+function format(given: unknown, keyword: string, context: AssertionContext): Validate | undefined {
+  if (typeof given !== 'string') throw misused(keyword, 'the name of a format');
+  const text = TEXT_FORMATS.get(given);
+  const number = NUMBER_FORMATS.get(given);
+  if (context.isStrict && text === undefined && number === undefined) {
+    throw new SchemaRefusedError(`The format ${shown(given)} is not known`);
+  }
+  if (!context.checksFormats) return undefined;
+  const message = `must match format "${given.slice(0, 100)}"`;
+  if (number !== undefined) {
+    return (value, run) => typeof value !== 'number' || number(value) || run.fail(message);
+  }
+  if (text === undefined) return undefined;
+  return (value, run) => {
+    if (typeof value !== 'string') return true;
+    run.budget.spend(10 + value.length / 2);
+    return text(value) || run.fail(message);
+  };
+}
+
+export function misused(keyword: string, wanted: string): SchemaRefusedError {
+  return new SchemaRefusedError(`'${keyword}' takes ${wanted}`);
+}
+
+/** In the order of their cost. */
+export const ASSERTIONS: ReadonlyMap<string, Assertion> = new Map<string, Assertion>([
+  ['type', typeCheck],
+  ['const', (given, _, { budget }) => oneOfValues([given], 'must be equal to constant', budget)],
+  [
+    'enum',
+    (given, keyword, { budget }) => {
+      if (!Array.isArray(given)) throw misused(keyword, 'a list of values');
+      return oneOfValues(given, 'must be equal to one of the allowed values', budget);
+    },
+  ],
+  ['minimum', bound((value, limit) => value >= limit, '>=')],
+  ['maximum', bound((value, limit) => value <= limit, '<=')],
+  ['exclusiveMinimum', bound((value, limit) => value > limit, '>')],
+  ['exclusiveMaximum', bound((value, limit) => value < limit, '<')],
+  ['multipleOf', bound((value, divisor) => Number.isInteger(value / divisor), 'multiple of')],
+  ['minItems', size(itemsOf, false, 'items')],
+  ['maxItems', size(itemsOf, true, 'items')],
+  ['minProperties', size(keysOf, false, 'properties')],
+  ['maxProperties', size(keysOf, true, 'properties')],
+  ['required', required],
+  ['minLength', size(charsOf, false, 'characters')],
+  ['maxLength', size(charsOf, true, 'characters')],
+  ['format', format],
+  ['pattern', pattern],
+  ['uniqueItems', uniqueItems],
+]);

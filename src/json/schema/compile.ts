@@ -1,0 +1,317 @@
+/**
+ * Compiles JSON Schemas (2020-12, 2019-09, draft-07, draft-06) to functions that work within a budget of steps.
+ *
+ * Schemas and values come from servers, and the work they can ask for together has no bound of its own: nested
+ * references are exponential, `uniqueItems` below `allOf` is a product of sizes. So compiling and checking both draw on
+ * a {@link StepBudget}; what goes beyond it is refused. Patterns run in linear time, and references stay in the schema.
+ */
+import { canonicalJson, sha256Hex } from '../canonical-json.ts';
+import { isObject, type JsonObject } from '../lenient-json.ts';
+import { APPLICATORS, LAST_APPLICATORS } from './applicators.ts';
+import { ASSERTIONS, misused } from './assertions.ts';
+import { Evaluated } from './evaluated.ts';
+import { SchemaRefusedError, shown } from './refused.ts';
+import { type Resource, Resources } from './resources.ts';
+import { type SchemaNode, SchemaRun, type Validate } from './run.ts';
+import { payForWalk, StepBudget } from './steps.ts';
+
+/** Outcome of one check. `failed` means the check could not be finished, which never counts as valid. */
+export type SchemaVerdict =
+  | { readonly valid: true }
+  | { readonly valid: false; readonly failed: boolean; readonly message: string };
+
+export interface CompiledSchema {
+  /** SHA-256 of the canonical schema. */
+  readonly hash: string;
+  /** @param budget what the check may cost. @defaultValue a budget of its own */
+  check(value: unknown, budget?: StepBudget): SchemaVerdict;
+  /**
+   * As `check`, without a verdict.
+   * @throws when the check cannot be finished.
+   */
+  test(value: unknown, budget: StepBudget): boolean;
+}
+
+/** A keyword of our own: whether a value fits what the schema says. */
+export type CustomKeyword = (given: unknown) => (value: unknown) => boolean;
+
+export interface CompileOptions {
+  /** Further schemas by absolute URI that `$ref` may reach. @defaultValue none */
+  readonly remotes?: ReadonlyMap<string, unknown> | undefined;
+  /** Whether `format` is checked; without it formats are annotations, as JSON Schema 2020-12 has it. @defaultValue true */
+  readonly checksFormats?: boolean | undefined;
+  /** For schemas an operator wrote: unknown keywords and formats are refused, and these keywords are known. @defaultValue undefined */
+  readonly strictWith?: Readonly<Record<string, CustomKeyword>> | undefined;
+}
+
+/** Bounds on one schema. */
+const MAX_SCHEMA_BYTES = 262_144;
+const MAX_SCHEMA_DEPTH = 64;
+/** Size of the cache of compiled schemas; the oldest is evicted first. */
+const MAX_CACHED = 4_096;
+
+const cache = new Map<string, CompiledSchema | SchemaRefusedError>();
+const NO_REMOTES: ReadonlyMap<string, unknown> = new Map();
+
+/** Schemas compiled since start-up: one per definition, not per call. */
+export const compileStats = { compiled: 0 };
+
+/**
+ * Compiles a schema, or returns the compiled form of an equal one.
+ *
+ * @throws SchemaRefusedError when the schema is too large, of an unknown dialect, invalid, or cannot be checked safely.
+ */
+export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
+  const { remotes, checksFormats = true, strictWith } = options;
+  const budget = new StepBudget();
+  let hash: string;
+  try {
+    assertDepth(schema, 0, budget);
+    payForWalk(schema, budget);
+    const text = canonicalJson(schema);
+    if (text.length > MAX_SCHEMA_BYTES || Buffer.byteLength(text) > MAX_SCHEMA_BYTES) {
+      throw new SchemaRefusedError(`The schema has more than ${MAX_SCHEMA_BYTES} bytes`);
+    }
+    hash = sha256Hex(text);
+  } catch (cause) {
+    throw refusal(cause);
+  }
+  const isCached = remotes === undefined && strictWith === undefined;
+  const key = checksFormats ? hash : `${hash} without formats`;
+  const known = isCached ? cache.get(key) : undefined;
+  if (known instanceof SchemaRefusedError) throw known;
+  if (known !== undefined) return known;
+  let outcome: CompiledSchema | SchemaRefusedError;
+  try {
+    const validate = new Compiler(schema, options, budget).validate;
+    compileStats.compiled += 1;
+    outcome = {
+      hash,
+      check: (value, own) => runCheck(validate, value, own ?? new StepBudget()),
+      test: (value, own) => validate(value, new SchemaRun(own), undefined),
+    };
+  } catch (cause) {
+    outcome = refusal(cause);
+  }
+  if (isCached) remember(key, outcome);
+  if (outcome instanceof SchemaRefusedError) throw outcome;
+  return outcome;
+}
+
+function refusal(cause: unknown): SchemaRefusedError {
+  if (cause instanceof SchemaRefusedError) return cause;
+  return new SchemaRefusedError(`The schema cannot be compiled: ${(cause as Error).message}`, { cause });
+}
+
+function remember(key: string, outcome: CompiledSchema | SchemaRefusedError): void {
+  if (cache.size >= MAX_CACHED) {
+    const oldest = cache.keys().next();
+    if (oldest.done !== true) cache.delete(oldest.value);
+  }
+  cache.set(key, outcome);
+}
+
+function assertDepth(value: unknown, depth: number, budget: StepBudget): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > MAX_SCHEMA_DEPTH) {
+    throw new SchemaRefusedError(`The schema is nested more than ${MAX_SCHEMA_DEPTH} levels deep`);
+  }
+  budget.spend(8);
+  for (const member of Object.values(value)) assertDepth(member, depth + 1, budget);
+}
+
+function runCheck(validate: Validate, value: unknown, budget: StepBudget): SchemaVerdict {
+  const run = new SchemaRun(budget);
+  try {
+    if (validate(value, run, undefined)) return { valid: true };
+  } catch (error) {
+    return { valid: false, failed: true, message: `the check failed: ${(error as Error).message}` };
+  }
+  return { valid: false, failed: false, message: run.problem };
+}
+
+/** Keywords without effect on validity, or read elsewhere. All others are unknown. */
+const ANNOTATIONS: ReadonlySet<string> = new Set(
+  (
+    '$schema $id $anchor $dynamicAnchor $recursiveAnchor $vocabulary $comment $defs definitions title description ' +
+    'default examples deprecated readOnly writeOnly contentEncoding contentMediaType contentSchema nullable then else ' +
+    'minContains maxContains'
+  ).split(' '),
+);
+
+const REFERENCES: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
+const APPLICATOR_NAMES: ReadonlySet<string> = new Set([
+  ...APPLICATORS.flatMap(([names]) => names),
+  ...LAST_APPLICATORS.map(([name]) => name),
+]);
+
+/** Steps for compiling one subschema, and for entering it. */
+const COMPILE_STEPS = 250;
+const ENTER_STEPS = 2;
+
+const ALWAYS: SchemaNode = { validate: () => true };
+const NEVER: SchemaNode = { validate: (_, run) => run.fail('boolean schema is false') };
+
+class Compiler {
+  readonly validate: Validate;
+  readonly #resources: Resources;
+  readonly #options: CompileOptions;
+  readonly #nodes = new Map<object, SchemaNode>();
+  #budget: StepBudget;
+
+  constructor(schema: unknown, options: CompileOptions, budget: StepBudget) {
+    this.#options = options;
+    this.#budget = budget;
+    this.#resources = new Resources(schema, options.remotes ?? NO_REMOTES, budget);
+    const { root } = this.#resources;
+    const node = this.#node(schema, root);
+    this.validate = (value, run, seen) => node.validate(value, run, seen);
+  }
+
+  #node(schema: unknown, near: Resource): SchemaNode {
+    if (schema === true) return ALWAYS;
+    if (schema === false) return NEVER;
+    if (!isObject(schema)) throw new SchemaRefusedError('A schema is an object or a boolean');
+    const known = this.#nodes.get(schema);
+    if (known !== undefined) return known;
+    const node: SchemaNode = { validate: NEVER.validate };
+    this.#nodes.set(schema, node);
+    this.#budget.enter(COMPILE_STEPS);
+    const resource = this.#resources.ownerOf(schema, near);
+    const validate = combine(this.#keywords(schema, resource));
+    const isTracking = LAST_APPLICATORS.some(([name]) => schema[name] !== undefined);
+    node.validate = inResource(resource, isTracking ? withOwnAnnotations(validate) : validate);
+    this.#budget.leave();
+    return node;
+  }
+
+  #keywords(schema: JsonObject, resource: Resource): readonly Validate[] {
+    if (Object.hasOwn(schema, '$async') && typeof schema.$async === 'boolean') {
+      throw new SchemaRefusedError("The schema holds '$async', which JSON Schema does not have");
+    }
+    const found: (Validate | undefined)[] = [];
+    const { dialect } = resource;
+    const isOnlyReference = dialect === 'draft-07' && schema.$ref !== undefined;
+    this.#refuseUnknown(schema);
+    const assertions = {
+      budget: this.#budget,
+      checksFormats: this.#options.checksFormats ?? true,
+      isStrict: this.#options.strictWith !== undefined,
+      isNullable: schema.nullable === true,
+    };
+    if (!isOnlyReference) {
+      for (const [keyword, assertion] of ASSERTIONS) {
+        const given = schema[keyword];
+        if (given !== undefined) found.push(assertion(given, keyword, assertions));
+      }
+      for (const [keyword, make] of Object.entries(this.#options.strictWith ?? {})) {
+        if (schema[keyword] === undefined) continue;
+        const fits = make(schema[keyword]);
+        found.push((value, run) => fits(value) || run.fail(`must pass "${keyword}" keyword validation`));
+      }
+    }
+    for (const keyword of REFERENCES) {
+      const reference = schema[keyword];
+      if (reference !== undefined) found.push(this.#reference(keyword, reference, resource));
+    }
+    if (isOnlyReference) return found.filter((each) => each !== undefined);
+    const context = {
+      budget: this.#budget,
+      isLatest: dialect === '2020-12',
+      node: (subschema: unknown) => this.#node(subschema, resource),
+    };
+    for (const [keywords, applicator] of APPLICATORS) {
+      if (keywords.some((keyword) => schema[keyword] !== undefined)) found.push(applicator(schema, context));
+    }
+    for (const [keyword, applicator] of LAST_APPLICATORS) {
+      if (schema[keyword] !== undefined) found.push(applicator(schema, context));
+    }
+    return found.filter((each) => each !== undefined);
+  }
+
+  /** Strict schemas must not hold a keyword that does nothing: `maxLenght` would allow everything. */
+  #refuseUnknown(schema: JsonObject): void {
+    const { strictWith } = this.#options;
+    if (strictWith === undefined) return;
+    for (const keyword of Object.keys(schema)) {
+      const isKnown =
+        ASSERTIONS.has(keyword) ||
+        ANNOTATIONS.has(keyword) ||
+        REFERENCES.has(keyword) ||
+        APPLICATOR_NAMES.has(keyword) ||
+        Object.hasOwn(strictWith, keyword);
+      if (!isKnown) throw new SchemaRefusedError(`The keyword ${shown(keyword)} is unknown`);
+    }
+    const hasBranch = schema.then !== undefined || schema.else !== undefined;
+    if (hasBranch !== (schema.if !== undefined)) {
+      throw new SchemaRefusedError("'if' comes with 'then' or 'else', and these with 'if'");
+    }
+  }
+
+  #reference(keyword: string, reference: unknown, resource: Resource): Validate {
+    if (typeof reference !== 'string') throw misused(keyword, 'a reference');
+    this.#budget.spend(COMPILE_STEPS);
+    const target = this.#resources.resolve(reference, resource);
+    const node = this.#node(target.schema, target.resource);
+    const anchor = keyword === '$recursiveRef' ? '' : target.anchor;
+    const isDynamic =
+      keyword !== '$ref' && anchor !== undefined && target.resource.dynamicAnchors.has(anchor);
+    if (!isDynamic) return (value, run, seen) => node.validate(value, run, seen);
+    return (value, run, seen) => {
+      let found = node;
+      for (let scope = run.scope; scope !== undefined; scope = scope.outer) {
+        run.budget.spend(1);
+        const schema = scope.resource.dynamicAnchors.get(anchor);
+        // Compiling at this time is paid for by the check.
+        if (schema !== undefined) {
+          this.#budget = run.budget;
+          found = this.#node(schema, scope.resource);
+        }
+      }
+      return found.validate(value, run, seen);
+    };
+  }
+}
+
+function combine(keywords: readonly Validate[]): Validate {
+  const steps = ENTER_STEPS + keywords.length;
+  const [only] = keywords;
+  if (only !== undefined && keywords.length === 1) {
+    return (value, run, seen) => {
+      run.budget.enter(steps);
+      const isValid = only(value, run, seen);
+      run.budget.leave();
+      return isValid;
+    };
+  }
+  return (value, run, seen) => {
+    run.budget.enter(steps);
+    let isValid = true;
+    for (let i = 0; i < keywords.length && isValid; i += 1) {
+      isValid = (keywords[i] as Validate)(value, run, seen);
+    }
+    run.budget.leave();
+    return isValid;
+  };
+}
+
+/** A schema with `unevaluated…` sees what its own subschemas evaluated, not what was evaluated beside it. */
+function withOwnAnnotations(validate: Validate): Validate {
+  return (value, run, seen) => {
+    const own = new Evaluated();
+    const isValid = validate(value, run, own);
+    if (isValid) seen?.addAll(own, run.budget);
+    return isValid;
+  };
+}
+
+function inResource(resource: Resource, validate: Validate): Validate {
+  return (value, run, seen) => {
+    const outer = run.scope;
+    if (outer?.resource === resource) return validate(value, run, seen);
+    run.scope = { resource, outer };
+    const isValid = validate(value, run, seen);
+    run.scope = outer;
+    return isValid;
+  };
+}

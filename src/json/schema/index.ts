@@ -1,0 +1,12 @@
+export {
+  type CompiledSchema,
+  type CompileOptions,
+  type CustomKeyword,
+  compileSchema,
+  compileStats,
+  type SchemaVerdict,
+} from './compile.ts';
+export { METASCHEMA } from './metaschema.ts';
+export { groupPatterns, type PatternGroup } from './patterns.ts';
+export { SchemaRefusedError } from './refused.ts';
+export { payForParse, payForWalk, StepBudget, StepsExceededError } from './steps.ts';

@@ -1,0 +1,77 @@
+/** What an HTTP server refuses and why, and the headers it is sent. */
+import type { HeaderSource } from './config.ts';
+
+/** The server no longer knows the session of a request, so the request never ran. */
+export class SessionExpired extends Error {}
+
+type Fetch = typeof fetch;
+
+/** Names of sessions in the texts of servers that answer 400 where the protocol wants 404. */
+const ABOUT_SESSION = /session|not initialized/i;
+const MAX_CHALLENGE = 200;
+
+/** @returns the error to raise for a response to a POST, if it says that the request was not let in. */
+export async function refusalOf(
+  response: Response,
+  init: RequestInit | undefined,
+): Promise<{ readonly response: Response; readonly error?: Error }> {
+  const { status } = response;
+  if (init?.method !== 'POST') return { response };
+  if (status === 401 || status === 403) return { response, error: unauthorized(response) };
+  if (!new Headers(init.headers).has('mcp-session-id')) return { response };
+  if (status === 404)
+    return { response, error: new SessionExpired('the server has ended the session (HTTP 404)') };
+  if (status !== 400) return { response };
+  const text = await response.text();
+  const again = new Response(text, response);
+  if (!ABOUT_SESSION.test(text)) return { response: again };
+  return { response: again, error: new SessionExpired('the server does not know the session (HTTP 400)') };
+}
+
+/** The error for 401 and 403, with what to do about it. */
+export function unauthorized({ status, headers }: Pick<Response, 'status' | 'headers'>): Error {
+  const challenge = headers.get('www-authenticate');
+  const wants = challenge === null ? '' : ` (${challenge.slice(0, MAX_CHALLENGE)})`;
+  const remedy =
+    'set "headers": { "authorization": "Bearer ..." } for it in the server config, or pass a function as headers that returns fresh ones';
+  return new Error(
+    status === 401
+      ? `the server wants other credentials, HTTP 401${wants}; ${remedy}`
+      : `the server does not allow this with these credentials, HTTP 403${wants}; ${remedy}`,
+  );
+}
+
+/**
+ * Sends the headers a function gives with each request. After a 401 it is asked once more, and the request is made
+ * again if it gives others.
+ */
+export function withHeaders(send: Fetch, source: HeaderSource): Fetch {
+  if (typeof source !== 'function') return send;
+  return async (input, init) => {
+    const first = await headersOf(source);
+    const response = await send(input, merged(init, first));
+    if (response.status !== 401) return response;
+    const second = await headersOf(source);
+    if ([...second].every(([name, value]) => first.get(name) === value)) return response;
+    await response.body?.cancel();
+    return await send(input, merged(init, second));
+  };
+}
+
+async function headersOf(source: Exclude<HeaderSource, Readonly<Record<string, string>>>): Promise<Headers> {
+  let given: unknown;
+  try {
+    given = await source();
+    return new Headers(given as Record<string, string>);
+  } catch {
+    // Neither a cause nor a value is passed on: headers carry credentials.
+    const how = given === undefined ? 'failed' : 'gave headers that HTTP does not allow';
+    throw new Error(`the function given as headers ${how}`);
+  }
+}
+
+function merged(init: RequestInit | undefined, more: Headers): RequestInit {
+  const headers = new Headers(init?.headers);
+  for (const [name, value] of more) headers.set(name, value);
+  return { ...init, headers };
+}

@@ -1,0 +1,271 @@
+/** What is wrong with a policy, or wider than it looks: everything at once, where loading it stops at the first error. */
+import { canonicalJson, isObject, type JsonObject, StepBudget } from '../json/index.ts';
+import { ToolCatalog } from './catalog.ts';
+import { findingsOf } from './findings.ts';
+import { lintServers } from './lint-servers.ts';
+import { Policy } from './policy.ts';
+import { type LoadedPolicy, type RuleDocument, readPolicy } from './policy-file.ts';
+import { applies, type CompiledRule, compileRule, strengthOf } from './rule.ts';
+import type { ToolsByServer } from './tool-definition.ts';
+
+/**
+ * - `unusable`: a rule or test with which the policy does not load.
+ * - `unreachable`: a rule that can never decide, because a stronger one comes first.
+ * - `dead`: a rule for a server, tool or argument that does not exist.
+ * - `wildcard`: `*` in a name: names are compared as they are.
+ * - `contradiction`: what one rule allows, another denies.
+ * - `no_effect`: another rule with the same effect already covers it.
+ * - `optional_argument`: a condition that a call escapes by leaving the argument out.
+ * - `any_value`: a condition that takes every value.
+ * - `unanchored_pattern`: a pattern that has to match only somewhere in the text.
+ * - `destructive`: any call of a tool is allowed that its server calls destructive.
+ * - `barred`: a tool that a rule allows cannot be called, because of its definition.
+ * - `shadow`: the policy records decisions and enforces none.
+ */
+export type LintCode =
+  | 'unusable'
+  | 'unreachable'
+  | 'dead'
+  | 'wildcard'
+  | 'contradiction'
+  | 'no_effect'
+  | 'optional_argument'
+  | 'any_value'
+  | 'unanchored_pattern'
+  | 'destructive'
+  | 'barred'
+  | 'shadow';
+
+export interface LintFinding {
+  /** With an error the policy does not load, or a rule never does what it says. */
+  readonly severity: 'error' | 'warning';
+  readonly code: LintCode;
+  /** The rules it is about. */
+  readonly ruleIds: readonly string[];
+  readonly message: string;
+}
+
+/**
+ * Looks for mistakes in a policy.
+ * @param policy the text or the parsed form of a policy or allowlist.
+ * @param tools what the servers list; without it names, arguments and annotations are not checked.
+ */
+export function lintPolicy(
+  policy: string | Uint8Array | object,
+  tools?: ToolsByServer,
+): readonly LintFinding[] {
+  let loaded: LoadedPolicy;
+  try {
+    loaded = readPolicy(policy);
+  } catch (error) {
+    return [{ severity: 'error', code: 'unusable', ruleIds: [], message: (error as Error).message }];
+  }
+  return new Lint(loaded, tools).run();
+}
+
+class Lint {
+  readonly #loaded: LoadedPolicy;
+  readonly #catalog: ToolCatalog | undefined;
+  readonly #findings: LintFinding[] = [];
+
+  constructor(loaded: LoadedPolicy, tools: ToolsByServer | undefined) {
+    this.#loaded = loaded;
+    if (tools === undefined) return;
+    this.#catalog = new ToolCatalog({
+      competes: (server, tool) =>
+        loaded.document.duplicate_names !== 'allow' &&
+        loaded.document.rules.some((rule) => rule.server === server && [rule.tool].flat().includes(tool)),
+    });
+    for (const [server, listing] of Object.entries(tools)) this.#catalog.setServer(server, listing.tools);
+  }
+
+  run(): readonly LintFinding[] {
+    const { document } = this.#loaded;
+    if (document.mode === 'shadow')
+      this.#warn('shadow', [], 'The policy enforces nothing: its mode is shadow');
+    const rules = document.rules.flatMap((rule) => this.#compiled(rule) ?? []);
+    for (const [place, group] of groups(rules)) this.#checkGroup(place, group);
+    for (const rule of rules) this.#checkRule(rule);
+    const listed = this.#catalog && new Set(this.#catalog.servers());
+    this.#findings.push(...lintServers(this.#loaded, listed));
+    // Equal ids, outputs and the rules' own tests.
+    const isLoadable = !this.#findings.some(({ code }) => code === 'unusable' || code === 'unreachable');
+    const policy = isLoadable ? this.#tryOut() : undefined;
+    if (policy !== undefined && this.#catalog !== undefined) this.#checkDead(policy, this.#catalog);
+    return this.#findings;
+  }
+
+  #compiled(rule: RuleDocument): CompiledRule | undefined {
+    try {
+      return compileRule(rule);
+    } catch (error) {
+      this.#error('unusable', [rule.id], (error as Error).message);
+      return undefined;
+    }
+  }
+
+  #checkDead(policy: Policy, catalog: ToolCatalog): void {
+    for (const tool of catalog.tools()) policy.deadRules(tool);
+    for (const { kind, ruleId = '', message } of findingsOf(policy, catalog, true))
+      if (kind === 'dead_rule') this.#error('dead', [ruleId], message);
+  }
+
+  #tryOut(): Policy | undefined {
+    try {
+      return new Policy(this.#loaded);
+    } catch (error) {
+      this.#error('unusable', [], (error as Error).message);
+      return undefined;
+    }
+  }
+
+  /** The rules about one tool, against each other. */
+  #checkGroup(place: string, group: readonly CompiledRule[]): void {
+    const open = group.filter((rule) => rule.isOpen);
+    const seen = new Map<string, string>();
+    for (const rule of group) {
+      const { id, effect, provenance } = rule.document;
+      const stronger = open.find((other) => strengthOf(other) > strengthOf(rule));
+      if (stronger !== undefined) {
+        const by = stronger.document.id;
+        this.#error(
+          'unreachable',
+          [id, by],
+          `Rule '${id}' never decides about ${place}: rule '${by}' comes first`,
+        );
+      }
+      const wider = open.find(
+        ({ document }) =>
+          document.effect === effect && document.provenance === undefined && document.id !== id,
+      );
+      const twin = seen.get(conditionsOf(rule.document));
+      seen.set(conditionsOf(rule.document), id);
+      const cover = rule.isOpen && provenance === undefined ? twin : (wider?.document.id ?? twin);
+      if (cover !== undefined)
+        this.#warn('no_effect', [id, cover], `Rule '${id}' adds nothing to rule '${cover}' about ${place}`);
+      if (effect === 'allow' && stronger === undefined) this.#checkDenied(place, rule, group);
+    }
+  }
+
+  /** Finds allow rules for certain values, all of which other rules deny. */
+  #checkDenied(place: string, rule: CompiledRule, group: readonly CompiledRule[]): void {
+    const samples = samplesOf(rule.document);
+    if (samples.length === 0) return;
+    const denials = group.filter(({ document }) => document.effect === 'deny');
+    const denying = samples.map((args) => denials.find((other) => applies(other, args, new StepBudget())));
+    const [first] = denying;
+    if (first === undefined || denying.includes(undefined)) return;
+    const { id } = rule.document;
+    const by = first.document.id;
+    const message = `What rule '${id}' allows of ${place}, rule '${by}' denies`;
+    this.#warn('contradiction', [id, by], message);
+  }
+
+  #checkRule({ document, tools }: CompiledRule): void {
+    const { id, server, effect, args = {}, required = [] } = document;
+    for (const name of [server, ...tools]) {
+      if (name.includes('*'))
+        this.#error('wildcard', [id], `Rule '${id}': '${name}' is an exact name, '*' is no wildcard`);
+    }
+    for (const [argument, schema] of Object.entries(args)) {
+      const where = `Rule '${id}', argument '${argument}'`;
+      if (effect === 'allow' && takesAnything(schema))
+        this.#warn('any_value', [id], `${where}: takes any value`);
+      for (const pattern of patternsOf(schema)) {
+        if (!/^\^/.test(pattern) || !/(?:^|[^\\])(?:\\\\)*\$$/.test(pattern))
+          this.#warn('unanchored_pattern', [id], `${where}: '${pattern}' matches anywhere; write ^...$`);
+      }
+    }
+    if (effect === 'deny') return;
+    for (const name of tools) {
+      const tool = this.#catalog?.find(server, name);
+      if (tool === undefined) continue;
+      const { barred, definition } = tool;
+      if (barred !== undefined) {
+        const message = `Rule '${id}': ${server}/${name} is barred (${barred.reasonCode}): ${barred.message}`;
+        this.#warn('barred', [id], message);
+        continue;
+      }
+      const { required: byTool } = definition.inputSchema as { required?: unknown };
+      const given = new Set([...required, ...(Array.isArray(byTool) ? byTool : [])]);
+      for (const argument of effect === 'allow' ? Object.keys(args) : []) {
+        if (given.has(argument)) continue;
+        const message = `Rule '${id}': ${server}/${name} can be called without '${argument}'; add it to 'required' if the rule relies on it`;
+        this.#warn('optional_argument', [id], message);
+      }
+      if (effect === 'allow' && Object.keys(args).length === 0 && isDestructive(definition.annotations))
+        this.#warn(
+          'destructive',
+          [id],
+          `Rule '${id}' allows any call of ${server}/${name}, which is destructive`,
+        );
+    }
+  }
+
+  #error(code: LintCode, ruleIds: readonly string[], message: string): void {
+    this.#findings.push({ severity: 'error', code, ruleIds, message });
+  }
+
+  #warn(code: LintCode, ruleIds: readonly string[], message: string): void {
+    this.#findings.push({ severity: 'warning', code, ruleIds, message });
+  }
+}
+
+/** The rules by server and tool. */
+function groups(rules: readonly CompiledRule[]): ReadonlyMap<string, readonly CompiledRule[]> {
+  const byPlace = new Map<string, CompiledRule[]>();
+  for (const rule of rules) {
+    for (const tool of rule.tools) {
+      const place = `${rule.document.server}/${tool}`;
+      const group = byPlace.get(place) ?? [];
+      byPlace.set(place, group);
+      group.push(rule);
+    }
+  }
+  return byPlace;
+}
+
+/** Equal for rules that apply to the same calls with the same effect. */
+function conditionsOf({ effect, args = {}, required = [], provenance = [] }: RuleDocument): string {
+  return canonicalJson({ effect, args, required: [...required].sort(), provenance: [...provenance].sort() });
+}
+
+/** Most combinations of the values that a rule lists. */
+const MAX_SAMPLES = 16;
+
+/** All calls that a rule names value by value (`const`, `enum`); none when it takes others too, or too many. */
+function samplesOf({ args = {} }: RuleDocument): readonly JsonObject[] {
+  let samples: readonly JsonObject[] = [{}];
+  for (const [argument, schema] of Object.entries(args)) {
+    const { const: one, enum: some = one === undefined ? [] : [one] } = schema as {
+      const?: unknown;
+      enum?: unknown;
+    };
+    if (!Array.isArray(some) || samples.length * some.length > MAX_SAMPLES) return [];
+    samples = samples.flatMap((sample) => some.map((value: unknown) => ({ ...sample, [argument]: value })));
+  }
+  return Object.keys(args).length === 0 ? [] : samples;
+}
+
+function takesAnything(schema: object | boolean): boolean {
+  const says = ['title', 'description', '$comment', 'default', 'examples'];
+  return typeof schema === 'boolean' ? schema : Object.keys(schema).every((key) => says.includes(key));
+}
+
+/** The patterns of a schema, wherever they are. */
+function patternsOf(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(patternsOf);
+  if (!isObject(schema)) return [];
+  return Object.entries(schema).flatMap(([key, member]) =>
+    key === 'pattern' && typeof member === 'string' ? [member] : patternsOf(member),
+  );
+}
+
+/** By the server's own word. A server that says nothing is not called destructive, although MCP's default is. */
+function isDestructive(annotations: unknown): boolean {
+  if (!isObject(annotations) || annotations.readOnlyHint === true) return false;
+  return (
+    annotations.destructiveHint === true ||
+    (annotations.readOnlyHint === false && annotations.destructiveHint !== false)
+  );
+}

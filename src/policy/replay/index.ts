@@ -1,0 +1,6 @@
+export {
+  type RepeatedDecision,
+  type ReplayTraceOptions,
+  replayTrace,
+  type TraceReplay,
+} from './replay-trace.ts';

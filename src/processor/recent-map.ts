@@ -1,0 +1,34 @@
+/**
+ * A map of limited size that forgets what was added long ago: at least half of the limit is always kept. Deleting the
+ * oldest entry of one map instead would search its beginning, which is full of deleted ones.
+ */
+export class RecentMap<V> {
+  readonly #half: number;
+  #recent = new Map<string, V>();
+  #older = new Map<string, V>();
+
+  /** @param limit entries at most. */
+  constructor(limit: number) {
+    this.#half = Math.ceil(limit / 2);
+  }
+
+  get size(): number {
+    return this.#recent.size + this.#older.size;
+  }
+
+  get(key: string): V | undefined {
+    return this.#recent.get(key) ?? this.#older.get(key);
+  }
+
+  set(key: string, value: V): void {
+    this.#recent.set(key, value);
+    if (this.#recent.size < this.#half) return;
+    this.#older = this.#recent;
+    this.#recent = new Map();
+  }
+
+  delete(key: string): void {
+    this.#recent.delete(key);
+    this.#older.delete(key);
+  }
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { diag } from '@opentelemetry/api';
+import type { Instrumentation, InstrumentationModuleDefinition } from '@opentelemetry/instrumentation';
+import { inRange, installedPackage } from './installed.ts';
+
+/** Whether this is Bun, whose loader has no hooks. */
+export const isBun: boolean = process.versions.bun !== undefined;
+
+/**
+ * Imports the packages that the application of this folder has installed, as its own imports would, and patches them
+ * before it starts.
+ */
+export async function patchInstalled(
+  instrumentations: readonly Instrumentation[],
+  folder: string,
+): Promise<void> {
+  for (const instrumentation of instrumentations) {
+    const definitions = Reflect.get(instrumentation, '_modules') as InstrumentationModuleDefinition[];
+    for (const definition of definitions) {
+      try {
+        await patch(definition, folder);
+      } catch (error) {
+        diag.warn(`mcp-observatory: ${definition.name} cannot be traced in Bun`, error);
+      }
+    }
+  }
+}
+
+async function patch(definition: InstrumentationModuleDefinition, folder: string): Promise<void> {
+  const { name, supportedVersions } = definition;
+  const found = await installedPackage(folder, name);
+  if (found === undefined || !supportedVersions.some((range) => inRange(found.version, range))) return;
+  const { version } = found;
+  if (definition.patch !== undefined) definition.patch(await import(resolved(name, folder)), version);
+  for (const file of definition.files) {
+    const path = join(found.folder, file.name.slice(name.length));
+    if (!path.endsWith('.mjs') && !path.includes('/esm/')) continue;
+    if (existsSync(path)) file.patch(await import(pathToFileURL(path).href), version);
+  }
+}
+
+function resolved(name: string, folder: string): string {
+  const { Bun } = globalThis as unknown as { Bun: { resolveSync(name: string, from: string): string } };
+  return Bun.resolveSync(name, folder);
+}

@@ -1,0 +1,64 @@
+import { finding, shares } from './acts.ts';
+import type { ClaimFinding } from './find-claims.ts';
+import { type AnswerClaim, isConditional, isPlan, type Sentence, withoutPoliteness } from './sentences.ts';
+import type { ReadStep } from './steps.ts';
+import { actsIn, hasUnspacedScript, PLAIN_ACTS } from './words.ts';
+
+const DENIED =
+  /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有成功/i;
+const DENIED_ACT =
+  /(?<![a-zß-ÿ])(?:could not be|couldn['’]t be|was not|wasn['’]t|were not|has not been|have not been|i (?:couldn['’]t|could not|was unable to))(?![a-zß-ÿ])/i;
+const BROKEN =
+  /(?<![a-zß-ÿ])(?:(?:is|are|appears|seems)(?: (?:currently|now|to be|completely)){0,2} (?:down|offline|unavailable|failing|broken|unhealthy)|está (?:caíd[oa]|inactiv[oa])|fehlgeschlagen|ausgefallen|nicht erreichbar|failed|with (?:an? )?(?:errors?|failures?)|is not (?:running|working|active))(?![a-zß-ÿ])|失败了|失敗し|落ちて|停止して/i;
+const HEALTHY =
+  /(?<![a-zß-ÿ])(?:ok|up|healthy|active|activo|running|done|complete[d]?|finished|success[a-zß-ÿ]{0,6}|succeeded|passed)(?![a-zß-ÿ])|"(?:failed|fehler|errors?|fallidos)":0|成功|正常|稼働/i;
+const MAX_STATUS_CHARS = 400;
+const FOREIGN_WORD =
+  /(?<![a-zß-ÿ])(?:der|das|ist|sind|wurden?|nicht|konnten?|leider|und|el|la|los|las|lo|se|fue|está|pude|pudo|su|tu|le|les|est|été|votre|os|foi|não|sua?|seu)(?![a-zß-ÿ])/i;
+
+/** Denials of what succeeded. */
+export function contradictedDenials(
+  claims: readonly AnswerClaim[],
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): readonly ClaimFinding[] {
+  const claimed = new Set(claims.flatMap((claim) => (claim.isCompleted ? [...claim.acts] : [])));
+  const writes = steps.filter((step) => !step.isRead);
+  const last = steps.at(-1);
+  const isHealthy =
+    last !== undefined &&
+    steps.every((step) => step.outcome === 'ok') &&
+    last.text.length < MAX_STATUS_CHARS &&
+    HEALTHY.test(last.text) &&
+    !/\bnot\b/.test(last.text);
+  return sentences.flatMap((sentence) => {
+    if (sentence.isQuestion || isConditional(sentence)) return [];
+    const text = withoutPoliteness(sentence.text);
+    const step = deniedStep(text, writes, claimed);
+    if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
+    return isHealthy && BROKEN.test(text) && !isPlan(sentence)
+      ? [finding('wrong_negation', sentence, last.index)]
+      : [];
+  });
+}
+
+const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
+
+function deniedStep(
+  text: string,
+  writes: readonly ReadStep[],
+  claimed: ReadonlySet<string>,
+): ReadStep | undefined {
+  if (writes.some((step) => step.outcome !== 'ok')) return undefined;
+  const match = DENIED.exec(text);
+  const isEnglish = !FOREIGN_WORD.test(text) && !hasUnspacedScript(text);
+  if (match === null || (isEnglish && !DENIED_ACT.test(text))) return undefined;
+  const after = text.slice(match.index, match.index + 60).toLowerCase();
+  const words = after.split(NOT_A_WORD);
+  // A plain verb, or a verb before the denial, takes its act from the whole sentence.
+  const isAnywhere = !isEnglish || PLAIN_ACTS.occurIn(words, after);
+  const lower = text.toLowerCase();
+  const acts = isAnywhere ? actsIn(lower.split(NOT_A_WORD), lower) : actsIn(words, after);
+  if (shares(acts, claimed)) return undefined;
+  return writes.findLast((step) => shares(step.acts, acts) || (step.acts.size === 0 && !isEnglish));
+}

@@ -1,0 +1,128 @@
+/** Of so many of the last fractions sums of three are formed. */
+const MAX_PAIRED = 32;
+/** Of more numbers products are chance. */
+const MAX_COUNTED = 48;
+const FACTORS = [2, 3, 4, 5, 6, 7, 8, 9];
+const UNITS = [60, 3600, 24, 7, 1000, 1024, 100];
+/** Sums may be off by a cent. */
+const CENT = 0.0101;
+
+/** Numbers in ascending order, so that a range is found without reading all. */
+export class Addends {
+  readonly #numbers: Float64Array;
+  /** The last ones. */
+  readonly #fractions: readonly number[];
+  /** Sums and differences of two fractions, in cents. */
+  #pairs: ReadonlySet<number> | undefined;
+
+  constructor(numbers: readonly number[]) {
+    this.#fractions = numbers.filter((number) => !Number.isInteger(number)).slice(-MAX_PAIRED);
+    this.#numbers = Float64Array.from(numbers).sort();
+  }
+
+  get size(): number {
+    return this.#numbers.length;
+  }
+
+  /** Whether a number is in the range, bounds included. */
+  hasWithin(low: number, high: number): boolean {
+    const numbers = this.#numbers;
+    let [from, to] = [0, numbers.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((numbers[middle] as number) < low) from = middle + 1;
+      else to = middle;
+    }
+    return from < numbers.length && (numbers[from] as number) <= high;
+  }
+
+  /** Whether the value is a sum, difference, small multiple, share or another unit; `isWide` allows sums of three and shares. */
+  derive(value: number, isWide: boolean): boolean {
+    if (this.#hasSum(value) || this.#hasDifference(Math.abs(value))) return true;
+    const isMultiple = FACTORS.some(
+      (factor) =>
+        this.hasWithin((value - 0.011) / factor, (value + 0.011) / factor) ||
+        this.hasWithin((value - 0.006) * factor, (value + 0.006) * factor),
+    );
+    if (isMultiple) return true;
+    const isOtherUnit = UNITS.some(
+      (unit) =>
+        (value >= 1 && this.hasWithin((value - 0.51) * unit, (value + 0.51) * unit)) ||
+        this.hasWithin((value - 0.01) / unit, (value + 0.01) / unit),
+    );
+    if (isOtherUnit || this.#isProduct(value)) return true;
+    return isWide && (this.#isSumOfThree(value) || (this.size <= 12 && this.#isShare(value)));
+  }
+
+  #hasSum(value: number): boolean {
+    const numbers = this.#numbers;
+    for (let i = 0, j = numbers.length - 1; i <= j; ) {
+      const rest = (numbers[i] as number) + (numbers[j] as number) - value;
+      if (Math.abs(rest) <= CENT) return true;
+      if (rest < 0) i++;
+      else j--;
+    }
+    return false;
+  }
+
+  #hasDifference(value: number): boolean {
+    const numbers = this.#numbers;
+    for (let i = 0, j = 0; j < numbers.length; ) {
+      const rest = (numbers[j] as number) - (numbers[i] as number) - value;
+      if (Math.abs(rest) <= CENT) return true;
+      if (rest < 0) j++;
+      else i++;
+    }
+    return false;
+  }
+
+  /** A price times a quantity. */
+  #isProduct(value: number): boolean {
+    if (this.size > MAX_COUNTED) return false;
+    return this.#numbers.some(
+      (count) =>
+        Number.isInteger(count) &&
+        count > 9 &&
+        count <= 1000 &&
+        this.hasWithin((value - CENT) / count, (value + CENT) / count),
+    );
+  }
+
+  #isSumOfThree(value: number): boolean {
+    const fractions = this.#fractions;
+    if (this.#pairs === undefined) {
+      const pairs = new Set<number>();
+      for (const [i, left] of fractions.entries())
+        for (const right of fractions.slice(i + 1))
+          for (const cents of [Math.round((left + right) * 100), Math.abs(Math.round((left - right) * 100))])
+            pairs
+              .add(cents - 1)
+              .add(cents)
+              .add(cents + 1);
+      this.#pairs = pairs;
+    }
+    const pairs = this.#pairs;
+    const target = Math.round(value * 100);
+    return fractions.some((third) => {
+      const cents = Math.round(third * 100);
+      return pairs.has(target - cents) || pairs.has(target + cents);
+    });
+  }
+
+  #isShare(value: number): boolean {
+    const numbers = this.#numbers;
+    return numbers.some((part) =>
+      numbers.some(
+        (whole) =>
+          part !== whole &&
+          whole !== 0 &&
+          (Math.abs(Math.abs(((part - whole) / whole) * 100) - value) < 0.51 ||
+            (value > 1 && Math.abs((part / whole) * 100 - value) < 0.51)),
+      ),
+    );
+  }
+}
+
+/** Whether a count is a sum, difference or small multiple of counts. */
+export const combines = (count: number, given: readonly number[]): boolean =>
+  new Addends(given).derive(count, true);

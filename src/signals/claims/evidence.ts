@@ -1,0 +1,274 @@
+import { datesIn } from './dates.ts';
+import { Addends } from './derive.ts';
+import { type Figure, NUMBER_WORDS, numberOf } from './figures.ts';
+import { Slips } from './slips.ts';
+import type { ReadStep } from './steps.ts';
+
+const MAX_TEXT_CHARS = 65_536;
+const MAX_PROMPT_CHARS = 16_384;
+/** With fewer numbers those of the answer may be combined. */
+const FEW_NUMBERS = 12;
+const FEW_DATES = 3;
+/** Of more text a part may be missing. */
+const MAX_WHOLE_CHARS = 16_384;
+const MAX_NUMBERS = 1500;
+const MAX_IDS = 2000;
+/** Of this many numbers sums and differences of pairs are formed. */
+const MAX_ADDENDS = 600;
+const MAX_SALIENT = 120;
+
+/** Names of things that hold digits: `OPS-101`, `v3.14.2`, `#482`, `feature/2`. */
+const TOKEN =
+  /#\d{2,12}\b|(?<![\w.-])(?=[\w.-]{0,30}\d)[A-Za-z][A-Za-z0-9]{0,20}(?:[-._][A-Za-z0-9]{1,20}){1,5}(?![\w-])|(?<![\w.,/-])\d{3,10}-\d{3,10}(?![\w-])/g;
+const MAX_TOKENS = 500;
+
+/** Names that hold digits, with the form that those of their kind share: letters and signs, digits by their number. */
+export const tokensIn = (text: string): readonly { readonly token: string; readonly form: string }[] =>
+  (text.match(TOKEN) ?? []).slice(0, MAX_TOKENS).map((one) => {
+    const token = one.toLowerCase();
+    return { token, form: token.replace(/\d/g, '0') };
+  });
+
+const WORD = /\w{4,60}/g;
+const HAS_DIGIT = /\d/;
+const MAX_ID_CHARS = 65_536;
+const ID = /^(?:[A-Za-z_]+\d\w\w+|\d+)$/;
+
+/** Words that hold letters and digits, or four digits and more, with their places. */
+export const idsWithPlace = (text: string): readonly { readonly id: string; readonly index: number }[] =>
+  [...text.matchAll(WORD)].flatMap(({ 0: id, index }) =>
+    HAS_DIGIT.test(id) && ID.test(id) ? [{ id, index }] : [],
+  );
+const NUMBER = /-?\d{1,15}(?:[.,]\d{1,15}){0,5}/g;
+/** Counts of languages that have words for counting. */
+export const COUNTERS = /(\d{1,6})\s?(件|個|条|个|人|台)/gu;
+const MEASURE = /\d{1,9}(?:\.\d{1,6})?\s?([a-z]{1,3}(?:\/[a-z])?)(?![a-z])/gi;
+const COUNTED = /(?<![\d.])(\d{1,6})\s{1,2}(\p{L}{4,30})|"([^"]{1,40})"\s?:\s?(\d{1,6})(?![\d.])/gu;
+
+/** What the results, the arguments and the prompt hold, by which a figure of the answer is checked. */
+export class Evidence {
+  readonly text: string;
+  readonly prompt: string;
+  readonly numbers: readonly number[];
+  readonly ids: ReadonlySet<string>;
+  /** Sizes of lists, and how often each tool was called. */
+  readonly counts: ReadonlySet<number>;
+  /** Sizes of the lists of results, together. */
+  readonly listed: number;
+  /** Of lists whose members say whether they are available: how many are, of how many. */
+  readonly available: readonly (readonly [available: number, all: number])[];
+  readonly #has: ReadonlySet<number>;
+  readonly #salient: readonly number[];
+  readonly #nouns: ReadonlyMap<string, readonly (readonly [noun: string, count: number])[]>;
+  readonly #sorted: Addends;
+  #addends: Addends | undefined;
+  #dates: ReadonlySet<number> | undefined;
+  #lower: string | undefined;
+  readonly #tools: string;
+  #units: ReadonlySet<string> | undefined;
+  #forms: ReadonlySet<string> | undefined;
+  #tokenSlips: Slips | undefined;
+  #counters: ReadonlySet<string> | undefined;
+  #idSlips: Slips | undefined;
+  #digitSlips: Slips | undefined;
+
+  constructor(prompt: string, steps: readonly ReadStep[]) {
+    this.text = steps
+      .map((step) => `${step.text}\n${step.argumentsText}`)
+      .join('\n')
+      .slice(-MAX_TEXT_CHARS);
+    this.prompt = prompt.slice(-MAX_PROMPT_CHARS);
+    const worded = this.prompt.toLowerCase().match(/\p{L}{3,8}/gu) ?? [];
+    const has = new Set([
+      ...numbersIn(this.prompt, MAX_NUMBERS),
+      ...numbersIn(this.text, MAX_NUMBERS),
+      ...worded.flatMap((word) => NUMBER_WORDS.get(word) ?? []),
+    ]);
+    this.#has = has;
+    this.numbers = [...has];
+    this.#sorted = new Addends(this.numbers);
+    const words = `${this.text}\n${this.prompt}`.slice(-MAX_ID_CHARS).match(WORD) ?? [];
+    this.ids = new Set(words.filter((word) => HAS_DIGIT.test(word) && ID.test(word)).slice(-MAX_IDS));
+    const recent = steps
+      .filter((step) => step.tool !== 'think')
+      .slice(-4)
+      .map((step) => `${step.text.slice(-1500)} ${step.argumentsText}`)
+      .join('\n');
+    this.#salient = [
+      ...new Set(numbersIn(`${recent} ${this.prompt.slice(-1500)}`, MAX_SALIENT).map(Math.abs)),
+    ];
+    const lists = listsIn(steps);
+    this.available = lists.available;
+    this.listed = lists.arrays.reduce((sum, size) => sum + size, 0);
+    this.#tools = steps.map((step) => step.tool).join(' ');
+    const calls = new Map<string, number>();
+    for (const step of steps) calls.set(step.tool, (calls.get(step.tool) ?? 0) + 1);
+    this.counts = new Set([...lists.sizes, ...calls.values(), steps.length]);
+    this.#nouns = nounsIn(this.text);
+  }
+
+  /** Whether a name is no name of the evidence and looks like one: one slip away, or of its series (`OPS-103`). */
+  hasLikeOf({ token, form }: { readonly token: string; readonly form: string }): boolean {
+    if (this.#forms === undefined || this.#tokenSlips === undefined) {
+      const tokens = tokensIn(this.#all());
+      this.#forms = new Set(tokens.map((one) => one.form));
+      this.#tokenSlips = new Slips(new Set(tokens.map((one) => one.token)));
+    }
+    if (!this.#forms.has(form) || this.#all().includes(token)) return false;
+    const isSeries = /^[a-z]{2,}-0{2,}$/.test(form) && this.#all().length < MAX_WHOLE_CHARS;
+    return isSeries || this.#tokenSlips.has(token);
+  }
+
+  /** All text in lower case. */
+  #all(): string {
+    this.#lower ??= `${this.text}\n${this.prompt}\n${this.#tools}`.toLowerCase();
+    return this.#lower;
+  }
+
+  /** Whether a number of the evidence has this unit: `km/h`. */
+  hasUnit(unit: string): boolean {
+    this.#units ??= new Set(
+      [...this.text.matchAll(MEASURE)].map((match) => (match[1] as string).toLowerCase()),
+    );
+    return this.#units.has(unit);
+  }
+
+  /** Whether the evidence counts with this counter: `3件`. */
+  hasCounter(counter: string): boolean {
+    this.#counters ??= new Set([...this.text.matchAll(COUNTERS)].map((match) => match[2] as string));
+    return this.#counters.has(counter);
+  }
+
+  /** Whether an identifier is one character off one of the evidence. */
+  hasSlipOf(id: string): boolean {
+    this.#idSlips ??= new Slips(new Set([...this.ids].map((known) => known.toLowerCase())));
+    return this.#idSlips.has(id.toLowerCase());
+  }
+
+  /** Whether a number is one digit off one of the evidence. */
+  hasSlipOfNumber(value: number): boolean {
+    this.#digitSlips ??= new Slips(
+      new Set(this.numbers.flatMap((number) => digitsOf(number).slice(0, Number.isInteger(number) ? 1 : 2))),
+    );
+    const digits = this.#digitSlips;
+    return digitsOf(value).some((said) => digits.countOf(said) <= mostOfLength(said) && digits.has(said));
+  }
+
+  /** Whether a day is none of the evidence, which has few, and one of them in its month. */
+  hasOtherDate(date: number): boolean {
+    this.#dates ??= datesIn(`${this.text}\n${this.prompt}`);
+    const inMonth = [...this.#dates].filter((one) => Math.floor(one / 100) === Math.floor(date / 100));
+    return this.#dates.size <= FEW_DATES && inMonth.length > 0 && !this.#dates.has(date);
+  }
+
+  /** Whether the results, their tools or the user name it. */
+  speaksOf(noun: string): boolean {
+    const stem = noun.slice(0, Math.max(4, noun.length - 2));
+    return this.#all().includes(stem);
+  }
+
+  has(value: number): boolean {
+    return this.#has.has(value);
+  }
+
+  /** How often the noun is counted in the evidence, by its numbers: "0 errors", `"errors": 0`. */
+  countsOf(noun: string): readonly number[] {
+    const stem = noun.slice(0, Math.max(4, noun.length - 2)).toLowerCase();
+    return (this.#nouns.get(stem.slice(0, 4)) ?? []).flatMap(([word, count]) =>
+      word.startsWith(stem) ? [count] : [],
+    );
+  }
+
+  /** Whether the evidence has the figure: equal, rounded, as a share, or in the other scale of temperature. */
+  states(figure: Figure): boolean {
+    const { value, tolerance } = figure;
+    const has = (center: number, off: number) => this.#sorted.hasWithin(center - off, center + off);
+    if (has(value, tolerance) || (Number.isInteger(value) && has(value, 0.4999))) return true;
+    if ((value < 0 || figure.isMoney) && has(-value, Number.isInteger(value) ? 0.4999 : tolerance))
+      return true;
+    if (figure.isPercent && has(value / 100, (Number.isInteger(value) ? 0.4999 : tolerance) / 100))
+      return true;
+    return figure.isTemperature && (has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818));
+  }
+
+  /**
+   * The value is a sum, difference, small multiple, share or another unit of numbers in the evidence. `isSlip`: it is one
+   * digit off a number of the evidence; then only the latest numbers count, or chance would excuse most slips.
+   */
+  derives(value: number, supported: readonly number[], isSlip: boolean): boolean {
+    if (isSlip) return new Addends([...this.#salient, ...supported]).derive(value, false);
+    this.#addends ??= new Addends(
+      this.numbers
+        .filter((number) => Math.abs(number) < (Number.isInteger(number) ? 1e5 : 1e7))
+        .slice(-MAX_ADDENDS),
+    );
+    if (this.#addends.derive(value, true)) return true;
+    if (supported.length === 0) return false;
+    const isFew = this.numbers.length <= FEW_NUMBERS;
+    return new Addends(isFew ? [...this.numbers, ...supported] : supported).derive(value, isFew);
+  }
+}
+
+/** Of more numbers of a length, one is near any number by chance. */
+const mostOfLength = (form: string): number => 0.03 * 10 ** (form.replace(/\D/g, '').length - 1);
+
+/** A number as it may be written, by form: forms of different kinds never look alike. */
+function digitsOf(number: number): readonly string[] {
+  const plain = String(Math.abs(number));
+  const form = plain.includes('.') ? `f${plain.replace('.', '')}` : `i${plain}`;
+  return [form, `c:${Math.abs(number).toFixed(2)}`];
+}
+
+function numbersIn(text: string, limit: number): number[] {
+  const numbers: number[] = [];
+  for (const match of text.matchAll(NUMBER)) {
+    if (numbers.length >= limit) break;
+    const isSigned = match[0].startsWith('-');
+    const value = numberOf(isSigned ? match[0].slice(1) : match[0]);
+    const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
+    if (Number.isFinite(value)) numbers.push(isNegative ? -value : value);
+  }
+  return numbers;
+}
+
+function nounsIn(text: string): ReadonlyMap<string, readonly (readonly [string, number])[]> {
+  const nouns = new Map<string, (readonly [string, number])[]>();
+  const add = (noun: string, count: string) => {
+    for (const word of noun.toLowerCase().match(/\p{L}{4,30}/gu) ?? []) {
+      const key = word.slice(0, 4);
+      const list = nouns.get(key);
+      if (list === undefined) nouns.set(key, [[word, Number(count)]]);
+      else if (list.length < 100) list.push([word, Number(count)]);
+    }
+  };
+  for (const match of text.matchAll(COUNTED)) {
+    if (match[2] !== undefined) add(match[2], match[1] as string);
+    else add(match[3] as string, match[4] as string);
+  }
+  return nouns;
+}
+
+function listsIn(steps: readonly ReadStep[]) {
+  const sizes = new Set<number>();
+  const arrays: number[] = [];
+  const available: [number, number][] = [];
+  let left = 5000;
+  const walk = (value: unknown, depth: number): void => {
+    if (typeof value !== 'object' || value === null || depth > 6 || left-- <= 0) return;
+    const members = Object.values(value).slice(0, 500);
+    sizes.add(Array.isArray(value) ? value.length : members.length);
+    if (Array.isArray(value)) arrays.push(value.length);
+    const flags = members.flatMap((member) => {
+      const flag =
+        typeof member === 'object' && member !== null
+          ? (member as { available?: unknown }).available
+          : undefined;
+      return typeof flag === 'boolean' ? [flag] : [];
+    });
+    if (flags.length > 2 && flags.length === members.length)
+      available.push([flags.filter(Boolean).length, flags.length]);
+    for (const member of members) walk(member, depth + 1);
+  };
+  for (const step of steps) walk(step.value, 0);
+  return { sizes, arrays, available };
+}

@@ -1,0 +1,54 @@
+import { contradictedActs } from './acts.ts';
+import { contradictedDenials } from './denials.ts';
+import type { TraceStep } from './outcome.ts';
+import { claimsOf, sentencesOf } from './sentences.ts';
+import { readSteps } from './steps.ts';
+import { contradictedValues } from './values.ts';
+
+export type ClaimKind =
+  | 'tool_failed_claimed_success'
+  | 'tool_never_called'
+  | 'empty_result_confident_answer'
+  | 'wrong_value'
+  | 'wrong_negation'
+  | 'partial';
+
+/** Words of the answer that the trace contradicts. */
+export interface ClaimFinding {
+  readonly kind: ClaimKind;
+  /** Place of the sentence in the answer, in UTF-16 code units. */
+  readonly start: number;
+  readonly end: number;
+  /** Index of the step against it; absent where no call was made. */
+  readonly step?: number;
+}
+
+export interface ClaimInput {
+  /** What the user said: its figures and names need no tool. */
+  readonly prompt: string;
+  readonly answer: string;
+  /** All tool calls of the run before the answer, in order. */
+  readonly steps: readonly TraceStep[];
+}
+
+const MAX_ANSWER_CHARS = 16_384;
+const MAX_STEPS = 200;
+/** A call written into the answer as text: what follows is no claim. */
+const CALL_AS_TEXT = /<(?:tool_call|function[-_]call)/;
+
+/**
+ * Holds what an answer claims against the tool calls of its run. Deterministic, in time linear in its input, which is
+ * read up to 16,384 characters of the answer, the last 200 steps, 16,384 characters of each result and 131,072 of all.
+ */
+export function findClaims({ prompt, answer, steps }: ClaimInput): readonly ClaimFinding[] {
+  const call = answer.slice(0, MAX_ANSWER_CHARS).search(CALL_AS_TEXT);
+  const sentences = sentencesOf(answer.slice(0, call < 0 ? MAX_ANSWER_CHARS : call));
+  const skipped = Math.max(0, steps.length - MAX_STEPS);
+  const read = readSteps(steps.slice(skipped), skipped);
+  const claims = claimsOf(sentences);
+  return [
+    ...contradictedActs(prompt, claims, sentences, read),
+    ...contradictedDenials(claims, sentences, read),
+    ...contradictedValues(prompt, sentences, read),
+  ];
+}

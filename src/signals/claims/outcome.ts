@@ -1,0 +1,174 @@
+import { FAILURES, wordsOfName } from './words.ts';
+
+/** A tool call of the run, in the order in which the calls were made. */
+export interface TraceStep {
+  readonly tool: string;
+  readonly arguments?: unknown;
+  readonly result?: unknown;
+  /** The call failed or was denied, by the protocol or the gate. A failure may also be in `result` alone. */
+  readonly isError?: boolean;
+  /** The call ended well as far as one knows, and its result is not known: values are not compared with it. */
+  readonly isOpaque?: boolean;
+}
+
+export type StepOutcome = 'ok' | 'failed' | 'empty' | 'partial';
+
+/** Longer texts are not parsed: they are read as text. */
+const MAX_JSON_CHARS = 65_536;
+const MAX_KEYS = 200;
+
+/** A failure at the beginning of a text, or said by the common words of programs. */
+const FAILED_TEXT =
+  /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/i;
+/** A line that reports a failure, after others. */
+const FAILED_LINE =
+  /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/im;
+const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/i;
+const EMPTY_TEXT =
+  /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)/i;
+/** How many parts failed and how many went well, as programs print it: "3 failed, 127 passed", "failed: 3". */
+const FAILED_PARTS =
+  /(?<![\d.,])(\d{1,7})\s(?:tests?\s|checks?\s)?(?:failed|failing|failures?)\b|\b(?:failed|failures)\s?[:=]\s?(\d{1,7})(?![\d.])/gi;
+const PASSED_PARTS =
+  /(?<![\d.,])0*[1-9]\d{0,6}\s(?:tests?\s|checks?\s)?(?:passed|passing|succeeded|successful)\b/i;
+const NO_EFFECT = /affected|updated|deleted|changed/i;
+
+const NOTHING = /^(?:0|none|null|no|false|ninguno|keine?|aucun|nil|n\/a|-|无|なし)?$/i;
+const ERROR_KEY =
+  /^(?:error|err|errors|error_?messages?|error_?details?|exception|fault|fehler|erreur|erro|エラー|错误)$/i;
+const SUCCESS_KEY =
+  /^(?:success|ok|successful|succeeded|valid|accepted|approved|allowed|granted|deleted|updated|sent|created|cancelled|acknowledged|confirmed|éxito)$/i;
+const STATUS_KEY =
+  /^(?:status|state|result|outcome|estado|statut|ergebnis|状态|ステータス|code|status_?code|http_?status)$/i;
+/** Tools that run commands: many succeed without a word. */
+const SILENT =
+  /^(?:run|exec|execute|shell|bash|sh|python|node|code|script|command|terminal|git|kubectl|docker|browser)$/;
+const MESSAGE_KEY = /^(?:message|msg|meldung|mensaje)$/i;
+const FAILED_KEY = /^(?:iserror|is_error|failed|failure)$/i;
+const EFFECT_KEY =
+  /^(?:updated|affected|modified|affected_rows|rows_affected|matched|deleted|inserted|changed|count)$/i;
+const FAILED_COUNT = /fail|error|reject|skipp|invalid|fehler|fallid|erro|échou|失败|失敗/i;
+const DONE_COUNT =
+  /import|success|succeed|creat|delet|updat|process|sent|ok|added|inserted|done|borrad|complet|成功|完了/i;
+const FOUND_COUNT = /total|count|found|hits|size|anzahl/i;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textsOf = (content: unknown): string | undefined =>
+  Array.isArray(content) &&
+  content.length > 0 &&
+  content.every((part): part is { text: string } => isRecord(part) && typeof part.text === 'string')
+    ? content.map((part) => part.text).join('\n')
+    : undefined;
+
+/** The value that a result carries: JSON in texts is parsed, the envelopes of MCP and of frameworks are taken off. */
+export function unwrapped(result: unknown): unknown {
+  let value = result;
+  for (let depth = 0; depth < 4; depth++) {
+    if (typeof value === 'string') {
+      const text = value.trim();
+      if (text.length > MAX_JSON_CHARS || !/^[[{"]|^(?:null|true|false|-?\d)/.test(text)) return text;
+      try {
+        value = JSON.parse(text);
+      } catch {
+        return text;
+      }
+    } else if (isRecord(value)) {
+      const text = textsOf(value.content);
+      const keys = Object.keys(value);
+      if (text !== undefined) {
+        if (value.isError === true) return value;
+        value = text;
+      } else if (keys.length === 1 && /^(?:return_value|result|output|text)$/.test(keys[0] as string))
+        value = value[keys[0] as string];
+      else return value;
+    } else return value;
+  }
+  return value;
+}
+
+interface Outcome {
+  readonly outcome: StepOutcome;
+  readonly hadNoEffect?: boolean;
+  /** It failed by a status: of a call that reads, that of the thing. */
+  readonly isState?: boolean;
+}
+
+/** How a call ended, and whether it changed nothing (`{"updated": 0}`, an empty answer). */
+export function outcomeOf(step: TraceStep, value: unknown): Outcome {
+  if (step.isError === true || value === false) return { outcome: 'failed' };
+  if (step.isOpaque === true) return { outcome: 'ok' };
+  const toolWords = wordsOfName(step.tool);
+  if (value === null || value === undefined || value === '')
+    return { outcome: 'empty', hadNoEffect: !toolWords.some((word) => SILENT.test(word)) };
+  if (typeof value === 'string') return textOutcome(value);
+  if (Array.isArray(value)) return { outcome: value.length > 0 ? 'ok' : 'empty' };
+  return isRecord(value) ? recordOutcome(value, toolWords) : { outcome: 'ok' };
+}
+
+function textOutcome(text: string): Outcome {
+  const head = text.slice(0, 300);
+  const parts = text.length > 600 ? `${head}\n${text.slice(-300)}` : text;
+  const failed = [...parts.matchAll(FAILED_PARTS)].some((match) => Number(match[1] ?? match[2]) > 0);
+  if (failed) return { outcome: PASSED_PARTS.test(parts) ? 'partial' : 'failed' };
+  if ((FAILED_TEXT.test(head) || FAILED_LINE.test(head)) && !NO_FAILURE.test(head))
+    return { outcome: 'failed' };
+  if (EMPTY_TEXT.test(head)) return { outcome: 'empty', hadNoEffect: NO_EFFECT.test(head) };
+  return { outcome: 'ok' };
+}
+
+function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[]): Outcome {
+  const keys = Object.keys(record).slice(0, MAX_KEYS);
+  if (keys.length === 0) return { outcome: 'empty', hadNoEffect: true };
+  const counts = { failed: 0, done: 0 };
+  let changedNothing = false;
+  let isEmpty = true;
+  let isFailedState = false;
+  for (const key of keys) {
+    const value = record[key];
+    if (STATUS_KEY.test(key) && typeof value === 'string') {
+      if (value.length < 60 && FAILURES.occurIn(wordsOfName(value), value)) isFailedState = true;
+    } else if (saysFailure(key, value) || (value === false && toolWords.some((word) => isPastOf(key, word))))
+      return { outcome: 'failed' };
+    if (ERROR_KEY.test(key) && Array.isArray(value)) counts.failed ||= value.length;
+    if (typeof value === 'number' && value > 0) {
+      if (FAILED_COUNT.test(key) && Number.isInteger(value) && !/code|rate|margin/i.test(key))
+        counts.failed += value;
+      else if (DONE_COUNT.test(key) || key.endsWith('ed')) counts.done += value;
+    }
+    if (value === 0 && EFFECT_KEY.test(key)) changedNothing = true;
+    const saysNothing =
+      value === null ||
+      value === '' ||
+      (Array.isArray(value) && value.length === 0) ||
+      (typeof value === 'string' && MESSAGE_KEY.test(key) && EMPTY_TEXT.test(value)) ||
+      (value === 0 && FOUND_COUNT.test(key));
+    if (!saysNothing) isEmpty = false;
+  }
+  if (isFailedState) return { outcome: 'failed', isState: true };
+  if (counts.failed > 0) return { outcome: counts.done > 0 ? 'partial' : 'failed' };
+  if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
+  return { outcome: isEmpty ? 'empty' : 'ok' };
+}
+
+/** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */
+const isPastOf = (key: string, verb: string): boolean =>
+  verb.length > 2 &&
+  key.endsWith('ed') &&
+  key.toLowerCase().startsWith(verb) &&
+  key.length <= verb.length + 3;
+
+function saysFailure(key: string, value: unknown): boolean {
+  if (ERROR_KEY.test(key))
+    return (
+      value === true ||
+      (typeof value === 'string' && !NOTHING.test(value.trim())) ||
+      (isRecord(value) && Object.keys(value).length > 0)
+    );
+  if (SUCCESS_KEY.test(key) && value === false) return true;
+  if (MESSAGE_KEY.test(key))
+    return typeof value === 'string' && value.length < 200 && FAILED_TEXT.test(value);
+  if (FAILED_KEY.test(key) && value === true) return true;
+  return STATUS_KEY.test(key) && typeof value === 'number' && value >= 400 && value < 600;
+}

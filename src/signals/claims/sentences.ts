@@ -1,0 +1,282 @@
+import { sentenceEnds } from '../support/index.ts';
+import {
+  actsIn,
+  hasUnspacedScript,
+  LOOKUPS,
+  NO_ACTS,
+  PLAIN_ACTS,
+  verbStem,
+  type Word,
+  wordsIn,
+} from './words.ts';
+
+/** A sentence of the answer: its place in UTF-16 code units, its text and its words. */
+export interface Sentence {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly words: readonly Word[];
+  readonly isQuestion: boolean;
+}
+
+/** Longer sentences are read up to here, so that work on a sentence is bounded. */
+const MAX_SENTENCE_CHARS = 600;
+const MAX_SENTENCES = 200;
+
+export function sentencesOf(text: string): readonly Sentence[] {
+  const sentences: Sentence[] = [];
+  let start = 0;
+  const take = (end: number) => {
+    const raw = text.slice(start, end);
+    const trimmed = raw.trim();
+    if (trimmed !== '' && sentences.length < MAX_SENTENCES) {
+      const from = start + raw.indexOf(trimmed[0] as string);
+      const read = trimmed.slice(0, MAX_SENTENCE_CHARS).replace(/[*_`]/g, ' ');
+      sentences.push({
+        start: from,
+        end: from + trimmed.length,
+        text: read,
+        words: wordsIn(read),
+        isQuestion: /[?？]["'”’)\]*\s]{0,4}$/.test(trimmed.slice(-8)),
+      });
+    }
+    start = end;
+  };
+  for (const end of sentenceEnds(text)) take(end);
+  return sentences;
+}
+
+/** What a sentence claims to have been done or looked up. */
+export interface AnswerClaim {
+  readonly sentence: Sentence;
+  /** `other`: a verb of no known act. */
+  readonly kind: 'act' | 'lookup' | 'other';
+  /** A completed act ("has been", "I've", "successfully"), not just a state ("is cancelled"). */
+  readonly isCompleted: boolean;
+  /** The speaker says that it did it. */
+  readonly isOwn: boolean;
+  /** Verbs of the claim, in the form of the sentence. */
+  readonly verbs: readonly string[];
+  /** The beginnings of verbs: a tool may be named by one. */
+  readonly stems: ReadonlySet<string>;
+  /** Families of the verbs; empty for plain acts ("processed"). */
+  readonly acts: ReadonlySet<string>;
+  /** Families named anywhere in the sentence. */
+  readonly mentioned: ReadonlySet<string>;
+  /** Identifiers in the sentence and in the list that it opens, in lower case. */
+  readonly ids: Set<string>;
+}
+
+const set = (words: string) => new Set(words.split(' '));
+const ADVERBS = set(
+  'now just also already both all each successfully been officially since then recently fully correctly automatically indeed again went ahead and therefore',
+);
+const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
+const HEDGES = set(
+  "will would can could may might shall should i'll we'll let's please once if when after before unless until must being whether",
+);
+/** Two words that make what follows a plan: "going to cancel". */
+const HEDGE_PAIRS = set(
+  'going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to',
+);
+const NEGATIONS =
+  /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
+const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt)$/;
+const ENGLISH = set('the your you is has been and to of for i was are');
+
+/** Past participles and completed forms of German, Spanish, Portuguese and French that follow an auxiliary. */
+const AUXILIARIES = set(
+  'ist sind wurde wurden wird habe hat haben he ha han hemos fue fueron está quedó foi foram est sont été ont ai',
+);
+const PARTICIPLE =
+  /^(?:(?:ge|ver|be|er).+(?:t|en)|.+iert|.{2,}ge.{2,}(?:t|en)|.+(?:ad|id)[oa]s?|.+(?:ió|aron|eron)|.+ée?s?|.+é)$/;
+const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
+
+const BARE = /^\W{0,4}(?:all )?done\W{0,4}$/i;
+const WENT_THROUGH =
+  /^\W{0,4}(?:all )?done\W{0,4}$|\b(?:went through|everything is (?:confirmed|set|done)|all (?:set|done)|is (?:now )?complete\b|was (?:a )?success(?:ful)?\b|were successful\b|is successful\b)/i;
+const LOOKED_UP =
+  /我(?:已经?|刚刚?|帮您)?(?:查|查询|检查)(?:了|到)|(?:調べ|検索し|確認し)ました|(?<![a-zß-ÿ])(?:ich habe (?:[a-zß-ÿ]{1,20} ){0,5}(?:nachgesehen|nachgeschaut|geprüft|überprüft|gefunden)|he (?:consultado|revisado|verificado|comprobado|buscado|encontrado)|j['’]ai (?:vérifié|consulté|trouvé|cherché))(?![a-zß-ÿ])/i;
+const OPENS_DATA = set('your the all my');
+const DATA = set(
+  'details detail orders order ids id information info list status results result summary account profile',
+);
+
+/** Identifiers: words with digits, file names. */
+export const idsIn = (text: string): Set<string> =>
+  new Set(
+    (
+      text.match(/(?<![A-Za-z_])[A-Za-z_]{0,40}\d[A-Za-z0-9_-]{2,60}|(?<![\w-])[\w-]{1,60}\.[a-z]{2,4}\b/g) ??
+      []
+    ).map((id) => id.toLowerCase()),
+  );
+
+interface Verb {
+  readonly text: string;
+  readonly form: 'own' | 'done' | 'state';
+}
+
+/** The claims of the answer. Questions, plans, offers, conditions and denials claim nothing. */
+export function claimsOf(sentences: readonly Sentence[]): readonly AnswerClaim[] {
+  const claims = sentences.flatMap((sentence, index) => {
+    const claim = sentence.isQuestion ? undefined : claimIn(sentence);
+    if (claim === undefined) return [];
+    if (/:\s*$/.test(sentence.text))
+      for (const item of sentences.slice(index + 1, index + 8)) {
+        if (!/^(?:[-•*\s]|\d{1,2}[.)])/.test(item.text)) break;
+        for (const id of idsIn(item.text)) claim.ids.add(id);
+      }
+    return [claim];
+  });
+  // "Done." stands for the claim beside it.
+  return claims.length < 2 ? claims : claims.filter((claim) => !BARE.test(claim.sentence.text));
+}
+
+function claimIn(sentence: Sentence): AnswerClaim | undefined {
+  const { text, words } = sentence;
+  const lower = text.toLowerCase();
+  const texts = words.map((word) => word.text);
+  const verbs = verbsIn(sentence);
+  const done = verbs.filter(({ text }) => actsIn([text], '').size > 0 || PLAIN_ACTS.begin(text));
+  const other = verbs.filter(({ text }) => !NO_ACTS.begin(text) && !LOOKUPS.begin(text));
+  const isOther = isCompletedElsewhere(sentence, texts, lower);
+  const isThrough = saysItWentThrough(sentence);
+  const ids = idsIn(text);
+  const mentioned = actsIn(texts, lower);
+  const acts = new Set(done.flatMap((verb) => [...actsIn([verb.text], '')]));
+  if (isOther) for (const act of mentioned) acts.add(act);
+  const isAct =
+    done.length > 0 || isThrough || (isOther && (acts.size > 0 || PLAIN_ACTS.occurIn(texts, lower)));
+  if (isAct)
+    return {
+      sentence,
+      kind: 'act',
+      stems: new Set(other.map(({ text }) => verbStem(text))),
+      isCompleted: isThrough || isOther || done.some(({ form }) => form !== 'state'),
+      isOwn: done.some(({ form }) => form === 'own'),
+      verbs: [...done.map((verb) => verb.text), ...(isThrough ? ['complet', 'success', 'confirm'] : [])],
+      acts,
+      mentioned,
+      ids,
+    };
+  const isLookup =
+    verbs.some(({ text, form }) => form === 'own' && LOOKUPS.begin(text)) ||
+    opensData(texts) ||
+    LOOKED_UP.test(text);
+  const rest = { sentence, isCompleted: true, isOwn: true, verbs: [], acts, mentioned, ids };
+  if (isLookup) return { ...rest, kind: 'lookup', stems: new Set() };
+  return other.length === 0
+    ? undefined
+    : {
+        ...rest,
+        kind: 'other',
+        isOwn: other.some(({ form }) => form === 'own'),
+        stems: new Set(other.map(({ text }) => verbStem(text))),
+      };
+}
+
+/** English verbs in a completed form whose clause is no plan and no denial. */
+function verbsIn({ text, words }: Sentence): readonly Verb[] {
+  const verbs: Verb[] = [];
+  const at = (index: number) => words[index]?.text ?? '';
+  const afterAdverbs = (index: number) => {
+    let next = index;
+    while (ADVERBS.has(at(next))) next++;
+    return next;
+  };
+  const take = (from: number, verb: number, form: Verb['form']) => {
+    const word = words[verb];
+    if (word !== undefined && !isHedged(text, words, from, verb)) verbs.push({ text: word.text, form });
+  };
+  for (let i = 0; i < words.length; i++) {
+    const word = at(i);
+    const isWe = word === 'i' || word === 'we';
+    if (word === "i've" || word === "we've") take(i, afterAdverbs(i + 1), 'own');
+    else if (isWe && at(i + 1) === 'have') take(i, afterAdverbs(i + 2), 'own');
+    else if (isWe) {
+      const verb = afterAdverbs(i + 1);
+      if (/..ed$/.test(at(verb)) || PAST_FORMS.has(at(verb))) take(i, verb, 'own');
+    } else if (word === 'has' || word === 'have') {
+      const verb = afterAdverbs(i + 1);
+      if (verb > i + 1 && words.slice(i + 1, verb).some(({ text }) => text === 'been')) take(i, verb, 'done');
+    } else if (/^(?:is|are|was|were|.+'s)$/.test(word)) {
+      const verb = afterAdverbs(i + 1);
+      if (STATE_ENDING.test(at(verb)) && at(verb).length > 3) take(i, verb, 'state');
+    } else if (word === 'successfully') {
+      take(i, at(i + 1) === 'been' ? i + 2 : i + 1, 'done');
+      if (at(i - 1).endsWith('ed')) take(i - 1, i - 1, 'done');
+    }
+  }
+  return verbs;
+}
+
+const CLAUSE_BREAK = /[,;:–—]/;
+
+function isHedged(text: string, words: readonly Word[], from: number, verb: number): boolean {
+  for (let i = from; i < verb; i++) if (NEGATIONS.test((words[i] as Word).text)) return true;
+  for (let i = from - 1; i >= Math.max(0, from - 10); i--) {
+    const word = words[i] as Word;
+    const next = words[i + 1] as Word;
+    if (CLAUSE_BREAK.test(text.slice(word.end, next.start)) || word.text === 'and' || word.text === 'but')
+      return false;
+    if (HEDGES.has(word.text) || NEGATIONS.test(word.text) || HEDGE_PAIRS.has(`${word.text}_${next.text}`))
+      return true;
+  }
+  return false;
+}
+
+function saysItWentThrough({ text, words }: Sentence): boolean {
+  const at = text.search(WENT_THROUGH);
+  return (
+    at >= 0 && !words.some((word) => word.end <= at && (HEDGES.has(word.text) || NEGATIONS.test(word.text)))
+  );
+}
+
+/** A completed act in a language other than English. */
+function isCompletedElsewhere(sentence: Sentence, texts: readonly string[], lower: string): boolean {
+  if (texts.some((word) => ENGLISH.has(word)) || admitsFailure(sentence)) return false;
+  if (hasUnspacedScript(lower)) return DONE_IN_CJK.test(lower);
+  const auxiliary = texts.findIndex((word) => AUXILIARIES.has(word) || word.startsWith("j'ai"));
+  const rest = auxiliary < 0 ? [] : texts.slice(auxiliary + 1, auxiliary + 16);
+  return (
+    rest.some((word) => PARTICIPLE.test(word)) ||
+    texts.some((word, i) => word === 'se' && PARTICIPLE.test(texts[i + 1] ?? ''))
+  );
+}
+
+/** "Here are your order details": data that a tool must have given. */
+function opensData(texts: readonly string[]): boolean {
+  const here = texts.findIndex(
+    (word, i) => word === "here's" || (word === 'here' && /^(?:is|are)$/.test(texts[i + 1] ?? '')),
+  );
+  if (here < 0) return false;
+  const rest = texts.slice(here + 1, here + 12);
+  return rest.slice(0, 2).some((word) => OPENS_DATA.has(word)) && rest.some((word) => DATA.has(word));
+}
+
+const ADMISSIONS =
+  /(?<![a-zß-ÿ])(?:unfortunately|sorry|apologi[sz]e|unable|do(?: not|n['’]t) have|not authorized|no permission|forbidden|(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|timed out|bounced|skipped|omitted|left out|\d{1,6} (?:out )?of (?:the |your )?\d{1,6}|rolled back|reverted|(?:ist|war|sind|waren) (?:bereits|schon)|ya (?:est|era)[a-zß-ÿ]{0,6}|est déjà|couldn['’]?t|could not|cannot|can['’]t|(?:encounter[a-zß-ÿ]{1,3}|experienc[a-zß-ÿ]{1,3}|ran into|there (?:was|is|were|seems|appears)|hit|got|having|had|return[a-zß-ÿ]{1,3}|due to|because of|technical|internal|unexpected|with|an|this|some) (?:[a-zß-ÿ]{1,12} ){0,3}(?:issue|problem|error)s?|error occurred|did(?: not|n['’]t)|was(?: not|n['’]t)|were(?: not|n['’]t)|not (?:found|available|possible|able|eligible|allowed)|no (?:results|matches|records|data|information)|failed|failure|failing|fails|declined|rejected|refused|denied|invalid|except|however|doesn['’]t|does not|isn['’]t|is not|haven['’]t|leider|nicht|keine?[nrms]?|fehlgeschlagen|abgelehnt|lamentablemente|siento|no (?:se|he|ha|pude|encontr[a-zß-ÿ]{0,6}|hay|quedan)|falló|rechaz[a-zß-ÿ]{1,6}|sin resultados|désolé|n['’]a|n['’]ai|pas pu|aucune?s?|impossible|infelizmente|não)(?![a-zß-ÿ])|抱歉|失败|失敗|未能|无法|没有|未找到|已经是|已驳回|没能|既に|すでに|ませんでした|ありません|申し訳|できません|不足/i;
+/** Phrases with a word of failure that admit none. */
+const NO_ADMISSION =
+  /(?<![a-zß-ÿ])(?:without|no|nothing|none|any|zero|0|sin|ohne|keine?|aucune?)\s(?:any\s|of them\s|(?:has|have)\s)?(?:errors?|issues?|problems?|fail[a-zß-ÿ]{1,4}|fehler|errores|fallos|erreurs?)(?![a-zß-ÿ])|(?<![a-zß-ÿ])(?:fix|correct|resolv|solv|repair)[a-zß-ÿ]{1,4} (?:[a-zß-ÿ-]{1,16} ){0,3}(?:errors?|issues?|problems?|failures?)(?![a-zß-ÿ])|don['’]t hesitate|do not hesitate|(?:no|not a) problem|if (?:you|there)[^.!?\n]{0,60}(?:issue|problem|not)/gi;
+
+/** The sentence without its phrases that speak of failure and mean none ("without any errors"). */
+export const withoutPoliteness = (text: string): string => text.replace(NO_ADMISSION, '');
+
+/** Whether a sentence says that something failed, was refused or was not found. */
+export const admitsFailure = ({ text }: Sentence): boolean => ADMISSIONS.test(withoutPoliteness(text));
+
+const ABSENCES =
+  /(?<![a-zß-ÿ])(?:no|none|nobody|nothing|never|neither|without|empty|zero|not|[a-zß-ÿ]{2,8}n['’]t|kein[a-zß-ÿ]{0,2}|nichts?|niemand|leer|sin|ning[uú]n[a-zß-ÿ]{0,2}|nada|nadie|vac[ií][a-zß-ÿ]{1,2}|aucun[a-zß-ÿ]{0,2}|rien|pas|nenhum[a-zß-ÿ]{0,2}|não)(?![a-zß-ÿ])|(?<![\d.,])0(?![\d.,])|没|不|未|无|無|なし|ない|なかった|ません/i;
+/** Whether a sentence says that there is none of something, or that something is not so. */
+export const saysNone = ({ text }: Sentence): boolean => ABSENCES.test(text);
+
+const CONDITIONS = set('if unless when whether until would');
+/** Whether the sentence speaks of a case, not of what happened. */
+export const isConditional = ({ words }: Sentence): boolean => words.some(({ text }) => CONDITIONS.has(text));
+
+/** Whether words before the first claim of the sentence make it a plan or a condition. */
+export const isPlan = ({ words }: Sentence): boolean =>
+  words.some(
+    (word, i) => HEDGES.has(word.text) || HEDGE_PAIRS.has(`${word.text}_${words[i + 1]?.text ?? ''}`),
+  );

@@ -1,0 +1,127 @@
+import { outcomeOf, type StepOutcome, type TraceStep, unwrapped } from './outcome.ts';
+import { idsIn } from './sentences.ts';
+import { actsIn, readsOnly, verbStem, wordsOfName } from './words.ts';
+
+/** A step as the checks read it. */
+export interface ReadStep {
+  readonly index: number;
+  readonly tool: string;
+  readonly outcome: StepOutcome;
+  readonly isOpaque: boolean;
+  /** The call went well, and says of a thing that it failed. */
+  readonly isFailedState: boolean;
+  /** The call failed, or it writes and changed nothing. */
+  readonly isBad: boolean;
+  readonly isRead: boolean;
+  readonly acts: ReadonlySet<string>;
+  /** The beginnings of the words of the tool's name. */
+  readonly stems: ReadonlySet<string>;
+  /** A later call of the tool with the same arguments, or with the same first one, ended well. */
+  readonly isRetried: boolean;
+  readonly value: unknown;
+  /** The result as text, cut. */
+  readonly text: string;
+  readonly argumentsText: string;
+  /** Texts among the arguments, in lower case. */
+  readonly names: readonly string[];
+  readonly ids: ReadonlySet<string>;
+  /** The first argument: a later call of the tool with the same one is a second try. */
+  readonly target: string;
+}
+
+const MAX_NAMES = 6;
+const MAX_STEP_CHARS = 16_384;
+/** Of all results, and of all arguments, at most this many characters are read; of those before, only the beginning. */
+const MAX_RESULT_CHARS = 131_072;
+const MAX_ARGUMENT_CHARS = 32_768;
+const MIN_CHARS = 300;
+
+/** Reads steps, the last ones first in case there is more than can be read. */
+export function readSteps(steps: readonly TraceStep[], first: number): readonly ReadStep[] {
+  let [results, args] = [MAX_RESULT_CHARS, MAX_ARGUMENT_CHARS];
+  const read: ReadStep[] = [];
+  const done = new Set<string>();
+  for (let i = steps.length - 1; i >= 0; i--) {
+    const step = steps[i] as TraceStep;
+    const one = readStep(step, first + i, Math.max(results, MIN_CHARS), Math.max(args, MIN_CHARS));
+    results -= sizeOf(step.result, one.text);
+    args -= sizeOf(step.arguments, one.argumentsText);
+    const key = `${one.tool} ${one.target}`;
+    read.push(done.has(key) ? { ...one, isRetried: true } : one);
+    if (one.outcome === 'ok') done.add(key);
+  }
+  return read.reverse();
+}
+
+const within = (value: unknown, room: number) => (typeof value === 'string' ? value.slice(0, room) : value);
+const sizeOf = (value: unknown, text: string) => (typeof value === 'string' ? value : text).length;
+
+function readStep(given: TraceStep, index: number, room: number, argumentsRoom: number): ReadStep {
+  const step = { ...given, result: within(given.result, room) };
+  const nameWords = wordsOfName(step.tool);
+  const acts = actsIn(nameWords, step.tool);
+  const isRead = readsOnly(nameWords, acts);
+  const value = unwrapped(step.result);
+  const read = outcomeOf(step, value);
+  const { hadNoEffect = false } = read;
+  const isFailedState = isRead && read.isState === true;
+  const outcome = isFailedState ? 'ok' : read.outcome;
+  const args = unwrapped(within(given.arguments, argumentsRoom));
+  const argumentsText = shortText(args, argumentsRoom);
+  const members =
+    typeof args === 'object' && args !== null ? Object.values(args).slice(0, MAX_NAMES) : [args];
+  const first = members[0];
+  return {
+    index,
+    tool: step.tool,
+    outcome,
+    isOpaque: given.isOpaque === true,
+    isFailedState,
+    isBad: outcome === 'failed' || (outcome === 'empty' && hadNoEffect && !isRead),
+    isRead,
+    acts,
+    stems: new Set(nameWords.map(verbStem)),
+    isRetried: false,
+    value,
+    text: shortText(value, room),
+    argumentsText,
+    names: members.flatMap((one) =>
+      typeof one === 'string' && one.length > 3 && one.length < 40 ? [one.toLowerCase()] : [],
+    ),
+    ids: idsIn(argumentsText),
+    target: shortText(first, argumentsRoom),
+  };
+}
+
+/** A value as JSON-like text of bounded length: head and, of long texts, tail. */
+function shortText(value: unknown, room: number): string {
+  let left = Math.min(room, MAX_STEP_CHARS);
+  const parts: string[] = [];
+  const put = (text: string) => {
+    parts.push(text.slice(0, left));
+    left -= text.length;
+  };
+  const walk = (part: unknown, depth: number): void => {
+    if (left <= 0) return;
+    if (typeof part === 'string') put(depth === 0 ? part : `"${part}"`);
+    else if (typeof part !== 'object' || part === null) put(String(part));
+    else if (depth > 12) put('…');
+    else if (Array.isArray(part))
+      for (const item of part) {
+        if (left <= 0) return;
+        walk(item, depth + 1);
+        put(',');
+      }
+    else
+      for (const key in part) {
+        if (left <= 0) return;
+        put(`"${key}":`);
+        walk((part as Record<string, unknown>)[key], depth + 1);
+        put(',');
+      }
+  };
+  if (typeof value === 'string' && value.length > MAX_STEP_CHARS)
+    return `${value.slice(0, MAX_STEP_CHARS / 2)}\n${value.slice(-MAX_STEP_CHARS / 2)}`;
+  walk(value, 0);
+  return parts.join('');
+}

@@ -1,0 +1,276 @@
+import { datesIn } from './dates.ts';
+import { combines } from './derive.ts';
+import { COUNTERS, Evidence, idsWithPlace, tokensIn } from './evidence.ts';
+import { converts, type Figure, figuresOf, NUMBER_WORDS } from './figures.ts';
+import type { ClaimFinding } from './find-claims.ts';
+import { Payments } from './payments.ts';
+import { isPlan, type Sentence } from './sentences.ts';
+import type { ReadStep } from './steps.ts';
+
+const BELOW_ZERO = /零下|minus|below|negativ|bajo cero|マイナス|氷点下/i;
+const UNIT = /^\s?(km\/h|mph|m\/s|kg|mb|gb|kb|tb|ms|km|cm|mm|kw|kwh|hpa|psi)\b/i;
+const METRIC = /\d\s?(?:mm|cm|m|km|km\/h|kg|g|l|ml)(?![a-zß-ÿ])/i;
+const IMPERIAL =
+  /\d\s?(?:in|inch(?:es)?|ft|feet|miles?|mi|mph|lbs?|pounds?|oz|ounces?|gal|gallons?|")(?![a-zß-ÿ])/i;
+/** Of more numbers than these one may always give a count. */
+const FEW_NUMBERS = 24;
+const COUNTER = /^\s?[件個个条人台笔名封项本枚]/u;
+const TIME_UNIT =
+  /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|business|working|times?|tage?n?|stunden?|minuten|wochen?|monate?n?|jahre?n?|días?|horas?|minutos|semanas?|meses|años?|jours?|heures?|dias|anos|o'clock|uhr|am|pm)(?![a-zß-ÿ])/i;
+/** Days that are counted from another one. */
+const RELATIVE =
+  /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expires?|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
+const MAX_IDS = 64;
+const MAX_CHECKED = 64;
+
+/** Figures, identifiers, counts and states of the answer that the results contradict. */
+export function contradictedValues(
+  prompt: string,
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): readonly ClaimFinding[] {
+  if (steps.length === 0 || steps.some((step) => step.isOpaque)) return [];
+  const evidence = new Evidence(prompt, steps);
+  const check = new ValueCheck(evidence, steps);
+  const payments = new Payments(steps);
+  const isWrong = sentences.map(
+    (sentence) =>
+      check.misdates(sentence) ||
+      check.misnames(sentence) ||
+      check.miscounts(sentence) ||
+      check.misstates(sentence),
+  );
+  const against = steps.findLast((step) => step.tool !== 'think' && step.outcome !== 'failed');
+  const wrong = sentences.filter((sentence, i) => isWrong[i] || payments.contradict(sentence));
+  const state = wrong.length === 0 ? wrongState(sentences, steps) : undefined;
+  return [...wrong, ...(state === undefined ? [] : [state])].map(({ start, end }) => ({
+    kind: 'wrong_value',
+    start,
+    end,
+    ...(against !== undefined && { step: against.index }),
+  }));
+}
+
+class ValueCheck {
+  readonly #evidence: Evidence;
+  readonly #steps: readonly ReadStep[];
+  /** Figures of the answer that stand in the evidence: others may be their sums. */
+  readonly #supported: number[] = [];
+  #left = MAX_CHECKED;
+  #idsLeft = MAX_IDS;
+  #datesLeft = MAX_CHECKED;
+
+  constructor(evidence: Evidence, steps: readonly ReadStep[]) {
+    this.#evidence = evidence;
+    this.#steps = steps;
+  }
+
+  /** Another day of the month that the evidence gives. */
+  misdates(sentence: Sentence): boolean {
+    if (sentence.isQuestion || isPlan(sentence) || RELATIVE.test(sentence.text)) return false;
+    return [...datesIn(sentence.text)].some(
+      (date) => this.#datesLeft-- > 0 && this.#evidence.hasOtherDate(date),
+    );
+  }
+
+  /** An identifier one character off one of the evidence. */
+  misnames({ text }: Sentence): boolean {
+    for (const token of tokensIn(text))
+      if (this.#idsLeft-- > 0 && this.#evidence.hasLikeOf(token)) return true;
+    for (const { id, index } of idsWithPlace(text)) {
+      const isDecimal =
+        /^\d+$/.test(id) &&
+        (/^[.,]\d/.test(text.slice(index + id.length)) || /[.,]$/.test(text.slice(0, index)));
+      if (isDecimal || /^(?:19|20)\d\d$/.test(id) || id.length < 4) continue;
+      const { ids, text: all, prompt } = this.#evidence;
+      if (ids.has(id)) continue;
+      if (this.#idsLeft-- <= 0) return false;
+      if (all.includes(id) || prompt.includes(id) || !this.#evidence.hasSlipOf(id)) continue;
+      return true;
+    }
+    return false;
+  }
+
+  /** Money, a measure or a number of three digits and more that is a slip or that nothing gives. */
+  misstates(sentence: Sentence): boolean {
+    const { text } = sentence;
+    const figures = figuresOf(sentence);
+    return figures.some((figure) => {
+      if (this.#left-- <= 0 || isMarkerOrTime(text, figure)) return false;
+      const around = text.slice(Math.max(0, figure.start - 25), figure.end + 25);
+      const signed =
+        figure.isTemperature && figure.value > 0 && BELOW_ZERO.test(around)
+          ? { ...figure, value: -figure.value }
+          : figure;
+      if (this.#evidence.states(signed)) {
+        this.#supported.push(figure.value);
+        return false;
+      }
+      if (sentence.isQuestion || this.#isConverted(text, figure, figures)) return false;
+      return (
+        this.#isSlipOrInvented(signed) ||
+        this.#isInventedCount(text, figure) ||
+        this.#hasOtherMeasure(text, figure)
+      );
+    });
+  }
+
+  /** The sentence gives the measure in the units of the evidence too. */
+  #isConverted(text: string, figure: Figure, figures: readonly Figure[]): boolean {
+    if (!METRIC.test(text) || !IMPERIAL.test(text)) return false;
+    return figures.some(({ value }) => converts(value, figure.value) && this.#evidence.has(value));
+  }
+
+  /** A count of what little evidence there is about, which nothing in it gives. */
+  #isInventedCount(text: string, { value, end, raw, isMoney, isPercent, isTemperature }: Figure): boolean {
+    const { numbers, counts, listed } = this.#evidence;
+    if (
+      isMoney ||
+      isPercent ||
+      isTemperature ||
+      !Number.isInteger(value) ||
+      value < 2 ||
+      /^(?:19|20)\d\d$/.test(raw)
+    )
+      return false;
+    if (numbers.length === 0 || numbers.length > FEW_NUMBERS || value <= listed || counts.has(value))
+      return false;
+    const after = text.slice(end, end + 40);
+    const isCounted =
+      COUNTER.test(after) ||
+      (
+        after
+          .split(/[.,;:()]/)[0]
+          ?.toLowerCase()
+          .match(/\p{L}{4,30}/gu) ?? []
+      )
+        .slice(0, 2)
+        .some((noun, i) => !(i === 0 && TIME_UNIT.test(noun)) && this.#evidence.speaksOf(noun));
+    return (
+      isCounted && !TIME_UNIT.test(after.trim()) && !this.#evidence.derives(value, this.#supported, false)
+    );
+  }
+
+  #isSlipOrInvented(figure: Figure): boolean {
+    const { value, raw, isMoney, isTemperature, isPercent } = figure;
+    const isYear = /^(?:19|20)\d\d$/.test(raw);
+    const isMeasure = isMoney || isTemperature || isPercent;
+    if (!isMeasure && isYear) return false;
+    if (!isMeasure && raw.replace(/\D/g, '').length < 3) return false;
+    const { numbers } = this.#evidence;
+    const isSlip = this.#evidence.hasSlipOfNumber(value);
+    if (
+      this.#evidence.derives(
+        value,
+        this.#supported,
+        isTemperature || (isSlip && String(value).replace(/\D/g, '').length >= 4),
+      )
+    )
+      return false;
+    return (
+      isSlip ||
+      isTemperature ||
+      isPercent ||
+      (isMoney && numbers.some((number) => !Number.isInteger(number) || number >= 10))
+    );
+  }
+
+  /** "16 km/h" where the results give the unit with other numbers only. */
+  #hasOtherMeasure(text: string, figure: Figure): boolean {
+    const unit = UNIT.exec(text.slice(figure.end, figure.end + 8))?.[1]?.toLowerCase();
+    if (unit === undefined || !this.#evidence.hasUnit(unit)) return false;
+    return !this.#evidence.derives(figure.value, this.#supported, false);
+  }
+
+  /** A count of a noun that the results count otherwise, of available things, or of what several pages list. */
+  miscounts(sentence: Sentence): boolean {
+    if (sentence.isQuestion) return false;
+    const { text, words } = sentence;
+    for (const match of text.matchAll(COUNTERS)) {
+      const count = Number(match[1]);
+      if (this.#evidence.has(count) || this.#evidence.counts.has(count)) continue;
+      if (this.#evidence.hasCounter(match[2] as string)) return true;
+    }
+    const counted = figuresOf(sentence)
+      .filter(
+        ({ isMoney, isPercent, isTemperature, value }) =>
+          !isMoney && !isPercent && !isTemperature && Number.isInteger(value) && value >= 0 && value < 10_000,
+      )
+      .flatMap(({ value, noun, start, end, raw }) =>
+        noun === undefined || isMarkerOrTime(text, { start, end, raw, isMoney: false })
+          ? []
+          : [{ count: value, noun, isWord: false }],
+      );
+    const worded = words.flatMap((word, i) => {
+      const count = NUMBER_WORDS.get(word.text);
+      const noun = words.slice(i + 1, i + 4).find(({ text }) => text.length > 3)?.text;
+      return count === undefined || noun === undefined ? [] : [{ count, noun, isWord: true }];
+    });
+    return [...counted, ...worded].some((one) => this.#left-- > 0 && this.#isMiscounted(one, text));
+  }
+
+  #isMiscounted(
+    { count, noun, isWord }: { count: number; noun: string; isWord: boolean },
+    text: string,
+  ): boolean {
+    const { available, counts, listed } = this.#evidence;
+    if (
+      available.length > 0 &&
+      /\b(?:available|in stock)\b/i.test(text) &&
+      /\b(?:options?|variants?|products?|items?|types?|kinds?|choices|different)\b/i.test(text)
+    )
+      return (
+        !available.some(([some]) => some === count) && available.some(([, all]) => Math.abs(all - count) <= 2)
+      );
+    if (noun.length < 4 || counts.has(count) || this.#evidence.has(count)) return false;
+    const given = this.#evidence.countsOf(noun);
+    if (given.length > 0) return !given.includes(count) && !combines(count, given);
+    const [first] = this.#steps;
+    const isPaged = this.#steps.length > 1 && this.#steps.every((step) => step.tool === first?.tool);
+    const isAsked = `${first?.tool} ${this.#evidence.prompt}`
+      .toLowerCase()
+      .includes(noun.slice(0, Math.max(4, noun.length - 2)));
+    return isWord && isPaged && isAsked && listed > 0 && listed < 50 && count !== listed;
+  }
+}
+
+/** The marker of a list, a part of a range, of a time or of a name ("401(k)"). */
+function isMarkerOrTime(
+  text: string,
+  { start, end, isMoney }: Pick<Figure, 'start' | 'end' | 'raw' | 'isMoney'>,
+): boolean {
+  const before = text.slice(Math.max(0, start - 8), start);
+  const after = text.slice(end, end + 6);
+  if (/^\([a-z]\)/.test(after)) return true;
+  if (start <= 2 && text.slice(0, start).trim() === '' && /^[.)]/.test(after)) return true;
+  const isRange = /\d\s?(?:-|–|to|bis|a|à)\s?$/.test(before) || /^\s?(?:-|–|to)\s?\d/.test(after);
+  return (isRange && !isMoney) || /^:\d/.test(after) || /\d:$/.test(before);
+}
+
+/** States that exclude each other. */
+const STATES: readonly (readonly string[])[] = [
+  ['sunny', 'rain', 'cloud', 'snow', 'clear', 'fog', 'overcast'],
+  ['晴', '雨', '雪', '多云', '曇'],
+  ['approved', 'rejected', 'declined'],
+  ['online', 'offline'],
+  ['enabled', 'disabled'],
+  ['运输中', '签收', '已发货', '已取消'],
+  ['delivered', 'pending', 'shipped', 'processing'],
+];
+
+/** A short result gives one state, the answer another one. */
+function wrongState(sentences: readonly Sentence[], steps: readonly ReadStep[]): Sentence | undefined {
+  const result = steps.at(-1)?.text.toLowerCase() ?? '';
+  if (result.length > 300 || steps.length > 2 || sentences.length > 6) return undefined;
+  for (const states of STATES) {
+    const given = states.filter((state) => result.includes(state));
+    const said = sentences.filter(({ text }) => states.some((state) => text.toLowerCase().includes(state)));
+    if (
+      given.length === 1 &&
+      said.length > 0 &&
+      !said.some(({ text }) => text.toLowerCase().includes(given[0] as string))
+    )
+      return said[0];
+  }
+  return undefined;
+}

@@ -1,0 +1,140 @@
+/**
+ * The words by which answers claim, deny and plan, and by which tools report success and failure. A stem matches the
+ * beginning of a word; stems of languages that are written without spaces match anywhere in the text.
+ */
+
+const NO_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+
+/** Whether the text has letters of a language that is written without spaces. */
+export const hasUnspacedScript = (text: string): boolean => NO_SPACES.test(text);
+
+/** Groups of stems, found by the first two letters of a word. */
+class StemGroups {
+  readonly #byStart = new Map<string, (readonly [stem: string, group: string])[]>();
+  readonly #anywhere: (readonly [stem: string, group: string])[] = [];
+
+  constructor(groups: Readonly<Record<string, string>>) {
+    for (const [group, stems] of Object.entries(groups))
+      for (const stem of stems.split(/\s+/)) {
+        const start = stem.slice(0, 2);
+        const others = NO_SPACES.test(stem) ? this.#anywhere : this.#byStart.get(start);
+        if (others === undefined) this.#byStart.set(start, [[stem, group]]);
+        else others.push([stem, group]);
+      }
+  }
+
+  begin(word: string): boolean {
+    return this.#byStart.get(word.slice(0, 2))?.some(([stem]) => word.startsWith(stem)) === true;
+  }
+
+  in(words: readonly string[], text: string): Set<string> {
+    const groups = new Set<string>();
+    for (const word of words)
+      for (const [stem, group] of this.#byStart.get(word.slice(0, 2)) ?? [])
+        if (word.startsWith(stem)) groups.add(group);
+    if (NO_SPACES.test(text))
+      for (const [stem, group] of this.#anywhere) if (text.includes(stem)) groups.add(group);
+    return groups;
+  }
+}
+
+export class Stems {
+  readonly #stems: StemGroups;
+
+  constructor(stems: string) {
+    this.#stems = new StemGroups({ all: stems });
+  }
+
+  begin(word: string): boolean {
+    return this.#stems.begin(word);
+  }
+
+  occurIn(words: readonly string[], text: string): boolean {
+    return words.some((word) => this.begin(word)) || this.#stems.in([], text).size > 0;
+  }
+}
+
+/** Families of acts that change something. A claim and a tool meet when they share a family. */
+const ACTS = new StemGroups({
+  cancel: 'cancel abort annul storn absag cancela annulé 取消 キャンセル',
+  update:
+    'updat modif chang edit adjust replac renam switch correct upgrad downgrad patch turn toggl assign reassign reschedul aktualisier geändert actualiz cambia 更新 変更 修改',
+  move: 'mov verschob movid déplac 移动 移動',
+  exchange: 'exchang swap umtausch umgetauscht intercambi échang 交換 换货',
+  return: 'return retourn zurückgeschick devolv devuelt 返品 退货',
+  pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér 支付 退款 返金 送金 支払 转账',
+  book: 'book reserv schedul gebucht buch reserva réserv 预订 预定 予約',
+  send: 'send sent email mail notif forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar 发送 发布 送信 送り 送付 投稿 公開 已发',
+  create:
+    'creat add insert regist record sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
+  delete:
+    'delet remov eras purg drop clear clean gelösch lösch entfern borra elimin suppr apag 删除 清除 削除 消去',
+  run: 'deploy install restart launch execut migrat backup archiv merg enabl disabl activ deactiv reset restor suspend resum paus freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
+});
+
+/** The families of acts that the words or the text name. */
+export const actsIn = (words: readonly string[], text: string): Set<string> => ACTS.in(words, text);
+
+/** Acts that do not say what was done ("processed"): they meet every call that changes something. */
+export const PLAIN_ACTS = new Stems(
+  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé 完成 处理 提交 完了 処理 済',
+);
+
+/** What a speaker does in words or in thought: it needs no tool. */
+export const NO_ACTS = new Stems(
+  'list summar explain describ outlin mention includ provid giv shar told said answer respond clarif note notic understood understand know known see saw seen hear heard receiv gather got get had been decid consider assum suggest recommend propos ask want need plan try tried attempt hope look learn believ thought think highlight mark detail translat calculat comput comput compar analy break broke summed wait stop confirm offer happen occur chang_ refer quot us appear seem work run_ based fail',
+);
+
+/** The beginning of a word that its forms share: "pushed", "push". */
+export const verbStem = (word: string): string => word.replace(/(?:ing|ed|e|s)$/, '').replace(/(.)\1$/, '$1');
+
+/** Acts of looking something up. */
+export const LOOKUPS = new Stems(
+  'found find locat verif retriev check look identif search fetch pull review access',
+);
+
+const READS = new Set(
+  'get list find search lookup look read fetch query check describe show view calculate calc think plan prepare validate verify estimate preview count grep browse retrieve inspect weather status health track current stock saldo estado buscar prüfe pruefe obtener consultar leer lire chercher recipe what who tell user info details resolve compare predict random dice roll discover ask help compute convert ping summarize explain translate is has web'.split(
+    ' ',
+  ),
+);
+
+/** Whether a tool with this name reads only, so far as its name tells. */
+export const readsOnly = (nameWords: readonly string[], acts: ReadonlySet<string>): boolean => {
+  const first = nameWords.find((word) => word !== 'mcp' && word !== 'tool' && word !== 'api') ?? '';
+  return READS.has(first) || (acts.size === 0 && nameWords.some((word) => READS.has(word)));
+};
+
+/** Words of a failure in a status: `declined`, `refusé`, `失败`. */
+export const FAILURES = new Stems(
+  'fail error exception unreach denied declin reject refus forbidden unauthori invalid timeout timed unavailab jam stuck soldout ausgebucht agotad conflict abort fehler fehlgeschlagen abgelehnt ungültig fall falló rechaz denegad échec échou erreur erro falh 失败 失敗 错误 錯誤 エラー 拒绝 拒否 驳回 満席 満室 已满 售罄 できません 不足 超时 タイムアウト',
+);
+
+const NAME_BREAKS = /[^\p{L}\p{N}]+/u;
+
+/** The words of a tool's name: `cancelPendingOrder` and `cancel_pending_order` have three. */
+export const wordsOfName = (name: string): readonly string[] =>
+  name
+    .slice(0, 200)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(NAME_BREAKS)
+    .filter((word) => word !== '');
+
+export interface Word {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The words of a text in lower case, contractions whole, with their place. */
+export function wordsIn(text: string): readonly Word[] {
+  const words: Word[] = [];
+  for (const match of text.matchAll(/[\p{L}\p{N}]+(?:['’]\p{L}+)*/gu))
+    words.push({
+      text: match[0].toLowerCase().replace('’', "'"),
+      start: match.index,
+      end: match.index + match[0].length,
+    });
+  return words;
+}

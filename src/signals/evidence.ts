@@ -1,0 +1,129 @@
+import { type ClaimKind, findClaims, type TraceStep } from './claims/index.ts';
+import { type SupportKind, supportOf } from './support/index.ts';
+
+/** What an answer can be held against. */
+export interface EvidenceInput {
+  readonly prompt?: string | undefined;
+  readonly answer: string;
+  /** Documents that the answer should rest on. */
+  readonly retrievedContext?: string | undefined;
+  /** All tool calls of the run before the answer, in order; empty if there were none although tools were at hand. */
+  readonly steps?: readonly TraceStep[] | undefined;
+  /** More calls than `steps` may have been made: that one is missing then says nothing. */
+  readonly stepsArePartial?: boolean | undefined;
+}
+
+/** Words of the answer that the evidence contradicts or does not support. Places count code points. */
+export interface EvidenceFinding {
+  readonly kind: ClaimKind | SupportKind;
+  readonly start: number;
+  readonly end: number;
+  /** Index of the tool call against it. */
+  readonly step?: number;
+  /** Place of the best passage in the retrieved context. */
+  readonly startContext?: number;
+  readonly endContext?: number;
+}
+
+export type EvidenceLevel = 'low' | 'medium' | 'high';
+
+export interface EvidenceScores {
+  /** How unlikely the answer is to be true to its evidence, 0 to 1. */
+  readonly risk: number;
+  readonly level: EvidenceLevel;
+  /** Share of the words that carry meaning which the best passage of their sentence has, 0 to 1. */
+  readonly support?: number;
+  readonly findings: readonly EvidenceFinding[];
+  /** Share of the documents that was read, if not all was. */
+  readonly sampled?: number;
+}
+
+/**
+ * Bounds of the levels and the risks of the trace, calibrated on labelled sets that count equally; `docs/scores.md` has
+ * the precision and recall of each.
+ */
+const HIGH = 0.7;
+const MEDIUM = 0.35;
+/** Precision of a finding of the trace. */
+const CONTRADICTED = 0.97;
+/** Share of contradicted answers among those without a finding. */
+const NOT_CONTRADICTED = 0.1;
+
+/** The first ones are of the trace. */
+const MAX_FINDINGS = 32;
+
+/** A result that is a document rather than data: its words can support an answer. */
+const MIN_DOCUMENT_CHARS = 400;
+
+/** Findings that hold only if no call is missing. */
+const NEEDS_ALL_STEPS: ReadonlySet<ClaimKind> = new Set<ClaimKind>([
+  'tool_never_called',
+  'empty_result_confident_answer',
+  'wrong_value',
+]);
+
+/** Holds an answer against the trace and its documents. `undefined` without evidence. */
+export function scoreEvidence(input: EvidenceInput): EvidenceScores | undefined {
+  const { prompt = '', answer, steps, retrievedContext } = input;
+  const sources = [
+    ...(retrievedContext === undefined ? [] : [retrievedContext]),
+    ...documentsOf(steps ?? []),
+  ];
+  const claims = (steps === undefined ? [] : findClaims({ prompt, answer, steps })).filter(
+    ({ kind }) => input.stepsArePartial !== true || !NEEDS_ALL_STEPS.has(kind),
+  );
+  const support = sources.length === 0 ? undefined : supportOf({ prompt, answer, sources });
+  if (steps === undefined && support === undefined) return undefined;
+
+  const risk = Math.max(
+    claims.length > 0 ? CONTRADICTED : 0,
+    support?.risk ?? 0,
+    steps === undefined ? 0 : NOT_CONTRADICTED,
+  );
+  const codePoint = codePointsOf(answer);
+  // Most answers have no such finding, and the sources are long.
+  const contextPoint = codePointsOf(support?.findings.length ? sources.join('\n') : '');
+  const passages = (support?.findings ?? []).map(({ startContext, endContext, ...finding }) => ({
+    ...finding,
+    ...(startContext !== undefined && { startContext: contextPoint(startContext) }),
+    ...(endContext !== undefined && { endContext: contextPoint(endContext) }),
+  }));
+  return {
+    risk,
+    level: risk >= HIGH ? 'high' : risk >= MEDIUM ? 'medium' : 'low',
+    ...(support !== undefined && { support: support.support }),
+    findings: [...claims, ...passages].slice(0, MAX_FINDINGS).map(({ start, end, ...finding }) => ({
+      ...finding,
+      start: codePoint(start),
+      end: codePoint(end),
+    })),
+    ...(support !== undefined && support.sampled < 1 && { sampled: support.sampled }),
+  };
+}
+
+function documentsOf(steps: readonly TraceStep[]): readonly string[] {
+  return steps.flatMap(({ result, isError }) =>
+    isError !== true &&
+    typeof result === 'string' &&
+    result.length >= MIN_DOCUMENT_CHARS &&
+    !/^\s{0,8}[[{<]/.test(result)
+      ? [result]
+      : [],
+  );
+}
+
+const SURROGATE = /[\uD800-\uDBFF]/;
+
+/** Converts places in UTF-16 code units to code points. Ascending places are cheap. */
+function codePointsOf(text: string): (offset: number) => number {
+  if (!SURROGATE.test(text)) return (offset) => offset;
+  let [unit, point] = [0, 0];
+  return (offset) => {
+    if (offset < unit) [unit, point] = [0, 0];
+    while (unit < offset) {
+      unit += (text.codePointAt(unit) as number) > 0xffff ? 2 : 1;
+      point++;
+    }
+    return point;
+  };
+}

@@ -1,0 +1,8 @@
+export { sentenceEnds } from './sentence-ends.ts';
+export {
+  type Support,
+  type SupportFinding,
+  type SupportInput,
+  type SupportKind,
+  supportOf,
+} from './support.ts';

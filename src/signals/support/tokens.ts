@@ -1,0 +1,187 @@
+import { sentenceEnds } from './sentence-ends.ts';
+
+/** What a token is: bits of {@link Tokens.flags}. */
+export const NUMBER = 1;
+/** Begins with a capital letter. */
+export const NAME = 2;
+/** Carries meaning: no article, preposition, pronoun or auxiliary. */
+export const CONTENT = 4;
+export const NEGATION = 8;
+
+/**
+ * The tokens of a text, a column each: words, or characters of scripts that are written without spaces. Equal stems
+ * have equal ids. A stem is the word in lower case, without endings that inflect, cut to seven letters; of a number, the
+ * text without separators of thousands.
+ */
+export interface Tokens {
+  readonly ids: number[];
+  readonly starts: number[];
+  readonly ends: number[];
+  readonly flags: number[];
+}
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const HIRAGANA = /\p{Script=Hiragana}/u;
+const DIGIT = /\p{N}/u;
+const CAPITAL = /\p{Lu}/u;
+const WORD_PART = /[\p{L}\p{M}\p{N}]/u;
+const JOINERS = ".,'’:/-";
+
+const set = (words: string) => new Set(words.split(/\s+/));
+/** Function words of English, German, Spanish, French and Portuguese. */
+const FUNCTION_WORDS = set(
+  `a an and are as at be been but by can could did do does for from had has have he her his him i if in into is it its me my no not of on or our she so such than that the their them then there these they this those to was we were what when where which who whom will with would you your us am also more most some any other about over after before between during out up down just only very may might must shall should being having because while how why each both few own same too s t d ll re ve m one
+  der die das den dem des ein eine einen einem einer und oder aber ist sind war waren wird werden hat haben mit von zu zum zur im in auf für an bei nach aus als auch nicht es er sie wir ihr ich
+  el la los las un una unos unas y o pero es son fue ser estar está con de del al en por para que se su sus lo le les como más no
+  le les des du et ou mais est sont était avec dans sur pour par qui ce cette il elle ils elles on au aux ne pas plus
+  os as um uma e ou mas são foi com do da dos das no na nos nas por que se seu sua ao`,
+);
+const NEGATIONS = set(
+  `not no never none neither nor without cannot can't won't isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't couldn't wouldn't shouldn't unable fail failed nicht kein keine keinen nie niemals ohne ningún ninguno ninguna nunca jamás sin pas jamais sans aucun aucune não nenhum nenhuma 不 没 無 未 非`,
+);
+
+/** At most this many tokens are read of a text. */
+export const MAX_TOKENS = 16_384;
+
+const ENDINGS = ['ing', 'ed', 'es', 's', 'ly'];
+
+export function stemOf(word: string): string {
+  let stem = word.endsWith("'s") || word.endsWith('’s') ? word.slice(0, -2) : word;
+  if (stem.length > 4) {
+    if (stem.endsWith('ies') || stem.endsWith('ied')) stem = `${stem.slice(0, -3)}y`;
+    const ending = ENDINGS.find((one) => stem.endsWith(one));
+    if (ending !== undefined) stem = stem.slice(0, -ending.length);
+  }
+  return stem.length > 7 ? stem.slice(0, 7) : stem;
+}
+
+/** Classes of characters: a part of a word, a whole word, or what joins two parts. */
+const OTHER = 1;
+const PART = 2;
+const WHOLE = 3;
+const JOINER = 4;
+/** Class of each UTF-16 code unit, 0 until it is first met. */
+const CLASSES = new Uint8Array(65_536);
+
+function classOf(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  const known = CLASSES[unit] as number;
+  if (known !== 0) return known;
+  // Halves of a pair have no class of their own: they are looked up as a pair, each time.
+  if (unit >= 0xd800 && unit < 0xe000) return classOfCharacter(pairAround(text, at, unit));
+  CLASSES[unit] = classOfCharacter(text[at] as string);
+  return CLASSES[unit] as number;
+}
+
+const pairAround = (text: string, at: number, unit: number): string =>
+  unit < 0xdc00 ? text.slice(at, at + 2) : text.slice(at - 1, at + 1);
+
+const classOfCharacter = (character: string): number => {
+  if (JOINERS.includes(character)) return JOINER;
+  if (UNSPACED.test(character)) return WHOLE;
+  return WORD_PART.test(character) ? PART : OTHER;
+};
+
+/** A part of a word as the texts of one answer share it. */
+interface KnownPart {
+  readonly id: number;
+  readonly flags: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Reads texts into tokens. Every word is analyzed once, where it is first met. */
+export class Tokenizer {
+  /** Stems by id. */
+  readonly stems: string[] = [];
+  readonly #ids = new Map<string, number>();
+  readonly #words = new Map<string, readonly KnownPart[]>();
+
+  read(text: string, from = 0, to = text.length): Tokens {
+    const tokens: Tokens = { ids: [], starts: [], ends: [], flags: [] };
+    for (let at = from; at < to && tokens.ids.length < MAX_TOKENS; ) {
+      const type = classOf(text, at);
+      if (type !== PART && type !== WHOLE) {
+        at++;
+        continue;
+      }
+      const end = endOfWord(text, at, to, type);
+      for (const { id, flags, offset, length } of this.#partsOf(text.slice(at, end))) {
+        tokens.ids.push(id);
+        tokens.starts.push(at + offset);
+        tokens.ends.push(at + offset + length);
+        tokens.flags.push(flags);
+      }
+      at = end;
+    }
+    return tokens;
+  }
+
+  #partsOf(word: string): readonly KnownPart[] {
+    const known = this.#words.get(word);
+    if (known !== undefined) return known;
+    const isNumber = DIGIT.test(word);
+    const isName = CAPITAL.test(String.fromCodePoint(word.codePointAt(0) as number));
+    const parts: KnownPart[] = [];
+    let offset = 0;
+    for (const raw of isNumber ? [word] : word.split(/[.,:/-]/)) {
+      const part = raw.toLowerCase();
+      if (part !== '') {
+        const stem = isNumber ? part.normalize('NFKC').replace(/,(?=\d{3})/g, '') : stemOf(part);
+        parts.push({
+          id: this.#idOf(stem),
+          flags: (isNumber ? NUMBER : 0) | (isName ? NAME : 0) | meaningOf(part, isNumber),
+          offset,
+          length: raw.length,
+        });
+      }
+      offset += raw.length + 1;
+    }
+    this.#words.set(word, parts);
+    return parts;
+  }
+
+  #idOf(stem: string): number {
+    const known = this.#ids.get(stem);
+    if (known !== undefined) return known;
+    const id = this.stems.push(stem) - 1;
+    this.#ids.set(stem, id);
+    return id;
+  }
+}
+
+function meaningOf(part: string, isNumber: boolean): number {
+  const isContent = UNSPACED.test(part)
+    ? !HIRAGANA.test(part)
+    : isNumber || (part.length > 1 && !FUNCTION_WORDS.has(part));
+  return (isContent ? CONTENT : 0) | (NEGATIONS.has(part.replace('’', "'")) ? NEGATION : 0);
+}
+
+/** A word goes on over a joiner if a part follows: "co-operate", "2019-05-04", "isn't". */
+function endOfWord(text: string, start: number, to: number, type: number): number {
+  if (type === WHOLE) return start + ((text.codePointAt(start) as number) > 0xffff ? 2 : 1);
+  let end = start + 1;
+  for (; end < to; end++) {
+    const next = classOf(text, end);
+    if (next === PART || next === WHOLE) continue;
+    const after = next === JOINER && end + 1 < to ? classOf(text, end + 1) : OTHER;
+    if (after !== PART && after !== WHOLE) break;
+  }
+  return end;
+}
+
+const LIST_MARKER = /^[^\S\n]{0,12}(?:\d{1,2}[.)]|[-*•]{1,3})(?=\s)/gm;
+
+/** The sentences of a text by their tokens; markers of lists are no part of them. */
+export function tokenSentences(text: string, tokenizer: Tokenizer): readonly Tokens[] {
+  const unmarked = text.replace(LIST_MARKER, (marker) => ' '.repeat(marker.length));
+  const sentences: Tokens[] = [];
+  let start = 0;
+  const take = (end: number) => {
+    const tokens = tokenizer.read(unmarked, start, end);
+    if (tokens.flags.some((flags) => (flags & CONTENT) !== 0)) sentences.push(tokens);
+    start = end;
+  };
+  for (const end of sentenceEnds(unmarked)) take(end);
+  return sentences;
+}

@@ -1,0 +1,111 @@
+import type { RunSpan } from '../store/index.ts';
+
+/** One tool call of a run, counted once however many spans it has. */
+export interface RunCall {
+  readonly span: RunSpan;
+  readonly tool: string;
+  readonly isFailed: boolean;
+  readonly isDenied: boolean;
+}
+
+/** What the sentence about a run is made of. */
+export interface RunFacts {
+  readonly calls: readonly RunCall[];
+  /** Failed calls that no later call of the same tool mended, in order. */
+  readonly failed: readonly RunCall[];
+  readonly mended: readonly RunCall[];
+  readonly denied: readonly RunCall[];
+  /** A call that waits for an approval that nobody has given yet. */
+  readonly pending: RunCall | undefined;
+  /** Model calls; the sums of costs are over them. */
+  readonly modelCalls: readonly RunSpan[];
+  /** Answers that the trace contradicts, and those that only lack support. */
+  readonly contradicted: readonly RunSpan[];
+  readonly unsupported: readonly RunSpan[];
+  readonly costUsd: number;
+  readonly unpriced: readonly RunSpan[];
+  /** Failed spans that are no tool calls. */
+  readonly otherErrors: readonly RunSpan[];
+  readonly durationMs: number;
+  /** Time that calls were held for an approval, in milliseconds. */
+  readonly heldMs: number;
+}
+
+/** Reads the facts from the spans of a run, which are in the order of their start. */
+export function factsOf(spans: readonly RunSpan[]): RunFacts {
+  const calls = toolCalls(spans);
+  const isMended = (call: RunCall) =>
+    calls.some(
+      (later) =>
+        !later.isFailed &&
+        !later.isDenied &&
+        later.tool === call.tool &&
+        later.span.server === call.span.server &&
+        later.span.startMs >= call.span.endMs,
+    );
+  const failures = calls.filter((call) => call.isFailed);
+  const denied = calls.filter((call) => call.isDenied);
+  const callSpans = new Set(calls.map(({ span }) => span));
+  const modelCalls = spans.filter((span) => span.costSource !== null || span.promptTokens !== null);
+  const contradicted = spans.filter((span) => span.claimMismatch || hasContradiction(span));
+  const first = Math.min(...spans.map((span) => span.startMs));
+  const last = Math.max(...spans.map((span) => span.endMs));
+  return {
+    calls,
+    failed: failures.filter((call) => !isMended(call)),
+    mended: failures.filter(isMended),
+    denied,
+    pending: calls.find(({ span }) => span.decision === 'require_approval' && span.isBlocked),
+    modelCalls,
+    contradicted,
+    unsupported: spans.filter((span) => !contradicted.includes(span) && isUnsupported(span)),
+    costUsd: modelCalls.reduce((sum, span) => sum + (span.costUsd ?? 0), 0),
+    unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource === 'unknown'),
+    otherErrors: spans.filter(
+      (span) =>
+        span.status === 'error' && !callSpans.has(span) && !isPartOfCall(span) && span.parentId !== null,
+    ),
+    durationMs: spans.length === 0 ? 0 : last - first,
+    heldMs: spans
+      .filter((span) => span.decision === 'require_approval')
+      .reduce((sum, span) => sum + span.endMs - span.startMs, 0),
+  };
+}
+
+/** A call that both sides recorded, or a framework around the client, is the innermost client span. */
+function toolCalls(spans: readonly RunSpan[]): RunCall[] {
+  const byId = new Map(spans.map((span) => [span.id, span]));
+  const outer = new Set<RunSpan>();
+  const inner = new Set<RunSpan>();
+  for (const span of spans) {
+    if (!isPartOfCall(span) || span.parentId === null) continue;
+    const parent = byId.get(span.parentId);
+    if (parent === undefined || !isPartOfCall(parent) || parent.tool !== span.tool) continue;
+    if (span.kind === 'server') inner.add(span);
+    else outer.add(parent);
+  }
+  return spans
+    .filter((span) => isPartOfCall(span) && !outer.has(span) && !inner.has(span))
+    .map((span) => {
+      const isDenied = span.decision === 'deny' || (span.isBlocked && span.decision !== 'require_approval');
+      return {
+        span,
+        tool: span.tool ?? span.name,
+        isDenied,
+        isFailed: span.status === 'error' && !isDenied && !span.isBlocked,
+      };
+    });
+}
+
+/** Whether a span is a tool call, or one side of it. */
+export function isPartOfCall(span: RunSpan): boolean {
+  return span.method === 'tools/call' || span.operation === 'execute_tool';
+}
+
+function hasContradiction({ findings }: RunSpan): boolean {
+  return findings !== null && /"kind":"(?!unsupported)/u.test(findings);
+}
+
+function isUnsupported({ findings }: RunSpan): boolean {
+  return findings?.includes('"kind":"unsupported') ?? false;
+}

@@ -1,0 +1,50 @@
+import { isPartOfCall } from '../explain/index.ts';
+import type { RunSpan } from '../store/index.ts';
+import type { Status } from './parts.tsx';
+
+/** What a span is, for its icon and its color. */
+export type SpanSort = 'model' | 'tool' | 'agent';
+
+export function sortOf(span: RunSpan): SpanSort {
+  if (isPartOfCall(span)) return 'tool';
+  return span.costSource !== null || span.promptTokens !== null ? 'model' : 'agent';
+}
+
+export function spanStatus(span: RunSpan): Status {
+  if (span.decision === 'require_approval') return 'held';
+  if (span.decision === 'deny' || span.isBlocked) return 'denied';
+  return span.status === 'error' ? 'failed' : 'ok';
+}
+
+/** Fewest equal calls in a row that fold into one line. */
+const FOLD_FROM = 3;
+
+/** Equal successive calls that succeeded, folded; what failed, was denied or held stands alone. */
+export function folded(spans: readonly RunSpan[]): readonly (readonly RunSpan[])[] {
+  const groups: RunSpan[][] = [];
+  for (const span of spans) {
+    const last = groups.at(-1);
+    const before = last?.[0];
+    const isSame =
+      before !== undefined &&
+      sortOf(span) === 'tool' &&
+      sortOf(before) === 'tool' &&
+      span.tool === before.tool &&
+      span.server === before.server &&
+      span.kind === before.kind &&
+      spanStatus(span) === 'ok' &&
+      spanStatus(before) === 'ok';
+    if (isSame) last?.push(span);
+    else groups.push([span]);
+  }
+  return groups.flatMap((group) => (group.length >= FOLD_FROM ? [group] : group.map((span) => [span])));
+}
+
+/** The spans with what only repeats them left out: the server's side of a call whose client is there. */
+export function withoutServers(spans: readonly RunSpan[]): readonly RunSpan[] {
+  const byId = new Map(spans.map((span) => [span.id, span]));
+  return spans.filter((span) => {
+    const parent = span.parentId === null ? undefined : byId.get(span.parentId);
+    return !(span.kind === 'server' && parent?.method === span.method && span.method !== null);
+  });
+}

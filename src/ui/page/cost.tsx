@@ -1,0 +1,293 @@
+import { formatCount } from '../explain/units.ts';
+import { filterValue } from '../filter/index.ts';
+import type { CostRow } from '../store/index.ts';
+import { useData } from './data.ts';
+import { Count, Empty, Trouble, Usd } from './parts.tsx';
+import { here, link, type Route, rangeOf } from './route.ts';
+import { RangeSelect } from './runs.tsx';
+
+const DIMENSIONS = [
+  ['model', 'Model'],
+  ['user', 'User'],
+  ['service', 'Service'],
+] as const;
+/** Series drawn apart; the rest is one. */
+const MAX_SERIES = 5;
+const OTHERS = '\u0000others';
+
+interface Total extends Omit<CostRow, 'timeMs'> {
+  readonly parts: ReadonlyMap<number, number>;
+}
+
+/** Cost: where the money goes. */
+export function Cost({ route }: { route: Route }) {
+  const by = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
+  const since = Math.floor((Date.now() - rangeOf(route)) / 3_600_000) * 3_600_000;
+  const { data, error } = useData<{ rows: readonly CostRow[] }>(`/api/cost?by=${by[0]}&since=${since}`);
+  const totals = totalsOf(data?.rows ?? []);
+  return (
+    <>
+      <h1 class="vh">Cost</h1>
+      <div class="bar">
+        <p class="explain sm">{data !== undefined && <Sentence totals={totals} />}</p>
+        <span class="push" />
+        <fieldset class="seg">
+          <legend class="vh">Group by</legend>
+          {DIMENSIONS.map(([name, label]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={by[0] === name}
+              onClick={() => {
+                location.hash = here(route, { by: name });
+              }}
+            >
+              {label}
+            </button>
+          ))}
+        </fieldset>
+        <RangeSelect route={route} />
+      </div>
+      {error !== undefined && <Trouble error={error} />}
+      {data !== undefined && totals.length === 0 && (
+        <Empty title="No model was called in this range">
+          <p>Model calls appear here within a quarter of a minute.</p>
+        </Empty>
+      )}
+      {totals.length > 0 && (
+        <>
+          <Chart totals={totals} name={by[1]} />
+          <div class="scroll">
+            <table class="tbl cost">
+              <thead>
+                <tr>
+                  <th>{by[1]}</th>
+                  <th class="num">Calls</th>
+                  <th class="num">Tokens in</th>
+                  <th class="num hm">Cached</th>
+                  <th class="num hm">Tokens out</th>
+                  <th class="num hm">Per call</th>
+                  <th class="num">Share</th>
+                  <th class="num">Cost</th>
+                </tr>
+              </thead>
+              <tbody>
+                {totals.map((total, i) => (
+                  <Line
+                    key={total.name}
+                    total={total}
+                    field={by[0]}
+                    series={seriesOf(total, i)}
+                    sum={sumOf(totals)}
+                  />
+                ))}
+              </tbody>
+              <tfoot>
+                <tr>
+                  <td>Priced</td>
+                  <td class="num">
+                    <Count of={totals.reduce((sum, one) => sum + one.calls - one.unpriced, 0)} />
+                  </td>
+                  <td class="num">
+                    <Count of={totals.reduce((sum, one) => sum + one.promptTokens, 0)} />
+                  </td>
+                  <td class="hm" />
+                  <td class="num hm">
+                    <Count of={totals.reduce((sum, one) => sum + one.completionTokens, 0)} />
+                  </td>
+                  <td class="hm" />
+                  <td />
+                  <td class="num">
+                    <Usd of={sumOf(totals)} />
+                  </td>
+                </tr>
+              </tfoot>
+            </table>
+          </div>
+          <p class="foot">
+            Prices are those of the providers' lists unless the provider sent a cost. Unpriced calls add
+            nothing to a sum.
+          </p>
+        </>
+      )}
+    </>
+  );
+}
+
+const sumOf = (totals: readonly Total[]) => totals.reduce((sum, { costUsd }) => sum + costUsd, 0);
+const isUnpriced = ({ costUsd, unpriced }: Total) => costUsd === 0 && unpriced > 0;
+const seriesOf = (total: Total, i: number) => (isUnpriced(total) ? 'u' : String(Math.min(i, MAX_SERIES)));
+
+function totalsOf(rows: readonly CostRow[]): readonly Total[] {
+  const totals = new Map<string, Total & { parts: Map<number, number> }>();
+  for (const row of rows) {
+    const before = totals.get(row.name);
+    const parts = before?.parts ?? new Map<number, number>();
+    parts.set(row.timeMs, (parts.get(row.timeMs) ?? 0) + row.costUsd);
+    totals.set(row.name, {
+      name: row.name,
+      parts,
+      calls: row.calls + (before?.calls ?? 0),
+      promptTokens: row.promptTokens + (before?.promptTokens ?? 0),
+      cachedTokens: row.cachedTokens + (before?.cachedTokens ?? 0),
+      completionTokens: row.completionTokens + (before?.completionTokens ?? 0),
+      costUsd: row.costUsd + (before?.costUsd ?? 0),
+      unpriced: row.unpriced + (before?.unpriced ?? 0),
+    });
+  }
+  return [...totals.values()].sort((a, b) => b.costUsd - a.costUsd || b.calls - a.calls);
+}
+
+function Sentence({ totals }: { totals: readonly Total[] }) {
+  const sum = sumOf(totals);
+  const [first] = totals;
+  const unpriced = totals.reduce((count, total) => count + total.unpriced, 0);
+  return (
+    <>
+      <b>
+        <Usd of={sum} />
+      </b>{' '}
+      in this range
+      {first !== undefined && sum > 0 && (
+        <>
+          , of which <Usd of={first.costUsd} /> ({((100 * first.costUsd) / sum).toFixed(1)} %) for{' '}
+          {first.name || 'no name'}
+        </>
+      )}
+      {unpriced > 0 && (
+        <>
+          ;{' '}
+          <a href={link('runs', { q: 'is:unpriced' })}>
+            {formatCount(unpriced)} {unpriced === 1 ? 'call' : 'calls'} unpriced
+          </a>
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+interface LineProps {
+  readonly total: Total;
+  readonly field: string;
+  readonly series: string;
+  readonly sum: number;
+}
+
+function Line({ total, field, series, sum }: LineProps) {
+  const { name, calls, promptTokens, cachedTokens, completionTokens, costUsd, unpriced } = total;
+  const none = isUnpriced(total);
+  return (
+    <tr>
+      <td>
+        <i class={`k q${series}`} />
+        {name === '' ? (
+          <span class="dim">not known</span>
+        ) : (
+          <a
+            class="mono"
+            href={link('runs', {
+              q: `${field}:${filterValue(name)}`,
+            })}
+          >
+            {name}
+          </a>
+        )}
+        {unpriced > 0 && !none && <span class="sub"> {formatCount(unpriced)} unpriced</span>}
+      </td>
+      <td class="num">
+        <Count of={calls} />
+      </td>
+      <td class="num">
+        <Count of={promptTokens} />
+      </td>
+      <td class="num hm dim">
+        {promptTokens === 0 ? '' : `${((100 * cachedTokens) / promptTokens).toFixed(0)} %`}
+      </td>
+      <td class="num hm">
+        <Count of={completionTokens} />
+      </td>
+      <td class="num hm">
+        {none || calls === unpriced ? '' : <Usd of={costUsd / (calls - unpriced)} digits={4} />}
+      </td>
+      <td class="num">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
+      <td class="num">{none ? <Usd of={null} /> : <Usd of={costUsd} />}</td>
+    </tr>
+  );
+}
+
+/** Cost over time, stacked in the order of the table below, which is its legend. */
+function Chart({ totals, name }: { totals: readonly Total[]; name: string }) {
+  const times = [...new Set(totals.flatMap(({ parts }) => [...parts.keys()]))].sort((a, b) => a - b);
+  const step = Math.max(
+    3_600_000,
+    Math.min(...times.slice(1).map((time, i) => time - (times[i] ?? 0)), 86_400_000),
+  );
+  const first = times[0] ?? 0;
+  const slots = Math.min(800, Math.round(((times.at(-1) ?? 0) - first) / step) + 1);
+  const drawn = totals.slice(0, MAX_SERIES);
+  const rest = totals.slice(MAX_SERIES);
+  const series = [...drawn, ...(rest.length > 0 ? [{ name: OTHERS, parts: merged(rest) }] : [])];
+  const heights = Array.from({ length: slots }, (_, i) =>
+    series.map(({ parts }) => parts.get(first + i * step) ?? 0),
+  );
+  const most = Math.max(...heights.map((values) => values.reduce((a, b) => a + b, 0)), 1e-9);
+  const width = 960 / slots;
+  const label = (ms: number) =>
+    new Date(ms).toLocaleString(
+      'en-GB',
+      step < 86_400_000
+        ? { weekday: 'short', hour: '2-digit', minute: '2-digit' }
+        : { day: 'numeric', month: 'short' },
+    );
+  return (
+    <figure class="chart">
+      <div class="ya">
+        <span>
+          <Usd of={most} />
+        </span>
+        <span>$0</span>
+      </div>
+      <div class="ca">
+        <svg
+          class="stack"
+          viewBox="0 0 960 150"
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Cost over time by ${name}; the table below has the figures`}
+        >
+          {heights.map((values, i) => {
+            let y = 150;
+            return values.map((value, j) => {
+              const height = (150 * value) / most;
+              y -= height;
+              return (
+                <rect
+                  key={`${i}-${j}`}
+                  x={i * width + width * 0.1}
+                  width={width * 0.8}
+                  y={y}
+                  height={Math.max(0, height - 0.6)}
+                  class={`q${Math.min(j, MAX_SERIES)}`}
+                >
+                  <title>{`${series[j]?.name === OTHERS ? 'others' : series[j]?.name}: $${value.toFixed(4)}, ${label(first + i * step)}`}</title>
+                </rect>
+              );
+            });
+          })}
+        </svg>
+        <div class="xa">
+          <span>{label(first)}</span>
+          {slots > 1 && <span>{label(first + (slots - 1) * step)}</span>}
+        </div>
+      </div>
+    </figure>
+  );
+}
+
+function merged(totals: readonly Total[]): ReadonlyMap<number, number> {
+  const parts = new Map<number, number>();
+  for (const total of totals)
+    for (const [time, cost] of total.parts) parts.set(time, (parts.get(time) ?? 0) + cost);
+  return parts;
+}

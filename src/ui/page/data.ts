@@ -1,0 +1,95 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** An answer of the server: the last good one stays while the next is on its way. */
+export interface Question<T> {
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+}
+
+export interface ApiError {
+  readonly code: string;
+  readonly message: string;
+  readonly status: number;
+}
+
+/** What the server tells all pages: counts up when runs have changed. */
+let version = 0;
+let isPaused = false;
+const watchers = new Set<() => void>();
+let events: EventSource | undefined;
+
+/** Listens for changes; the browser connects again by itself. */
+export function startLive(): void {
+  events = new EventSource('/api/live');
+  events.addEventListener('changed', () => {
+    version += 1;
+    if (!isPaused) for (const watcher of watchers) watcher();
+  });
+}
+
+/** Stops or resumes; what changed meanwhile is loaded on resuming. */
+export function setPaused(paused: boolean): void {
+  isPaused = paused;
+  if (!paused) for (const watcher of watchers) watcher();
+}
+
+/** A number that changes when runs have changed, unless paused. */
+function useVersion(isLive: boolean): number {
+  const [seen, setSeen] = useState(version);
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const watcher = () => setSeen(version);
+    watchers.add(watcher);
+    return () => {
+      watchers.delete(watcher);
+    };
+  }, [isLive]);
+  return seen;
+}
+
+/** Loads what an address of the server gives, and again when runs have changed. */
+export function useData<T>(address: string | undefined, isLive = true): Question<T> {
+  const seen = useVersion(isLive);
+  const [state, setState] = useState<{ address?: string; data?: T; error?: ApiError; isLoading: boolean }>({
+    isLoading: address !== undefined,
+  });
+  const delay = useRef<number>();
+  useEffect(() => {
+    if (address === undefined) return undefined;
+    const abort = new AbortController();
+    setState((last) => ({ ...last, isLoading: true }));
+    clearTimeout(delay.current);
+    delay.current = window.setTimeout(() => {
+      load<T>(address, abort.signal).then(
+        (data) => setState({ address, data, isLoading: false }),
+        (error: ApiError) => {
+          if (!abort.signal.aborted) {
+            setState((last) => ({
+              ...(last.address === address && last.data !== undefined ? { data: last.data } : {}),
+              address,
+              error,
+              isLoading: false,
+            }));
+          }
+        },
+      );
+    }, 60);
+    return () => abort.abort();
+    // What was seen is no input of the question: a change of it asks again.
+  }, [address, seen]);
+  return { data: state.data, error: state.error, isLoading: state.isLoading };
+}
+
+async function load<T>(address: string, signal: AbortSignal): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(address, { signal });
+  } catch {
+    throw { code: 'OFFLINE', message: 'The page cannot reach its server.', status: 0 } satisfies ApiError;
+  }
+  const body = (await response.json().catch(() => undefined)) as (T & { error?: ApiError }) | undefined;
+  if (response.ok && body !== undefined) return body;
+  const { code = 'HTTP', message = `The server answered ${response.status}.` } = body?.error ?? {};
+  throw { code, message, status: response.status } satisfies ApiError;
+}

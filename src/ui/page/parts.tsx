@@ -1,0 +1,144 @@
+import type { ComponentChildren } from 'preact';
+import { formatCount, formatDuration } from '../explain/units.ts';
+import type { ApiError } from './data.ts';
+
+/** Paths of the icons, on a grid of 16 pixels. */
+const PATHS = {
+  ok: 'M3 8.5l3.2 3L13 4.5',
+  failed: 'M5.5 1.8h5l3.7 3.7v5l-3.7 3.7h-5l-3.7-3.7v-5zM6 6l4 4m0-4l-4 4',
+  denied: 'M8 2a6 6 0 100 12A6 6 0 008 2zM3.8 3.8l8.4 8.4',
+  held: 'M8 2a6 6 0 100 12A6 6 0 008 2zM8 5v3.2l2 1.4',
+  contradicted: 'M3 6h10M3 10h10M10.5 3l-5 10',
+  unsupported: 'M5.5 6a2.5 2.5 0 114 2c-1 .7-1.5 1.1-1.5 2.2M8 12.6v.2',
+  runs: 'M2 4h12M2 8h8M2 12h10',
+  tools:
+    'M10.5 2.2a3.5 3.5 0 00-3.4 4.5L2.5 11.3a1.5 1.5 0 002.2 2.2l4.6-4.6a3.5 3.5 0 004.4-4.4L11.5 6.5l-2-2z',
+  cost: 'M2.5 13.5V8M6.2 13.5v-9M9.8 13.5V7M13.5 13.5v-11',
+  compare: 'M5 2v12M11 2v12M2 5l3-3 3 3M8 11l3 3 3-3',
+  search: 'M7 2.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM10.3 10.3L14 14',
+  sun: 'M8 5a3 3 0 100 6 3 3 0 000-6zM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1',
+  pause: 'M5.5 3v10M10.5 3v10',
+  close: 'M4 4l8 8M12 4l-8 8',
+  model: 'M2.5 3.5h11v7H8l-3 2.8v-2.8H2.5z',
+  tool: 'M3 4.5L6.5 8 3 11.5M8 12h5',
+  agent: 'M8 2.5a2.5 2.5 0 100 5 2.5 2.5 0 000-5zM3 13.5c.5-2.8 2.4-4 5-4s4.500 1.200 5 4',
+  copy: 'M5.5 5.5h8v8h-8zM10.5 5.500v-3h-8v8h3',
+  chevron: 'M6 3.500l4.500 4.500L6 12.500',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name, class: other = `s-${name}` }: { name: IconName; class?: string }) {
+  return (
+    <svg class={`i ${other}`} viewBox="0 0 16 16" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+export type Status = 'ok' | 'failed' | 'denied' | 'held' | 'contradicted' | 'unsupported';
+
+/** A status as shape and word; the color only repeats it. */
+export function Tag({ status, children }: { status: Status; children?: ComponentChildren }) {
+  return (
+    <span class={`tag t-${status}`}>
+      <Icon name={status} />
+      {children ?? status}
+    </span>
+  );
+}
+
+/** A figure with its unit set back. */
+export function Unit({ text }: { text: string }) {
+  const match = /^([<$]*)([\d.,]+)(.*)$/.exec(text);
+  if (match === null) return <>{text}</>;
+  return (
+    <>
+      {match[1] !== '' && <span class="u">{match[1]}</span>}
+      {match[2]}
+      {match[3] !== '' && <span class="u">{match[3]}</span>}
+    </>
+  );
+}
+
+export const Duration = ({ ms }: { ms: number }) => <Unit text={formatDuration(Math.max(0, ms))} />;
+export const Count = ({ of }: { of: number }) => <Unit text={formatCount(of)} />;
+
+/** US dollars; null is unpriced, never zero. */
+export function Usd({ of, digits }: { of: number | null; digits?: number }) {
+  if (of === null) return <span class="unp">unpriced</span>;
+  const text =
+    of !== 0 && of < 0.0001 ? '<$0.0001' : `$${of.toFixed(digits ?? (of >= 1 || of === 0 ? 2 : 4))}`;
+  return <Unit text={text} />;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A time in the zone of the reader, UTC on hover. */
+export function Time({ ms }: { ms: number }) {
+  const date = new Date(ms);
+  const clock = date.toLocaleTimeString('en-GB');
+  const isToday = date.toDateString() === new Date().toDateString();
+  const isThisWeek = Date.now() - ms < 6 * DAY_MS;
+  const day = isThisWeek
+    ? date.toLocaleDateString('en-GB', { weekday: 'short' })
+    : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+  const utc = `${date.toISOString().replace('T', ' ').slice(0, 23)} UTC`;
+  return (
+    <time dateTime={date.toISOString()} title={utc}>
+      {isToday ? clock : `${day} ${clock.slice(0, 5)}`}
+    </time>
+  );
+}
+
+/** What to do when the server has no answer. */
+export function Trouble({ error, retry }: { error: ApiError; retry?: () => void }) {
+  const [title, advice] = TROUBLES[error.code] ?? ['This cannot be shown.', undefined];
+  return (
+    <div class="empty" role="alert">
+      <h2>{title}</h2>
+      <p>{error.message}</p>
+      {advice !== undefined && <pre class="code">{advice}</pre>}
+      {retry !== undefined && (
+        <button type="button" class="btn" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+const TROUBLES: Readonly<Record<string, readonly [string, string?]>> = {
+  OFFLINE: ['The server of this page is gone.', 'npx mcp-observatory up'],
+  DATABASE_SCHEMA_MISSING: [
+    'This database has no tables of mcp-observatory.',
+    'npx mcp-observatory db migrate',
+  ],
+  DATABASE_UNREACHABLE: ['The database cannot be reached.', 'npx mcp-observatory db status'],
+  DATABASE_REFUSED: ['The database refused the question.'],
+  INVALID_OPTION: ['This address asks for something that cannot be.'],
+};
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Copies a text and says so. */
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  return (
+    <button
+      type="button"
+      class="ib"
+      aria-label={label}
+      title={label}
+      onClick={() => void navigator.clipboard?.writeText(text)}
+    >
+      <Icon name="copy" class="dim" />
+    </button>
+  );
+}

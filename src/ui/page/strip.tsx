@@ -1,0 +1,147 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { formatCount, formatDuration } from '../explain/units.ts';
+import type { RunMetrics } from '../store/index.ts';
+import { Count, Duration, Usd } from './parts.tsx';
+import { here, link, type Route } from './route.ts';
+
+type RunBucket = RunMetrics['buckets'][number];
+
+/** Figures over the runs shown, each with its course over the range. */
+export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route }) {
+  const {
+    runs,
+    failed,
+    contradicted,
+    unsupported,
+    durationP50Ms,
+    durationP95Ms,
+    costUsd,
+    unpriced,
+    held,
+    buckets,
+  } = metrics;
+  const filtered = (term: string) =>
+    here(route, { q: `${route.query.get('q') ?? ''} ${term}`.trim(), limit: '' });
+  const share = runs === 0 ? '' : `${((100 * failed) / runs).toFixed(1)} %`;
+  const of = (read: (bucket: RunBucket) => number) => buckets.map(read);
+  return (
+    <section class="strip" aria-label="Figures of the runs shown">
+      <Metric
+        label="Runs"
+        value={<Count of={runs} />}
+        note="in this range"
+        bars={of((b) => b.runs)}
+        show={formatCount}
+      />
+      <Metric
+        label="Failed"
+        href={filtered('status:failed')}
+        value={<Count of={failed} />}
+        note={share}
+        bars={of((b) => b.failed)}
+        tone="bad"
+        show={formatCount}
+      />
+      <Metric
+        label="Answers the trace contradicts"
+        href={filtered('finding:contradicted')}
+        value={<Count of={contradicted} />}
+        note={`${formatCount(unsupported)} more without support`}
+        bars={of((b) => b.contradicted)}
+        tone="bad"
+        show={formatCount}
+      />
+      <Metric
+        label="Duration p95"
+        value={durationP95Ms === null ? '–' : <Duration ms={durationP95Ms} />}
+        note={durationP50Ms === null ? '' : `p50 ${formatDuration(durationP50Ms)}`}
+        bars={of((b) => b.durationP95Ms)}
+        show={formatDuration}
+      />
+      <Metric
+        label="Cost"
+        href={link('cost', { range: route.query.get('range') })}
+        value={<Usd of={costUsd} digits={costUsd >= 1 || costUsd === 0 ? 2 : 4} />}
+        note={
+          unpriced > 0
+            ? `${formatCount(unpriced)} ${unpriced === 1 ? 'call' : 'calls'} unpriced`
+            : 'all calls priced'
+        }
+        bars={of((b) => b.costUsd)}
+        show={(usd) => `$${usd.toFixed(4)}`}
+      />
+      <Metric
+        label="Held for approval"
+        href={filtered('status:held')}
+        value={<Count of={held} />}
+        note="calls a policy held"
+        bars={of((b) => b.held)}
+        tone="warn"
+        show={formatCount}
+      />
+    </section>
+  );
+}
+
+interface MetricProps {
+  readonly label: string;
+  readonly value: ComponentChildren;
+  readonly note: string;
+  readonly bars: readonly number[];
+  readonly tone?: 'bad' | 'warn';
+  readonly href?: string;
+  readonly show: (value: number) => string;
+}
+
+function Metric({ label, value, note, bars, tone, href, show }: MetricProps) {
+  const [at, setAt] = useState<number | undefined>(undefined);
+  const most = Math.max(...bars, 0.000001);
+  const width = 100 / bars.length;
+  const pointed = at === undefined ? undefined : bars[at];
+  return (
+    <div class="cell">
+      {href === undefined ? (
+        <span class="ml">{label}</span>
+      ) : (
+        <a class="ml" href={href}>
+          {label}
+        </a>
+      )}
+      <div class="mv">{value}</div>
+      <div class="md">
+        {pointed === undefined
+          ? note || '\u00a0'
+          : `${show(pointed)} in part ${(at ?? 0) + 1} of ${bars.length}`}
+      </div>
+      <svg
+        class="spark"
+        viewBox="0 0 100 26"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${label} over the range: ${bars.map(show).join(', ')}`}
+        onMouseMove={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          setAt(
+            Math.min(bars.length - 1, Math.floor(((event.clientX - box.left) / box.width) * bars.length)),
+          );
+        }}
+        onMouseLeave={() => setAt(undefined)}
+      >
+        {bars.map((bar, i) => {
+          const height = (26 * bar) / most;
+          return (
+            <rect
+              key={i}
+              x={i * width}
+              y={26 - height}
+              width={width * 0.72}
+              height={height}
+              class={i === at ? 'hot' : (tone ?? '')}
+            />
+          );
+        })}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,227 @@
+import { formatCount } from '../explain/units.ts';
+import { filterValue } from '../filter/index.ts';
+import type { ToolRow } from '../store/index.ts';
+import { useData } from './data.ts';
+import { Count, Duration, Empty, Trouble } from './parts.tsx';
+import { here, link, type Route, rangeOf } from './route.ts';
+import { RangeSelect } from './runs.tsx';
+
+/** Share of failed calls from which a rate is marked. */
+const HIGH_RATE = 0.05;
+
+/** Tools: which is slow, failing or unused. */
+export function Tools({ route }: { route: Route }) {
+  const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
+  const { data, error } = useData<{ tools: readonly ToolRow[] }>(address);
+  const by = route.query.get('by') === 'client' ? 'client' : 'server';
+  const tools = data?.tools ?? [];
+  return (
+    <>
+      <h1 class="vh">Tools</h1>
+      <div class="bar">
+        <p class="explain sm">{data !== undefined && <Sentence tools={tools} />}</p>
+        <span class="push" />
+        <fieldset class="seg">
+          <legend class="vh">Group by</legend>
+          {(['server', 'client'] as const).map((name) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={by === name}
+              onClick={() => {
+                location.hash = here(route, { by: name });
+              }}
+            >
+              By {name}
+            </button>
+          ))}
+        </fieldset>
+        <RangeSelect route={route} />
+      </div>
+      {error !== undefined && <Trouble error={error} />}
+      {data !== undefined && tools.length === 0 && (
+        <Empty title="No tool was called in this range">
+          <p>Tools appear here within a quarter of a minute after their first call.</p>
+        </Empty>
+      )}
+      {tools.length > 0 && (
+        <div class="scroll">{by === 'server' ? <ByServer tools={tools} /> : <ByClient tools={tools} />}</div>
+      )}
+    </>
+  );
+}
+
+/** Whole hours, since roll-ups are by the hour: the same question within one. */
+function hourly(ms: number): number {
+  return Math.floor(ms / 3_600_000) * 3_600_000;
+}
+
+function Sentence({ tools }: { tools: readonly ToolRow[] }) {
+  const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
+  const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
+  const worst = tools
+    .filter(({ errors: n }) => n > 0)
+    .sort((a, b) => b.errors / b.calls - a.errors / a.calls)[0];
+  const slowest = [...tools].sort((a, b) => (b.p95Ms ?? 0) - (a.p95Ms ?? 0))[0];
+  return (
+    <>
+      <b>{formatCount(calls)} calls</b> of {tools.length} {tools.length === 1 ? 'tool' : 'tools'},{' '}
+      {formatCount(errors)} failed
+      {worst !== undefined && (
+        <>
+          ; most failing: <a href={link('runs', { q: `tool:${worst.tool} status:failed` })}>{worst.tool}</a> (
+          {percent(worst.errors / worst.calls)})
+        </>
+      )}
+      {slowest?.p95Ms != null && (
+        <>
+          ; slowest: <a href={link('runs', { q: `tool:${slowest.tool}` })}>{slowest.tool}</a> (p95{' '}
+          <Duration ms={slowest.p95Ms} />)
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+
+function ByServer({ tools }: { tools: readonly ToolRow[] }) {
+  const servers = [...new Set(tools.map(({ server }) => server))];
+  const most = Math.max(...tools.map(({ p99Ms, p95Ms }) => p99Ms ?? p95Ms ?? 1), 10);
+  return (
+    <table class="tbl tools">
+      <thead>
+        <tr>
+          <th>Tool</th>
+          <th class="num">Calls</th>
+          <th class="num">Failed</th>
+          <th class="num">Rate</th>
+          <th class="num">p50</th>
+          <th class="num">p95</th>
+          <th class="num">p99</th>
+          <th class="cw">p50 to p99, log</th>
+          <th class="num">Denied</th>
+        </tr>
+      </thead>
+      {servers.map((server) => {
+        const own = tools.filter((tool) => tool.server === server);
+        const calls = own.reduce((sum, tool) => sum + tool.calls, 0);
+        return (
+          <tbody key={server}>
+            <tr class="grp">
+              <td colSpan={9}>
+                <div class="gh">
+                  <b class="mono">{server === '' ? 'server not known' : server}</b>
+                  <span class="sub">{server === '' ? '' : 'self-reported name'}</span>
+                  <span class="gt">
+                    {own.length} used · {formatCount(calls)} calls
+                  </span>
+                </div>
+              </td>
+            </tr>
+            {own.map((tool) => (
+              <ToolLine key={tool.tool} tool={tool} most={most} />
+            ))}
+          </tbody>
+        );
+      })}
+    </table>
+  );
+}
+
+function ToolLine({ tool, most }: { tool: ToolRow; most: number }) {
+  const rate = tool.calls === 0 ? 0 : tool.errors / tool.calls;
+  const tone = rate > HIGH_RATE ? 'num neg' : 'num';
+  const ms = (value: number | null) => (value === null ? '–' : <Duration ms={value} />);
+  const at = (value: number | null) => (100 * Math.log10(Math.max(1, value ?? 1))) / Math.log10(most);
+  return (
+    <tr>
+      <td class="tn">
+        <a class="mono" href={link('runs', { q: `tool:${filterValue(tool.tool)}` })}>
+          {tool.tool}
+        </a>
+      </td>
+      <td class="num">
+        <Count of={tool.calls} />
+      </td>
+      <td class={tone}>
+        {tool.errors === 0 ? (
+          ''
+        ) : (
+          <a href={link('runs', { q: `tool:${filterValue(tool.tool)} status:failed` })}>
+            {formatCount(tool.errors)}
+          </a>
+        )}
+      </td>
+      <td class={rate > HIGH_RATE ? tone : 'num dim'}>{tool.errors === 0 ? '' : percent(rate)}</td>
+      <td class="num">{ms(tool.p50Ms)}</td>
+      <td class="num">{ms(tool.p95Ms)}</td>
+      <td class="num">{ms(tool.p99Ms)}</td>
+      <td class="cw">
+        <svg class="rng" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+          <rect
+            x={at(tool.p50Ms)}
+            y={3.5}
+            width={Math.max(1, at(tool.p99Ms) - at(tool.p50Ms))}
+            height={3}
+            class="rg"
+          />
+          <rect x={at(tool.p50Ms)} y={0} width={1.6} height={10} class="p50" />
+          <rect x={at(tool.p95Ms)} y={1.5} width={1.6} height={7} class="p95" />
+        </svg>
+      </td>
+      <td class="num">{tool.denied === 0 ? '' : <Count of={tool.denied} />}</td>
+    </tr>
+  );
+}
+
+function ByClient({ tools }: { tools: readonly ToolRow[] }) {
+  const servers = [...new Set(tools.map(({ server }) => server))].slice(0, 20);
+  const calls = new Map<string, Map<string, number>>();
+  for (const { server, clients } of tools) {
+    for (const { client, calls: count } of clients) {
+      const row = calls.get(client) ?? new Map<string, number>();
+      calls.set(client, row.set(server, (row.get(server) ?? 0) + count));
+    }
+  }
+  const sum = (row: ReadonlyMap<string, number>) => [...row.values()].reduce((a, b) => a + b, 0);
+  return (
+    <table class="tbl mtx">
+      <thead>
+        <tr>
+          <th>Client</th>
+          {servers.map((server) => (
+            <th key={server} class="num mono">
+              {server === '' ? 'not known' : server}
+            </th>
+          ))}
+          <th class="num">Calls</th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...calls].map(([client, row]) => (
+          <tr key={client}>
+            <td>
+              {client === '' ? (
+                <span class="dim">not known</span>
+              ) : (
+                <a href={link('runs', { q: `client:${filterValue(client)}` })}>{client}</a>
+              )}
+            </td>
+            {servers.map((server) => (
+              <td key={server} class="num">
+                {row.has(server) ? <Count of={row.get(server) ?? 0} /> : <span class="dim">–</span>}
+              </td>
+            ))}
+            <td class="num">
+              <b>
+                <Count of={sum(row)} />
+              </b>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,1 @@
+export { type Page, type PageOptions, startPage } from './server.ts';

@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http';
+import { diag } from '@opentelemetry/api';
+import { errorMessage, ObservatoryError } from '../../base/index.ts';
+import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
+
+const REFRESH_MS = 1000;
+/** Roll-ups by the hour are for views that nobody watches second by second. */
+const ROLLUP_EVERY = 15;
+const MAX_LISTENERS = 64;
+
+/**
+ * Keeps what the page shows fresh while somebody looks, and tells the pages (server-sent events) that runs have changed.
+ * A database that is gone is tried again with each turn.
+ */
+export class Live {
+  readonly #db: Queryable;
+  readonly #listeners = new Set<ServerResponse>();
+  #timer: NodeJS.Timeout | undefined;
+  #turns = 0;
+  #seen = '';
+  #working: Promise<void> | undefined;
+  #isReadOnly = false;
+
+  constructor(db: Queryable) {
+    this.#db = db;
+  }
+
+  /** Adds a page; false when there are too many. */
+  add(response: ServerResponse): boolean {
+    if (this.#listeners.size >= MAX_LISTENERS) return false;
+    this.#listeners.add(response);
+    response.once('close', () => {
+      this.#listeners.delete(response);
+      if (this.#listeners.size === 0) this.#stop();
+    });
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write('retry: 2000\n\n');
+    this.#timer ??= setInterval(() => void this.refresh(), REFRESH_MS).unref();
+    return true;
+  }
+
+  /** Adds up what is new. Never rejects; concurrent calls share one turn. */
+  refresh(): Promise<void> {
+    this.#working ??= this.#refresh()
+      .catch((error: unknown) => this.#tell('down', errorMessage(error)))
+      .finally(() => {
+        this.#working = undefined;
+      });
+    return this.#working;
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    for (const response of this.#listeners) response.end();
+    await this.#working;
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #refresh(): Promise<void> {
+    if (!this.#isReadOnly) await this.#addUp();
+    const { rows } = await this.#db.query(
+      `SELECT count(*)::text || ' ' || coalesce(sum(spans), 0)::text AS state FROM mcp_runs
+        WHERE started_at > now() - interval '1 day'`,
+    );
+    const state = String(rows[0]?.state);
+    if (state !== this.#seen) this.#tell('changed', '');
+    this.#seen = state;
+  }
+
+  /** A role that may only read leaves it to the process that writes. */
+  async #addUp(): Promise<void> {
+    try {
+      await refreshRuns(this.#db);
+      if (this.#turns % ROLLUP_EVERY === 0) await refreshRollups(this.#db);
+      this.#turns += 1;
+    } catch (error) {
+      if (!ObservatoryError.isInstance(error) || error.code !== 'DATABASE_REFUSED') throw error;
+      diag.info(`mcp-observatory: runs are not added up by this page: ${error.message}`);
+      this.#isReadOnly = true;
+    }
+  }
+
+  #tell(event: string, data: string): void {
+    const text = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    for (const response of this.#listeners) {
+      // A page that does not read is cut off instead of being buffered for.
+      if (response.writableLength > 65_536) response.destroy();
+      else response.write(text);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { errorMessage, ObservatoryError } from '../../base/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
+import { answerApi } from './api.ts';
+import { type Asset, readAssets } from './assets.ts';
+import { checkRequest, setSecurityHeaders } from './guard.ts';
+import { Live } from './live.ts';
+
+const MAX_URL_CHARS = 8192;
+const MAX_CONNECTIONS = 256;
+
+/** Where the page is served, and from what. */
+export interface PageOptions {
+  /** Stays the caller's. */
+  readonly db: Queryable;
+  /** @defaultValue 127.0.0.1 */
+  readonly host?: string | undefined;
+  /** 0 is any free one. @defaultValue 4320 */
+  readonly port?: number | undefined;
+  /** Required of every request; needed for any address but loopback. */
+  readonly token?: string | undefined;
+}
+
+/** A running page. */
+export interface Page extends AsyncDisposable {
+  /** Its address, with the token where one is required. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/**
+ * Serves the page over a database. It only reads, apart from adding up runs.
+ *
+ * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or is not loopback and has no token.
+ */
+export async function startPage({ db, host = '127.0.0.1', port = 4320, token }: PageOptions): Promise<Page> {
+  if (!LOOPBACK.has(host) && (token === undefined || token.length < 16)) {
+    throw new ObservatoryError(
+      'INVALID_OPTION',
+      `A page at ${host} is open to others: give it a token of at least 16 characters, or listen at 127.0.0.1`,
+    );
+  }
+  const assets = readAssets();
+  const live = new Live(db);
+  const hosts: string[] = [];
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
+    void handle(request, response, { db, assets, live, hosts, token });
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.listen(port, host);
+  await once(server, 'listening').catch((cause: Error) => {
+    throw new ObservatoryError('INVALID_OPTION', `Cannot listen at ${host}:${port}: ${cause.message}`, {
+      cause,
+    });
+  });
+  const bound = server.address();
+  const open = typeof bound === 'object' && bound !== null ? bound.port : port;
+  hosts.push(`127.0.0.1:${open}`, `localhost:${open}`, `[::1]:${open}`);
+  const name = host.includes(':') ? `[${host}]` : host;
+  const query = token === undefined ? '' : `?token=${encodeURIComponent(token)}`;
+  const close = () => stop(server, live);
+  return { url: `http://${name}:${open}/${query}`, close, [Symbol.asyncDispose]: close };
+}
+
+async function stop(server: Server, live: Live): Promise<void> {
+  await live.close();
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+interface Parts {
+  readonly db: Queryable;
+  readonly assets: ReadonlyMap<string, Asset>;
+  readonly live: Live;
+  readonly hosts: readonly string[];
+  readonly token: string | undefined;
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  try {
+    setSecurityHeaders(response);
+    const verdict = checkRequest(request, parts);
+    if (!verdict.isAllowed) return sendText(response, verdict.status, verdict.message);
+    if (verdict.redirect !== undefined) {
+      response.setHeader('set-cookie', verdict.redirect.cookie);
+      response.writeHead(303, { location: verdict.redirect.location }).end();
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'Only GET');
+    const target = request.url ?? '/';
+    if (target.length > MAX_URL_CHARS) return sendText(response, 414, 'The address is too long');
+    const url = new URL(target, 'http://page');
+    const asset = parts.assets.get(url.pathname);
+    if (asset !== undefined) return sendAsset(response, asset);
+    if (url.pathname === '/api/live') {
+      if (!parts.live.add(response)) sendText(response, 503, 'Too many pages are open');
+      return;
+    }
+    await sendAnswer(response, url, parts);
+  } catch (error) {
+    sendText(response, 500, errorMessage(error));
+  }
+}
+
+async function sendAnswer(response: ServerResponse, url: URL, { db, live }: Parts): Promise<void> {
+  try {
+    if (url.searchParams.has('fresh')) await live.refresh();
+    const answer = await answerApi(db, url.pathname, url.searchParams);
+    if (answer === undefined)
+      sendJson(response, 404, { error: { code: 'NOT_FOUND', message: 'Nothing is here' } });
+    else sendJson(response, 200, answer);
+  } catch (error) {
+    const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
+    const status = code === 'INVALID_OPTION' ? 400 : 503;
+    sendJson(response, status, { error: { code, message: errorMessage(error) } });
+  }
+}
+
+function sendAsset(response: ServerResponse, { type, body }: Asset): void {
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' }).end(body);
+}
+
+function sendJson(response: ServerResponse, status: number, answer: object): void {
+  if (response.headersSent) return;
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+    .end(JSON.stringify(answer));
+}
+
+function sendText(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
+}

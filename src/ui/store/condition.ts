@@ -1,0 +1,126 @@
+import { cleanText } from '../../postgres/index.ts';
+import { amountOf, durationOf, type FilterTerm, timeOf } from '../filter/index.ts';
+
+/** A condition in SQL, with values as parameters only. */
+export interface Condition {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Collects parameters in the order of their use. */
+class Parameters {
+  readonly values: unknown[] = [];
+
+  add(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/**
+ * The condition that a run (`r`, a row of `mcp_runs`) meets the terms of a filter.
+ *
+ * @param first parameters that come before those of the filter.
+ * @param nowMs the time that ages count from.
+ */
+export function conditionOf(
+  terms: readonly FilterTerm[],
+  nowMs: number,
+  first: readonly unknown[] = [],
+): Condition {
+  const parameters = new Parameters();
+  for (const value of first) parameters.add(value);
+  const parts = terms.map((term) => {
+    const any = term.values.map((value) => single(term, value, parameters, nowMs)).join(' OR ');
+    return `${term.isNegated ? 'NOT ' : ''}coalesce((${any}), false)`;
+  });
+  return { text: parts.length === 0 ? 'true' : parts.join(' AND '), values: parameters.values };
+}
+
+const NAME_COLUMNS: Readonly<Record<string, string>> = {
+  name: 'r.name',
+  client: 'r.client_name',
+  service: 'r.service',
+};
+const LIST_COLUMNS: Readonly<Record<string, string>> = {
+  tool: 'r.tools',
+  server: 'r.servers',
+  model: 'r.models',
+};
+const ID_COLUMNS: Readonly<Record<string, string>> = {
+  user: 'r.user_id',
+  session: 'r.session_id',
+  conversation: 'r.conversation_id',
+};
+const NUMBERS: Readonly<Record<string, string>> = {
+  cost: 'r.cost_usd',
+  tokens: '(r.prompt_tokens + r.completion_tokens)',
+  calls: 'r.tool_calls',
+  duration: 'extract(epoch FROM r.ended_at - r.started_at)',
+};
+const RANKS = ['none', 'low', 'medium', 'high'];
+
+/** Conditions of words, by field and word. */
+const WORDS: Readonly<Record<string, string>> = {
+  'status:ok': 'r.failed_calls = 0 AND r.errors = 0 AND r.denied = 0',
+  'status:failed': '(r.failed_calls > 0 OR r.errors > 0)',
+  'status:denied': 'r.denied > 0',
+  'status:held': 'r.held > 0',
+  'finding:contradicted': 'r.contradicted',
+  'finding:unsupported': 'r.unsupported',
+  'is:shadow': 'r.is_shadow',
+  'is:unpriced': 'r.unpriced > 0',
+  'is:rooted': 'r.has_root',
+};
+
+function single(
+  { field, operator }: FilterTerm,
+  value: string,
+  parameters: Parameters,
+  nowMs: number,
+): string {
+  const { name } = field;
+  const compare = operator === ':' ? '=' : operator;
+  switch (field.kind) {
+    case 'word':
+      return WORDS[`${name}:${value}`] ?? 'false';
+    case 'rank':
+      return `r.risk ${compare} ${parameters.add(RANKS.indexOf(value))}::integer`;
+    case 'number':
+      return `${NUMBERS[name]} ${compare} ${parameters.add(amountOf(value))}::double precision`;
+    case 'duration':
+      return `${NUMBERS[name]} ${compare} ${parameters.add(durationOf(value))}::double precision`;
+    case 'time': {
+      const time = `${parameters.add(new Date(timeOf(value, nowMs) ?? nowMs).toISOString())}::timestamptz`;
+      return `r.started_at ${name === 'since' ? '>=' : '<'} ${time}`;
+    }
+    case 'id':
+      if (name === 'run')
+        return `replace(r.trace_id::text, '-', '') LIKE ${parameters.add(`${hexOf(value)}%`)}`;
+      return `${ID_COLUMNS[name]} LIKE ${parameters.add(pattern(value))}`;
+    case 'name': {
+      const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;
+      const list = LIST_COLUMNS[name];
+      if (list === undefined) return `${NAME_COLUMNS[name]} ${like}`;
+      return `EXISTS (SELECT 1 FROM unnest(${list}) AS u (item) WHERE item ${like})`;
+    }
+    case 'text': {
+      const like = `ILIKE ${parameters.add(`%${pattern(value)}%`)}`;
+      return `EXISTS (SELECT 1 FROM mcp_traces t WHERE t.trace_id = r.trace_id AND (t.span_name ${like}
+        OR t.status_message ${like} OR t.attributes::text ${like}))`;
+    }
+  }
+}
+
+/** A LIKE pattern: `*` is anything, the rest stands for itself. */
+function pattern(value: string): string {
+  return cleanText(value)
+    .replace(/[\\%_]/gu, '\\$&')
+    .replaceAll('*', '%');
+}
+
+/** The hex digits of a trace id or its beginning; something that no id has for other texts. */
+function hexOf(value: string): string {
+  const hex = value.replaceAll('-', '').toLowerCase();
+  return /^[0-9a-f]{1,32}$/u.test(hex) ? hex : 'none';
+}

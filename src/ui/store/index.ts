@@ -1,0 +1,11 @@
+export {
+  findRun,
+  listRuns,
+  type RunList,
+  type RunMetrics,
+  type RunRow,
+  runMetrics,
+} from './runs.ts';
+export { readSaid, type Said } from './said.ts';
+export { type RunSpan, readRunSpan, readRunSpans, readShapes, type ShapePart } from './spans.ts';
+export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from './tools.ts';

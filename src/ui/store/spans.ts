@@ -1,0 +1,110 @@
+import type { Queryable } from '../../postgres/index.ts';
+import { ask } from './runs.ts';
+
+/** Most spans of a run that are read; further ones are counted only. */
+const MAX_SPANS = 20_000;
+
+/** One span of a run. Times are milliseconds since 1970, ids 16 hex digits. */
+export interface RunSpan {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly name: string;
+  readonly kind: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly status: 'unset' | 'ok' | 'error';
+  readonly message: string | null;
+  readonly service: string | null;
+  readonly provider: string | null;
+  readonly operation: string | null;
+  readonly method: string | null;
+  readonly model: string | null;
+  readonly tool: string | null;
+  readonly server: string | null;
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly costUsd: number | null;
+  readonly costSource: string | null;
+  readonly retries: number | null;
+  readonly finishReason: string | null;
+  readonly decision: string | null;
+  readonly reason: string | null;
+  readonly isBlocked: boolean;
+  readonly risk: string | null;
+  readonly findings: string | null;
+  readonly claimMismatch: boolean;
+  readonly argsHash: string | null;
+}
+
+const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace(parent_span_id::text, '-', ''), 16) AS "parentId",
+  span_name AS name, span_kind AS kind, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
+  (extract(epoch FROM end_time) * 1000)::float8 AS "endMs", status_code AS status, status_message AS message, service,
+  provider, operation, method, model, tool_name AS tool, server_name AS server, prompt_tokens AS "promptTokens",
+  completion_tokens AS "completionTokens", cached_prompt_tokens AS "cachedTokens", cost_usd AS "costUsd",
+  cost_source AS "costSource", retries, finish_reason AS "finishReason", policy_decision AS decision,
+  policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
+  coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
+  coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash"`;
+
+/** The spans of a run in the order of their start, at most 20,000. @throws the database's errors. */
+export async function readRunSpans(db: Queryable, id: string): Promise<readonly RunSpan[]> {
+  const rows = await ask(
+    db,
+    `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid ORDER BY start_time, span_id LIMIT ${MAX_SPANS}`,
+    [id],
+  );
+  return rows as unknown as readonly RunSpan[];
+}
+
+/** Every field of one span, as SQL words; undefined when there is none. @throws the database's errors. */
+export async function readRunSpan(
+  db: Queryable,
+  traceId: string,
+  spanId: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const rows = await ask(
+    db,
+    `SELECT to_jsonb(t) - 'ingest_xid' AS span FROM mcp_traces t WHERE trace_id = $1::uuid AND span_id = $2::uuid`,
+    [traceId, spanId.padStart(32, '0')],
+  );
+  return rows[0]?.span as Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Parts of a run that are drawn in a list, at most, of one run and of all. */
+const MAX_PARTS = 60;
+const MAX_PARTS_OF_ALL = 10_000;
+
+/** A part of the shape of a run: when, in milliseconds since 1970, and what it was. */
+export interface ShapePart {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly kind: 'model' | 'tool' | 'held' | 'failed';
+}
+
+/** What runs did over their time, by run: model and tool calls, waits, failures. @throws the database's errors. */
+export async function readShapes(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Readonly<Record<string, readonly ShapePart[]>>> {
+  if (ids.length === 0) return {};
+  const rows = await ask(
+    db,
+    `SELECT replace(trace_id::text, '-', '') AS id, (extract(epoch FROM start_time) * 1000)::float8 AS "startMs",
+      (extract(epoch FROM end_time) * 1000)::float8 AS "endMs",
+      CASE WHEN policy_decision = 'require_approval' THEN 'held'
+        WHEN status_code = 'error' OR gate_blocked THEN 'failed'
+        WHEN cost_source IS NOT NULL OR prompt_tokens IS NOT NULL THEN 'model' ELSE 'tool' END AS kind
+    FROM mcp_traces WHERE trace_id = ANY ($1::text[]::uuid[]) AND (cost_source IS NOT NULL OR prompt_tokens IS NOT NULL
+      OR method = 'tools/call' OR operation = 'execute_tool' OR policy_decision IS NOT NULL)
+    ORDER BY start_time LIMIT ${MAX_PARTS_OF_ALL}`,
+    [ids],
+  );
+  const shapes: Record<string, ShapePart[]> = {};
+  for (const { id, ...part } of rows) {
+    shapes[String(id)] ??= [];
+    const parts = shapes[String(id)] as ShapePart[];
+    if (parts.length < MAX_PARTS || part.kind === 'failed') parts.push(part as unknown as ShapePart);
+  }
+  return shapes;
+}

@@ -1,0 +1,107 @@
+import type { Queryable } from '../../postgres/index.ts';
+import { ask } from './runs.ts';
+
+/** A range of time; roll-ups are by the hour, so it is widened to whole hours. */
+export interface TimeRange {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** Figures of one tool of one server. */
+export interface ToolRow {
+  /** The name the server gives itself; empty where it is not known. */
+  readonly server: string;
+  readonly tool: string;
+  readonly calls: number;
+  readonly errors: number;
+  readonly denied: number;
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly maxMs: number;
+  /** Calls by client; the name is empty where it is not known. */
+  readonly clients: readonly { readonly client: string; readonly calls: number }[];
+}
+
+/** Tools by server, those with the most calls first. A call that both sides recorded counts once. */
+export async function toolHealth(db: Queryable, range: TimeRange): Promise<readonly ToolRow[]> {
+  const rows = await ask(
+    db,
+    `WITH sides AS (
+      SELECT server_name, tool_name, span_kind, client_name, sum(spans) AS calls, sum(errors) AS errors,
+        sum(gate_blocked) AS denied, max(duration_ms_max) AS max_ms, mcp_traces_sum_buckets(duration_buckets) AS buckets
+      FROM mcp_tools_hourly WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz AND tool_name <> ''
+      GROUP BY server_name, tool_name, span_kind, client_name
+    ), kinds AS (
+      SELECT server_name, tool_name, span_kind, sum(calls) AS calls, sum(errors) AS errors, sum(denied) AS denied,
+        max(max_ms) AS max_ms, mcp_traces_sum_buckets(buckets) AS buckets,
+        json_agg(json_build_object('client', client_name, 'calls', calls) ORDER BY calls DESC) AS clients
+      FROM sides GROUP BY server_name, tool_name, span_kind
+    ), chosen AS (
+      -- A gate or a framework around a call is another span of it.
+      SELECT DISTINCT ON (server_name, tool_name) * FROM kinds WHERE span_kind <> 'internal'
+        OR NOT EXISTS (SELECT 1 FROM kinds k WHERE k.tool_name = kinds.tool_name AND k.span_kind <> 'internal')
+      ORDER BY server_name, tool_name, calls DESC, span_kind
+    )
+    SELECT server_name AS server, tool_name AS tool, calls::float8 AS calls, errors::float8 AS errors,
+      denied::float8 AS denied, max_ms AS "maxMs", mcp_traces_percentile(buckets, 0.5) AS "p50Ms",
+      mcp_traces_percentile(buckets, 0.95) AS "p95Ms", mcp_traces_percentile(buckets, 0.99) AS "p99Ms", clients
+    FROM chosen ORDER BY calls DESC, server_name, tool_name LIMIT 1000`,
+    rangeValues(range),
+  );
+  return rows as unknown as readonly ToolRow[];
+}
+
+/** What costs are grouped by. */
+export const COST_DIMENSIONS = ['model', 'user', 'service'] as const;
+export type CostDimension = (typeof COST_DIMENSIONS)[number];
+
+/** Model calls of one model, user or service in one part of the range. */
+export interface CostRow {
+  readonly name: string;
+  /** Start of the hour, or of the day in a range of more than three days. */
+  readonly timeMs: number;
+  readonly calls: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly costUsd: number;
+  /** Calls without a known price; they add nothing to the cost. */
+  readonly unpriced: number;
+}
+
+const COST_SOURCES: Readonly<
+  Record<CostDimension, { table: string; name: string; calls: string; where: string }>
+> = {
+  model: { table: 'mcp_models_hourly', name: 'model', calls: 'calls', where: 'true' },
+  user: { table: 'mcp_models_hourly', name: 'user_id', calls: 'calls', where: 'true' },
+  service: {
+    table: 'mcp_traces_hourly',
+    name: 'service',
+    calls: 'spans',
+    where: "model <> '' AND tool_name = ''",
+  },
+};
+
+const DAYS_BY_THE_HOUR = 3;
+
+/** What model calls cost, over time. @throws the database's errors. */
+export async function costs(db: Queryable, by: CostDimension, range: TimeRange): Promise<readonly CostRow[]> {
+  const { table, name, calls, where } = COST_SOURCES[by];
+  const unit = range.untilMs - range.sinceMs > DAYS_BY_THE_HOUR * 86_400_000 ? 'day' : 'hour';
+  const rows = await ask(
+    db,
+    `SELECT ${name} AS name, (extract(epoch FROM date_trunc('${unit}', hour)) * 1000)::float8 AS "timeMs",
+      sum(${calls})::float8 AS calls, sum(prompt_tokens)::float8 AS "promptTokens",
+      sum(cached_prompt_tokens)::float8 AS "cachedTokens", sum(completion_tokens)::float8 AS "completionTokens",
+      sum(cost_usd)::float8 AS "costUsd", sum(unpriced)::float8 AS unpriced
+    FROM ${table} WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz AND ${where}
+    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT 5000`,
+    rangeValues(range),
+  );
+  return rows as unknown as readonly CostRow[];
+}
+
+function rangeValues({ sinceMs, untilMs }: TimeRange): string[] {
+  return [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
+}

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  SpanKind,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { MetricReader } from './support/metric-reader.ts';
+import { spanToRow } from './support/span-row.ts';
+import { recordSpans } from './support/spans.ts';
+
+/** A span of a run, by the instrumentation that makes it. */
+interface Part {
+  readonly scope: string;
+  readonly attributes: Attributes;
+  readonly kind?: SpanKind;
+  readonly parts?: readonly Part[];
+}
+
+const usage = (tokens: number) => ({
+  'gen_ai.usage.input_tokens': tokens,
+  'gen_ai.usage.output_tokens': tokens / 10,
+});
+
+/** A model call as our instrumentations, and many others, describe it. */
+const chat = (scope: string, tokens: number, id?: string, parts?: readonly Part[]): Part => ({
+  scope,
+  kind: SpanKind.CLIENT,
+  attributes: {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'openai',
+    'gen_ai.request.model': 'gpt-4o-mini',
+    ...(id === undefined ? {} : { 'gen_ai.response.id': id }),
+    ...usage(tokens),
+  },
+  ...(parts === undefined ? {} : { parts }),
+});
+
+const openInference = (kind: string, tokens: number, parts: readonly Part[]): Part => ({
+  scope: '@arizeai/openinference-instrumentation-openai',
+  attributes: {
+    'openinference.span.kind': kind,
+    'llm.model_name': 'gpt-4o-mini',
+    'llm.provider': 'openai',
+    'llm.token_count.prompt': tokens,
+    'llm.token_count.completion': tokens / 10,
+  },
+  parts,
+});
+
+const aiSdk = (operation: string, tokens: number, parts: readonly Part[] = []): Part => ({
+  scope: 'ai',
+  attributes: {
+    'ai.operationId': operation,
+    'ai.model.id': 'gpt-4o-mini',
+    'ai.model.provider': 'openai.chat',
+    'ai.usage.inputTokens': tokens,
+    'ai.usage.outputTokens': tokens / 10,
+  },
+  parts,
+});
+
+const plain = (parts: readonly Part[]): Part => ({ scope: 'http', attributes: { 'url.full': 'x' }, parts });
+const agent = (tokens: number, parts: readonly Part[]): Part => ({
+  scope: 'mcp-observatory',
+  attributes: {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.request.model': 'gpt-4o-mini',
+    'observatory.cost_usd': 5,
+    ...usage(tokens),
+  },
+  parts,
+});
+const tool = (parts: readonly Part[]): Part => ({
+  scope: 'app',
+  attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'ask', ...usage(70) },
+  parts,
+});
+
+const OURS = 'mcp-observatory/openai';
+const CASES: Readonly<
+  Record<string, { readonly run: Part; readonly tokens: number; readonly calls: number }>
+> = {
+  'a run of our own with two calls': {
+    run: agent(300, [chat(OURS, 100, 'a'), chat(OURS, 200, 'b')]),
+    tokens: 300,
+    calls: 2,
+  },
+  'ai.generateText around its steps': {
+    run: aiSdk('ai.generateText', 300, [
+      aiSdk('ai.generateText.doGenerate', 100),
+      aiSdk('ai.generateText.doGenerate', 200),
+    ]),
+    tokens: 300,
+    calls: 2,
+  },
+  'OpenInference around our span': {
+    run: openInference('AGENT', 100, [openInference('LLM', 100, [plain([chat(OURS, 100, 'a')])])]),
+    tokens: 100,
+    calls: 1,
+  },
+  'our span around that of OpenLLMetry, below a chain': {
+    run: openInference('CHAIN', 100, [
+      chat(OURS, 100, 'a', [chat('@traceloop/instrumentation-openai', 100, 'a')]),
+    ]),
+    tokens: 100,
+    calls: 1,
+  },
+  'three instrumentations of one call': {
+    run: chat('langchain', 100, undefined, [openInference('LLM', 100, [chat(OURS, 100, 'a')])]),
+    tokens: 100,
+    calls: 1,
+  },
+  'two instrumentations side by side': {
+    run: agent(100, [chat(OURS, 100, 'a'), chat('other', 100, 'a')]),
+    tokens: 100,
+    calls: 1,
+  },
+  'a call, and another in a tool below it': {
+    run: chat(OURS, 100, undefined, [tool([agent(40, [chat(OURS, 40)])])]),
+    tokens: 140,
+    calls: 2,
+  },
+  'a guardrail that asks a model during a call': {
+    run: chat(OURS, 100, 'a', [chat(OURS, 30, 'b')]),
+    tokens: 130,
+    calls: 2,
+  },
+  'embeddings during a call, both without response ids': {
+    run: chat(OURS, 100, undefined, [
+      {
+        ...chat(OURS, 30),
+        attributes: { ...chat(OURS, 30).attributes, 'gen_ai.operation.name': 'embeddings' },
+      },
+    ]),
+    tokens: 130,
+    calls: 2,
+  },
+  'calls of one client with the same response id, as of a double': {
+    run: agent(300, [chat(OURS, 100, 'a'), chat(OURS, 100, 'a'), chat(OURS, 100, 'a')]),
+    tokens: 300,
+    calls: 3,
+  },
+};
+
+const total = (values: readonly (number | null)[]): number =>
+  values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+
+/** Of gpt-4o-mini: an input token, with a tenth of an output token. */
+const PRICE_OF_TOKEN = 0.15e-6 + 0.06e-6;
+
+function assertCounted(spans: readonly ReadableSpan[], tokens: number, calls: number): void {
+  const rows = spans.map(spanToRow);
+  assert.equal(total(rows.map((row) => row.prompt_tokens)), tokens);
+  assert.equal(total(rows.map((row) => row.completion_tokens)), tokens / 10);
+  assert.equal(total(rows.map((row) => row.cost_usd)).toFixed(9), (tokens * PRICE_OF_TOKEN).toFixed(9));
+  assert.equal(rows.filter((row) => row.cost_source !== null).length, calls);
+  const ids = new Set(spans.map((span) => span.spanContext().spanId));
+  for (const row of rows) {
+    const isCall = row.model !== null && row.counted_on === null;
+    assert.equal(isCall, row.cost_source !== null, row.span_name);
+    assert.ok(row.counted_on === null || row.counted_on === 'children' || ids.has(row.counted_on));
+    if (row.counted_on === null) continue;
+    const own = JSON.stringify(row.attributes);
+    assert.match(own, /"(gen_ai\.usage\.input_tokens|llm\.token_count\.prompt|ai\.usage\.inputTokens)":/);
+  }
+}
+
+/** Makes the spans of a run; with `isStreamed`, each ends before those in it, as around a stream. */
+function make(part: Part, tracers: (scope: string) => Tracer, isStreamed: boolean, around: Context): void {
+  const { scope, attributes, kind = SpanKind.INTERNAL, parts = [] } = part;
+  const span = tracers(scope).startSpan(`${scope} span`, { attributes, kind }, around);
+  if (isStreamed) span.end();
+  const inner = trace.setSpan(around, span);
+  for (const child of parts) make(child, tracers, isStreamed, inner);
+  if (!isStreamed) span.end();
+}
+
+function spansOf(run: Part, isStreamed: boolean, processors: readonly SpanProcessor[] = []): ReadableSpan[] {
+  const exporter = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider({
+    spanProcessors: [...processors, new SimpleSpanProcessor(exporter)],
+  });
+  make(run, (scope) => provider.getTracer(scope), isStreamed, ROOT_CONTEXT);
+  return exporter.getFinishedSpans();
+}
+
+describe('tokens and cost of a call are counted once', () => {
+  for (const [name, { run, tokens, calls }] of Object.entries(CASES)) {
+    for (const isStreamed of [false, true]) {
+      test(`in process${isStreamed ? ', the outer span ends first' : ''}: ${name}`, async () => {
+        await using reader = new MetricReader();
+        const processor = new ObservatorySpanProcessor({ meterProvider: reader.provider });
+        assertCounted(spansOf(run, isStreamed, [processor]), tokens, calls);
+        const costs = (await reader.points('observatory.cost')).map(({ value }) => value);
+        assert.equal(total(costs).toFixed(9), (tokens * PRICE_OF_TOKEN).toFixed(9));
+      });
+    }
+
+    test(`in the service, whatever the order of a batch: ${name}`, () => {
+      for (const turn of [0, 1, 2, 3, 4, 5]) {
+        const spans = spansOf(run, turn > 2);
+        const order = spans.map(
+          (_, at) => spans[(at * (turn % 2 === 0 ? 1 : -1) + turn + spans.length) % spans.length],
+        );
+        const processor = new ObservatorySpanProcessor({ meterProvider: false });
+        for (const span of order) processor.expectEnded(span as ReadableSpan);
+        for (const span of order) processor.enrichEnded(span as ReadableSpan);
+        assertCounted(spans, tokens, calls);
+      }
+    });
+  }
+
+  test('in the service, in batches of one span: calls directly around each other', () => {
+    for (const isReversed of [false, true]) {
+      const { run, tokens, calls } = CASES[
+        'our span around that of OpenLLMetry, below a chain'
+      ] as (typeof CASES)[string];
+      const spans = spansOf(run, isReversed);
+      const processor = new ObservatorySpanProcessor({ meterProvider: false });
+      for (const span of spans) processor.enrichEnded(span);
+      assertCounted(spans, tokens, calls);
+    }
+  });
+
+  test('calls of two models, one in the other, are two calls', () => {
+    const inner = chat(OURS, 30);
+    const other = { ...inner, attributes: { ...inner.attributes, 'gen_ai.request.model': 'gpt-4o' } };
+    const processor = new ObservatorySpanProcessor({ meterProvider: false });
+    const rows = spansOf(chat(OURS, 100, undefined, [other]), false, [processor]).map(spanToRow);
+    assert.deepEqual(
+      rows.map((row) => [row.prompt_tokens, row.counted_on]),
+      [
+        [30, null],
+        [100, null],
+      ],
+    );
+  });
+
+  test('what an application says that a tool costs is its own', () => {
+    const attributes = { 'gen_ai.operation.name': 'execute_tool', 'observatory.cost_usd': 0.02 };
+    const [span] = recordSpans((tracer) => tracer.startSpan('search', { attributes }).end());
+    const row = spanToRow(span as ReadableSpan);
+    assert.deepEqual([row.cost_usd, row.counted_on], [0.02, null]);
+  });
+});

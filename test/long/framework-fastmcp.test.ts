@@ -1,0 +1,38 @@
+/** A server of FastMCP, in an application made by this test. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { FreshApps } from '../support/fresh-app.ts';
+
+let apps: FreshApps;
+let folder: string;
+before(async () => {
+  apps = await FreshApps.start();
+  folder = await apps.install('fastmcp', ['fastmcp@4', '@modelcontextprotocol/sdk@1', 'zod@4']);
+});
+after(() => apps[Symbol.asyncDispose]());
+
+test('FastMCP: a call is one trace of client and server, both named', async () => {
+  const MCP_PORT = String(await freePort());
+  const { code, stdout, stderr, spans } = await apps.run(folder, 'fastmcp.mjs', { env: { MCP_PORT } });
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^said: hi$/m);
+  const calls = spans.filter(({ name }) => name === 'tools/call echo');
+  assert.deepEqual(calls.map(({ kind }) => kind).sort(), ['CLIENT', 'SERVER']);
+  const [client, server] = ['CLIENT', 'SERVER'].map((kind) => calls.find((span) => span.kind === kind));
+  assert.equal(server?.parentSpanId, client?.spanId);
+  assert.equal(client?.parentSpanId, '');
+  for (const span of [client, server]) {
+    assert.equal(span?.attributes['observatory.mcp.client.name'], 'app');
+    assert.equal(span?.attributes['observatory.mcp.server.name'], 'fast');
+  }
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,54 @@
+/** LangChain and LangGraph, in applications made by this test. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { FreshApps, node24 } from '../support/fresh-app.ts';
+import { assertNoContent, assertOneRun } from '../support/one-run.ts';
+
+const PACKAGES = [
+  '@langchain/core@1',
+  '@langchain/langgraph@1',
+  '@langchain/openai@1.5',
+  '@langchain/mcp-adapters@1',
+  '@modelcontextprotocol/sdk@1',
+  'openai@6',
+  'zod@4',
+];
+
+let apps: FreshApps;
+let folder: string;
+before(async () => {
+  apps = await FreshApps.start();
+  folder = await apps.install('langchain', PACKAGES);
+});
+after(() => apps[Symbol.asyncDispose]());
+
+for (const isNewest of [false, true]) {
+  for (const MODE of ['invoke', 'stream']) {
+    test(`LangGraph, ${MODE}, Node ${isNewest ? 24 : 20}: a run is one trace, its output as without us`, async () => {
+      const node = isNewest ? await node24() : undefined;
+      const bare = await apps.run(folder, 'langgraph.mjs', { node, flags: [], env: { MODE } });
+      const { code, stdout, stderr, spans } = await apps.run(folder, 'langgraph.mjs', {
+        node,
+        env: { MODE },
+      });
+      assert.deepEqual([code, stdout, stderr], [bare.code, bare.stdout, bare.stderr]);
+      assert.equal(stdout, 'done\n');
+      const run = assertOneRun(spans);
+      assertNoContent(spans);
+      const root = run.find(({ parentSpanId }) => parentSpanId === '');
+      assert.equal(root?.name, 'invoke_workflow LangGraph');
+      assert.equal(root?.attributes['gen_ai.conversation.id'], 'thread-1');
+    });
+  }
+}
+
+test('a chain in CommonJS is one trace, with what its functions call themselves', async () => {
+  const { code, stdout, stderr, spans } = await apps.run(folder, 'langchain.cjs');
+  assert.deepEqual([code, stdout, stderr], [0, 'done\n', '']);
+  assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
+  assert.deepEqual(spans.map(({ name }) => name).sort(), [
+    'chat gpt-4o',
+    'chat gpt-4o',
+    'invoke_workflow RunnableSequence',
+  ]);
+});

@@ -1,0 +1,31 @@
+/** The OpenAI Agents SDK, in an application made by this test. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { FreshApps } from '../support/fresh-app.ts';
+import { assertNoContent, assertOneRun } from '../support/one-run.ts';
+
+let apps: FreshApps;
+let folder: string;
+before(async () => {
+  apps = await FreshApps.start();
+  folder = await apps.install('agents', ['@openai/agents@0', '@modelcontextprotocol/sdk@1', 'zod@4']);
+});
+after(() => apps[Symbol.asyncDispose]());
+
+for (const API of ['responses', 'chat']) {
+  for (const MODE of ['plain', 'stream']) {
+    test(`OpenAI Agents SDK, ${API}, ${MODE}: a run is one trace, its output as without us`, async () => {
+      const env = { API, MODE };
+      const bare = await apps.run(folder, 'openai-agents.mjs', { flags: [], env });
+      const { code, stdout, spans } = await apps.run(folder, 'openai-agents.mjs', { env });
+      assert.deepEqual([code, stdout], [bare.code, bare.stdout]);
+      assert.equal(stdout, 'done\n');
+      const run = assertOneRun(spans);
+      assertNoContent(spans);
+      const names = run.map(({ name }) => name);
+      for (const name of ['invoke_workflow Agent workflow', 'invoke_agent greeter', 'chat gpt-4o']) {
+        assert.ok(names.includes(name), name);
+      }
+    });
+  }
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, afterEach, before, test } from 'node:test';
+import { type DiagLogger, diag, trace } from '@opentelemetry/api';
+import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-node';
+import { govern, instrument, openDatabase, PostgresSpanExporter, startObservatory } from '../src/index.ts';
+import { readRows } from './support/databases.ts';
+import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { spanToRow } from './support/span-row.ts';
+
+const skip = noPostgres();
+let server: PostgresServer;
+
+before(async () => {
+  if (skip === false) server = await startPostgres();
+});
+after(async () => {
+  await server?.stop();
+});
+afterEach(() => diag.disable());
+
+/** The warnings of the package from now on. */
+function warnings(): string[] {
+  const heard: string[] = [];
+  const quiet = () => {};
+  const warn = (message: string) => heard.push(message);
+  diag.setLogger({ error: quiet, warn, info: quiet, debug: quiet, verbose: quiet } as DiagLogger);
+  return heard;
+}
+
+const CALL = { model: 'gpt-4o', prompt: 'Invoice #92311', response: 'Needs human review.' };
+
+test('with an exporter of its own the quick start of the seed stores its row, in a program without an SDK', {
+  skip,
+}, async () => {
+  const url = await server.createDatabase();
+  const exporter = new PostgresSpanExporter({ connection: url, migrate: true });
+  const interceptor = instrument({ serviceName: 'payments-mcp', exporter });
+  await interceptor.interceptModelCall({
+    ...CALL,
+    toolName: 'payment_risk_check',
+    riskTier: 'high',
+    promptTemplateId: 'payment-risk-v3',
+    isShadow: true,
+    shadowParentTraceId: '11111111-1111-4111-8111-111111111111',
+    confidence: 0.42,
+    gateBlocked: true,
+    fallbackUsed: true,
+    fallbackType: 'human_review',
+    fallbackReason: 'low_confidence',
+    retries: 1,
+  });
+  await exporter.shutdown();
+  await using db = await openDatabase({ url });
+  const [row, ...more] = await readRows(db);
+  assert.deepEqual(more, []);
+  assert.equal(row?.service, 'payments-mcp');
+  assert.equal(row?.tool_name, 'payment_risk_check');
+  assert.equal(row?.fallback_type, 'human_review');
+  assert.match(String(row?.prompt_hash), /^[0-9a-f]{64}$/);
+});
+
+test('shutdown of the interceptor exports every call at once, and closes the exporter', async () => {
+  const stored: string[] = [];
+  let isClosed = false;
+  const exporter = {
+    export: (spans: readonly { name: string }[], done: (result: { code: number }) => void) => {
+      stored.push(...spans.map(({ name }) => name));
+      setImmediate(() => done({ code: 0 }));
+    },
+    shutdown: async () => {
+      isClosed = true;
+    },
+  };
+  const interceptor = instrument({ serviceName: 's', exporter: exporter as never });
+  await Promise.all(Array.from({ length: 50 }, () => interceptor.interceptModelCall(CALL)));
+  await interceptor.shutdown();
+  await interceptor.shutdown();
+  assert.deepEqual([stored.length, isClosed], [50, true]);
+});
+
+test('its spans do not go to the registered provider, and forceFlush waits for them', async () => {
+  const exporter = new InMemorySpanExporter();
+  await using interceptor = instrument({ serviceName: 's', exporter });
+  await interceptor.interceptToolCall({ toolName: 't', call: () => 1 });
+  await interceptor.forceFlush();
+  const [span] = exporter.getFinishedSpans();
+  assert.equal(span?.resource.attributes['service.name'], 's');
+  assert.equal(trace.getTracerProvider().constructor.name, 'ProxyTracerProvider');
+});
+
+test('options that nothing reads are refused, with the nearest known one', async () => {
+  const refused = (options: object) => {
+    try {
+      instrument({ serviceName: 's', ...options });
+      return 'taken';
+    } catch (error) {
+      return `${(error as { code: string }).code} ${(error as Error).message}`;
+    }
+  };
+  assert.match(refused({ exporters: {} }), /^INVALID_OPTION .*'exporters'; the nearest is 'exporter'/);
+  assert.match(refused({ service_name: 's' }), /'service_name'; the nearest is 'serviceName'/);
+  assert.match(refused({ capture: true }), /'capture'; the nearest is 'captureContent'/);
+  assert.match(refused({ ['x'.repeat(100_000)]: 1 }), /^INVALID_OPTION .{1,300}$/);
+  assert.match(refused({ exporter: {} }), /^INVALID_OPTION .*'exporter'/);
+  const provider = trace.getTracerProvider();
+  assert.match(refused({ exporter: new InMemorySpanExporter(), tracerProvider: provider }), /not both/);
+  await assert.rejects(startObservatory({ servicename: 's' } as object), {
+    code: 'INVALID_OPTION',
+    message: /the nearest is 'serviceName'/,
+  });
+});
+
+test('a program that records with no SDK registered is told once', () => {
+  // In a process of its own: another file may have been told before.
+  const program = `import { DiagConsoleLogger, diag } from '@opentelemetry/api';
+import { instrument } from 'mcp-observatory';
+diag.setLogger(Object.assign(new DiagConsoleLogger(), { warn: console.log }));
+const call = ${JSON.stringify(CALL)};
+const interceptor = instrument({ serviceName: 's' });
+await interceptor.interceptModelCall(call);
+await interceptor.interceptModelCall(call);
+await instrument({ serviceName: 'other' }).interceptModelCall(call);
+await interceptor.shutdown();`;
+  const args = ['--input-type=module', '-e', program];
+  const told = execFileSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(told.match(/no OpenTelemetry SDK is registered/g)?.length, 1, told);
+});
+
+test('a prompt template can be asked for: calls without one are told, or not made', async () => {
+  const heard = warnings();
+  const exporter = new InMemorySpanExporter();
+  await using watching = instrument({ serviceName: 's', exporter, requirePromptTemplate: 'warn' });
+  await watching.interceptModelCall({ ...CALL, promptTemplateId: 'risk-v3' });
+  assert.deepEqual(heard, []);
+  await watching.interceptModelCall(CALL);
+  await watching.interceptModelCall(CALL);
+  assert.equal(heard.length, 1);
+  assert.match(heard[0] ?? '', /'chat gpt-4o' has no prompt_template_id/);
+
+  await watching.forceFlush();
+  exporter.reset();
+  await using gating = instrument({ serviceName: 's', exporter, requirePromptTemplate: 'block' });
+  let calls = 0;
+  const call = () => {
+    calls += 1;
+    return 'answer';
+  };
+  for (const promptTemplateId of [undefined, '', '  ', 7 as never]) {
+    await assert.rejects(gating.interceptModelCall({ model: 'm', prompt: 'p', call, promptTemplateId }), {
+      code: 'PROMPT_TEMPLATE_MISSING',
+    });
+  }
+  await assert.rejects(gating.interceptModelCall(CALL), { code: 'PROMPT_TEMPLATE_MISSING' });
+  assert.equal(calls, 0);
+  assert.equal(
+    await gating.interceptModelCall({ model: 'm', prompt: 'p', call, promptTemplateId: 'v1' }),
+    'answer',
+  );
+  await gating.forceFlush();
+  const rows = exporter.getFinishedSpans().map((span) => spanToRow(span));
+  assert.deepEqual(
+    rows.map((row) => [row.policy_decision, row.policy_reason, row.gate_blocked]),
+    [...Array.from({ length: 5 }, () => ['deny', 'prompt_template_missing', true]), [null, null, false]],
+  );
+  assert.throws(() => instrument({ serviceName: 's', requirePromptTemplate: true as never }), {
+    code: 'INVALID_OPTION',
+  });
+});
+
+test('the template of govern() counts', async () => {
+  const { NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
+  const { context } = await import('@opentelemetry/api');
+  const exporter = new InMemorySpanExporter();
+  const provider = new NodeTracerProvider();
+  provider.register();
+  try {
+    await using gating = instrument({ serviceName: 's', exporter, requirePromptTemplate: 'block' });
+    const answer = await govern({ promptTemplateId: 'v1' }, () => gating.interceptModelCall(CALL));
+    assert.equal(answer, CALL.response);
+  } finally {
+    await provider.shutdown();
+    trace.disable();
+    context.disable();
+    const { propagation } = await import('@opentelemetry/api');
+    propagation.disable();
+  }
+});

@@ -1,0 +1,167 @@
+/** `up` in a real browser: what is sent is seen, and what is sent cannot do anything there. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { noChromium, type Visit, visit } from './support/chromium.ts';
+import { post } from './support/http-post.ts';
+import { encodeJson } from './support/otlp-encode.ts';
+import { chat, PAYMENT, RETRIED, runOf, SHADOW, tool } from './support/seeded-runs.ts';
+import { tempDir } from './support/temp-dir.ts';
+import { waitUntil } from './support/wait-until.ts';
+
+const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202e\u0007';
+const PATIENCE_MS = 60_000;
+
+const HOSTILE_RUN = runOf(50, 2, [
+  { name: HOSTILE, at: 0, ms: 900, attributes: { 'user.id': HOSTILE, 'observatory.client_name': HOSTILE } },
+  chat({ attributes: { 'gen_ai.request.model': HOSTILE } }),
+  tool(HOSTILE, { at: 200, error: HOSTILE, attributes: { 'observatory.server_name': HOSTILE } }),
+]);
+const LONG_RUN = runOf(51, 3, [
+  { name: 'a long run', at: 0, ms: 60_000 },
+  ...Array.from({ length: 9999 }, (_, i) => tool(`step_${i % 7}`, { at: i * 6, ms: 5 })),
+]);
+const LATE_RUN = runOf(52, 0, [{ name: 'comes while somebody looks', at: 0, ms: 5 }]);
+
+describe('up in a browser', { skip: noChromium() }, () => {
+  let child: ChildProcess;
+  let page = '';
+  let otlp = '';
+  const send = async (spans: readonly ReadableSpan[]) => {
+    for (let i = 0; i < spans.length; i += 2000) {
+      const body = encodeJson(spans.slice(i, i + 2000));
+      const { status } = await post(`${otlp}/v1/traces`, { 'content-type': 'application/json' }, body);
+      assert.equal(status, 200);
+    }
+  };
+  before(async () => {
+    const ports = ['--port', '0', '--http-port', '0', '--grpc-port', '0'];
+    const env = { ...process.env, DATABASE_URL: '', MCP_OBSERVATORY_DATABASE_URL: '' };
+    child = spawn(
+      process.execPath,
+      [MAIN, 'up', '--json', '--data-dir', tempDir(), '--capture-content', ...ports],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env,
+      },
+    );
+    const [line] = (await once(
+      createInterface({ input: child.stdout as NodeJS.ReadableStream }),
+      'line',
+    )) as [string];
+    ({ page, http: otlp } = JSON.parse(line) as { page: string; http: string });
+    for (const spans of [PAYMENT, RETRIED, SHADOW, HOSTILE_RUN, LONG_RUN]) await send(spans);
+  });
+  after(async () => {
+    child.kill('SIGINT');
+    await once(child, 'exit');
+    assert.equal(child.exitCode, 0);
+  });
+
+  const shows = (view: Visit, words: string) =>
+    waitUntil(
+      async () => String(await view.evaluate('document.body.innerText')).includes(words),
+      PATIENCE_MS,
+    );
+  const go = (view: Visit, hash: string) => view.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+  const idOf = (n: number) => n.toString(16).padStart(32, '0');
+
+  test('each view shows what was sent, as text, and loads nothing from elsewhere', async () => {
+    await visit(page, async (view) => {
+      await shows(view, 'invoke_agent payments');
+      await shows(view, '<img src=x');
+      await go(view, `#/run/${idOf(1)}`);
+      await shows(view, '1 denied (delete_all: not_allowed)');
+      await go(view, `#/run/${idOf(1)}/waterfall`);
+      await shows(view, 'send_payment');
+      await go(view, `#/run/${idOf(50)}`);
+      await shows(view, '1 failed');
+      await go(view, '#/tools');
+      await shows(view, 'get_balance');
+      await go(view, '#/cost');
+      await shows(view, 'gpt-4o');
+      await go(view, `#/compare?a=${idOf(1)}&b=${idOf(2)}`);
+      await shows(view, 'Tokens in');
+      await go(view, `#/run/${idOf(77)}`);
+      await shows(view, 'It may have been pruned');
+      assert.equal(await view.evaluate('document.querySelectorAll("main img, main script").length'), 0);
+      assert.match(String(await view.evaluate('document.title')), /mcp-observatory$/);
+      const own = new URL(page).origin;
+      assert.deepEqual(
+        view.requests.filter((url) => !url.startsWith(own) && !url.startsWith('data:')),
+        [],
+      );
+      // A browser logs every answer that is no success; the unknown run is the only one.
+      const complaints = view.complaints.filter((text) => !text.includes(idOf(77)));
+      assert.deepEqual(complaints, []);
+    });
+  });
+
+  test('the filter is in the address, and the keys lead to a run and back', async () => {
+    await visit(`${page}#/runs?q=tool%3Apay`, async (view) => {
+      await shows(view, '1 run.');
+      assert.equal(await view.evaluate('document.getElementById("filter").value'), 'tool:pay');
+      await view.press('Enter');
+      await shows(view, 'Conversation');
+      assert.match(String(await view.evaluate('location.hash')), /^#\/run\/0{31}1/);
+      await view.press('2');
+      await waitUntil(async () => String(await view.evaluate('location.hash')).includes('/waterfall'));
+      await view.press('Escape');
+      await shows(view, 'What stands out');
+      await view.press('/');
+      assert.equal(await view.evaluate('document.activeElement.id'), 'filter');
+      for (const key of 'toll:zzz ') await view.press(key);
+      await shows(view, "No field is called 'toll'");
+      await view.evaluate('document.querySelector(".problem button").click()');
+      await waitUntil(async () => String(await view.evaluate('location.hash')).includes('q=tool%3Azzz'));
+      await shows(view, 'No run matches');
+    });
+  });
+
+  test('a run appears while somebody looks, and 10,000 spans are a few rows', async () => {
+    await visit(page, async (view) => {
+      await shows(view, 'invoke_agent payments');
+      await send(LATE_RUN);
+      await shows(view, 'comes while somebody looks');
+      await go(view, `#/run/${idOf(51)}/waterfall`);
+      await shows(view, '10000 spans');
+      const rows = Number(await view.evaluate('document.querySelectorAll(".wr").length'));
+      assert.ok(rows > 20 && rows < 200, `${rows} rows`);
+      await view.evaluate('scrollTo(0, 140000)');
+      await waitUntil(
+        async () => Number(await view.evaluate('document.querySelectorAll(".wr").length')) < 200,
+      );
+      await shows(view, 'step_3');
+    });
+  });
+
+  test('narrow and dark, nothing scrolls sideways', async () => {
+    await visit(page, async (view) => {
+      await view.show(390, 844, 'dark');
+      for (const hash of [
+        '#/runs',
+        `#/run/${idOf(1)}`,
+        `#/run/${idOf(1)}/waterfall`,
+        '#/tools',
+        '#/cost',
+        '#/compare',
+      ]) {
+        await go(view, hash);
+        await waitUntil(
+          async () => Number(await view.evaluate('document.querySelector("main").innerText.length')) > 20,
+        );
+        const width = Number(await view.evaluate('document.documentElement.scrollWidth'));
+        assert.ok(width <= 390, `${hash} is ${width} pixels wide`);
+      }
+      assert.equal(
+        await view.evaluate('getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"'),
+        false,
+      );
+    });
+  });
+});

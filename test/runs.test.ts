@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { runsCommand } from '../src/cli/runs.ts';
+import {
+  migrate,
+  openDatabase,
+  PostgresSpanExporter,
+  type Queryable,
+  refreshRuns,
+} from '../src/postgres/index.ts';
+import { explainRun, sentenceText } from '../src/ui/explain/index.ts';
+import { parseFilter } from '../src/ui/filter/index.ts';
+import { findRun, listRuns, readRunSpans, runMetrics } from '../src/ui/store/index.ts';
+import { testDatabases } from './support/databases.ts';
+import { exportSpans } from './support/export.ts';
+import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+import { random } from './support/random.ts';
+import { runCommand } from './support/run-command.ts';
+import { OLD, PAYMENT, RETRIED, SHADOW } from './support/seeded-runs.ts';
+
+// A refresh waits for every open transaction of a server, also in other databases: it needs one to itself.
+let own: Promise<PostgresServer> | undefined;
+const startOnce = () => {
+  own ??= startOwnPostgres();
+  return own;
+};
+const all = testDatabases(startOnce);
+after(async () => {
+  for (const databases of all) await databases[Symbol.asyncDispose]();
+});
+
+for (const databases of all) {
+  describe(`runs on ${databases.name}`, { skip: databases.skip }, () => {
+    let opened: Promise<Queryable> | undefined;
+    const seeded = () => {
+      opened ??= (async () => {
+        const db = await databases.create();
+        await migrate(db);
+        const exporter = new PostgresSpanExporter({ connection: db });
+        // The root of the payment arrives last, and all of it twice.
+        await exportSpans(exporter, PAYMENT.slice(1));
+        await refreshRuns(db);
+        for (const spans of [PAYMENT.slice(0, 1), PAYMENT, RETRIED, SHADOW, OLD])
+          await exportSpans(exporter, spans);
+        await refreshRuns(db);
+        return db;
+      })();
+      return opened;
+    };
+    const idsOf = async (filter: string, sinceMs = Date.now() - 7 * 86_400_000) => {
+      const { runs, problems } = await listRuns(await seeded(), { filter, sinceMs });
+      assert.deepEqual(problems, [], filter);
+      return runs.map(({ id }) => Number.parseInt(id, 16));
+    };
+
+    test('a run counts each call and each span once, however its spans arrive', async () => {
+      const run = await findRun(await seeded(), '1'.padStart(32, '0'));
+      assert.ok(run);
+      const { id: _, startMs, endMs, ...rest } = run;
+      assert.equal(Math.round(endMs - startMs), 2000);
+      assert.deepEqual(rest, {
+        name: 'invoke_agent payments',
+        service: 'payments',
+        client: 'cursor',
+        user: '42',
+        session: null,
+        conversation: null,
+        models: ['gpt-4o'],
+        tools: ['delete_all', 'get_balance', 'send_payment'],
+        servers: ['bank'],
+        failedTools: ['delete_all', 'send_payment'],
+        spans: 7,
+        errors: 2,
+        modelCalls: 2,
+        toolCalls: 3,
+        failedCalls: 2,
+        denied: 1,
+        held: 0,
+        promptTokens: 200,
+        completionTokens: 40,
+        cachedTokens: 0,
+        costUsd: 0.02,
+        unpriced: 0,
+        risk: 'high',
+        contradicted: true,
+        unsupported: false,
+        isShadow: false,
+        hasRoot: true,
+      });
+    });
+
+    test('each field of a filter selects', async () => {
+      const expected: Readonly<Record<string, readonly number[]>> = {
+        '': [3, 2, 1, 4],
+        'tool:payment': [1],
+        'tool:pay*t': [1],
+        'tool:fetch,get_balance': [2, 1],
+        'status:error': [2, 1],
+        'status:denied': [1],
+        'status:ok': [3, 4],
+        'risk>=medium': [1],
+        'risk:none': [3, 2, 4],
+        'server:bank -tool:fetch': [1],
+        'client:Cursor': [1],
+        'service:pay': [3, 2, 1, 4],
+        'model:gpt': [3, 2, 1],
+        'user:42': [1],
+        'user:4': [],
+        'cost>0.015': [1],
+        'cost<=0.01': [3, 2, 4],
+        'duration>1800ms': [1],
+        'duration>1s duration<2': [2],
+        'tokens>=240': [1],
+        'calls:2': [2],
+        'finding:contradicted': [1],
+        'is:shadow': [3],
+        '-is:shadow is:unpriced': [2],
+        'since:25m': [3, 2],
+        'until:25m since:1d': [1],
+        'text:card_declined': [1],
+        report: [2],
+        '"nightly report"': [2],
+        '-"nightly report" since:1d': [3, 1],
+        'run:00000000': [3, 2, 1, 4],
+        'run:zz': [],
+        '"<b>100%_\\"': [4],
+        '"100__"': [],
+      };
+      for (const [filter, ids] of Object.entries(expected)) {
+        assert.deepEqual(await idsOf(filter), ids, filter);
+      }
+    });
+
+    test('pages follow each other without a gap, and the figures are those of the list', async () => {
+      const db = await seeded();
+      const seen: string[] = [];
+      for (let after: string | undefined; ; ) {
+        const page = await listRuns(db, { limit: 1, after, sinceMs: Date.now() - 7 * 86_400_000 });
+        seen.push(...page.runs.map(({ id }) => id));
+        if (page.next === null) break;
+        after = page.next;
+      }
+      assert.equal(new Set(seen).size, 4);
+      const metrics = await runMetrics(db, {});
+      const { runs, failed, contradicted, unpriced, held, buckets } = metrics;
+      assert.deepEqual(
+        { runs, failed, contradicted, unpriced, held },
+        { runs: 3, failed: 2, contradicted: 1, unpriced: 1, held: 0 },
+      );
+      assert.equal(
+        buckets.reduce((sum, bucket) => sum + bucket.runs, 0),
+        3,
+      );
+      assert.equal(Math.round(metrics.costUsd * 1000), 30);
+      await assert.rejects(listRuns(db, { limit: 0 }), { code: 'INVALID_OPTION' });
+      await assert.rejects(listRuns(db, { after: "1'-x" }), { code: 'INVALID_OPTION' });
+    });
+
+    test('a run is explained by its spans', async () => {
+      const db = await seeded();
+      const explained = async (n: number) =>
+        sentenceText(explainRun(await readRunSpans(db, n.toString(16).padStart(32, '0'))));
+      assert.equal(
+        await explained(1),
+        '3 tool calls, 1 failed (send_payment: card_declined), 1 denied (delete_all: not_allowed); the answer says what the trace contradicts: risk high; $0.0200; 2.00 s in all.',
+      );
+      assert.equal(
+        await explained(2),
+        '2 tool calls, 1 failed and was retried; unpriced: no price is known for gpt-4o; 1.50 s in all.',
+      );
+      assert.equal(await explained(4), '0 tool calls; 5.0 ms in all.');
+      assert.equal(await explained(99), 'No spans.');
+    });
+
+    test('any text is a filter that the database takes', async () => {
+      const db = await seeded();
+      const below = random(7);
+      const pieces = [
+        'tool',
+        'cost',
+        'risk',
+        'is',
+        ':',
+        '>',
+        '<=',
+        '"',
+        '-',
+        ',',
+        ' ',
+        '%',
+        '_',
+        '\\',
+        "'",
+        ';--',
+        '*',
+        '$1',
+        '0.1',
+        '5m',
+        'high',
+        'shadow',
+        '\u0000',
+        '\ud800',
+        '日本',
+        '\n',
+      ];
+      for (let i = 0; i < 300; i += 1) {
+        const length = 1 + below(12);
+        const filter = Array.from({ length }, () => pieces[below(pieces.length)]).join('');
+        const { problems } = parseFilter(filter);
+        for (const { start, end, suggestion } of problems) {
+          assert.ok(start <= end && end <= filter.length);
+          if (suggestion !== undefined)
+            assert.ok(parseFilter(suggestion).problems.every((next) => next.suggestion !== suggestion));
+        }
+        await listRuns(db, { filter });
+      }
+    });
+  });
+}
+
+describe('the command runs', { skip: noPostgres() }, () => {
+  const run = async (...args: string[]) => {
+    const url = await (await startOnce()).createDatabase();
+    await using db = await openDatabase({ url });
+    await migrate(db);
+    const exporter = new PostgresSpanExporter({ connection: url });
+    for (const spans of [PAYMENT, RETRIED]) await exportSpans(exporter, spans);
+    await exporter.shutdown();
+    const flags = ['--database-url', url];
+    return {
+      first: await runCommand(runsCommand, [...args, ...flags]),
+      again: (...more: string[]) => runCommand(runsCommand, [...more, ...flags]),
+    };
+  };
+
+  test('lists by a filter, shows one and compares two', async () => {
+    const { first, again } = await run('list', 'tool:pay', 'status:failed');
+    assert.equal(first.code, 0);
+    assert.match(
+      first.stdout,
+      /invoke_agent payments +cursor 42 +3 +2 +2\.00 s +\$0\.0200 +≠ answer contradicted, failed delete_all/,
+    );
+    const json = await again('list', '--json', '--limit', '1');
+    assert.equal(
+      (json.rows[0]?.runs as { trace_id: string }[] | undefined)?.[0]?.trace_id,
+      '2'.padStart(32, '0'),
+    );
+    assert.match(String(json.rows[0]?.next), /^\d+-0{31}2$/);
+    const shown = await again('show', '1'.padStart(32, '0'));
+    assert.match(shown.stdout, /1 denied \(delete_all: not_allowed\).*\n\ninvoke_agent payments/);
+    const whole = await again('show', '1'.padStart(32, '0'), '--json');
+    assert.equal((whole.rows[0]?.items as object[] | undefined)?.length, 7);
+    const diff = await again('diff', '1'.padStart(32, '0'), '2'.padStart(32, '0'));
+    assert.match(diff.stdout, /^- bank\.send_payment {2}failed$/m);
+    assert.match(diff.stdout, /^\+ bank\.fetch {2}ok$/m);
+    assert.match(diff.stdout, /cost_usd +\$0\.0200 +unpriced/);
+    assert.equal((await again('show', '9')).code, 1);
+    await assert.rejects(again('show'), { code: 'INVALID_OPTION' });
+    await assert.rejects(again('list', 'toll:pay'), {
+      code: 'INVALID_OPTION',
+      message: /Did you mean 'tool:pay'/,
+    });
+  });
+});
+
+describe('the filter language', () => {
+  test('says what it does not understand, and what would be', () => {
+    const problem = (text: string) => {
+      const [first] = parseFilter(text).problems;
+      return first === undefined ? undefined : [first.message, first.suggestion];
+    };
+    assert.deepEqual(problem('toll:pay'), ["No field is called 'toll'", 'tool:pay']);
+    assert.deepEqual(problem('-duratoin>2s'), ["No field is called 'duratoin'", '-duration>2s']);
+    assert.deepEqual(problem('qqqqqq:1'), ["No field is called 'qqqqqq'", undefined]);
+    assert.deepEqual(problem('tool>pay'), ["'tool' takes ':' only", 'tool:pay']);
+    assert.deepEqual(problem('risk>=hihg'), [
+      "'risk' is one of none, low, medium, high, got 'hihg'",
+      undefined,
+    ]);
+    assert.deepEqual(problem('cost>abc'), ["'cost' is a number: US dollars, got 'abc'", undefined]);
+    assert.deepEqual(problem('status:'), ["'status' needs a value: how the run ended", undefined]);
+    assert.deepEqual(
+      problem('since:yesterday')?.[0],
+      "'since' is started after: 24h, 7d, 2026-11-22, got 'yesterday'",
+    );
+    assert.equal(parseFilter('x'.repeat(2001)).problems.length, 1);
+    assert.equal(parseFilter('a '.repeat(50)).terms.length, 40);
+  });
+
+  test('reads quotes, alternatives, synonyms and negation', () => {
+    const [term] = parseFilter('-tool:"a b",c').terms;
+    assert.deepEqual([term?.isNegated, term?.field.name, term?.values], [true, 'tool', ['a b', 'c']]);
+    assert.deepEqual(parseFilter('status:error').terms[0]?.values, ['failed']);
+    assert.deepEqual(parseFilter('constructor:1').problems.length, 1);
+    assert.deepEqual(parseFilter('status:constructor').problems.length, 1);
+  });
+});

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+
+const INITIALIZED = {
+  protocolVersion: '2025-06-18',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'hostile', version: '1' },
+};
+
+/** A client of SDK v1 on a server that lists these tools and answers every call with this result, whatever they are. */
+export async function hostileClient(tools: readonly object[], result: object): Promise<Client> {
+  const answers: Readonly<Record<string, object>> = {
+    initialize: INITIALIZED,
+    'tools/list': { tools },
+    'tools/call': result,
+  };
+  const transport: Transport = {
+    start: async () => {},
+    close: async () => {},
+    send: async (message) => {
+      const { id, method } = message as { id?: number; method: string };
+      const answer = { jsonrpc: '2.0', id, result: answers[method] } as JSONRPCMessage;
+      if (id !== undefined) setImmediate(() => transport.onmessage?.(answer));
+    },
+  };
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  return client;
+}
+
+/** A server over HTTP in this process whose tool `t` answers with `result`, the text of a JSON value, whatever it is. */
+export async function hostileHttp(result: string, type: string): Promise<{ url: string } & AsyncDisposable> {
+  const tail = Buffer.from(`,"result":${result}}`);
+  const http = createServer(async (request, response) => {
+    if (request.method !== 'POST') return response.writeHead(405).end();
+    const { id, method } = JSON.parse(await text(request)) as { id?: number; method: string };
+    if (id === undefined) return response.writeHead(202).end();
+    if (method === 'tools/call') {
+      response.writeHead(200, { 'content-type': type });
+      response.write(`${type === 'text/event-stream' ? ': "\ndata: ' : ''}{"jsonrpc":"2.0","id":${id}`);
+      response.write(tail);
+      return response.end('\n\n');
+    }
+    const answer =
+      method === 'initialize' ? INITIALIZED : { tools: [{ name: 't', inputSchema: { type: 'object' } }] };
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result: answer }));
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    [Symbol.asyncDispose]: async () => {
+      http.closeAllConnections();
+      http.close();
+      await once(http, 'close');
+    },
+  };
+}
+
+/** A server over stdio whose tool `t` answers with the text that the JavaScript `expression` gives, whatever it is. */
+export function hostileStdio(expression: string): { command: string; args: string[] } {
+  const script = `
+    const answers = {
+      initialize: ${JSON.stringify(INITIALIZED)},
+      'tools/list': { tools: [{ name: 't', inputSchema: { type: 'object' } }] },
+    };
+    const lines = require('node:readline').createInterface({ input: process.stdin });
+    lines.on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined) return;
+      const result = method === 'tools/call' ? ${expression} : JSON.stringify(answers[method] ?? {});
+      process.stdout.write('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + ',"result":' + result + '}\\n');
+    });`;
+  return { command: process.execPath, args: ['-e', script] };
+}

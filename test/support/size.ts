@@ -1,0 +1,16 @@
+/**
+ * Tests that come in two sizes: `npm test` runs a file that imports this at the usual size, `npm run test:long` runs it
+ * again in full. To run one file in full: `OBSERVATORY_TEST_SIZE=full node --test dist/test/NAME.test.js`.
+ */
+import { test } from 'node:test';
+
+const isFull = process.env.OBSERVATORY_TEST_SIZE === 'full';
+
+/** How much a test tries: the first by default, the second in the long run. */
+export function sized<T>(usual: T, full: T): T {
+  return isFull ? full : usual;
+}
+
+/** A test of the long run only: what it tries would take the others' time. */
+export const longTest = ((...args: Parameters<typeof test>) =>
+  isFull ? test(...args) : Promise.resolve()) as typeof test;
