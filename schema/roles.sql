@@ -15,7 +15,12 @@ DECLARE
 BEGIN
   FOREACH role IN ARRAY ARRAY['mcp_observatory_writer', 'mcp_observatory_reader', 'mcp_observatory_reviewer'] LOOP
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN
+        -- All databases of a server share its roles: another one has just made it.
+        NULL;
+      END;
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role);
     EXECUTE format('GRANT SELECT ON mcp_observatory_migrations TO %I', role);

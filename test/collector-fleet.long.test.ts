@@ -10,13 +10,13 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { instrument, ObservatorySpanProcessor } from '../src/index.ts';
 import { type CollectProcess, startCollect } from './support/collect-process.ts';
+import { freePort } from './support/free-port.ts';
 import { noOtelcol, startOtelcol, WITH_CONTENT } from './support/otelcol.ts';
 import { startOtlpReceiver } from './support/otlp-receiver.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { ProviderServer } from './support/provider-server.ts';
 import { noPython, pythonProgram, pythonWithPackages } from './support/python.ts';
 import { deliver, newSpanId, newTraceId, rawRequest } from './support/raw-otlp.ts';
-import { stablePort } from './support/stable-port.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const DELIVERY_MS = 120_000;
@@ -179,7 +179,7 @@ describe('spans of every kind of sender, through the Collector and the service',
 describe('either collector killed in mid-stream', { skip: noOtelcol() || noPostgres() }, () => {
   test('loses no span that was taken, and stores none twice', async () => {
     const url = await server.createDatabase();
-    const collectPort = await stablePort();
+    const collectPort = await freePort();
     const flags = ['--http', `127.0.0.1:${collectPort}`, '--grpc', 'off'];
     await using apm = await startOtlpReceiver();
     let collect: CollectProcess = await startCollect(url, flags);

@@ -5,7 +5,7 @@ import { COLUMNS } from '../src/base/fields.ts';
 import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { countRows, readRows } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
-import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { createRole, noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
 import { altered, spanWith } from './support/spans.ts';
 
@@ -120,14 +120,12 @@ describe('binary COPY', { skip: noPostgres() }, () => {
 
   test('where COPY is refused, INSERT takes its place for good', async () => {
     const url = await server.createMigrated();
-    await runSql(url, 'CREATE ROLE no_copy LOGIN');
+    await using limited = await createRole(url);
     const owner = new pg.Pool({ connectionString: url });
-    await owner.query(`GRANT INSERT ON mcp_traces TO no_copy;
+    await owner.query(`GRANT INSERT ON mcp_traces TO ${limited.name};
       ALTER TABLE mcp_traces ENABLE ROW LEVEL SECURITY;
       CREATE POLICY all_rows ON mcp_traces USING (true)`);
-    const limited = new URL(url);
-    limited.username = 'no_copy';
-    await using exporter = new PostgresSpanExporter({ connection: limited.href });
+    await using exporter = new PostgresSpanExporter({ connection: limited.url });
     assert.deepEqual(await exportSpans(exporter, randomSpans(5, 5)), { code: 0 });
     assert.deepEqual(await exportSpans(exporter, randomSpans(5, 6)), { code: 0 });
     assert.equal(await countRows(owner as Queryable), 10);

@@ -3,6 +3,7 @@
  * stubs in place of the extensions' functions every other statement runs.
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import type { Queryable } from '../src/postgres/index.ts';
@@ -42,7 +43,9 @@ describe('other engines', { skip: postgres.skip }, () => {
     await migrate(db);
     const spans = manySpans(50);
     await exportSpans(new PostgresSpanExporter({ connection: db }), spans);
-    await db.query(`CREATE ROLE hyper_reader; GRANT SELECT ON mcp_traces, mcp_traces_hex TO hyper_reader`);
+    // All databases of a server share its roles.
+    const reader = `observatory_${randomBytes(6).toString('hex')}`;
+    await db.query(`CREATE ROLE ${reader}; GRANT SELECT ON mcp_traces, mcp_traces_hex TO ${reader}`);
     await db.query(`
       CREATE TABLE stub_calls (call text);
       CREATE FUNCTION create_hypertable(relation regclass, time_column name, chunk_time_interval interval) RETURNS void
@@ -60,14 +63,14 @@ describe('other engines', { skip: postgres.skip }, () => {
       assert.equal(await kindOf(db), 'r');
       assert.equal(await countRows(db), 50);
       assert.equal((await db.query('SELECT FROM mcp_traces_hex')).rows.length, 50);
-      await db.query('SET ROLE hyper_reader; SELECT FROM mcp_traces; SELECT FROM mcp_traces_hex; RESET ROLE');
+      await db.query(`SET ROLE ${reader}; SELECT FROM mcp_traces; SELECT FROM mcp_traces_hex; RESET ROLE`);
       const exporter = new PostgresSpanExporter({ connection: db });
       assert.deepEqual(await exportSpans(exporter, [...spans, ...manySpans(7)]), { code: 0 });
       assert.equal(await countRows(db), 57, 'what was there is not added again');
       assert.equal(await refreshRollups(db), 57);
       assert.equal(await createPartitions(db), 0);
     } finally {
-      await db.query('DROP OWNED BY hyper_reader; DROP ROLE hyper_reader');
+      await db.query(`DROP OWNED BY ${reader}; DROP ROLE ${reader}`);
     }
   });
 

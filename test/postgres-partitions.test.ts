@@ -20,6 +20,7 @@ import { countRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import {
+  createRole,
   findPsql,
   noPostgres,
   type PostgresServer,
@@ -249,15 +250,10 @@ describe('partitions of a server with many clients', { skip: noPostgres() }, () 
     for (let i = 0; i < 2; i += 1) {
       execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
     }
-    await runSql(url, 'CREATE ROLE app LOGIN IN ROLE mcp_observatory_writer');
-    await runSql(url, 'CREATE ROLE eyes LOGIN IN ROLE mcp_observatory_reader');
-    const as = (user: string) => {
-      const changed = new URL(url);
-      changed.username = user;
-      return changed.href;
-    };
+    await using writer = await createRole(url, 'IN ROLE mcp_observatory_writer');
+    await using reader = await createRole(url, 'IN ROLE mcp_observatory_reader');
     const spans = manySpans(20);
-    await using exporter = new PostgresSpanExporter({ connection: as('app') });
+    await using exporter = new PostgresSpanExporter({ connection: writer.url });
     assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
     assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
     assert.equal(await countRows(pool as Queryable), 20);
@@ -267,12 +263,12 @@ describe('partitions of a server with many clients', { skip: noPostgres() }, () 
       'DELETE FROM mcp_traces',
       'UPDATE mcp_traces SET model = $$x$$',
     ]) {
-      await assert.rejects(runSql(as('app'), sql), denied, sql);
+      await assert.rejects(runSql(writer.url, sql), denied, sql);
     }
-    await runSql(as('app'), 'SELECT mcp_traces_create_partitions(5)');
-    assert.equal((await runSql(as('eyes'), 'SELECT * FROM mcp_traces_hex')).length, 20);
-    await assert.rejects(runSql(as('eyes'), 'SELECT mcp_traces_create_partitions(9)'), denied);
-    await assert.rejects(runSql(as('eyes'), 'INSERT INTO mcp_traces SELECT * FROM mcp_traces'), denied);
+    await runSql(writer.url, 'SELECT mcp_traces_create_partitions(5)');
+    assert.equal((await runSql(reader.url, 'SELECT * FROM mcp_traces_hex')).length, 20);
+    await assert.rejects(runSql(reader.url, 'SELECT mcp_traces_create_partitions(9)'), denied);
+    await assert.rejects(runSql(reader.url, 'INSERT INTO mcp_traces SELECT * FROM mcp_traces'), denied);
     await pool.end();
   });
 });

@@ -8,6 +8,7 @@ import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '
 import { migrate, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import {
+  createRole,
   findPsql,
   noPostgres,
   type PostgresServer,
@@ -315,16 +316,10 @@ describe('reviews between processes', { skip: noPostgres() }, () => {
     await using _closing = queue;
     const file = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
     execFileSync(findPsql() ?? '', [url, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file]);
-    const as = async (role: string) => {
-      const login = `reviews_${role}`;
-      // The cluster is shared: a run before this one may have made it.
-      await runSql(url, `DROP ROLE IF EXISTS ${login}`);
-      await runSql(url, `CREATE ROLE ${login} LOGIN IN ROLE mcp_observatory_${role}`);
-      const changed = new URL(url);
-      changed.username = login;
-      return changed.href;
-    };
-    const [writer, reader, reviewer] = [await as('writer'), await as('reader'), await as('reviewer')];
+    await using writing = await createRole(url, 'IN ROLE mcp_observatory_writer');
+    await using reading = await createRole(url, 'IN ROLE mcp_observatory_reader');
+    await using reviewing = await createRole(url, 'IN ROLE mcp_observatory_reviewer');
+    const [writer, reader, reviewer] = [writing.url, reading.url, reviewing.url];
     const denied = { code: '42501' };
 
     await using app = new PostgresReviewQueue({ connection: writer });

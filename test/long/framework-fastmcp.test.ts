@@ -1,8 +1,7 @@
 /** A server of FastMCP, in an application made by this test. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { freePort } from '../support/free-port.ts';
 import { FreshApps } from '../support/fresh-app.ts';
 
 let apps: FreshApps;
@@ -28,11 +27,3 @@ test('FastMCP: a call is one trace of client and server, both named', async () =
     assert.equal(span?.attributes['observatory.mcp.server.name'], 'fast');
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

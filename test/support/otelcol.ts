@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { stablePort } from './stable-port.ts';
+import { freePort } from './free-port.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
@@ -66,7 +66,7 @@ export async function validateConfig(
 /** Starts the Collector with the shipped configuration on free ports, and waits until it is healthy. */
 export async function startOtelcol(options: OtelcolOptions): Promise<Otelcol> {
   const binary = await otelcolBinary();
-  const [httpPort, grpcPort, healthPort] = [await stablePort(), await stablePort(), await stablePort()];
+  const [httpPort, grpcPort, healthPort] = [await freePort(), await freePort(), await freePort()];
   const here = (path: string, port: number) => `yaml:${path}::endpoint: 127.0.0.1:${port}`;
   const configs = [
     options.base ?? SHIPPED,

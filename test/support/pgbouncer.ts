@@ -4,7 +4,8 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, runSql, serverUser } from './postgres-server.ts';
+import { freePort } from './free-port.ts';
+import { runSql, serverUser } from './postgres-server.ts';
 
 const START_TIMEOUT_MS = 30_000;
 

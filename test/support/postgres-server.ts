@@ -2,15 +2,16 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { migrate } from '../../src/postgres/index.ts';
+import { freePort } from './free-port.ts';
 import { makeOnce } from './templates.ts';
 
 const START_TIMEOUT_MS = 30_000;
+const PORT_ATTEMPTS = 5;
 const SYNTAX_ERROR = '42601';
 
 /**
@@ -113,6 +114,19 @@ function existingServer(url: string): PostgresServer {
 }
 
 async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>): Promise<PostgresServer> {
+  for (let attempt = 0; attempt < PORT_ATTEMPTS; attempt += 1) {
+    const server = await clusterOn(await freePort(), bin, chosen);
+    if (server !== undefined) return server;
+  }
+  throw new Error(`PostgreSQL found its port taken ${PORT_ATTEMPTS} times`);
+}
+
+/** Returns `undefined` when another program has taken the port. */
+async function clusterOn(
+  port: number,
+  bin: string,
+  chosen: Readonly<Record<string, string>>,
+): Promise<PostgresServer | undefined> {
   const parent = mkdtempSync(join(tmpdir(), 'observatory-pg-'));
   const user = serverUser();
   if (user !== undefined) chownSync(parent, user.uid, user.gid);
@@ -129,7 +143,6 @@ async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>)
   makeOnce(`cluster of ${bin}`, data, () => {
     execFileSync(join(bin, 'initdb'), init, { ...user, cwd: parent, stdio: ['ignore', 'ignore', 'inherit'] });
   });
-  const port = await freePort();
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -148,7 +161,10 @@ async function ownCluster(bin: string, chosen: Readonly<Record<string, string>>)
   const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
   const stop = () => stopKeeper(keeper, parent);
   try {
-    await untilReady(url, keeper);
+    if (!(await isOwnReady(url, data, keeper))) {
+      await stop();
+      return undefined;
+    }
   } catch (error) {
     await stop();
     throw error;
@@ -187,7 +203,11 @@ async function stopKeeper(keeper: ChildProcess, parent: string): Promise<void> {
   rmSync(parent, { recursive: true, force: true });
 }
 
-async function untilReady(url: string, keeper: ChildProcess): Promise<void> {
+/**
+ * Waits until the server answers. Returns false when it could not listen, or when the server that answers at its
+ * address keeps its data elsewhere: two test processes may find the same port free.
+ */
+async function isOwnReady(url: string, data: string, keeper: ChildProcess): Promise<boolean> {
   let log = '';
   keeper.stderr?.on('data', (chunk: Buffer) => {
     log = (log + chunk.toString()).slice(-4000);
@@ -198,9 +218,10 @@ async function untilReady(url: string, keeper: ChildProcess): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     try {
-      await runSql(url, 'SELECT 1');
-      return;
+      const [row] = await runSql(url, 'SHOW data_directory');
+      return row?.data_directory === data;
     } catch (error) {
+      if (log.includes('could not create any TCP/IP sockets')) return false;
       if (Date.now() > deadline) throw new Error(`PostgreSQL did not start:\n${log}`, { cause: error });
     }
     await sleep(30);
@@ -243,6 +264,31 @@ function copiesOfMigrated(
   };
 }
 
+/** A role to log in with. */
+export interface TestRole extends AsyncDisposable {
+  readonly name: string;
+  /** Connection string of the database it was made for, as this role. */
+  readonly url: string;
+}
+
+/**
+ * Makes a role with a random name, since all databases of a server share its roles, and drops it with its rights when
+ * disposed of.
+ * @param url connection string of a superuser and a database.
+ * @param options after `CREATE ROLE name LOGIN`.
+ */
+export async function createRole(url: string, options = ''): Promise<TestRole> {
+  const name = `observatory_${randomBytes(6).toString('hex')}`;
+  await runSql(url, `CREATE ROLE ${name} LOGIN ${options}`);
+  const own = new URL(url);
+  own.username = name;
+  return {
+    name,
+    url: own.href,
+    [Symbol.asyncDispose]: async () => void (await runSql(url, `DROP OWNED BY ${name}; DROP ROLE ${name}`)),
+  };
+}
+
 /** The name in the connection string of a database. */
 export function nameOfDatabase(url: string): string {
   return new URL(url).pathname.slice(1);
@@ -280,15 +326,4 @@ function debianFolders(): string[] {
 
 function pathFolders(): string[] {
   return (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
-}
-
-/** A TCP port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No TCP port is free');
-  return address.port;
 }
