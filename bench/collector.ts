@@ -2,7 +2,7 @@
  * The collector under load: spans/s, CPU per span, the time to the acknowledgment and memory, with 1 to 4 connections,
  * into a throwaway PostgreSQL with durable settings. Afterwards every acknowledged span must be a row.
  *
- *   node dist/bench/collector.js [--seconds 10] [--spans 512] [--gzip] [--spool] [--max-connections 4]
+ *   node dist/bench/collector.js [--kind content|chat|http|mix] [--seconds 10] [--spans 512] [--gzip] [--spool] [--max-connections 4]
  *     [--floor URL --floor-pid PID]   the same requests to another receiver, side by side
  *     [--soak SECONDS]                one run with all connections that reports memory every 30 s; 600 for ten minutes
  *
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     spans: { type: 'string', default: '512' },
     'max-connections': { type: 'string', default: '4' },
     gzip: { type: 'boolean', default: false },
+    kind: { type: 'string', default: 'content' },
     spool: { type: 'boolean', default: false },
     floor: { type: 'string' },
     'floor-pid': { type: 'string' },
@@ -87,7 +88,16 @@ function count({ acknowledged_spans, refused_or_broken }: Load): void {
 }
 
 async function load(target: string, connections: number, seconds: number): Promise<Load> {
-  const args = ['--url', target, '--connections', String(connections), '--spans', values.spans];
+  const args = [
+    '--url',
+    target,
+    '--connections',
+    String(connections),
+    '--spans',
+    values.spans,
+    '--kind',
+    values.kind,
+  ];
   const gzip = values.gzip ? ['--gzip'] : [];
   const { stdout } = await run(process.execPath, [LOAD, ...args, '--seconds', String(seconds), ...gzip]);
   return JSON.parse(stdout) as Load;

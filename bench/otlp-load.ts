@@ -3,7 +3,7 @@
  * and the times to acknowledgment. Requests that are to be retried are sent again with the same spans until accepted.
  *
  *   node dist/bench/otlp-load.js --url http://127.0.0.1:4318/v1/traces [--connections 4] [--spans 512] [--seconds 10]
- *     [--gzip]
+ *     [--gzip] [--kind content|chat|http|mix]
  *
  * Every request has its own ids, so that a database has to store every span.
  */
@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { encodeProtobuf } from '../test/support/otlp-encode.ts';
+import { bodyOf, SPAN_MARK, TRACE_MARK } from './otlp-bodies.ts';
 
 const { values } = parseArgs({
   options: {
@@ -20,16 +20,13 @@ const { values } = parseArgs({
     spans: { type: 'string', default: '512' },
     seconds: { type: 'string', default: '10' },
     gzip: { type: 'boolean', default: false },
+    kind: { type: 'string', default: 'content' },
   },
 });
 const connections = Number(values.connections);
 const spansPerRequest = Number(values.spans);
 
-/** Stand for the ids in the body that all requests are made from. */
-const TRACE_MARK = Buffer.from('a1a2a3a4a5a6a7a8a9aaabacadaeafb0', 'hex');
-const SPAN_MARK = Buffer.from('b1b2b3b4b5b6b7b8', 'hex');
-
-const template = makeBody(spansPerRequest);
+const template = bodyOf(values.kind, spansPerRequest);
 const tracePlaces = placesOf(TRACE_MARK);
 const spanPlaces = placesOf(SPAN_MARK);
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
@@ -115,48 +112,6 @@ function placesOf(mark: Buffer): number[] {
   const places: number[] = [];
   for (let at = template.indexOf(mark); at !== -1; at = template.indexOf(mark, at + 1)) places.push(at);
   return places;
-}
-
-/** Model calls as OpenLLMetry writes them, with a prompt and an answer of some sentences. */
-function makeBody(count: number): Buffer {
-  const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
-  const number = (key: string, value: number) => ({ key, value: { intValue: String(value) } });
-  const now = BigInt(Date.now()) * 1_000_000n;
-  const spans = Array.from({ length: count }, (_, i) => ({
-    traceId: TRACE_MARK.toString('hex'),
-    spanId: SPAN_MARK.toString('hex'),
-    name: 'chat gpt-4o',
-    kind: 3,
-    startTimeUnixNano: String(now + BigInt(i) * 1_000_000n),
-    endTimeUnixNano: String(now + BigInt(i) * 1_000_000n + 800_000_000n),
-    attributes: [
-      text('gen_ai.operation.name', 'chat'),
-      text('gen_ai.system', 'openai'),
-      text('gen_ai.request.model', 'gpt-4o'),
-      text('gen_ai.response.model', 'gpt-4o-2024-08-06'),
-      text('gen_ai.response.id', `chatcmpl-${i}`),
-      number('gen_ai.usage.input_tokens', 500 + i),
-      number('gen_ai.usage.output_tokens', 40 + (i % 200)),
-      text('gen_ai.prompt.0.role', 'system'),
-      text('gen_ai.prompt.0.content', 'You answer questions about orders. Be brief, and name the order.'),
-      text('gen_ai.prompt.1.role', 'user'),
-      text(
-        'gen_ai.prompt.1.content',
-        `Where is order ${i}? It was sent on ${i % 28} May to Berlin. ${'It is urgent. '.repeat(10)}`,
-      ),
-      text('gen_ai.completion.0.role', 'assistant'),
-      text(
-        'gen_ai.completion.0.content',
-        `Order ${i} was sent on ${i % 28} May and is in Berlin. ${'It comes tomorrow. '.repeat(4)}`,
-      ),
-      text('server.address', 'api.openai.com'),
-      text('app.user.id', `user-${i}`),
-      text('app.route', '/v1/orders/{order}'),
-    ],
-    status: {},
-  }));
-  const resource = { attributes: [text('service.name', 'orders'), text('host.name', 'app-1')] };
-  return encodeProtobuf({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'bench' }, spans }] }] });
 }
 
 function cpuPerSpan(): number {

@@ -20,7 +20,7 @@ export function collectIndexed<P extends string>(
 ): ReadonlyMap<P, readonly IndexedGroup[]> {
   let found: Map<P, Map<number, Map<string, unknown>>> | undefined;
   for (const key in attributes) {
-    const prefix = prefixes.find((candidate) => key.startsWith(candidate));
+    const prefix = prefixOf(key, prefixes);
     if (prefix === undefined) continue;
     const dot = key.indexOf('.', prefix.length);
     const index = parseIndex(key, prefix.length, dot === -1 ? key.length : dot);
@@ -32,6 +32,11 @@ export function collectIndexed<P extends string>(
   }
   if (found === undefined) return NONE;
   return new Map([...found].map(([prefix, groups]) => [prefix, inOrder(groups)]));
+}
+
+function prefixOf<P extends string>(key: string, prefixes: readonly P[]): P | undefined {
+  for (const prefix of prefixes) if (key.startsWith(prefix)) return prefix;
+  return undefined;
 }
 
 const NONE: ReadonlyMap<never, readonly IndexedGroup[]> = new Map<never, readonly IndexedGroup[]>();

@@ -134,7 +134,7 @@ function readAttribute(
   let value: unknown = null;
   while (reader.at < to) {
     const tag = reader.tag(to);
-    if (tag === KEY) key = reader.string(to);
+    if (tag === KEY) key = reader.name(to);
     else if (tag === VALUE) value = readAnyValue(reader, to, budget, depth);
     else reader.skip(tag, to);
   }

@@ -1,4 +1,5 @@
 import { malformed } from './decode-error.ts';
+import { KeyCache } from './key-cache.ts';
 
 /** Wire types of protobuf. */
 const VARINT = 0;
@@ -12,6 +13,8 @@ const FIXED32 = 5;
 const MAX_GROUP_DEPTH = 100;
 
 const TWO_32 = 4_294_967_296;
+
+const keys = new KeyCache();
 
 /** The tag of a field with a varint, as {@link WireReader.tag} gives it. */
 export const varintTag = (field: number): number => (field << 3) | VARINT;
@@ -51,6 +54,14 @@ export class WireReader {
   string(end: number): string {
     const to = this.length(end);
     const text = this.bytes.toString('utf8', this.at, to);
+    this.at = to;
+    return text;
+  }
+
+  /** As {@link string}, for texts that come again and again. */
+  name(end: number): string {
+    const to = this.length(end);
+    const text = keys.text(this.bytes, this.at, to);
     this.at = to;
     return text;
   }

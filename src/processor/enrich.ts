@@ -32,7 +32,7 @@ export interface EnrichOptions {
 export function enrich(interaction: Interaction, options: EnrichOptions): FieldValues {
   const { kind = 'model' } = options;
   const { model, provider, toolArguments } = interaction;
-  const values: Draft = { ...computeSignals(interaction, options.config) };
+  const values: Draft = computeSignals(interaction, options.config);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;
   if (toolArguments !== undefined) values.tool_args_hash = canonicalHash(toolArguments);

@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type Counter,
+  createNoopMeter,
   type Histogram,
   type MeterProvider,
   metrics,
@@ -18,8 +19,13 @@ const ATTR_TEMPLATE = 'observatory.prompt_template_id';
 const ATTR_SHADOW = 'observatory.is_shadow';
 const ATTR_COST_SOURCE = 'observatory.cost_source';
 
+/** What the API gives where no SDK is registered. */
+const UNREAD = createNoopMeter().createCounter('');
+
 interface Instruments {
   readonly provider: MeterProvider;
+  /** Whether anything reads them. */
+  readonly areRead: boolean;
   readonly cost: Counter;
   readonly risk: Histogram;
 }
@@ -56,6 +62,7 @@ export class SpendMetrics {
       numberOf(attributes['observatory.hallucination_risk_score']) ?? values.hallucination_risk_score;
     if (cost === undefined && risk === undefined) return;
     const instruments = this.#current();
+    if (!instruments.areRead) return;
     const about = this.#describe(attributes, values);
     if (risk !== undefined) instruments.risk.record(risk, about);
     if (cost === undefined) return;
@@ -78,18 +85,16 @@ export class SpendMetrics {
     const provider = this.#given ?? metrics.getMeterProvider();
     if (this.#instruments?.provider === provider) return this.#instruments;
     const meter = provider.getMeter('mcp-observatory', VERSION);
-    this.#instruments = {
-      provider,
-      cost: meter.createCounter('observatory.cost', {
-        unit: 'USD',
-        description: 'Estimated spend on model calls',
-      }),
-      risk: meter.createHistogram('observatory.hallucination_risk', {
-        unit: '1',
-        description: 'Composite hallucination risk of answers, 0 to 1',
-        advice: { explicitBucketBoundaries: [...RISK] },
-      }),
-    };
+    const cost = meter.createCounter('observatory.cost', {
+      unit: 'USD',
+      description: 'Estimated spend on model calls',
+    });
+    const risk = meter.createHistogram('observatory.hallucination_risk', {
+      unit: '1',
+      description: 'Composite hallucination risk of answers, 0 to 1',
+      advice: { explicitBucketBoundaries: [...RISK] },
+    });
+    this.#instruments = { provider, areRead: cost !== UNREAD, cost, risk };
     return this.#instruments;
   }
 }

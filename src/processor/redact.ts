@@ -11,6 +11,11 @@ export interface RedactOptions {
   readonly keep: ReadonlySet<string>;
   /** Whether the names of the span and its events are rebuilt from known words: those of a GenAI or MCP span. */
   readonly redactNames: boolean;
+  /**
+   * Whether nobody else holds the records of the span: they are replaced then, which takes half the time of deleting
+   * from them.
+   */
+  readonly isOwned?: boolean | undefined;
 }
 
 /**
@@ -23,7 +28,10 @@ export interface RedactOptions {
  * @returns how many attributes of the span were removed.
  */
 export function redactSpan(span: ReadableSpan, options: RedactOptions): number {
-  const removed = redactRecord(span, 'attributes', options.keep);
+  const removed =
+    options.isOwned === true
+      ? replaceRecord(span, options.keep)
+      : redactRecord(span, 'attributes', options.keep);
   redactEvents(span, options);
   redactLinks(span, options.keep);
   redactScope(span, options.keep);
@@ -37,6 +45,20 @@ export function redactSpan(span: ReadableSpan, options: RedactOptions): number {
     options.redactNames ? keptSpanName(name, span.attributes) : keptText('name', name),
   );
   return removed;
+}
+
+/** Gives the span attributes of its own with what may stay. */
+function replaceRecord(span: ReadableSpan, keep: ReadonlySet<string>): number {
+  const { attributes } = span as { attributes: Mutable };
+  const kept: Mutable = {};
+  let removed = 0;
+  for (const key in attributes) {
+    const value = attributes[key];
+    if (isKept(key, value) || keep.has(key)) kept[key] = keptValue(key, value);
+    else removed += 1;
+  }
+  replaceIfChanged(span, 'attributes', kept);
+  return span.attributes === kept ? removed : redactRecord(span, 'attributes', keep);
 }
 
 /** Redacts the record in a field of `holder`. */

@@ -31,7 +31,7 @@ import {
   type ResolvedProcessorOptions,
   resolveProcessorOptions,
 } from './options.ts';
-import { redactSpan } from './redact.ts';
+import { type RedactOptions, redactSpan } from './redact.ts';
 import {
   checkFields,
   countFields,
@@ -136,9 +136,9 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     }
   }
 
-  /** Enriches a span that ended in another process. Never throws. */
+  /** Enriches a span that ended in another process and that nobody else holds. Never throws. */
   enrichEnded(span: ReadableSpan): void {
-    this.#finish(span, new EndedSpan(span));
+    this.#finish(span, new EndedSpan(span), true);
   }
 
   /** Nothing is buffered. */
@@ -147,7 +147,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   /** Nothing needs closing. */
   async shutdown(): Promise<void> {}
 
-  #finish(span: ReadableSpan, target: WritableSpan): FieldValues {
+  #finish(span: ReadableSpan, target: WritableSpan, isOwned = false): FieldValues {
     let kind: InteractionKind | undefined;
     let attached: Interaction | undefined;
     let computed: FieldValues | undefined;
@@ -157,7 +157,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       if (kind === undefined && !hasInteraction(span)) {
         this.#ledger.settle(span, kind, false);
         this.#tools.forgetAfter(span);
-        if (this.#options.redactContent) this.#redact(span, dropped, false);
+        if (this.#options.redactContent) this.#redact(span, dropped, { redactNames: false, isOwned });
         return dropped;
       }
       attached = takeInteraction(span);
@@ -173,7 +173,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     } catch (error) {
       this.#fault('enrichment', error);
     }
-    if (this.#options.redactContent) this.#redact(span, dropped, true);
+    if (this.#options.redactContent) this.#redact(span, dropped, { redactNames: true, isOwned });
     else this.#countDropped(dropped);
     if (computed !== undefined) this.#publish(span, target, computed);
     return dropped;
@@ -235,10 +235,10 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     }
   }
 
-  #redact(span: ReadableSpan, dropped: FieldValues, isGenAi: boolean): void {
+  #redact(span: ReadableSpan, dropped: FieldValues, options: Omit<RedactOptions, 'keep'>): void {
     try {
       const { keepAttributes: keep } = this.#options;
-      const removed = redactSpan(span, { keep, redactNames: isGenAi });
+      const removed = redactSpan(span, { keep, ...options });
       this.#stats.attributesRedacted += removed;
       // The SDK does not notice the freed attributes, so the remaining fields are written directly.
       const fitting = takeFields(dropped, removed);
