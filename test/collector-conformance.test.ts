@@ -158,7 +158,13 @@ const CASES: readonly Case[] = [
   },
   { name: 'GET', method: 'GET', headers: PROTOBUF, status: 405 },
   { name: 'PUT', method: 'PUT', headers: PROTOBUF, body: () => proto(span()), status: 405 },
-  { name: 'metrics', path: '/v1/metrics', headers: PROTOBUF, body: () => Buffer.alloc(0), status: 404 },
+  {
+    name: 'profiles',
+    path: '/v1development/profiles',
+    headers: PROTOBUF,
+    body: () => Buffer.alloc(0),
+    status: 404,
+  },
   {
     name: 'a path above',
     path: '/v1/traces/../../etc/passwd',
@@ -347,7 +353,10 @@ describe('OTLP conformance', { skip: noPostgres() }, () => {
     [
       'another method',
       12,
-      () => caller.call(Buffer.alloc(0), { path: TRACE_EXPORT.replace('trace.v1.Trace', 'logs.v1.Logs') }),
+      () =>
+        caller.call(Buffer.alloc(0), {
+          path: TRACE_EXPORT.replace('trace.v1.Trace', 'profiles.v1.Profiles'),
+        }),
     ],
   ];
   for (const [name, code, call] of calls) {

@@ -8,7 +8,8 @@ import { printableLine } from './terminal/index.ts';
 const HELP = `Usage: mcp-observatory collect [options]
 
 Takes spans over OTLP (HTTP with protobuf or JSON, and gRPC) from any language, computes what the in-process
-processor computes, and writes them to the table mcp_traces. A request succeeds once its spans are in Postgres or synced to the spool.
+processor computes, and writes them to the table mcp_traces. Of logs, the events of Claude Code, Codex and Gemini CLI
+become spans; metrics are accepted and not stored. A request succeeds once its spans are in Postgres or synced to the spool.
 
 Where to listen
   --http HOST:PORT       OTLP/HTTP, /healthz and /readyz (default 127.0.0.1:4318; off for none); MCP_OBSERVATORY_HTTP

@@ -4,6 +4,7 @@ import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
 import { type Database, DEFAULT_DATA_DIR, databaseBytes, openDatabase, prune } from '../postgres/index.ts';
 import { startPage } from '../ui/index.ts';
+import { agentSettingsText } from './agent-settings.ts';
 import {
   type Command,
   type CommandIo,
@@ -27,8 +28,9 @@ const DAY_MS = 86_400_000;
 
 const HELP = `Usage: mcp-observatory up [options]
 
-One process to see what happens: it takes spans over OTLP (HTTP on port ${HTTP_PORT}, gRPC on port ${GRPC_PORT}), keeps them in an embedded
-database, and serves the page.
+One process to see what happens: it takes spans and the events of coding agents over OTLP (HTTP on port ${HTTP_PORT},
+gRPC on port ${GRPC_PORT}), keeps them in an embedded database, and serves the page. It prints how to set up Claude Code,
+Codex, VS Code Copilot and Gemini CLI.
 
 Options:
   --port N              port of the page (default ${PAGE_PORT})
@@ -120,14 +122,12 @@ function readyJson(page: string, { httpUrl, grpcAddress, database }: Collector):
 }
 
 function readyText(page: string, { httpUrl, grpcAddress, database }: Collector): string {
-  const endpoint = `OTEL_EXPORTER_OTLP_ENDPOINT=${httpUrl}`;
   const lines = [
     `mcp-observatory up: ${page}`,
     `  store          ${database}`,
     `  OTLP           ${httpUrl} (HTTP), ${grpcAddress} (gRPC)`,
     '',
-    `  Node program   ${endpoint} node --import mcp-observatory/register app.js`,
-    `  others         ${endpoint}`,
+    ...agentSettingsText(httpUrl ?? '', grpcAddress ?? ''),
     '',
     '  Ctrl-C stops it.',
   ];

@@ -144,6 +144,7 @@ class RunningCollector implements Collector {
         processor,
         writer: this.#writer,
         onSafe: (spans) => this.#forwarder?.forward(spans),
+        onIgnored: (signal, count) => this.#metrics.ignored(signal, count),
         maxSpans,
       }),
       admission: this.#admission,

@@ -8,12 +8,14 @@ const BOUNDARIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 /**
  * Metrics of the collector itself, beside those of its writer (`observatory.spans` and so on): the counter
  * `observatory.collector.requests` and the histogram `observatory.collector.request.duration` by
- * `observatory.transport` and `observatory.outcome`, and the gauges `observatory.collector.requests.active` and
+ * `observatory.transport` and `observatory.outcome`, the counter `observatory.collector.ignored` by
+ * `observatory.signal`, and the gauges `observatory.collector.requests.active` and
  * `observatory.collector.memory`, the bytes held by requests in progress.
  */
 export class CollectorMetrics {
   readonly #requests: Counter;
   readonly #duration: Histogram;
+  readonly #ignored: Counter;
   /** Removes the gauges. */
   readonly end: () => void;
 
@@ -27,6 +29,11 @@ export class CollectorMetrics {
       unit: 's',
       description: 'Time from the first byte of a request to its answer',
       advice: { explicitBucketBoundaries: BOUNDARIES },
+    });
+    this.#ignored = meter.createCounter('observatory.collector.ignored', {
+      unit: '{item}',
+      description:
+        'Log records that are no event of a known agent, and requests of metrics; neither is stored',
     });
     const active = meter.createObservableGauge('observatory.collector.requests.active', {
       unit: '{request}',
@@ -42,6 +49,10 @@ export class CollectorMetrics {
     };
     meter.addBatchObservableCallback(callback, [active, memory]);
     this.end = () => meter.removeBatchObservableCallback(callback, [active, memory]);
+  }
+
+  ignored(signal: string, count: number): void {
+    this.#ignored.add(count, { 'observatory.signal': signal });
   }
 
   answered({ transport, outcome, seconds }: Answered): void {

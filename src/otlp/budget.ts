@@ -14,12 +14,12 @@ export const MAX_VALUE_DEPTH = 120;
 
 /** The remaining budget of one request, against small messages that expand to many objects. */
 export class DecodeBudget {
-  readonly #maxSpans: number;
-  #spans = 0;
+  readonly #maxRecords: number;
+  #records = 0;
   #items = 0;
 
-  constructor(maxSpans: number) {
-    this.#maxSpans = maxSpans;
+  constructor(maxRecords: number) {
+    this.#maxRecords = maxRecords;
   }
 
   /** Attributes, list items, events and links read so far. */
@@ -28,9 +28,9 @@ export class DecodeBudget {
   }
 
   /** @throws DecodeError `too_large`. */
-  takeSpan(): void {
-    this.#spans += 1;
-    if (this.#spans > this.#maxSpans) throw tooMany(this.#maxSpans, 'spans');
+  takeRecord(): void {
+    this.#records += 1;
+    if (this.#records > this.#maxRecords) throw tooMany(this.#maxRecords, 'spans or log records');
   }
 
   /** @throws DecodeError `too_large`. */

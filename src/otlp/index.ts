@@ -1,4 +1,6 @@
-export { type DecodedRequest, DecodeError } from './decode-error.ts';
+export { type DecodedLogs, type DecodedRequest, DecodeError } from './decode-error.ts';
 export { encodeProtobuf } from './encode.ts';
-export { decodeJson } from './json.ts';
-export { decodeProtobuf } from './protobuf.ts';
+export { decodeJson, decodeLogsJson } from './json.ts';
+export { decodeLogsProtobuf, decodeProtobuf } from './protobuf.ts';
+export type { ReceivedLog } from './received-log.ts';
+export type { ReceivedSpan } from './received-span.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { JsonObject } from '../json/index.ts';
 import { DecodeBudget, MAX_VALUE_DEPTH } from './budget.ts';
-import { type DecodedRequest, malformed } from './decode-error.ts';
+import { type DecodedLogs, type DecodedRequest, malformed } from './decode-error.ts';
 import {
   expectDouble,
   expectInt64,
@@ -15,13 +15,15 @@ import {
 import {
   emptyMessage,
   type Field,
+  isRecord,
+  LOGS_REQUEST,
   type MessageOf,
   type MessageType,
   putAttribute,
   REQUEST,
   type ReceivedAttributes,
-  SPAN,
 } from './otlp-messages.ts';
+import { logsOf } from './received-log.ts';
 import { spansOf } from './received-span.ts';
 
 /** Maximum nesting of JSON; the deepest value kept needs about 600 levels. */
@@ -74,6 +76,13 @@ export function decodeJson(body: Buffer, maxSpans: number): DecodedRequest {
   return { spans: spansOf(request), items: budget.items };
 }
 
+/** Reads an `ExportLogsServiceRequest` like {@link decodeJson}. @throws DecodeError for invalid or oversized requests. */
+export function decodeLogsJson(body: Buffer, maxRecords: number): DecodedLogs {
+  const budget = new DecodeBudget(maxRecords);
+  const request = readMessage(expectObject(parse(body), 'the request'), LOGS_REQUEST, budget);
+  return { logs: logsOf(request), items: budget.items };
+}
+
 function parse(body: Buffer): unknown {
   if (!isUtf8(body)) throw malformed('The JSON is not valid UTF-8');
   checkJsonDepth(body);
@@ -107,13 +116,15 @@ function readField(value: unknown, name: string, { kind, type = {} }: Field, bud
       return expectUint32(value, name);
     case 'time':
       return expectTime(value, name);
+    case 'any':
+      return readAnyValue(value, budget, 0);
     case 'attributes':
       return readAttributes(value, budget, 0);
     case 'message':
       return readMessage(expectObject(value, name), type, budget);
     case 'list':
       return expectList(value, name).map((item) => {
-        if (type === SPAN) budget.takeSpan();
+        if (isRecord(type)) budget.takeRecord();
         else budget.takeItem();
         return readMessage(expectObject(item, `${name}[]`), type, budget);
       });

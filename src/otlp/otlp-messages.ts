@@ -1,6 +1,7 @@
 /**
- * The messages of an `ExportTraceServiceRequest`, OTLP 1.x: each field with its number in protobuf and its name in JSON.
- * Both forms are read, and protobuf is written, by this table. Sources: opentelemetry/proto/trace/v1/trace.proto, resource.proto, common.proto.
+ * The messages of an `ExportTraceServiceRequest` and an `ExportLogsServiceRequest`, OTLP 1.x: each field with its number
+ * in protobuf and its name in JSON. Both forms are read, and protobuf is written, by this table. Sources:
+ * opentelemetry/proto/trace/v1/trace.proto, logs/v1/logs.proto, resource.proto, common.proto.
  */
 import type { HrTime } from '@opentelemetry/api';
 
@@ -8,7 +9,16 @@ import type { HrTime } from '@opentelemetry/api';
 export type ReceivedAttributes = Record<string, unknown>;
 
 /** How a field is written; `id` is bytes in protobuf and hex digits in JSON, `time` a fixed64 of nanoseconds. */
-export type FieldKind = 'text' | 'id' | 'uint32' | 'fixed32' | 'time' | 'attributes' | 'message' | 'list';
+export type FieldKind =
+  | 'text'
+  | 'id'
+  | 'uint32'
+  | 'fixed32'
+  | 'time'
+  | 'any'
+  | 'attributes'
+  | 'message'
+  | 'list';
 
 /** A field whose value is a `V`. */
 export interface Field<V = unknown> {
@@ -38,6 +48,8 @@ const id = (number: number): Field<string> => ({ number, kind: 'id', absent: () 
 const uint32 = (number: number): Field<number> => ({ number, kind: 'uint32', absent: () => 0 });
 const fixed32 = (number: number): Field<number> => ({ number, kind: 'fixed32', absent: () => 0 });
 const time = (number: number): Field<HrTime> => ({ number, kind: 'time', absent: () => [0, 0] });
+/** An `AnyValue`. */
+const any = (number: number): Field<unknown> => ({ number, kind: 'any', absent: () => null });
 const attributes = (number: number): Field<ReceivedAttributes> => ({
   number,
   kind: 'attributes',
@@ -107,6 +119,35 @@ export const RESOURCE_SPANS = {
 };
 
 export const REQUEST = { resourceSpans: list(1, RESOURCE_SPANS) };
+
+export const LOG_RECORD = {
+  timeUnixNano: time(1),
+  severityNumber: uint32(2),
+  severityText: text(3),
+  body: any(5),
+  attributes: attributes(6),
+  droppedAttributesCount: uint32(7),
+  flags: fixed32(8),
+  traceId: id(9),
+  spanId: id(10),
+  observedTimeUnixNano: time(11),
+  eventName: text(12),
+};
+
+export const SCOPE_LOGS = { scope: one(1, OTLP_SCOPE), logRecords: list(2, LOG_RECORD), schemaUrl: text(3) };
+
+export const RESOURCE_LOGS = {
+  resource: one(1, RESOURCE),
+  scopeLogs: list(2, SCOPE_LOGS),
+  schemaUrl: text(3),
+};
+
+export const LOGS_REQUEST = { resourceLogs: list(1, RESOURCE_LOGS) };
+
+/** Whether messages of this type are what a request is limited by: its spans or log records. */
+export function isRecord(type: MessageType): boolean {
+  return type === SPAN || type === LOG_RECORD;
+}
 
 /** Fields of `KeyValue`, `AnyValue`, `ArrayValue` and `KeyValueList`, which are read and written by hand. */
 export const KEY_VALUE = { key: 1, value: 2 };

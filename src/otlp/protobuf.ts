@@ -1,18 +1,20 @@
 import { DecodeBudget, MAX_VALUE_DEPTH } from './budget.ts';
-import type { DecodedRequest } from './decode-error.ts';
+import type { DecodedLogs, DecodedRequest } from './decode-error.ts';
 import {
   ANY_VALUE,
   emptyMessage,
   type Field,
   type FieldKind,
+  isRecord,
   KEY_VALUE,
+  LOGS_REQUEST,
   type MessageType,
   putAttribute,
   REQUEST,
   type ReceivedAttributes,
-  SPAN,
   VALUES_FIELD,
 } from './otlp-messages.ts';
+import { logsOf } from './received-log.ts';
 import { spansOf } from './received-span.ts';
 import { hrTimeOfHalves } from './time.ts';
 import { bytesTag, fixed32Tag, fixed64Tag, varintTag, WireReader } from './wire-reader.ts';
@@ -30,12 +32,24 @@ export function decodeProtobuf(body: Buffer, maxSpans: number): DecodedRequest {
   return { spans: spansOf(request), items: budget.items };
 }
 
+/**
+ * Reads an `ExportLogsServiceRequest` like {@link decodeProtobuf}.
+ * @throws DecodeError for invalid or oversized requests.
+ */
+export function decodeLogsProtobuf(body: Buffer, maxRecords: number): DecodedLogs {
+  const budget = new DecodeBudget(maxRecords);
+  const request = emptyMessage(LOGS_REQUEST);
+  readMessage(new WireReader(body), body.length, LOGS_REQUEST, request, budget);
+  return { logs: logsOf(request), items: budget.items };
+}
+
 const TAG: Readonly<Record<FieldKind, (field: number) => number>> = {
   text: bytesTag,
   id: bytesTag,
   uint32: varintTag,
   fixed32: fixed32Tag,
   time: fixed64Tag,
+  any: bytesTag,
   attributes: bytesTag,
   message: bytesTag,
   list: bytesTag,
@@ -92,6 +106,9 @@ function readField(
     case 'time':
       message[name] = hrTimeOfHalves(reader.fixed32(to), reader.fixed32(to));
       break;
+    case 'any':
+      message[name] = readAnyValue(reader, to, budget, 0);
+      break;
     case 'attributes':
       readAttribute(reader, to, message[name] as object, budget, 0);
       break;
@@ -100,7 +117,7 @@ function readField(
       break;
     case 'list': {
       const end = reader.length(to);
-      if (type === SPAN) budget.takeSpan();
+      if (isRecord(type)) budget.takeRecord();
       else budget.takeItem();
       const item = emptyMessage(type);
       (message[name] as unknown[]).push(item);

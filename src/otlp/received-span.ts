@@ -80,7 +80,10 @@ function contextOf(traceId: string, spanId: string, traceState: string, flags: n
 }
 
 /** A resource as in the SDK, without pending attributes. */
-function receivedResource(attributes: Record<string, unknown>, schemaUrl: string): ReadableSpan['resource'] {
+export function receivedResource(
+  attributes: Record<string, unknown>,
+  schemaUrl: string,
+): ReadableSpan['resource'] {
   const resource = {
     attributes,
     ...(schemaUrl === '' ? {} : { schemaUrl }),

@@ -25,6 +25,12 @@ message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; i
   double double_value = 4; ArrayValue array_value = 5; KeyValueList kvlist_value = 6; bytes bytes_value = 7; } }
 message ArrayValue { repeated AnyValue values = 1; }
 message KeyValueList { repeated KeyValue values = 1; }
+message ExportLogsServiceRequest { repeated ResourceLogs resource_logs = 1; }
+message ResourceLogs { Resource resource = 1; repeated ScopeLogs scope_logs = 2; string schema_url = 3; }
+message ScopeLogs { InstrumentationScope scope = 1; repeated LogRecord log_records = 2; string schema_url = 3; }
+message LogRecord { fixed64 time_unix_nano = 1; fixed64 observed_time_unix_nano = 11; int32 severity_number = 2;
+  string severity_text = 3; AnyValue body = 5; repeated KeyValue attributes = 6; uint32 dropped_attributes_count = 7;
+  fixed32 flags = 8; bytes trace_id = 9; bytes span_id = 10; string event_name = 12; }
 message ExportTraceServiceResponse { PartialSuccess partial_success = 1; }
 message PartialSuccess { int64 rejected_spans = 1; string error_message = 2; }
 message RpcStatus { int32 code = 1; string message = 2; repeated Any details = 3; }
@@ -34,6 +40,7 @@ message Duration { int64 seconds = 1; int32 nanos = 2; }`;
 
 const ROOT = protobuf.parse(PROTO).root;
 const REQUEST = ROOT.lookupType('ExportTraceServiceRequest');
+const LOGS_REQUEST = ROOT.lookupType('ExportLogsServiceRequest');
 
 /** An `ExportTraceServiceRequest` as OTLP/JSON says it. */
 export interface RequestJson {
@@ -60,6 +67,11 @@ export function encodeJson(spans: readonly ReadableSpan[]): Buffer {
 /** The protobuf form of a document in OTLP/JSON. */
 export function encodeProtobuf(request: RequestJson): Buffer {
   return Buffer.from(REQUEST.encode(REQUEST.fromObject(withBytes(request) as Json)).finish());
+}
+
+/** The protobuf form of log records in OTLP/JSON. */
+export function encodeLogsProtobuf(request: object): Buffer {
+  return Buffer.from(LOGS_REQUEST.encode(LOGS_REQUEST.fromObject(request as Json)).finish());
 }
 
 /** A request of one span with the attribute `deep`, a text within so many lists; protobufjs stops at some 50. */

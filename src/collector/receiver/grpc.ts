@@ -11,11 +11,9 @@ import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gatewa
 import { lengthIn, messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
 import type { RunningReceiver } from './http.ts';
 import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
-import { encodeResponse } from './messages.ts';
+import { encodeResponse, SIGNAL_PATHS, signalAt } from './messages.ts';
 import { Rejection } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
-
-const EXPORT_PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
 
 /** `application/grpc`, also with `+proto`; other codecs are not supported. */
 const GRPC_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/;
@@ -85,7 +83,11 @@ async function take(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
 ): Promise<Buffer> {
-  if (headers[':path'] !== EXPORT_PATH) throw new Rejection('not_found', `Only ${EXPORT_PATH} is served`);
+  const signal = signalAt('grpc', headers[':path']);
+  if (signal === undefined) {
+    const paths = Object.values(SIGNAL_PATHS).map(({ grpc }) => grpc);
+    throw new Rejection('not_found', `Only ${paths.join(', ')} are served`);
+  }
   gateway.bearer.check(headers.authorization);
   refuseWhileDraining(gateway);
   const packing = headers['grpc-encoding'] ?? 'identity';
@@ -101,5 +103,5 @@ async function take(
   }
   await ticket.turn(untilClosed(stream));
   const body = message.isPacked ? unpack(message.bytes, gateway.maxBodyBytes) : message.bytes;
-  return encodeResponse(await gateway.intake.take(body, 'protobuf', ticket), 'protobuf');
+  return encodeResponse(await gateway.intake.take(signal, body, 'protobuf', ticket), 'protobuf', signal);
 }

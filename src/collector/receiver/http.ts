@@ -10,11 +10,9 @@ import { readBody, unpack } from './body.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
 import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
-import { encodeResponse, encodeStatus, type OtlpEncoding } from './messages.ts';
+import { encodeResponse, encodeStatus, type OtlpEncoding, SIGNAL_PATHS, signalAt } from './messages.ts';
 import { ANSWERS, Rejection } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
-
-const TRACES_PATH = '/v1/traces';
 
 const TYPES: Readonly<Record<OtlpEncoding, string>> = {
   protobuf: 'application/x-protobuf',
@@ -108,7 +106,11 @@ async function take(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Buffer> {
-  if (path !== TRACES_PATH) throw new Rejection('not_found', `Only ${TRACES_PATH} is served`);
+  const signal = signalAt('http', path);
+  if (signal === undefined) {
+    const paths = Object.values(SIGNAL_PATHS).map(({ http }) => http);
+    throw new Rejection('not_found', `Only ${paths.join(', ')} are served`);
+  }
   if (request.method !== 'POST') throw new Rejection('wrong_method', 'Only POST is served');
   gateway.bearer.check(request.headers.authorization);
   refuseWhileDraining(gateway);
@@ -124,7 +126,7 @@ async function take(
   let body = await readBody(request, { maxBytes: gateway.maxBodyBytes, length, onRoom }, ticket);
   await ticket.turn(untilClosed(response));
   if (isPacked) body = unpack(body, gateway.maxBodyBytes);
-  return encodeResponse(await gateway.intake.take(body, encoding, ticket), encoding);
+  return encodeResponse(await gateway.intake.take(signal, body, encoding, ticket), encoding, signal);
 }
 
 function reject(

@@ -1,11 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { DurableSpanWriter } from '../../durable/index.ts';
-import { type DecodedRequest, DecodeError, decodeJson, decodeProtobuf } from '../../otlp/index.ts';
+import {
+  DecodeError,
+  decodeJson,
+  decodeLogsJson,
+  decodeLogsProtobuf,
+  decodeProtobuf,
+  type ReceivedLog,
+  type ReceivedSpan,
+} from '../../otlp/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
 import type { ObservatorySpanProcessor } from '../../processor/index.ts';
+import { readAgentSpans } from '../agents/index.ts';
 import type { Ticket } from './admission.ts';
-import type { Acceptance, OtlpEncoding } from './messages.ts';
+import type { Acceptance, OtlpEncoding, OtlpSignal } from './messages.ts';
 import { Rejection } from './rejection.ts';
 
 /** Maximum time of enriching before yielding to other requests, in milliseconds. */
@@ -23,8 +32,24 @@ export interface IntakeParts {
   readonly writer: DurableSpanWriter;
   /** Called with safe spans. */
   readonly onSafe: (spans: readonly ReadableSpan[]) => void;
+  /** Called with the log records, or requests of metrics, that are not stored. */
+  readonly onIgnored: (signal: OtlpSignal, count: number) => void;
   readonly maxSpans: number;
 }
+
+/** The spans or log records of a request. */
+interface Decoded {
+  readonly received: readonly ReceivedSpan[];
+  readonly logs: readonly ReceivedLog[];
+  readonly items: number;
+}
+
+const DECODE = {
+  traces: { json: decodeJson, protobuf: decodeProtobuf },
+  logs: { json: decodeLogsJson, protobuf: decodeLogsProtobuf },
+} as const;
+
+const ALL: Acceptance = { rejected: 0, message: '' };
 
 /** Processes a request body: decode, enrich, write, and wait until the spans are safe. */
 export class Intake {
@@ -35,12 +60,18 @@ export class Intake {
   }
 
   /**
-   * Stores the spans of a body. When this resolves, they are in the database or on disk.
+   * Stores the spans of a body. When this resolves, they are in the database or on disk. Of logs, the events of coding
+   * agents are stored as spans. Metrics are not read: what agents count in them is in their events too.
    * @throws Rejection
    */
-  async take(body: Buffer, encoding: OtlpEncoding, ticket: Ticket): Promise<Acceptance> {
-    const { spans, items } = this.#decode(body, encoding);
-    ticket.holds(body.length + BYTES_PER_ITEM * items, spans.length);
+  async take(signal: OtlpSignal, body: Buffer, encoding: OtlpEncoding, ticket: Ticket): Promise<Acceptance> {
+    if (signal === 'metrics') {
+      this.#parts.onIgnored(signal, 1);
+      return ALL;
+    }
+    const { received, logs, items } = this.#decode(signal, body, encoding);
+    ticket.holds(body.length + BYTES_PER_ITEM * items, received.length + logs.length);
+    const spans = signal === 'logs' ? await this.#spansOf(logs) : received;
     const valid = spans.filter(hasValidIds);
     await this.#enrich(valid);
     const outcome = await this.#parts.writer.write(valid);
@@ -52,14 +83,23 @@ export class Intake {
     return acceptance(spans.length - valid.length, outcome.refused);
   }
 
-  #decode(body: Buffer, encoding: OtlpEncoding): DecodedRequest {
-    const decode = encoding === 'json' ? decodeJson : decodeProtobuf;
+  #decode(signal: 'traces' | 'logs', body: Buffer, encoding: OtlpEncoding): Decoded {
+    const { maxSpans } = this.#parts;
     try {
-      return decode(body, this.#parts.maxSpans);
+      if (signal === 'logs') return { ...DECODE.logs[encoding](body, maxSpans), received: [] };
+      const { spans, items } = DECODE.traces[encoding](body, maxSpans);
+      return { received: spans, logs: [], items };
     } catch (error) {
       if (error instanceof DecodeError) throw new Rejection(error.reason, error.message);
       throw error;
     }
+  }
+
+  /** The spans that the events of coding agents become; the other records are counted. */
+  async #spansOf(logs: readonly ReceivedLog[]): Promise<readonly ReceivedSpan[]> {
+    const { spans, ignored } = await readAgentSpans(logs);
+    if (ignored > 0) this.#parts.onIgnored('logs', ignored);
+    return spans;
   }
 
   async #enrich(spans: readonly ReadableSpan[]): Promise<void> {

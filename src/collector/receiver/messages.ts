@@ -1,18 +1,50 @@
 /** Encoding of a request and its answer. */
 export type OtlpEncoding = 'protobuf' | 'json';
 
+/** What a request holds. Metrics are accepted and not stored. */
+export type OtlpSignal = 'traces' | 'logs' | 'metrics';
+
+/** Where each signal is sent: over HTTP, and over gRPC. */
+export const SIGNAL_PATHS: Readonly<Record<OtlpSignal, { readonly http: string; readonly grpc: string }>> = {
+  traces: { http: '/v1/traces', grpc: grpcPath('trace', 'Trace') },
+  logs: { http: '/v1/logs', grpc: grpcPath('logs', 'Logs') },
+  metrics: { http: '/v1/metrics', grpc: grpcPath('metrics', 'Metrics') },
+};
+
+function grpcPath(folder: string, service: string): string {
+  return `/opentelemetry.proto.collector.${folder}.v1.${service}Service/Export`;
+}
+
+const SIGNALS = Object.keys(SIGNAL_PATHS) as readonly OtlpSignal[];
+
+/** The signal of a path; undefined when it is none. */
+export function signalAt(transport: 'http' | 'grpc', path: string | undefined): OtlpSignal | undefined {
+  return SIGNALS.find((signal) => SIGNAL_PATHS[signal][transport] === path);
+}
+
+/** Names of the count of what was not stored, in OTLP/JSON. */
+const REJECTED: Readonly<Record<OtlpSignal, string>> = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+};
+
 /** Result of an accepted request. */
 export interface Acceptance {
-  /** Spans rejected for good. */
+  /** Spans or log records rejected for good. */
   readonly rejected: number;
   /** The reason; empty when all were accepted. */
   readonly message: string;
 }
 
-/** An `ExportTraceServiceResponse`. `partial_success` must be empty when all spans were accepted. */
-export function encodeResponse({ rejected, message: text }: Acceptance, encoding: OtlpEncoding): Buffer {
+/** The response of a signal's `Export`. `partial_success` must be empty when all was accepted. */
+export function encodeResponse(
+  { rejected, message: text }: Acceptance,
+  encoding: OtlpEncoding,
+  signal: OtlpSignal,
+): Buffer {
   if (encoding === 'json') {
-    const partial = { rejectedSpans: String(rejected), errorMessage: text };
+    const partial = { [REJECTED[signal]]: String(rejected), errorMessage: text };
     return Buffer.from(JSON.stringify(rejected === 0 ? {} : { partialSuccess: partial }));
   }
   if (rejected === 0) return Buffer.alloc(0);

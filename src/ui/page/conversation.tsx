@@ -18,7 +18,8 @@ export function Conversation({ spans, said, chosen, at }: TabProps) {
   const words = new Map(said.map((one) => [one.spanId, one]));
   const shown = withoutServers(spans).filter((span) => sortOf(span) !== 'agent' || spanStatus(span) !== 'ok');
   const models = shown.filter((span) => sortOf(span) === 'model');
-  const first = models[0] === undefined ? undefined : words.get(models[0].id)?.prompt;
+  // Agents that send events give the prompt on a span of its own, before the model calls.
+  const first = said.find(({ prompt }) => prompt !== undefined)?.prompt;
   return (
     <div class="conv">
       {said.length === 0 && models.length > 0 && (

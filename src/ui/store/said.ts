@@ -20,7 +20,8 @@ export async function readSaid(db: Queryable, id: string): Promise<readonly Said
   const rows = await ask(
     db,
     `SELECT right(replace(span_id::text, '-', ''), 16) AS id, span_name AS name, attributes, events, scope
-    FROM mcp_traces WHERE trace_id = $1::uuid AND (prompt_tokens IS NOT NULL OR cost_source IS NOT NULL OR tool_name IS NOT NULL)
+    FROM mcp_traces WHERE trace_id = $1::uuid AND (prompt_tokens IS NOT NULL OR cost_source IS NOT NULL OR tool_name IS NOT NULL
+      OR operation IN ('invoke_agent', 'chat'))
     ORDER BY start_time LIMIT ${MAX_SPANS}`,
     [id],
   );

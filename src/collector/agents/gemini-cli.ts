@@ -1,0 +1,99 @@
+/**
+ * Gemini CLI: events of docs/cli/telemetry.md (google-gemini/gemini-cli). A run is a prompt (`prompt_id`). Input tokens
+ * include those of the cache and not those of tool results; output tokens exclude thoughts, as in Gemini's API. The
+ * event `gen_ai.client.inference.operation.details` repeats a response and is left out.
+ */
+import {
+  type AgentCall,
+  type AgentDialect,
+  messageJson,
+  modelAttributes,
+  tokenSum,
+  toolAttributes,
+} from './agent-call.ts';
+import type { AgentEvent } from './event.ts';
+
+export const geminiCli: AgentDialect = {
+  agent: 'gemini-cli',
+  events: {
+    'gemini_cli.user_prompt': userPrompt,
+    'gemini_cli.api_response': apiResponse,
+    'gemini_cli.api_error': apiError,
+    'gemini_cli.tool_call': toolCall,
+  },
+};
+
+function runOf(event: AgentEvent): readonly string[] {
+  return [event.text('session.id') ?? '', event.text('prompt_id') ?? ''];
+}
+
+function userPrompt(event: AgentEvent): AgentCall {
+  return {
+    kind: 'prompt',
+    run: runOf(event),
+    key: event.text('prompt_id'),
+    name: 'invoke_agent gemini-cli',
+    attributes: { 'gen_ai.input.messages': messageJson('user', event.content('prompt')) },
+  };
+}
+
+function apiResponse(event: AgentEvent): AgentCall {
+  const reasoningTokens = event.count('thoughts_token_count');
+  const call = modelCall(event, undefined, {
+    inputTokens: tokenSum(event.count('input_token_count'), event.count('tool_token_count')),
+    outputTokens: tokenSum(event.count('output_token_count'), reasoningTokens),
+    cacheReadTokens: event.count('cached_content_token_count'),
+    reasoningTokens,
+  });
+  const answer = messageJson('assistant', event.content('response_text'));
+  return { ...call, attributes: { ...call.attributes, 'gen_ai.output.messages': answer } };
+}
+
+function apiError(event: AgentEvent): AgentCall {
+  const type = event.text('error_type', 'status_code') ?? 'api_error';
+  return modelCall(event, { type, message: event.content('error') ?? event.content('error.message') }, {});
+}
+
+function modelCall(
+  event: AgentEvent,
+  failure: AgentCall['failure'],
+  usage: Omit<Parameters<typeof modelAttributes>[0], 'provider' | 'model'>,
+): AgentCall {
+  const model = event.text('model');
+  const isVertex = event.text('auth_type')?.includes('vertex') === true;
+  const provider = isVertex ? 'gcp.vertex_ai' : 'gcp.gemini';
+  return {
+    kind: 'model',
+    run: runOf(event),
+    key: undefined,
+    name: `chat ${model ?? ''}`.trim(),
+    attributes: modelAttributes({ provider, model, ...usage }),
+    failure,
+  };
+}
+
+function toolCall(event: AgentEvent): AgentCall | undefined {
+  const tool = event.text('function_name');
+  if (tool === undefined) return undefined;
+  const isRejected = event.text('decision') === 'reject';
+  const isFailed = event.flag('success') === false;
+  return {
+    kind: 'tool',
+    run: runOf(event),
+    key: undefined,
+    name: `execute_tool ${tool}`,
+    attributes: toolAttributes({
+      tool,
+      server: event.text('mcp_server_name'),
+      callId: undefined,
+      arguments: event.content('function_args'),
+    }),
+    failure:
+      isFailed || isRejected
+        ? {
+            type: isRejected ? 'rejected' : (event.text('error_type', 'error.type') ?? 'tool_error'),
+            message: event.content('error') ?? event.content('error.message'),
+          }
+        : undefined,
+  };
+}

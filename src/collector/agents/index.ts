@@ -1,0 +1,1 @@
+export { type AgentSpans, readAgentSpans } from './read.ts';

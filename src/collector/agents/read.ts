@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
+import { sliced } from '../../base/index.ts';
+import type { ReceivedLog, ReceivedSpan } from '../../otlp/index.ts';
+import type { AgentCall, AgentDialect } from './agent-call.ts';
+import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
+import { AgentEvent } from './event.ts';
+import { geminiCli } from './gemini-cli.ts';
+
+const DIALECTS: readonly AgentDialect[] = [claudeCode, codex, geminiCli];
+
+/** Every event that is read, by name. */
+const READERS: ReadonlyMap<string, readonly [AgentDialect, (event: AgentEvent) => AgentCall | undefined]> =
+  new Map(
+    DIALECTS.flatMap((dialect) =>
+      Object.entries(dialect.events).map(([name, read]) => [name, [dialect, read]] as const),
+    ),
+  );
+
+/** What the log records of one request become. */
+export interface AgentSpans {
+  readonly spans: readonly ReceivedSpan[];
+  /** Records that are no event of a known agent, or add nothing to its runs; they are not stored. */
+  readonly ignored: number;
+}
+
+/** Events read before other work may get its turn. */
+const EVENTS_AT_ONCE = 64;
+
+interface Found {
+  readonly dialect: AgentDialect;
+  readonly event: AgentEvent;
+  readonly call: AgentCall;
+}
+
+/**
+ * Reads the events that coding agents send as log records as spans of runs: prompts, model calls, tool calls. The ids
+ * come from the ids in the events, so an event that is delivered again gives the same row. Never rejects.
+ */
+export async function readAgentSpans(logs: readonly ReceivedLog[]): Promise<AgentSpans> {
+  const turn = sliced();
+  const found: Found[] = [];
+  for (const [i, log] of logs.entries()) {
+    if (i % EVENTS_AT_ONCE === 0) await turn();
+    const one = readEvent(log);
+    if (one !== undefined) found.push(one);
+  }
+  const answers = new Map(
+    found.filter(({ call }) => call.kind === 'answer').map((one) => [callOf(one), one.call] as const),
+  );
+  const answered = new Set<string>();
+  const spans: ReceivedSpan[] = [];
+  for (const [i, one] of found.entries()) {
+    if (i % EVENTS_AT_ONCE === 0) await turn();
+    if (one.call.kind === 'answer') continue;
+    const answer =
+      one.call.kind === 'model' && one.call.key !== undefined ? answers.get(callOf(one)) : undefined;
+    if (answer !== undefined) answered.add(callOf(one));
+    spans.push(spanOf(one, answer?.attributes));
+  }
+  // An answer whose call came in another request is a row of its own, without tokens.
+  for (const one of found) {
+    if (one.call.kind === 'answer' && !answered.has(callOf(one))) spans.push(spanOf(one, undefined));
+  }
+  return { spans, ignored: logs.length - found.length };
+}
+
+function readEvent(log: ReceivedLog): Found | undefined {
+  const event = new AgentEvent(log);
+  for (const name of namesOf(event)) {
+    const reader = READERS.get(name);
+    if (reader === undefined) continue;
+    const [dialect, read] = reader;
+    const call = read(event);
+    // Without any id of a session there is no run it could belong to.
+    return call === undefined || call.run.join('') === '' ? undefined : { dialect, event, call };
+  }
+  return undefined;
+}
+
+/** The name is in the attribute `event.name`, the field or the body; Claude Code leaves its prefix out of the first. */
+function namesOf(event: AgentEvent): string[] {
+  const { body, eventName } = event.log;
+  const attribute = event.text('event.name');
+  const names = [attribute, eventName, typeof body === 'string' ? body : undefined];
+  if (event.log.resource.attributes['service.name'] === 'claude-code') names.push(`claude_code.${attribute}`);
+  return names.filter((name) => name !== undefined);
+}
+
+function callOf({ dialect, call: { run, key } }: Found): string {
+  return JSON.stringify([dialect.agent, ...run, key]);
+}
+
+const SCOPE = { name: 'mcp-observatory/agent-events' };
+
+function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] = {}): ReceivedSpan {
+  const { agent } = dialect;
+  const traceId = idOf(16, agent, ...call.run);
+  const rootId = idOf(8, agent, ...call.run, 'run');
+  const isRoot = call.kind === 'prompt' && (call.run[1] !== '' || call.key === 'start');
+  const spanId = isRoot
+    ? rootId
+    : idOf(8, agent, ...call.run, call.kind, call.key ?? event.fingerprint, call.failure?.type ?? '');
+  const endTime = event.time;
+  const startTime = before(endTime, event.durationMs);
+  const context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
+  const session = call.run[0] === '' ? undefined : call.run[0];
+  const all: Record<string, unknown> = {
+    ...(call.kind === 'prompt' ? { 'gen_ai.operation.name': 'invoke_agent' } : {}),
+    ...call.attributes,
+    ...(more['gen_ai.output.messages'] === undefined
+      ? {}
+      : { 'gen_ai.output.messages': more['gen_ai.output.messages'] }),
+    'gen_ai.agent.name': agent,
+    'gen_ai.conversation.id': session,
+    'session.id': session,
+    'observatory.client_name': agent,
+    'user.id': event.text('user.account_uuid', 'user.account_id', 'user.id', 'installation.id'),
+    'error.type': call.failure?.type,
+  };
+  for (const name of Object.keys(all)) if (all[name] === undefined) delete all[name];
+  return {
+    traceId,
+    spanId,
+    name: call.name,
+    kind: call.kind === 'model' || call.kind === 'answer' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+    startTime,
+    endTime,
+    duration: [Math.floor(event.durationMs / 1000), Math.floor((event.durationMs % 1000) * 1e6)],
+    ended: true,
+    status: statusOf(call),
+    attributes: all as ReceivedSpan['attributes'],
+    events: [],
+    links: [],
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+    resource: event.log.resource,
+    instrumentationScope: SCOPE,
+    spanContext: () => context,
+    ...(isRoot ? {} : { parentSpanContext: { ...context, spanId: rootId } }),
+  };
+}
+
+function statusOf({ failure }: AgentCall): ReceivedSpan['status'] {
+  if (failure === undefined) return { code: SpanStatusCode.UNSET };
+  const { message } = failure;
+  return { code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) };
+}
+
+/** Hex digits of this many bytes, from the digest of the parts. */
+function idOf(bytes: number, ...parts: readonly string[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(parts))
+    .digest('hex')
+    .slice(0, 2 * bytes);
+}
+
+function before([seconds, nanos]: HrTime, ms: number): HrTime {
+  const whole = Math.floor(ms / 1000);
+  const rest = nanos - Math.floor((ms - whole * 1000) * 1e6);
+  const start: HrTime = rest < 0 ? [seconds - whole - 1, rest + 1e9] : [seconds - whole, rest];
+  return start[0] < 0 ? [0, 0] : start;
+}

@@ -1,0 +1,129 @@
+/** What coding agents send, over HTTP and gRPC, gives runs with the right tokens, cost and tools. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type Collector, startCollector } from '../src/collector/index.ts';
+import { migrate, openDatabase, type Queryable, refreshRuns } from '../src/postgres/index.ts';
+import { listRuns, type RunRow } from '../src/ui/index.ts';
+import {
+  CLAUDE_CODE,
+  CLAUDE_CODE_TRUTH,
+  CODEX,
+  CODEX_TRUTH,
+  COPILOT_EVENTS,
+  COPILOT_SPANS,
+  COPILOT_TRUTH,
+  GEMINI_CLI,
+  GEMINI_CLI_TRUTH,
+  logsRequest,
+} from './support/agent-events.ts';
+import { GrpcCaller } from './support/grpc-caller.ts';
+import { post } from './support/http-post.ts';
+import { encodeLogsProtobuf } from './support/otlp-encode.ts';
+import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const PROTOBUF = { 'content-type': 'application/x-protobuf' };
+const grpcPath = (folder: string, service: string) =>
+  `/opentelemetry.proto.collector.${folder}.v1.${service}Service/Export`;
+
+describe('coding agents', { skip: noPostgres() }, () => {
+  let server: PostgresServer;
+  let db: Queryable & { close(): Promise<void> };
+  let collector: Collector;
+  before(async () => {
+    server = await startOwnPostgres();
+    db = await openDatabase({ url: server.url });
+    await migrate(db);
+    collector = await startCollector({
+      databaseUrl: server.url,
+      http: { host: '127.0.0.1', port: 0 },
+      grpc: { host: '127.0.0.1', port: 0 },
+      captureContent: true,
+    });
+  });
+  after(async () => {
+    await collector?.close();
+    await db?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const send = async (path: string, body: Buffer, headers: Readonly<Record<string, string>>) => {
+    const answer = await post(`${collector.httpUrl}${path}`, headers, body);
+    assert.equal(answer.status, 200, answer.body.toString());
+  };
+  const json = (request: object) => Buffer.from(JSON.stringify(request));
+  const runOf = async (client: string): Promise<RunRow> => {
+    await refreshRuns(db);
+    const { runs } = await listRuns(db, { filter: `client:${client}` });
+    assert.equal(runs.length, 1);
+    return runs[0] as RunRow;
+  };
+  const usage = ({ promptTokens, completionTokens, cachedTokens }: RunRow) => ({
+    input: promptTokens,
+    output: completionTokens,
+    cached: cachedTokens,
+  });
+
+  test('Claude Code: its own cost, once, however often the events come and metrics with them', async () => {
+    const request = logsRequest('claude-code', CLAUDE_CODE, 'body');
+    await send('/v1/logs', json(request), JSON_TYPE);
+    await send('/v1/logs', gzipSync(encodeLogsProtobuf(request)), {
+      ...PROTOBUF,
+      'content-encoding': 'gzip',
+    });
+    await send('/v1/metrics', Buffer.from('{"resourceMetrics":[]}'), JSON_TYPE);
+    const run = await runOf('claude-code');
+    const { cost, ...tokens } = CLAUDE_CODE_TRUTH;
+    assert.deepEqual(usage(run), tokens);
+    assert.ok(Math.abs((run.costUsd ?? 0) - cost) < 1e-9, `${run.costUsd}`);
+    assert.deepEqual(
+      [run.name, run.hasRoot, run.modelCalls, run.toolCalls, run.failedCalls, run.unpriced],
+      ['invoke_agent claude-code', true, 2, 3, 2, 0],
+    );
+    assert.deepEqual([run.tools, run.servers], [['Bash', 'Write', 'get_log'], ['ci']]);
+    assert.equal(run.user, 'a1b2c3d4-0000-4000-8000-000000000001');
+    assert.equal(run.session, '8f1c2a40-91c5-4d5e-8a4e-6f7a8b9c0d1e');
+  });
+
+  test('Codex: tokens of the streams, priced by our table', async () => {
+    const request = logsRequest('codex_cli_rs', CODEX, 'attribute');
+    await send('/v1/logs', encodeLogsProtobuf(request), PROTOBUF);
+    await send('/v1/logs', json(request), JSON_TYPE);
+    const run = await runOf('codex');
+    assert.deepEqual(usage(run), CODEX_TRUTH);
+    assert.deepEqual([run.modelCalls, run.toolCalls, run.failedCalls], [2, 2, 1]);
+    assert.deepEqual([run.tools, run.servers], [['search_issues', 'shell'], ['github']]);
+    assert.ok((run.costUsd ?? 0) > 0 && run.unpriced === 0, `${run.costUsd} ${run.unpriced}`);
+  });
+
+  test('Gemini CLI: over gRPC, without the event that repeats a response', async () => {
+    const caller = new GrpcCaller(collector.grpcAddress as string);
+    const message = encodeLogsProtobuf(logsRequest('gemini-cli', GEMINI_CLI, 'field'));
+    for (let i = 0; i < 2; i += 1) {
+      const answer = await caller.call(message, { path: grpcPath('logs', 'Logs') });
+      assert.equal(answer.code, 0, answer.message);
+    }
+    const metrics = await caller.call(Buffer.from([10, 0]), { path: grpcPath('metrics', 'Metrics') });
+    assert.equal(metrics.code, 0);
+    caller.close();
+    const run = await runOf('gemini-cli');
+    assert.deepEqual(usage(run), GEMINI_CLI_TRUTH);
+    assert.deepEqual([run.modelCalls, run.toolCalls, run.failedCalls], [1, 2, 1]);
+    assert.deepEqual([run.tools, run.servers], [['create_issue', 'search_file_content'], ['github']]);
+    assert.ok((run.costUsd ?? 0) > 0, `${run.costUsd}`);
+  });
+
+  test('VS Code Copilot: its spans, counted once beside the sum of the agent and its events', async () => {
+    await send('/v1/traces', json(COPILOT_SPANS), JSON_TYPE);
+    await send('/v1/logs', json(logsRequest('copilot-chat', COPILOT_EVENTS, 'field')), JSON_TYPE);
+    await refreshRuns(db);
+    const { runs } = await listRuns(db, { filter: 'service:copilot-chat' });
+    assert.equal(runs.length, 1);
+    const run = runs[0] as RunRow;
+    assert.deepEqual(
+      { input: run.promptTokens, output: run.completionTokens, calls: run.modelCalls, tools: run.tools },
+      { ...COPILOT_TRUTH, calls: 2, tools: ['readFile'] },
+    );
+  });
+});
