@@ -1,8 +1,9 @@
+import { emptyHanded, ended, finding, undone } from './ends.ts';
 import { figuresOf } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
-import { type AnswerClaim, admitsFailure, isPlan, type Sentence, saysNone } from './sentences.ts';
+import { type AnswerClaim, admitsFailure, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
-import { actsIn, hasUnspacedScript, Stems, verbStem } from './words.ts';
+import { actsIn, LOOKUPS, Stems, verbStem } from './words.ts';
 
 export const shares = (left: ReadonlySet<string>, right: ReadonlySet<string>): boolean => {
   for (const item of left) if (right.has(item)) return true;
@@ -74,21 +75,10 @@ export function contradictedActs(
     partOf(sentences, steps) ??
     undone(sentences, steps) ??
     ended(sentences, steps) ??
-    emptyHanded(sentences, steps) ??
+    emptyHanded(sentences, steps, prompt) ??
     []
   );
 }
-
-export const finding = (
-  kind: ClaimFinding['kind'],
-  { start, end }: Sentence,
-  step?: number,
-): ClaimFinding => ({
-  kind,
-  start,
-  end,
-  ...(step !== undefined && { step }),
-});
 
 function contradictedAct(
   claim: AnswerClaim,
@@ -104,7 +94,7 @@ function contradictedAct(
   const last = writes.at(-1) as ReadStep;
   const isVague = claim.acts.size === 0 && claim.mentioned.size === 0 && claim.kind === 'act';
   if (isVague && last.isBad) return finding('tool_failed_claimed_success', claim.sentence, last.index);
-  const calls = callsFor(claim, writes);
+  const calls = exactCalls(claim, callsFor(claim, writes));
   const failed = calls.filter((step) => step.isBad);
   const done = calls.filter((step) => !step.isBad);
   if (failed.length > 0 && done.length === 0)
@@ -144,19 +134,17 @@ function reportsFailure(sentences: readonly Sentence[], steps: readonly ReadStep
   const asked = prompt.slice(-MAX_ASKED_CHARS).toLowerCase();
   const said = new Set<string>();
   for (const { words } of sentences)
-    for (const { text } of words) for (let length = 5; length <= 7; length++) said.add(text.slice(0, length));
+    for (const { text } of words) for (let length = 4; length <= 7; length++) said.add(text.slice(0, length));
   return failed.some((step) => {
-    const words =
-      step.text
-        .slice(0, MAX_REASON_CHARS)
-        .toLowerCase()
-        .match(/\p{L}{5,20}/gu) ?? [];
+    const reason = step.text.slice(0, MAX_REASON_CHARS).toLowerCase();
+    if ((reason.match(SHORT_REASONS) ?? []).some((word) => said.has(word))) return true;
+    const words = reason.match(/\p{L}{5,20}/gu) ?? [];
     const given = `${step.argumentsText} ${step.tool}`.slice(0, MAX_REASON_CHARS).toLowerCase();
     return words.some((word) => {
       const [stem, start] = [word.slice(0, 7), word.slice(0, 5)];
       return (
         said.has(stem) &&
-        actsIn([stem], '').size === 0 &&
+        isNoAct(stem, step) &&
         !COMMON_REASONS.begin(stem) &&
         !given.includes(start) &&
         !asked.includes(start)
@@ -164,6 +152,12 @@ function reportsFailure(sentences: readonly Sentence[], steps: readonly ReadStep
     });
   });
 }
+/** Whether a word of a failure names no act, or another one than the tool's: then an answer with it does not claim that act. */
+const isNoAct = (stem: string, { acts }: ReadStep): boolean => {
+  const named = actsIn([stem], '');
+  return named.size === 0 || (acts.size > 0 && !shares(named, acts));
+};
+const SHORT_REASONS = /(?<!\p{L})(?:full|busy|lost|late|dead|down|over|gone)(?!\p{L})/gu;
 const MAX_REPORTED = 16;
 const MAX_ASKED_CHARS = 16_384;
 const MAX_REASON_CHARS = 400;
@@ -183,6 +177,13 @@ function callsFor(claim: AnswerClaim, writes: readonly ReadStep[]): readonly Rea
   const related = isPlain && claim.mentioned.size === 0 ? writes : calls;
   const named = related.filter((step) => shares(claim.ids, step.ids));
   return named.length > 0 ? named : related;
+}
+
+/** Those that have the claim's verb in their name, if they failed and the others do something else. */
+function exactCalls(claim: AnswerClaim, calls: readonly ReadStep[]): readonly ReadStep[] {
+  const exact = calls.filter((step) => step.isBad && shares(step.stems, claim.stems));
+  const others = calls.filter((step) => !exact.includes(step));
+  return exact.length > 0 && others.every((step) => step.acts.size === 0) ? exact : calls;
 }
 
 /** What the calls have in their texts. */
@@ -233,9 +234,14 @@ const MAX_IDS = 4;
 /** Different verbs of completed acts, and names, that are looked for. */
 const MAX_PARTS = 64;
 
+/** "I've completed the searches." */
+const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>
+  acts.size === 0 && sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text));
+const READINGS = new Stems('analy compar calcul lookup look-up assess verif read');
+
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 function actWithoutCall(claim: AnswerClaim, told: Told): ClaimFinding | undefined {
-  if (!claim.isCompleted) return undefined;
+  if (!claim.isCompleted || isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
   const isTold = claim.verbs.some((verb) => told.has(verb.slice(0, Math.max(5, verb.length - 2))));
   return isTold && !claim.isOwn ? undefined : finding('tool_never_called', claim.sentence);
 }
@@ -279,56 +285,4 @@ function unread(
     if (sentence !== undefined) return [finding('tool_failed_claimed_success', sentence, step.index)];
   }
   return undefined;
-}
-
-const UNDOES = /^(?:roll_?back|revert|undo|restore_previous)/i;
-const SAYS_UNDONE = /roll(?:ed|ing)?[ -]?back|revert|undo|undone|previous|restored/i;
-
-/** The last call that changed something took back what the answer claims. */
-function undone(
-  sentences: readonly Sentence[],
-  steps: readonly ReadStep[],
-): readonly ClaimFinding[] | undefined {
-  const last = steps.findLast((step) => !step.isRead);
-  if (last === undefined || last.isBad || !UNDOES.test(last.tool)) return undefined;
-  if (sentences.some(({ text }) => SAYS_UNDONE.test(text))) return undefined;
-  const sentence = sentences.find((one) => !one.isQuestion && !isPlan(one) && one.words.length >= 3);
-  return sentence && [finding('tool_failed_claimed_success', sentence, last.index)];
-}
-
-/** The last look at a state found a failure, and the answer speaks of success. */
-function ended(
-  sentences: readonly Sentence[],
-  steps: readonly ReadStep[],
-): readonly ClaimFinding[] | undefined {
-  const last = steps.at(-1);
-  if (last?.isFailedState !== true) return undefined;
-  const sentence = sentences.find(
-    (one) =>
-      !one.isQuestion &&
-      !isPlan(one) &&
-      /\b(?:success[a-zß-ÿ]{0,5}|finished|passed|pass|completed)\b/i.test(one.text),
-  );
-  return sentence && [finding('tool_failed_claimed_success', sentence, last.index)];
-}
-
-/** Every call failed or found nothing, and the answer states something. */
-function emptyHanded(
-  sentences: readonly Sentence[],
-  steps: readonly ReadStep[],
-): readonly ClaimFinding[] | undefined {
-  const calls = steps.filter((step) => step.tool !== 'think');
-  const last = calls.at(-1);
-  if (last === undefined || !calls.every((step) => step.outcome === 'failed' || step.outcome === 'empty'))
-    return undefined;
-  const sentence = sentences.find(
-    (one) =>
-      !one.isQuestion &&
-      !isPlan(one) &&
-      (one.words.length >= 3 || hasUnspacedScript(one.text) || one.text.startsWith('{')),
-  );
-  if (sentence === undefined) return undefined;
-  if (sentences.some(saysNone)) return undefined;
-  const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
-  return [finding(kind, sentence, last.index)];
 }

@@ -1,11 +1,12 @@
-import { finding, shares } from './acts.ts';
+import { shares } from './acts.ts';
+import { finding } from './ends.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { type AnswerClaim, isConditional, isPlan, type Sentence, withoutPoliteness } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { actsIn, hasUnspacedScript, PLAIN_ACTS } from './words.ts';
 
 const DENIED =
-  /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有成功/i;
+  /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有?.{0,3}成功/i;
 const DENIED_ACT =
   /(?<![a-zß-ÿ])(?:could not be|couldn['’]t be|was not|wasn['’]t|were not|has not been|have not been|i (?:couldn['’]t|could not|was unable to))(?![a-zß-ÿ])/i;
 const BROKEN =
@@ -42,6 +43,17 @@ export function contradictedDenials(
   });
 }
 
+const STATUS = /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|状态|ステータス)$/i;
+const DONE_STATE =
+  /ok|success|succe|done|complet|confirm|activ|cancel|sent|creat|updat|delet|queue|pend|accept|schedul|process|ship|paid|book|reserv|open|appro|modif|exchang|return|request|ready|new|aktiv|bestätig|erfolg|erledigt|gesendet|hecho|envi|listo|éxito|fait|pronto|feito|成功|完了|完成|已|済/i;
+/** A result with a status that is no known word of success may be a refusal. */
+const isClear = (value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  !Object.entries(value).some(
+    ([key, member]) => STATUS.test(key) && typeof member === 'string' && !DONE_STATE.test(member),
+  );
+
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 
 function deniedStep(
@@ -49,7 +61,7 @@ function deniedStep(
   writes: readonly ReadStep[],
   claimed: ReadonlySet<string>,
 ): ReadStep | undefined {
-  if (writes.some((step) => step.outcome !== 'ok')) return undefined;
+  if (writes.some((step) => step.outcome !== 'ok' || !isClear(step.value))) return undefined;
   const match = DENIED.exec(text);
   const isEnglish = !FOREIGN_WORD.test(text) && !hasUnspacedScript(text);
   if (match === null || (isEnglish && !DENIED_ACT.test(text))) return undefined;

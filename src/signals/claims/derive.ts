@@ -2,6 +2,8 @@
 const MAX_PAIRED = 32;
 /** Of more numbers products are chance. */
 const MAX_COUNTED = 48;
+/** Of so many numbers a product may be rounded to a whole one. */
+const MAX_ROUNDED = 12;
 const FACTORS = [2, 3, 4, 5, 6, 7, 8, 9];
 const UNITS = [60, 3600, 24, 7, 1000, 1024, 100];
 /** Sums may be off by a cent. */
@@ -79,12 +81,13 @@ export class Addends {
   /** A price times a quantity. */
   #isProduct(value: number): boolean {
     if (this.size > MAX_COUNTED) return false;
+    const off = this.size <= MAX_ROUNDED && Number.isInteger(value) ? 0.51 : CENT;
     return this.#numbers.some(
       (count) =>
         Number.isInteger(count) &&
         count > 9 &&
         count <= 1000 &&
-        this.hasWithin((value - CENT) / count, (value + CENT) / count),
+        this.hasWithin((value - off) / count, (value + off) / count),
     );
   }
 

@@ -125,6 +125,11 @@ export class Evidence {
     return this.#lower;
   }
 
+  /** Whether the results, their tools or the user have a text, given in lower case. */
+  knows(text: string): boolean {
+    return this.#all().includes(text);
+  }
+
   /** Whether a number of the evidence has this unit: `km/h`. */
   hasUnit(unit: string): boolean {
     this.#units ??= new Set(
@@ -142,7 +147,8 @@ export class Evidence {
   /** Whether an identifier is one character off one of the evidence. */
   hasSlipOf(id: string): boolean {
     this.#idSlips ??= new Slips(new Set([...this.ids].map((known) => known.toLowerCase())));
-    return this.#idSlips.has(id.toLowerCase());
+    const isChance = /^\d+$/.test(id) && this.#idSlips.countOf(id) > mostOfLength(id);
+    return !isChance && this.#idSlips.has(id.toLowerCase());
   }
 
   /** Whether a number is one digit off one of the evidence. */
@@ -210,7 +216,10 @@ export class Evidence {
 }
 
 /** Of more numbers of a length, one is near any number by chance. */
-const mostOfLength = (form: string): number => 0.03 * 10 ** (form.replace(/\D/g, '').length - 1);
+const mostOfLength = (form: string): number => {
+  const digits = form.replace(/\.00$|\D/g, '').length;
+  return (digits > 3 ? 0.01 : 0.03) * 10 ** (digits - 1);
+};
 
 /** A number as it may be written, by form: forms of different kinds never look alike. */
 function digitsOf(number: number): readonly string[] {
@@ -231,6 +240,9 @@ function numbersIn(text: string, limit: number): number[] {
   return numbers;
 }
 
+/** Keys of what is no count of things: `bottles_per_box`, `max_users`. */
+const RATE = /(?:^|[_\s])(?:per|por|pro|je|par|each|max|min|limit|avg)(?:[_\s]|$)/i;
+
 function nounsIn(text: string): ReadonlyMap<string, readonly (readonly [string, number])[]> {
   const nouns = new Map<string, (readonly [string, number])[]>();
   const add = (noun: string, count: string) => {
@@ -243,7 +255,7 @@ function nounsIn(text: string): ReadonlyMap<string, readonly (readonly [string, 
   };
   for (const match of text.matchAll(COUNTED)) {
     if (match[2] !== undefined) add(match[2], match[1] as string);
-    else add(match[3] as string, match[4] as string);
+    else if (!RATE.test(match[3] as string)) add(match[3] as string, match[4] as string);
   }
   return nouns;
 }

@@ -39,7 +39,13 @@ const ERROR_KEY =
 const SUCCESS_KEY =
   /^(?:success|ok|successful|succeeded|valid|accepted|approved|allowed|granted|deleted|updated|sent|created|cancelled|acknowledged|confirmed|éxito)$/i;
 const STATUS_KEY =
-  /^(?:status|state|result|outcome|estado|statut|ergebnis|状态|ステータス|code|status_?code|http_?status)$/i;
+  /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|situação|状态|ステータス|code|status_?code|http_?status)$/i;
+/** Words that are a failure only as a whole status, and not where the tool's name has them: `locked` of `lock_door`. */
+const FAILED_STATES = new Set(
+  'complet complète full fully_booked sold_out no_availability locked blocked expired rolled_back reverted crashed bounced undelivered undeliverable insufficient_funds not_found not_sent not_delivered not_available unavailable lleno llena voll belegt gesperrt besetzt abgelaufen vollständig_belegt esgotado esaurito annullato'.split(
+    ' ',
+  ),
+);
 /** Tools that run commands: many succeed without a word. */
 const SILENT =
   /^(?:run|exec|execute|shell|bash|sh|python|node|code|script|command|terminal|git|kubectl|docker|browser)$/;
@@ -128,7 +134,7 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   for (const key of keys) {
     const value = record[key];
     if (STATUS_KEY.test(key) && typeof value === 'string') {
-      if (value.length < 60 && FAILURES.occurIn(wordsOfName(value), value)) isFailedState = true;
+      if (value.length < 60 && isFailure(value, toolWords)) isFailedState = true;
     } else if (saysFailure(key, value) || (value === false && toolWords.some((word) => isPastOf(key, word))))
       return { outcome: 'failed' };
     if (ERROR_KEY.test(key) && Array.isArray(value)) counts.failed ||= value.length;
@@ -150,6 +156,12 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   if (counts.failed > 0) return { outcome: counts.done > 0 ? 'partial' : 'failed' };
   if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
   return { outcome: isEmpty ? 'empty' : 'ok' };
+}
+
+function isFailure(status: string, toolWords: readonly string[]): boolean {
+  const words = wordsOfName(status);
+  if (FAILURES.occurIn(words, status)) return true;
+  return FAILED_STATES.has(words.join('_')) && !toolWords.some((word) => isPastOf(words[0] as string, word));
 }
 
 /** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */

@@ -1,6 +1,7 @@
 import { figuresOf } from './figures.ts';
 import type { Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
+import type { Sums } from './sums.ts';
 
 const MAX_CHECKED = 64;
 const PAID = /\b(?:charged|refunded|applied|refund|credited|paid)\b/i;
@@ -13,14 +14,16 @@ const MAX_PAYMENT_NODES = 5000;
 /** The money that the calls moved: what an answer may say of payments. */
 export class Payments {
   readonly #steps: readonly ReadStep[];
+  readonly #sums: Sums;
   readonly #numbers: number[] = [];
   readonly #amounts: number[] = [];
   #isRead = false;
   #nodesLeft = MAX_PAYMENT_NODES;
   #checksLeft = MAX_CHECKED;
 
-  constructor(steps: readonly ReadStep[]) {
+  constructor(steps: readonly ReadStep[], sums: Sums) {
     this.#steps = steps;
+    this.#sums = sums;
   }
 
   /** Money said to have moved, where the calls that moved money give other amounts. */
@@ -31,11 +34,25 @@ export class Payments {
     if (money.length === 0) return false;
     if (!this.#isRead) {
       this.#isRead = true;
-      for (const step of this.#steps)
-        if (!step.isRead && !step.isBad && typeof step.value === 'object') this.#walk(step.value, '', 0);
+      this.#read();
     }
     if (this.#amounts.length === 0) return false;
-    return money.some(({ value }) => this.#checksLeft-- > 0 && !this.#give(value));
+    return money.some(
+      ({ value, start }) =>
+        this.#checksLeft-- > 0 && !this.#give(value) && !this.#sums.give(value, sentence.start + start),
+    );
+  }
+
+  /** The calls that moved money, and what was looked up after them. */
+  #read(): void {
+    let hasMoved = false;
+    for (const step of this.#steps) {
+      if (step.isBad || typeof step.value !== 'object' || (step.isRead && !hasMoved)) continue;
+      const count = this.#amounts.length;
+      this.#walk(step.value, '', 0, step.isRead);
+      if (step.isRead) this.#amounts.length = count;
+      else hasMoved = true;
+    }
   }
 
   #give(value: number): boolean {
@@ -52,17 +69,18 @@ export class Payments {
     return false;
   }
 
-  #walk(value: unknown, key: string, depth: number): void {
+  #walk(value: unknown, key: string, depth: number, isRead: boolean): void {
     if (this.#numbers.length >= MAX_PAYMENT_NUMBERS || depth > 7 || this.#nodesLeft-- <= 0) return;
     if (typeof value === 'number') {
       if (PAYMENT_KEY.test(key)) this.#amounts.push(Math.abs(value));
       this.#numbers.push(Math.abs(value));
-    } else if (typeof value === 'string')
+    } else if (typeof value === 'string') {
+      if (isRead) return;
       for (const match of value.slice(0, 2000).matchAll(/\d{1,9}(?:\.\d{1,2})?/g))
         this.#numbers.push(Number(match[0]));
-    else if (typeof value === 'object' && value !== null)
+    } else if (typeof value === 'object' && value !== null)
       for (const [name, member] of Object.entries(value))
-        this.#walk(member, /^\d+$/.test(name) ? key : name, depth + 1);
+        this.#walk(member, /^\d+$/.test(name) ? key : name, depth + 1, isRead);
   }
 }
 

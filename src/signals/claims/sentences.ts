@@ -94,7 +94,9 @@ const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました
 
 const BARE = /^\W{0,4}(?:all )?done\W{0,4}$/i;
 const WENT_THROUGH =
-  /^\W{0,4}(?:all )?done\W{0,4}$|\b(?:went through|everything is (?:confirmed|set|done)|all (?:set|done)|is (?:now )?complete\b|was (?:a )?success(?:ful)?\b|were successful\b|is successful\b)/i;
+  /^\W{0,4}(?:all )?done\W{0,4}$|\b(?:went (?:through|out)|everything is (?:confirmed|set|done)|all (?:set|done)|is (?:now )?complete\b|was (?:a )?success(?:ful)?\b|were successful\b|is successful\b)/i;
+/** The state that an act has when it went well; of things that nobody touched it can be said too. */
+const IN_EFFECT = /\b(?:is|are) (?:now |already |all )?(?:live|set|in (?:place|effect|force))\b/i;
 const LOOKED_UP =
   /我(?:已经?|刚刚?|帮您)?(?:查|查询|检查)(?:了|到)|(?:調べ|検索し|確認し)ました|(?<![a-zß-ÿ])(?:ich habe (?:[a-zß-ÿ]{1,20} ){0,5}(?:nachgesehen|nachgeschaut|geprüft|überprüft|gefunden)|he (?:consultado|revisado|verificado|comprobado|buscado|encontrado)|j['’]ai (?:vérifié|consulté|trouvé|cherché))(?![a-zß-ÿ])/i;
 const OPENS_DATA = set('your the all my');
@@ -140,13 +142,16 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const done = verbs.filter(({ text }) => actsIn([text], '').size > 0 || PLAIN_ACTS.begin(text));
   const other = verbs.filter(({ text }) => !NO_ACTS.begin(text) && !LOOKUPS.begin(text));
   const isOther = isCompletedElsewhere(sentence, texts, lower);
-  const isThrough = saysItWentThrough(sentence);
+  const isThrough = standsIn(sentence, WENT_THROUGH);
   const ids = idsIn(text);
   const mentioned = actsIn(texts, lower);
   const acts = new Set(done.flatMap((verb) => [...actsIn([verb.text], '')]));
   if (isOther) for (const act of mentioned) acts.add(act);
   const isAct =
-    done.length > 0 || isThrough || (isOther && (acts.size > 0 || PLAIN_ACTS.occurIn(texts, lower)));
+    done.length > 0 ||
+    isThrough ||
+    standsIn(sentence, IN_EFFECT) ||
+    (isOther && (acts.size > 0 || PLAIN_ACTS.occurIn(texts, lower)));
   if (isAct)
     return {
       sentence,
@@ -225,8 +230,9 @@ function isHedged(text: string, words: readonly Word[], from: number, verb: numb
   return false;
 }
 
-function saysItWentThrough({ text, words }: Sentence): boolean {
-  const at = text.search(WENT_THROUGH);
+/** Whether the sentence has the phrase, and nothing before it that makes it a plan or a denial. */
+function standsIn({ text, words }: Sentence, phrase: RegExp): boolean {
+  const at = text.search(phrase);
   return (
     at >= 0 && !words.some((word) => word.end <= at && (HEDGES.has(word.text) || NEGATIONS.test(word.text)))
   );
@@ -255,10 +261,10 @@ function opensData(texts: readonly string[]): boolean {
 }
 
 const ADMISSIONS =
-  /(?<![a-zß-ÿ])(?:unfortunately|sorry|apologi[sz]e|unable|do(?: not|n['’]t) have|not authorized|no permission|forbidden|(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|timed out|bounced|skipped|omitted|left out|\d{1,6} (?:out )?of (?:the |your )?\d{1,6}|rolled back|reverted|(?:ist|war|sind|waren) (?:bereits|schon)|ya (?:est|era)[a-zß-ÿ]{0,6}|est déjà|couldn['’]?t|could not|cannot|can['’]t|(?:encounter[a-zß-ÿ]{1,3}|experienc[a-zß-ÿ]{1,3}|ran into|there (?:was|is|were|seems|appears)|hit|got|having|had|return[a-zß-ÿ]{1,3}|due to|because of|technical|internal|unexpected|with|an|this|some) (?:[a-zß-ÿ]{1,12} ){0,3}(?:issue|problem|error)s?|error occurred|did(?: not|n['’]t)|was(?: not|n['’]t)|were(?: not|n['’]t)|not (?:found|available|possible|able|eligible|allowed)|no (?:results|matches|records|data|information)|failed|failure|failing|fails|declined|rejected|refused|denied|invalid|except|however|doesn['’]t|does not|isn['’]t|is not|haven['’]t|leider|nicht|keine?[nrms]?|fehlgeschlagen|abgelehnt|lamentablemente|siento|no (?:se|he|ha|pude|encontr[a-zß-ÿ]{0,6}|hay|quedan)|falló|rechaz[a-zß-ÿ]{1,6}|sin resultados|désolé|n['’]a|n['’]ai|pas pu|aucune?s?|impossible|infelizmente|não)(?![a-zß-ÿ])|抱歉|失败|失敗|未能|无法|没有|未找到|已经是|已驳回|没能|既に|すでに|ませんでした|ありません|申し訳|できません|不足/i;
+  /(?<![a-zß-ÿ])(?:unfortunately|sorry|apologi[sz]e|unable|do(?: not|n['’]t) have|not authorized|no permission|forbidden|(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|wait(?:ing )?list(?:ed)?|fully booked|sold out|(?:is|was|are|were) (?:full|too)|(?:only )?(?:one|two|three|four|five|six) (?:out )?of (?:the |your |these )?(?:\d{1,6}|two|three|four|five|six|seven|eight|nine|ten)|(?:eine?|zwei|drei|vier) (?:der|von|von den) (?:zwei|drei|vier|fünf)|(?:una?o?|dos|tres|cuatro) de (?:los |las )?(?:dos|tres|cuatro|cinco)|ausgebucht|agotad[oa]s?|timed out|bounced|skipped|omitted|left out|\d{1,6} (?:out )?of (?:the |your )?\d{1,6}|rolled back|reverted|(?:ist|war|sind|waren) (?:bereits|schon)|ya (?:est|era)[a-zß-ÿ]{0,6}|est déjà|couldn['’]?t|could not|cannot|can['’]t|(?:encounter[a-zß-ÿ]{1,3}|experienc[a-zß-ÿ]{1,3}|ran into|there (?:was|is|were|seems|appears)|hit|got|having|had|return[a-zß-ÿ]{1,3}|due to|because of|technical|internal|unexpected|with|an|this|some) (?:[a-zß-ÿ]{1,12} ){0,3}(?:issue|problem|error)s?|error occurred|did(?: not|n['’]t)|was(?: not|n['’]t)|were(?: not|n['’]t)|not (?:found|available|possible|able|eligible|allowed)|no (?:results|matches|records|data|information)|failed|failure|failing|fails|declined|rejected|refused|denied|invalid|except|however|doesn['’]t|does not|isn['’]t|is not|haven['’]t|leider|nicht|keine?[nrms]?|fehlgeschlagen|abgelehnt|lamentablemente|siento|no (?:se|he|ha|pude|encontr[a-zß-ÿ]{0,6}|hay|quedan)|falló|rechaz[a-zß-ÿ]{1,6}|sin resultados|désolé|n['’]a|n['’]ai|pas pu|aucune?s?|impossible|infelizmente|não)(?![a-zß-ÿ])|抱歉|失败|失敗|未能|无法|没有|未找到|已经是|已驳回|没能|既に|すでに|ませんでした|ありません|申し訳|できません|不足/i;
 /** Phrases with a word of failure that admit none. */
 const NO_ADMISSION =
-  /(?<![a-zß-ÿ])(?:without|no|nothing|none|any|zero|0|sin|ohne|keine?|aucune?)\s(?:any\s|of them\s|(?:has|have)\s)?(?:errors?|issues?|problems?|fail[a-zß-ÿ]{1,4}|fehler|errores|fallos|erreurs?)(?![a-zß-ÿ])|(?<![a-zß-ÿ])(?:fix|correct|resolv|solv|repair)[a-zß-ÿ]{1,4} (?:[a-zß-ÿ-]{1,16} ){0,3}(?:errors?|issues?|problems?|failures?)(?![a-zß-ÿ])|don['’]t hesitate|do not hesitate|(?:no|not a) problem|if (?:you|there)[^.!?\n]{0,60}(?:issue|problem|not)/gi;
+  /(?<![a-zß-ÿ])(?:without|no|nothing|none|any|zero|0|sin|ohne|keine?|aucune?)\s(?:any\s|of them\s|(?:has|have)\s)?(?:errors?|issues?|problems?|fail[a-zß-ÿ]{1,4}|fehler|errores|fallos|erreurs?)(?![a-zß-ÿ])|(?<![a-zß-ÿ])(?:fix|correct|resolv|solv|repair)[a-zß-ÿ]{1,4} (?:[a-zß-ÿ-]{1,16} ){0,3}(?:errors?|issues?|problems?|failures?)(?![a-zß-ÿ])|(?:no|not|n['’]t) need to apologi[sz]e|help (?:you )?however|don['’]t hesitate|do not hesitate|(?:no|not a) problem|if (?:you|there)[^.!?\n]{0,60}(?:issue|problem|not)/gi;
 
 /** The sentence without its phrases that speak of failure and mean none ("without any errors"). */
 export const withoutPoliteness = (text: string): string => text.replace(NO_ADMISSION, '');

@@ -3,9 +3,11 @@ import { combines } from './derive.ts';
 import { COUNTERS, Evidence, idsWithPlace, tokensIn } from './evidence.ts';
 import { converts, type Figure, figuresOf, NUMBER_WORDS } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
+import { Keyed } from './keyed.ts';
 import { Payments } from './payments.ts';
 import { isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
+import { Sums } from './sums.ts';
 
 const BELOW_ZERO = /零下|minus|below|negativ|bajo cero|マイナス|氷点下/i;
 const UNIT = /^\s?(km\/h|mph|m\/s|kg|mb|gb|kb|tb|ms|km|cm|mm|kw|kwh|hpa|psi)\b/i;
@@ -14,7 +16,11 @@ const IMPERIAL =
   /\d\s?(?:in|inch(?:es)?|ft|feet|miles?|mi|mph|lbs?|pounds?|oz|ounces?|gal|gallons?|")(?![a-zß-ÿ])/i;
 /** Of more numbers than these one may always give a count. */
 const FEW_NUMBERS = 24;
+/** Among more numbers than these one of the same length is near by chance. */
+const MANY_NUMBERS = 60;
 const COUNTER = /^\s?[件個个条人台笔名封项本枚]/u;
+const OPTIONS =
+  /^[\s*]{0,3}(?!-)(?:[^\s.,;:!?()]{1,20}\s){0,4}(?:options?|variants?|products?|items?|types?|kinds?|choices|different)\b/i;
 const TIME_UNIT =
   /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|business|working|times?|tage?n?|stunden?|minuten|wochen?|monate?n?|jahre?n?|días?|horas?|minutos|semanas?|meses|años?|jours?|heures?|dias|anos|o'clock|uhr|am|pm)(?![a-zß-ÿ])/i;
 /** Days that are counted from another one. */
@@ -31,10 +37,17 @@ export function contradictedValues(
 ): readonly ClaimFinding[] {
   if (steps.length === 0 || steps.some((step) => step.isOpaque)) return [];
   const evidence = new Evidence(prompt, steps);
-  const check = new ValueCheck(evidence, steps);
-  const payments = new Payments(steps);
+  const sums = new Sums(
+    sentences,
+    steps,
+    (figure) => evidence.states(figure) || (figure.isMoney && evidence.derives(figure.value, [], false)),
+  );
+  const check = new ValueCheck(evidence, steps, sums);
+  const payments = new Payments(steps, sums);
+  const keyed = new Keyed(steps, (text) => evidence.knows(text));
   const isWrong = sentences.map(
     (sentence) =>
+      keyed.contradict(sentence) ||
       check.misdates(sentence) ||
       check.misnames(sentence) ||
       check.miscounts(sentence) ||
@@ -54,15 +67,17 @@ export function contradictedValues(
 class ValueCheck {
   readonly #evidence: Evidence;
   readonly #steps: readonly ReadStep[];
-  /** Figures of the answer that stand in the evidence: others may be their sums. */
+  readonly #sums: Sums;
+  /** Figures of the answer that stand in the evidence or derive from it: others may be their sums. */
   readonly #supported: number[] = [];
   #left = MAX_CHECKED;
   #idsLeft = MAX_IDS;
   #datesLeft = MAX_CHECKED;
 
-  constructor(evidence: Evidence, steps: readonly ReadStep[]) {
+  constructor(evidence: Evidence, steps: readonly ReadStep[], sums: Sums) {
     this.#evidence = evidence;
     this.#steps = steps;
+    this.#sums = sums;
   }
 
   /** Another day of the month that the evidence gives. */
@@ -106,12 +121,14 @@ class ValueCheck {
         this.#supported.push(figure.value);
         return false;
       }
-      if (sentence.isQuestion || this.#isConverted(text, figure, figures)) return false;
-      return (
-        this.#isSlipOrInvented(signed) ||
+      if (sentence.isQuestion || isBound(text, figure) || this.#isConverted(text, figure, figures))
+        return false;
+      const isWrong =
         this.#isInventedCount(text, figure) ||
-        this.#hasOtherMeasure(text, figure)
-      );
+        ((this.#isSlipOrInvented(signed) || this.#hasOtherMeasure(text, figure)) &&
+          !this.#sums.give(figure.value, sentence.start + figure.start));
+      if (!isWrong) this.#supported.push(figure.value);
+      return isWrong;
     });
   }
 
@@ -158,7 +175,9 @@ class ValueCheck {
     if (!isMeasure && isYear) return false;
     if (!isMeasure && raw.replace(/\D/g, '').length < 3) return false;
     const { numbers } = this.#evidence;
-    const isSlip = this.#evidence.hasSlipOfNumber(value);
+    // A whole number among many may be a total of several steps.
+    const isTotal = !isMeasure && Number.isInteger(value) && numbers.length > MANY_NUMBERS;
+    const isSlip = !isTotal && this.#evidence.hasSlipOfNumber(value);
     if (
       this.#evidence.derives(
         value,
@@ -197,28 +216,40 @@ class ValueCheck {
           !isMoney && !isPercent && !isTemperature && Number.isInteger(value) && value >= 0 && value < 10_000,
       )
       .flatMap(({ value, noun, start, end, raw }) =>
-        noun === undefined || isMarkerOrTime(text, { start, end, raw, isMoney: false })
+        noun === undefined ||
+        isSpan(text, start, noun) ||
+        isMarkerOrTime(text, { start, end, raw, isMoney: false })
           ? []
-          : [{ count: value, noun, isWord: false }],
+          : [{ count: value, noun, isWord: false, isOfOptions: OPTIONS.test(text.slice(end, end + 48)) }],
       );
     const worded = words.flatMap((word, i) => {
       const count = NUMBER_WORDS.get(word.text);
       const noun = words.slice(i + 1, i + 4).find(({ text }) => text.length > 3)?.text;
-      return count === undefined || noun === undefined ? [] : [{ count, noun, isWord: true }];
+      return count === undefined || noun === undefined
+        ? []
+        : [
+            {
+              count,
+              noun,
+              isWord: true,
+              isOfOptions: OPTIONS.test(text.slice(word.end, word.end + 48)),
+            },
+          ];
     });
     return [...counted, ...worded].some((one) => this.#left-- > 0 && this.#isMiscounted(one, text));
   }
 
   #isMiscounted(
-    { count, noun, isWord }: { count: number; noun: string; isWord: boolean },
+    {
+      count,
+      noun,
+      isWord,
+      isOfOptions,
+    }: { count: number; noun: string; isWord: boolean; isOfOptions: boolean },
     text: string,
   ): boolean {
     const { available, counts, listed } = this.#evidence;
-    if (
-      available.length > 0 &&
-      /\b(?:available|in stock)\b/i.test(text) &&
-      /\b(?:options?|variants?|products?|items?|types?|kinds?|choices|different)\b/i.test(text)
-    )
+    if (available.length > 0 && isOfOptions && /\b(?:available|in stock)\b/i.test(text))
       return (
         !available.some(([some]) => some === count) && available.some(([, all]) => Math.abs(all - count) <= 2)
       );
@@ -246,6 +277,27 @@ function isMarkerOrTime(
   const isRange = /\d\s?(?:-|–|to|bis|a|à)\s?$/.test(before) || /^\s?(?:-|–|to)\s?\d/.test(after);
   return (isRange && !isMoney) || /^:\d/.test(after) || /\d:$/.test(before);
 }
+
+/** "within 24 hours": not how long something is. */
+const isSpan = (text: string, start: number, noun: string): boolean =>
+  TIME_UNIT.test(noun) &&
+  /(?:within|in|after|next|last|past|every|to|about|innerhalb|nach|dentro de|en|dans)\s$/i.test(
+    text
+      .slice(Math.max(0, start - 12), start)
+      .trimEnd()
+      .concat(' '),
+  );
+
+/** "over $2,700", "$2,700+": a round number that others pass. */
+const isBound = (text: string, { start, end, value }: Figure): boolean =>
+  value % 10 === 0 &&
+  (/^.?\s?\+/.test(text.slice(end - 1, end + 2)) ||
+    /(?:over|than|above|under|below|up to|at least|at most|within|über|unter|mindestens|höchstens|más de|menos de)\s[$€£¥]?$/i.test(
+      text
+        .slice(Math.max(0, start - 14), start)
+        .trimEnd()
+        .concat(' '),
+    ));
 
 /** States that exclude each other. */
 const STATES: readonly (readonly string[])[] = [

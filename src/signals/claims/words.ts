@@ -69,7 +69,7 @@ const ACTS = new StemGroups({
     'creat add insert regist record sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
   delete:
     'delet remov eras purg drop clear clean gelösch lösch entfern borra elimin suppr apag 删除 清除 削除 消去',
-  run: 'deploy install restart launch execut migrat backup archiv merg enabl disabl activ deactiv reset restor suspend resum paus freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
+  run: 'deploy install restart launch execut migrat backup archiv merg enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
 });
 
 /** The families of acts that the words or the text name. */

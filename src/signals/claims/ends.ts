@@ -1,0 +1,79 @@
+import type { ClaimFinding } from './find-claims.ts';
+import { isPlan, type Sentence, saysNone } from './sentences.ts';
+import type { ReadStep } from './steps.ts';
+import { hasUnspacedScript } from './words.ts';
+
+/** A finding on a whole sentence. */
+export const finding = (
+  kind: ClaimFinding['kind'],
+  { start, end }: Sentence,
+  step?: number,
+): ClaimFinding => ({
+  kind,
+  start,
+  end,
+  ...(step !== undefined && { step }),
+});
+
+const UNDOES = /^(?:roll_?back|revert|undo|restore_previous)/i;
+const SAYS_UNDONE = /roll(?:ed|ing)?[ -]?back|revert|undo|undone|previous|restored/i;
+
+/** The last call that changed something took back what the answer claims. */
+export function undone(
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): readonly ClaimFinding[] | undefined {
+  const last = steps.findLast((step) => !step.isRead);
+  if (last === undefined || last.isBad || !UNDOES.test(last.tool)) return undefined;
+  if (sentences.some(({ text }) => SAYS_UNDONE.test(text))) return undefined;
+  const sentence = sentences.find((one) => !one.isQuestion && !isPlan(one) && one.words.length >= 3);
+  return sentence && [finding('tool_failed_claimed_success', sentence, last.index)];
+}
+
+/** The last look at a state found a failure, and the answer speaks of success. */
+export function ended(
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): readonly ClaimFinding[] | undefined {
+  const last = steps.at(-1);
+  if (last?.isFailedState !== true) return undefined;
+  const sentence = sentences.find(
+    (one) =>
+      !one.isQuestion &&
+      !isPlan(one) &&
+      /\b(?:success[a-zß-ÿ]{0,5}|finished|passed|pass|completed)\b/i.test(one.text),
+  );
+  return sentence && [finding('tool_failed_claimed_success', sentence, last.index)];
+}
+
+/** What nothing was found of can be taken. */
+const FREE =
+  /(?<!\p{L})(?:available|free|unused|frei|verfügbar|libre|disponible|disponível|libero)(?!\p{L})|可用|可以使用|空いて|使えます/iu;
+const PROMISES = /\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/i;
+
+/** "can be reached at 555-0147": a figure that the user did not give, and no promise. */
+const statesMore = (sentence: Sentence, prompt: string): boolean =>
+  !PROMISES.test(sentence.text) &&
+  (sentence.text.match(/\d[\d-]{2,}/g) ?? []).some((figure) => !prompt.includes(figure));
+
+/** Every call failed or found nothing, and the answer states something. */
+export function emptyHanded(
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+  prompt: string,
+): readonly ClaimFinding[] | undefined {
+  const calls = steps.filter((step) => step.tool !== 'think');
+  const last = calls.at(-1);
+  if (last === undefined || !calls.every((step) => step.outcome === 'failed' || step.outcome === 'empty'))
+    return undefined;
+  const sentence = sentences.find(
+    (one) =>
+      !one.isQuestion &&
+      (!isPlan(one) || statesMore(one, prompt)) &&
+      (one.words.length >= 3 || hasUnspacedScript(one.text) || one.text.startsWith('{')),
+  );
+  if (sentence === undefined) return undefined;
+  if (sentences.some(saysNone) || sentences.some(({ text }) => FREE.test(text))) return undefined;
+  const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
+  return [finding(kind, sentence, last.index)];
+}

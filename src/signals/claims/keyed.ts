@@ -1,0 +1,131 @@
+import { figuresOf } from './figures.ts';
+import { isConditional, isPlan, type Sentence } from './sentences.ts';
+import type { ReadStep } from './steps.ts';
+
+const MAX_NODES = 3000;
+const MAX_DEPTH = 6;
+/** A flag of more things than this is not the flag of the one that the answer speaks of. */
+const MAX_THINGS = 3;
+/** Codes as results give them: `E34`, `T88`, `14C`. */
+const CODE = /^(?=.{0,8}[A-Z])[A-Z]{0,4}-?\d{1,4}[A-Z]?$/;
+const SAID_CODE =
+  /(?<!\p{L})(\p{L}{3,20})(?:\s(?:number|no\.|nr\.|code|is|ist|es|est))?\s?[:=#]?\s?["“]?([A-Z]{0,4}-?\d{1,4}[A-Z]?)(?![\w%°€$]|[.,:/-]\w)/gu;
+const BE = /^(?:is|are|isn't|aren't|ist|sind|está|están|est|sont)$/;
+const NOT = /^(?:not|no|never|nicht|pas)$|n't$/;
+const UP =
+  /\b(?:rose|risen|increased?|grew|grown|climbed|gained|(?:went|gone|was|is|are) up|stieg|gestiegen|subió|aumentó)\b/i;
+const DOWN =
+  /\b(?:fell|fallen|dropped|decreased?|declined|lost|loss|reduced|(?:went|gone|was|is|are) down|sank|gesunken|bajó|disminuyó)\b/i;
+
+interface Flag {
+  readonly seen: Set<boolean>;
+  things: number;
+  index: number;
+}
+
+/** Codes and flags by the keys of the results, as answers name them: "gate E34", "is insured". */
+export class Keyed {
+  readonly #codes = new Map<string, Set<string>>();
+  readonly #flags = new Map<string, Flag>();
+  readonly #lastWrite: number;
+  readonly #knows: (text: string) => boolean;
+
+  constructor(steps: readonly ReadStep[], knows: (text: string) => boolean) {
+    this.#knows = knows;
+    this.#lastWrite = steps.findLast((step) => !step.isRead)?.index ?? -1;
+    let left = MAX_NODES;
+    const walk = (value: unknown, index: number, depth: number): void => {
+      if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+      for (const [key, member] of Object.entries(value)) {
+        if (left-- <= 0) return;
+        if (typeof member === 'boolean') this.#addFlag(key, member, index);
+        else if (typeof member === 'string' && member.length <= 9 && CODE.test(member))
+          this.#addCode(key, member);
+        else walk(member, index, depth + 1);
+      }
+    };
+    for (const step of steps) if (!step.isBad) walk(step.value, step.index, 0);
+  }
+
+  /** A code or a flag of the sentence, or a change that its own figures deny, is against the results. */
+  contradict(sentence: Sentence): boolean {
+    if (sentence.isQuestion) return false;
+    return this.#hasOtherCode(sentence.text) || this.#hasOtherFlag(sentence) || goesTheOtherWay(sentence);
+  }
+
+  #addCode(key: string, code: string): void {
+    const name = wordOf(key);
+    const codes = this.#codes.get(name);
+    if (codes === undefined) this.#codes.set(name, new Set([code]));
+    else codes.add(code);
+  }
+
+  #addFlag(key: string, value: boolean, index: number): void {
+    const name = wordOf(key);
+    const flag = this.#flags.get(name);
+    if (flag === undefined) this.#flags.set(name, { seen: new Set([value]), things: 1, index });
+    else {
+      flag.seen.add(value);
+      flag.things++;
+      flag.index = Math.max(flag.index, index);
+    }
+  }
+
+  #hasOtherCode(text: string): boolean {
+    if (this.#codes.size === 0) return false;
+    for (const [, word = '', code = ''] of text.matchAll(SAID_CODE)) {
+      const codes = this.#codes.get(word.toLowerCase());
+      if (codes === undefined || codes.has(code) || this.#knows(code.toLowerCase())) continue;
+      if ([...codes].some((known) => formOf(known) === formOf(code))) return true;
+    }
+    return false;
+  }
+
+  #hasOtherFlag(sentence: Sentence): boolean {
+    if (this.#flags.size === 0 || isConditional(sentence) || isPlan(sentence)) return false;
+    const { words } = sentence;
+    return words.some(({ text }, i) => {
+      const flag = text.length >= 5 ? this.#flags.get(text) : undefined;
+      if (flag === undefined || flag.seen.size > 1 || flag.things > MAX_THINGS) return false;
+      if (flag.index < this.#lastWrite) return false;
+      const before = words.slice(Math.max(0, i - 4), i).map((word) => word.text);
+      const be = before.findLastIndex((word) => BE.test(word));
+      if (be < 0 || before.slice(be + 1).some((word) => !FILLERS.has(word) && !NOT.test(word))) return false;
+      const isDenied = before.slice(be).some((word) => NOT.test(word));
+      return flag.seen.has(isDenied);
+    });
+  }
+}
+
+const FILLERS = new Set([
+  'currently',
+  'now',
+  'still',
+  'already',
+  'also',
+  'fully',
+  'noch',
+  'derzeit',
+  'aktuell',
+]);
+const wordOf = (key: string): string => key.toLowerCase().replace(/^(?:is|has)_?(?=[a-z]{4})/, '');
+const formOf = (code: string): string => code.replace(/\d/g, '0');
+
+/** "went up, from 82.4 to 79.9" */
+function goesTheOtherWay(sentence: Sentence): boolean {
+  const { text } = sentence;
+  const isUp = UP.test(text);
+  if (isUp === DOWN.test(text)) return false;
+  const figures = figuresOf(sentence);
+  return figures.some((from, i) => {
+    const to = figures[i + 1];
+    if (
+      to === undefined ||
+      !/(?:from|von|de)\s?\W{0,3}$/i.test(text.slice(Math.max(0, from.start - 8), from.start))
+    )
+      return false;
+    if (!/^\W{0,4}(?:[\p{L}%°]{1,12}\s)?(?:to|auf|a)\s?\W{0,3}$/iu.test(text.slice(from.end, to.start)))
+      return false;
+    return isUp ? to.value < from.value : to.value > from.value;
+  });
+}

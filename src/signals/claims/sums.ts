@@ -1,0 +1,106 @@
+import { type Figure, figuresOf } from './figures.ts';
+import type { Sentence } from './sentences.ts';
+import type { ReadStep } from './steps.ts';
+
+/** Figures of the answer around one that may be their sum. Sums with signs are three to the power of this. */
+const MAX_SAID = 8;
+/** Values of one key of a list: of so many all partial sums count, of more the whole sum. */
+const MAX_PARTS = 8;
+/** Larger whole numbers are ids. */
+const MAX_COUNT = 100_000;
+const MAX_LISTS = 24;
+const MAX_LIST = 500;
+/** Of a sentence. */
+const MAX_FIGURES = 12;
+const MAX_NODES = 3000;
+/** Figures for which sums are formed. */
+const MAX_ASKED = 12;
+/** Travelers, nights, pieces. */
+const FACTORS = [1, 2, 3, 4, 5, 6];
+const isNear = (left: number, right: number) => Math.abs(left - right) <= 0.0101;
+
+/** What can be computed from figures that belong together: those near each other in the answer, and those of one list. */
+export class Sums {
+  readonly #sentences: readonly Sentence[];
+  readonly #steps: readonly ReadStep[];
+  readonly #states: (figure: Figure) => boolean;
+  #said: readonly { readonly at: number; readonly value: number; readonly isPrice: boolean }[] | undefined;
+  #lists: readonly (readonly number[])[] | undefined;
+  #left = MAX_ASKED;
+
+  constructor(
+    sentences: readonly Sentence[],
+    steps: readonly ReadStep[],
+    states: (figure: Figure) => boolean,
+  ) {
+    this.#sentences = sentences;
+    this.#steps = steps;
+    this.#states = states;
+  }
+
+  /** Whether a figure at a place of the answer is a sum or difference of others there, or the sum of a list. */
+  give(value: number, at: number): boolean {
+    if (this.#left-- <= 0) return true;
+    return this.#isOfAnswer(Math.abs(value), at) || this.#isOfList(Math.abs(value));
+  }
+
+  #isOfAnswer(value: number, at: number): boolean {
+    this.#said ??= this.#sentences.flatMap((sentence) =>
+      figuresOf(sentence)
+        .slice(0, MAX_FIGURES)
+        .filter((figure) => Math.abs(figure.value) >= 1 && this.#states(figure))
+        .map(({ start, value, isMoney }) => ({
+          at: sentence.start + start,
+          value: Math.abs(value),
+          isPrice: isMoney || !Number.isInteger(value),
+        })),
+    );
+    const near = this.#said
+      .filter((one) => one.at !== at && !isNear(one.value, value))
+      .sort((left, right) => Math.abs(left.at - at) - Math.abs(right.at - at));
+    const prices = near.filter((one) => one.isPrice);
+    const kin = prices.length > 1 ? prices : near.filter((one) => one.value < MAX_COUNT);
+    const values = [...new Set(kin.map((one) => one.value))].slice(0, MAX_SAID);
+    let sums: readonly number[] = [0];
+    for (const one of values) sums = sums.flatMap((sum) => [sum, sum + one, sum - one]);
+    return sums.some((sum) => sum > 0 && FACTORS.some((factor) => isNear(sum * factor, value)));
+  }
+
+  #isOfList(value: number): boolean {
+    this.#lists ??= listsOf(this.#steps);
+    return this.#lists.some((list) => {
+      if (isNear(total(list), value) || isNear(total(list) / list.length, value)) return true;
+      if (list.length > MAX_PARTS) return false;
+      let sums: readonly number[] = [0];
+      for (const one of list) if (!isNear(one, value)) sums = sums.flatMap((sum) => [sum, sum + one]);
+      return sums.some((sum) => isNear(sum, value));
+    });
+  }
+}
+
+const total = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0);
+
+/** The numbers that the records of a list have under one key, the last lists first. */
+function listsOf(steps: readonly ReadStep[]): readonly (readonly number[])[] {
+  const lists: number[][] = [];
+  let left = MAX_NODES;
+  const walk = (value: unknown, depth: number): void => {
+    if (typeof value !== 'object' || value === null || depth > 6 || left-- <= 0) return;
+    const members = Object.values(value).slice(0, MAX_LIST);
+    const columns = new Map<string, number[]>();
+    for (const member of members)
+      if (typeof member === 'object' && member !== null)
+        for (const [key, cell] of Object.entries(member).slice(0, 40))
+          if (typeof cell === 'number') {
+            const column = columns.get(key);
+            if (column === undefined) columns.set(key, [Math.abs(cell)]);
+            else column.push(Math.abs(cell));
+          }
+    const plain = Array.isArray(value) ? members.filter((member) => typeof member === 'number') : [];
+    for (const list of [...columns.values(), plain])
+      if (list.length > 1 && lists.length < MAX_LISTS) lists.push(list);
+    for (const member of members) walk(member, depth + 1);
+  };
+  for (let i = steps.length - 1; i >= 0; i--) walk((steps[i] as ReadStep).value, 0);
+  return lists;
+}
