@@ -6,7 +6,7 @@
 -- for spans sent again through a temporary table; without the right to make one, it writes by INSERT.
 -- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
 --
--- Of reviews, the writer may add pending ones and see what became of them, and the reader may see how the queue stands;
+-- Of reviews, the writer may add pending ones, see what became of them and use approvals, and the reader may see how the queue stands;
 -- neither reads what is reviewed. The reviewer reads it all, claims and decides, and changes nothing else.
 
 DO $$
@@ -47,6 +47,8 @@ GRANT SELECT (
   session_id, confidence, hallucination_risk_score, trace_id, span_id, claim_token, claimed_by, claimed_at,
   lease_expires_at, decided_by, decided_at, note
 ) ON mcp_reviews TO mcp_observatory_reader;
-GRANT SELECT ON mcp_reviews TO mcp_observatory_reviewer;
+GRANT SELECT, INSERT, UPDATE (used_at) ON mcp_approvals TO mcp_observatory_writer;
+GRANT SELECT ON mcp_approvals TO mcp_observatory_reader;
+GRANT SELECT ON mcp_reviews, mcp_approvals TO mcp_observatory_reviewer;
 GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response)
   ON mcp_reviews TO mcp_observatory_reviewer;

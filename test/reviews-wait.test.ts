@@ -48,7 +48,7 @@ for (const databases of testDatabases()) {
       db = new CountingDatabase(opened);
     });
     beforeEach(async () => {
-      await db.query('TRUNCATE mcp_reviews');
+      await db.query('TRUNCATE mcp_reviews CASCADE');
       queue = new PostgresReviewQueue({ connection: db });
     });
     after(() => databases[Symbol.asyncDispose]());

@@ -30,7 +30,7 @@ for (const databases of testDatabases()) {
       db = await databases.createMigrated();
       queue = new PostgresReviewQueue({ connection: db });
     });
-    beforeEach(() => db.query('TRUNCATE mcp_reviews'));
+    beforeEach(() => db.query('TRUNCATE mcp_reviews CASCADE'));
     after(() => databases[Symbol.asyncDispose]());
 
     test('what is submitted is claimed, oldest first, and decided once', async () => {

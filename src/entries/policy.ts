@@ -21,6 +21,7 @@ export {
   discoverTools,
   type FinalAnswerPlan,
   type Gate,
+  type GateApprovals,
   type GateableClient,
   type GateCall,
   type GateClientOptions,

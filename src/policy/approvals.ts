@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { printable } from '../base/index.ts';
+import type { JsonObject } from '../json/index.ts';
 import type { Decision } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
 
@@ -30,6 +31,68 @@ export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
   };
 }
 
+/** A call that is held for a person, and what the person is shown. */
+export interface ApprovalRequest extends ApprovalBinding {
+  /** SHA-256 of the binding, hex: an approval is for calls with this one. */
+  readonly fingerprint: string;
+  readonly args: JsonObject;
+  /** Why it is held. */
+  readonly message: string;
+  readonly ruleIds: readonly string[];
+  /** How long the approval can be used once it is given, and a rejection stands, in milliseconds. */
+  readonly usableMs: number;
+}
+
+/** Where a request stands. `approved` is said once: the approval is then used. */
+export interface ApprovalAnswer {
+  /** Id of the request, by which people decide it. */
+  readonly id: string;
+  readonly state: 'approved' | 'rejected' | 'waiting';
+  readonly decidedBy: string | null;
+  readonly note: string | null;
+}
+
+/** A queue of approvals that outlive the process. The built-in one is `PostgresReviewQueue`. */
+export interface ApprovalQueue {
+  /**
+   * Takes the approval of a call, or asks for one. Asking again while nobody has decided gives the same request. Of any
+   * number of processes one takes an approval.
+   */
+  takeApproval(request: ApprovalRequest): Promise<ApprovalAnswer>;
+  /** Resolves when the request is decided or has expired; rejects after this time. */
+  waitFor(id: string, options: { readonly timeoutMs: number }): Promise<unknown>;
+}
+
+/** Durable approvals of a gate. */
+export interface GateApprovals {
+  readonly queue: ApprovalQueue;
+  /**
+   * How long a call waits for the decision, in milliseconds; then it is refused, and the next equal call goes through
+   * once it is approved. @defaultValue 0
+   */
+  readonly waitMs?: number | undefined;
+}
+
+/** How long an approval can be used, in milliseconds, where the policy does not say. */
+export const APPROVAL_MS = 300_000;
+
+/** SHA-256 of what an approval covers, hex. */
+export function fingerprintOf(binding: ApprovalBinding): string {
+  return fingerprint(binding).toString('hex');
+}
+
+/** Asks for an approval, and waits for it as long as allowed. Rejects as the queue does. */
+export async function askForApproval(
+  { queue, waitMs = 0 }: GateApprovals,
+  request: ApprovalRequest,
+): Promise<ApprovalAnswer> {
+  const answer = await queue.takeApproval(request);
+  if (answer.state !== 'waiting' || waitMs <= 0) return answer;
+  // Not decided in time: it may have been at the last moment.
+  await queue.waitFor(answer.id, { timeoutMs: waitMs }).catch(() => undefined);
+  return queue.takeApproval(request);
+}
+
 interface Approval {
   readonly fingerprint: Buffer;
   readonly expiresAt: number;
@@ -46,7 +109,7 @@ export class Approvals {
    * @param expiresMs how long the approval can be used, in milliseconds.
    * @returns the token that the call is then made with.
    */
-  grant(binding: ApprovalBinding, expiresMs = 300_000): string {
+  grant(binding: ApprovalBinding, expiresMs = APPROVAL_MS): string {
     const token = randomBytes(24).toString('base64url');
     if (this.#waiting.size >= MAX_WAITING) {
       const oldest = this.#waiting.keys().next();

@@ -1,5 +1,6 @@
 /** The options of a gate, and the calls it decides. */
 import type { JsonObject } from '../json/index.ts';
+import type { GateApprovals } from './approvals.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
 import type { OutputTypes } from './output-contract.ts';
 import type { PinStore } from './pins.ts';
@@ -40,6 +41,12 @@ export interface PolicyGateOptions {
   /** Output types (zod) by server and tool, beside the tools' own output schemas. */
   readonly outputTypes?: OutputTypes | undefined;
   readonly decisionPoint?: PolicyDecisionPoint | undefined;
+  /**
+   * Where calls that need approval are put for a person to decide, in a queue that outlives the process. The caller need
+   * not do anything: an approved call goes through when it is made again, or at once if the gate waits for it.
+   * @defaultValue none: such calls need a token from {@link PolicyGate.approve}
+   */
+  readonly approvals?: GateApprovals | undefined;
   /** Keys of a tool's `_meta` that belong to its pinned definition. @defaultValue none */
   readonly metaKeys?: readonly string[] | undefined;
   /** Key of the argument digests, UTF-8. @defaultValue none: plain SHA-256 */

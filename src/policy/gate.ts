@@ -6,12 +6,11 @@
  * a tool is *barred* when its definition must not be used. Deny beats approval, approval beats allow, and the default
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
-
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
-import { Approvals, bindingOf } from './approvals.ts';
+import { APPROVAL_MS, Approvals, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
@@ -21,6 +20,7 @@ import type { Echo } from './evidence/index.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
 import type { GateCall, PolicyGateOptions } from './gate-types.ts';
+import { decideHeldCall, isHeld } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
@@ -223,7 +223,7 @@ export class PolicyGate {
 
   /**
    * The whole decision about a call that is about to be made: {@link evaluate}, then the external decision point, then
-   * the approval, which is used up, then the budgets. Counted once, with its final outcome.
+   * the approval, which is used up and may be waited for, then the budgets. Counted once, with its final outcome.
    * @param record writes the decision down; the call is denied when it throws, and `authorize` throws the same.
    */
   async authorize(call: GateCall, record?: DecisionRecorder): Promise<Decision> {
@@ -260,6 +260,12 @@ export class PolicyGate {
             'The approval is unknown, used, expired or for another call',
           );
     }
+    const { approvals } = this.#options;
+    if (approvals !== undefined && isHeld(call, decision)) {
+      decision = await decideHeldCall(approvals, call, decision, this.#approvalMs(), () =>
+        this.evaluate(call),
+      );
+    }
     if (decision.decision === 'allow') {
       this.#budgets.setLimits(this.#source.policy?.document.budgets);
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
@@ -276,6 +282,11 @@ export class PolicyGate {
     }
     countDecision(decision, call.server, call.tool);
     return decision;
+  }
+
+  #approvalMs(): number {
+    const seconds = this.#source.policy?.document.approval?.expires_seconds;
+    return seconds === undefined ? APPROVAL_MS : seconds * 1_000;
   }
 
   /**
@@ -297,14 +308,10 @@ export class PolicyGate {
   approve(call: GateCall): string {
     const decision = this.evaluate(call);
     if (decision.decision !== 'allow' && decision.decision !== 'require_approval') {
-      throw new ObservatoryError(
-        'INVALID_INPUT',
-        `${call.server}/${call.tool} cannot be approved: ${decision.message}`,
-      );
+      const message = `${call.server}/${call.tool} cannot be approved: ${decision.message}`;
+      throw new ObservatoryError('INVALID_INPUT', message);
     }
-    const seconds = this.#source.policy?.document.approval?.expires_seconds;
-    const expiresMs = seconds === undefined ? undefined : seconds * 1_000;
-    return this.#approvals.grant(bindingOf(call, decision), expiresMs);
+    return this.#approvals.grant(bindingOf(call, decision), this.#approvalMs());
   }
 
   /** G4: judges the result of a call by the tool as it is listed now. */

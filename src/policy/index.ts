@@ -1,5 +1,11 @@
 export type { ToolDefinition } from '../mcp-client/index.ts';
-export { cleanPreview } from './approvals.ts';
+export {
+  type ApprovalAnswer,
+  type ApprovalQueue,
+  type ApprovalRequest,
+  cleanPreview,
+  type GateApprovals,
+} from './approvals.ts';
 export {
   type AuditHead,
   AuditLog,

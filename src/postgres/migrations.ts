@@ -20,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 8, name: '008_identity' },
   { id: 9, name: '009_runs' },
   { id: 10, name: '010_evidence_partial' },
+  { id: 11, name: '011_approvals' },
 ];
 
 /** Version of the schema that this code reads and writes. */

@@ -1,16 +1,28 @@
 import { randomUUID } from 'node:crypto';
+import { trace } from '@opentelemetry/api';
 import { canonicalJson } from '../../json/index.ts';
+import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest } from '../../policy/index.ts';
 import {
   type Database,
   nameOfDatabase,
   openDatabase,
   type PostgresConnection,
   type Queryable,
+  spanIdToUuid,
   toObservatoryError,
+  traceIdToUuid,
 } from '../../postgres/index.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
 import { decidedOtherwise, reviewConflict, reviewNotFound } from './review-errors.ts';
-import { plain, submittedValues, toClaimedReview, toOutcome, toReview, toReviewInFull } from './row.ts';
+import {
+  plain,
+  submittedValues,
+  toApprovalAnswer,
+  toClaimedReview,
+  toOutcome,
+  toReview,
+  toReviewInFull,
+} from './row.ts';
 import {
   CLAIM,
   DECIDE,
@@ -23,6 +35,7 @@ import {
   PRUNE,
   PRUNED_AT_ONCE,
   SUBMITTED_COLUMNS,
+  TAKE_APPROVAL,
 } from './sql.ts';
 import type {
   ClaimedReview,
@@ -54,7 +67,7 @@ const MAX_TIMEOUT_MS = 2_147_483_647;
  * Errors of all methods: ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`;
  * `INVALID_OPTION` for an argument that cannot be used.
  */
-export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
+export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDisposable {
   readonly #db: ReviewDatabase;
   readonly #expiresInMs: number;
   readonly #waits = new ReviewWaits((ids) => this.#outcomes(ids));
@@ -71,6 +84,26 @@ export class PostgresReviewQueue implements ReviewQueue, AsyncDisposable {
     const values = submittedValues(id, review, jsonOf('content', review.content));
     await this.#db.query(INSERT, [...SUBMITTED_COLUMNS.map((column) => values[column]), String(expiresInMs)]);
     return id;
+  }
+
+  /**
+   * Takes the approval of a gated call, or submits a review that asks for one: for `approvals` of `PolicyGate`. Of any
+   * number of processes one takes an approval, once; it is used up even if that process dies before its call.
+   */
+  async takeApproval(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    const { fingerprint, usableMs, tool, ...rest } = request;
+    const { traceId = '', spanId = '' } = trace.getActiveSpan()?.spanContext() ?? {};
+    const [row] = await this.#db.query(TAKE_APPROVAL, [
+      fingerprint,
+      String(usableMs),
+      randomUUID(),
+      String(this.#expiresInMs),
+      plain(tool),
+      traceIdToUuid(traceId) ?? null,
+      spanIdToUuid(spanId) ?? null,
+      jsonOf('content', { approval: { tool, ...rest } }),
+    ]);
+    return toApprovalAnswer(row ?? {});
   }
 
   /** Claims the oldest free review, or the given one. @returns `undefined` when there is none. */

@@ -1,4 +1,5 @@
 import { camelKeys } from '../../base/index.ts';
+import type { ApprovalAnswer } from '../../policy/index.ts';
 import { cleanText, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from '../../postgres/index.ts';
 import type { SubmittedColumn } from './sql.ts';
 import type {
@@ -32,6 +33,17 @@ export function submittedValues(
     trace_id: traceIdToUuid(review.traceId ?? '') ?? null,
     span_id: spanIdToUuid(review.spanId ?? '') ?? null,
     content,
+  };
+}
+
+/** Where the request of an approval stands. An unknown state counts as undecided. */
+export function toApprovalAnswer(row: Row): ApprovalAnswer {
+  const { state } = row;
+  return {
+    id: String(row.id),
+    state: state === 'approved' || state === 'rejected' ? state : 'waiting',
+    decidedBy: textOf(row.person) ?? null,
+    note: textOf(row.remark) ?? null,
   };
 }
 

@@ -70,6 +70,11 @@ export const DECIDE = `UPDATE mcp_reviews SET status = $4::text, decided_by = $3
     AND expires_at > now()
   RETURNING ${FULL}`;
 
+/** Fingerprint, milliseconds usable, id, milliseconds to expiry, tool, trace and span or null, content. */
+export const TAKE_APPROVAL = `SELECT approval::text AS id, state, person, remark FROM mcp_approvals_take($1::text,
+    $2::text::double precision, $3::text::uuid, $4::text::double precision, $5::text, $6::text::uuid, $7::text::uuid,
+    $8::text::json)`;
+
 export const EXPIRE = `WITH gone AS (
     UPDATE mcp_reviews SET status = 'expired', decided_at = now() WHERE ${OPEN} AND expires_at <= now() RETURNING 1)
   SELECT count(*)::integer AS expired FROM gone`;

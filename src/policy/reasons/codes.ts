@@ -49,6 +49,7 @@ export const REASONS = {
   resource_uri_refused: { gate: 'G3', meaning: 'Readers may take the URI of the resource for another one' },
   approval_required: { gate: 'G3', meaning: 'A human has to approve this exact call' },
   approval_invalid: { gate: 'G3', meaning: 'The approval is unknown, used, expired or for another call' },
+  approval_rejected: { gate: 'G3', meaning: 'A human rejected this exact call' },
   budget_exceeded: { gate: 'G3', meaning: 'The budget of calls is used up' },
   rate_limited: { gate: 'G3', meaning: 'The rate limit of calls is reached' },
   decision_point_denied: { gate: 'G3', meaning: 'The external policy decision point denies this call' },

@@ -1,0 +1,123 @@
+/** Calls that a policy holds for a person, over the queue of reviews: one call for each approval. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { guardedCall, PolicyGate, type PolicyGateOptions } from '../src/policy/index.ts';
+import type { Queryable } from '../src/postgres/index.ts';
+import { testDatabases } from './support/databases.ts';
+import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
+import { waitUntil } from './support/wait-until.ts';
+
+for (const databases of testDatabases()) {
+  describe(`approvals on ${databases.name}`, { skip: databases.skip }, () => {
+    let db: Queryable;
+    let queue: PostgresReviewQueue;
+    before(async () => {
+      db = await databases.createMigrated();
+      queue = new PostgresReviewQueue({ connection: db });
+    });
+    beforeEach(() => db.query('TRUNCATE mcp_reviews CASCADE'));
+    after(() => databases[Symbol.asyncDispose]());
+    const gateOf = (options: Partial<PolicyGateOptions> = {}) =>
+      new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue }, ...options });
+    const reason = async (gate: PolicyGate, call = HELD_CALL) => (await gate.authorize(call)).reasonCode;
+    const open = async () => (await queue.list({ status: 'pending' })).length;
+
+    test('a held call is one request however often it is made, with whole arguments and who asks', async () => {
+      using gate = gateOf();
+      const first = await gate.authorize(HELD_CALL);
+      assert.deepEqual([first.decision, first.reasonCode], ['require_approval', 'approval_required']);
+      assert.equal(await reason(gate), 'approval_required');
+      const [review, ...others] = await queue.list();
+      assert.equal(others.length, 0);
+      assert.match(first.message, new RegExp(`the request ${review?.id} waits for a person`));
+      const { content, fallbackReason, toolName } = await queue.get(review?.id ?? '');
+      const { approval } = content as { approval: Record<string, unknown> };
+      assert.deepEqual([fallbackReason, toolName], ['approval_required', 'send_payment']);
+      assert.deepEqual(
+        [approval.args, approval.caller, approval.server, approval.ruleIds, approval.policyHash],
+        [HELD_CALL.args, 'alice', 'bank', ['pay'], gate.policyHash],
+      );
+    });
+
+    test('an approval is for exactly this call, once', async () => {
+      using gate = gateOf();
+      await reason(gate);
+      await decideOldest(queue, 'approve');
+      assert.equal(
+        await reason(gate, { ...HELD_CALL, args: { to: 'Ada', amount: 251 } }),
+        'approval_required',
+      );
+      assert.equal(await reason(gate, { ...HELD_CALL, caller: 'bob' }), 'approval_required');
+      using other = gateOf({ policy: { ...HELD_POLICY, approval: { expires_seconds: 61 } } });
+      assert.equal(await reason(other), 'approval_required', 'another policy');
+      assert.equal(await reason(gate), 'approved');
+      assert.equal(await reason(gate), 'approval_required', 'used');
+      assert.equal(await open(), 4);
+    });
+
+    test('a rejection stands, with its note, and other calls are not touched by it', async () => {
+      using gate = gateOf();
+      await reason(gate);
+      await decideOldest(queue, 'reject', 'ask Bob first');
+      for (let i = 0; i < 2; i += 1) {
+        const { decision, reasonCode, message } = await gate.authorize(HELD_CALL);
+        assert.deepEqual([decision, reasonCode], ['deny', 'approval_rejected']);
+        assert.equal(message, 'Rejected by ada: ask Bob first');
+      }
+      assert.equal(await reason(gate, { ...HELD_CALL, caller: 'bob' }), 'approval_required');
+    });
+
+    test('a gate that waits goes on when a person decides, and stays closed when nobody does', async () => {
+      using gate = gateOf({ approvals: { queue, waitMs: 60_000 } });
+      let made = 0;
+      const call = guardedCall(HELD_CALL, async () => ({ content: [{ type: 'text', text: `${++made}` }] }), {
+        gate,
+      });
+      await waitUntil(async () => (await open()) === 1);
+      assert.equal(made, 0);
+      await decideOldest(queue, 'approve');
+      assert.equal((await call).decision.reasonCode, 'approved');
+      assert.equal(made, 1);
+      using hasty = gateOf({ approvals: { queue, waitMs: 1 } });
+      assert.equal(await reason(hasty), 'approval_required');
+    });
+
+    test('an approval that is not used in time is none', async () => {
+      using gate = gateOf();
+      await reason(gate);
+      await decideOldest(queue, 'approve');
+      await db.query('UPDATE mcp_approvals SET usable_ms = 0');
+      assert.equal(await reason(gate), 'approval_required');
+    });
+
+    test('the policy in force when the decision comes decides', async () => {
+      using gate = gateOf({ approvals: { queue, waitMs: 60_000 } });
+      const held = reason(gate);
+      await waitUntil(async () => (await open()) === 1);
+      // The server changes the definition while the person looks at the arguments.
+      gate.setTools('bank', [{ ...HELD_TOOLS.bank.tools[0], description: 'Sends money elsewhere' } as never]);
+      await decideOldest(queue, 'approve');
+      assert.equal(await held, 'tool_changed');
+    });
+
+    test('a queue that fails leaves the call held', async () => {
+      const broken = {
+        takeApproval: () => Promise.reject(new Error('gone')),
+        waitFor: () => Promise.reject(new Error('gone')),
+      };
+      using gate = gateOf({ approvals: { queue: broken, waitMs: 50 } });
+      const { decision, message } = await gate.authorize(HELD_CALL);
+      assert.equal(decision, 'require_approval');
+      assert.match(message, /it cannot be asked for now/);
+    });
+
+    test('what was used cannot be made unused', async () => {
+      using gate = gateOf();
+      await reason(gate);
+      await decideOldest(queue, 'approve');
+      assert.equal(await reason(gate), 'approved');
+      await assert.rejects(async () => db.query('UPDATE mcp_approvals SET used_at = NULL'), /was used/);
+    });
+  });
+}
