@@ -3,8 +3,10 @@ import { execFile, spawn } from 'node:child_process';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import pg from 'pg';
 import { Consumers, NODE_24, ROOT } from './consumer.ts';
 import { type CollectedSpan, OtlpCollector } from './otlp-collector.ts';
+import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { outcomeOf, type ProgramOutcome } from './programs.ts';
 import { ProviderServer } from './provider-server.ts';
 import { answerWithTool } from './tool-provider.ts';
@@ -16,12 +18,23 @@ const OPENTELEMETRY = [
   '@opentelemetry/exporter-trace-otlp-http@0.223.0',
   '@opentelemetry/sdk-metrics@2.12.0',
   '@opentelemetry/exporter-metrics-otlp-http@0.223.0',
+  'pg@8.23.1',
 ];
 
 export const REGISTER = ['--import', 'mcp-observatory/register'] as const;
 
+/** What plain sums over `mcp_traces` give. */
+export interface StoredSums {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly costUsd: number;
+}
+
 interface AppRun extends ProgramOutcome {
+  /** Each once: what is on its way at a sudden exit may be sent again. */
   readonly spans: readonly CollectedSpan[];
+  /** With the option `isStored`. */
+  readonly sums?: StoredSums | undefined;
   /** Names of the metrics that were exported. */
   readonly metrics: readonly string[];
 }
@@ -32,12 +45,15 @@ interface RunOptions {
   /** Flags before the program. @defaultValue `REGISTER` */
   readonly flags?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Whether spans are written to a database too, where there is one. */
+  readonly isStored?: boolean | undefined;
 }
 
 export class FreshApps implements AsyncDisposable {
   readonly collector: OtlpCollector;
   readonly provider: ProviderServer;
   readonly #consumers: Consumers;
+  #postgres: Promise<PostgresServer> | undefined;
 
   private constructor(consumers: Consumers, collector: OtlpCollector, provider: ProviderServer) {
     this.#consumers = consumers;
@@ -65,6 +81,7 @@ export class FreshApps implements AsyncDisposable {
   async run(folder: string, program: string, options: RunOptions = {}): Promise<AppRun> {
     this.collector.spans.length = 0;
     this.collector.points.length = 0;
+    const database = options.isStored === true ? await this.#database() : undefined;
     const child = spawn(options.node ?? process.execPath, [...(options.flags ?? REGISTER), program], {
       cwd: folder,
       env: {
@@ -75,18 +92,31 @@ export class FreshApps implements AsyncDisposable {
         OTEL_SERVICE_NAME: 'app',
         OTEL_EXPORTER_OTLP_ENDPOINT: this.collector.url,
         OTEL_BSP_SCHEDULE_DELAY: '100',
+        ...(database === undefined
+          ? {}
+          : { MCP_OBSERVATORY_DATABASE_URL: database, OTEL_TRACES_EXPORTER: 'otlp' }),
         ...options.env,
       },
     });
     child.stdin.end();
     const outcome = await outcomeOf(child);
+    const sums = database === undefined ? undefined : await sumsIn(database);
     const metrics = [...new Set(this.collector.points.map(({ metric }) => metric))].sort();
-    return { ...outcome, spans: [...this.collector.spans], metrics };
+    const spans = [...new Map(this.collector.spans.map((span) => [span.spanId, span])).values()];
+    return { ...outcome, spans, metrics, sums };
+  }
+
+  /** The URL of an empty database; `undefined` where there is no PostgreSQL. */
+  async #database(): Promise<string | undefined> {
+    if (noPostgres() !== false) return undefined;
+    this.#postgres ??= startPostgres();
+    return (await this.#postgres).createMigrated();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.collector[Symbol.asyncDispose]();
     await this.provider[Symbol.asyncDispose]();
+    await (await this.#postgres)?.stop();
     await this.#consumers[Symbol.asyncDispose]();
   }
 }
@@ -96,4 +126,15 @@ export async function node24(): Promise<string> {
   const [npx, ...rest] = NODE_24;
   const { stdout } = await promisify(execFile)(npx, [...rest, '-p', 'process.execPath']);
   return stdout.trim();
+}
+
+async function sumsIn(connectionString: string): Promise<StoredSums> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query(`
+    SELECT coalesce(sum(prompt_tokens), 0)::int AS "promptTokens",
+           coalesce(sum(completion_tokens), 0)::int AS "completionTokens",
+           coalesce(sum(cost_usd), 0)::float AS "costUsd" FROM mcp_traces`);
+  await client.end();
+  return rows[0] as StoredSums;
 }

@@ -1,12 +1,13 @@
 /** What holds of every run of an agent framework that asks a model twice and calls one MCP tool in between. */
 import assert from 'node:assert/strict';
+import type { StoredSums } from './fresh-app.ts';
 import type { CollectedSpan } from './otlp-collector.ts';
-import { INPUT_TOKENS, OUTPUT_TOKENS } from './tool-provider.ts';
+import { COST_USD, INPUT_TOKENS, OUTPUT_TOKENS } from './tool-provider.ts';
 
 const MODEL_OPERATIONS = new Set(['chat', 'generate_content', 'text_completion']);
 
 /** Whether a span is one request to a model, in any dialect. */
-function isModelCall({ attributes }: CollectedSpan): boolean {
+export function isModelCall({ attributes }: CollectedSpan): boolean {
   const aiSdk = String(attributes['ai.operationId'] ?? '');
   return MODEL_OPERATIONS.has(String(attributes['gen_ai.operation.name'])) || aiSdk.includes('.do');
 }
@@ -46,6 +47,15 @@ export function assertOneRun(
     );
   }
   return run;
+}
+
+/** Plain sums over the stored spans must be what this many calls of the model cost. */
+export function assertSums(sums: StoredSums | undefined, calls: number): void {
+  // Where there is no PostgreSQL.
+  if (sums === undefined) return;
+  assert.equal(sums.promptTokens, calls * INPUT_TOKENS);
+  assert.equal(sums.completionTokens, calls * OUTPUT_TOKENS);
+  assert.ok(Math.abs(sums.costUsd - calls * COST_USD) < 1e-9, `${sums.costUsd} for ${calls} calls`);
 }
 
 /** Text of prompts, arguments and answers must not leave the process. */

@@ -1,22 +1,32 @@
 /**
  * A model behind the APIs of OpenAI, plain and streamed: it calls the first tool that it is offered, then says "done".
- * Each call costs 100 tokens in and 10 out.
+ * Each call costs 100 tokens in and 10 out. The model `broken` fails, and `slow` answers after a minute.
  */
 import { type ProviderReply, type ProviderRequest, sse } from './provider-server.ts';
 
 export const INPUT_TOKENS = 100;
 export const OUTPUT_TOKENS = 10;
+/** Of a call: $2.50 for a million tokens in, $10 for a million out. */
+export const COST_USD = (INPUT_TOKENS * 2.5 + OUTPUT_TOKENS * 10) / 1e6;
 const MODEL = 'gpt-4o-2024-08-06';
 
+interface ToolDefinition {
+  readonly name?: string;
+  readonly parameters?: { readonly properties?: object };
+}
+
 interface Body {
+  readonly model?: string;
   readonly stream?: boolean;
-  readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[];
+  readonly tools?: readonly (ToolDefinition & { readonly function?: ToolDefinition })[];
   readonly messages?: readonly { readonly role: string }[];
   readonly input?: unknown;
 }
 
 export function answerWithTool({ path, body }: ProviderRequest): ProviderReply {
   const request = (body ?? {}) as Body;
+  if (request.model === 'broken') return { status: 500, body: { error: { message: 'it is broken' } } };
+  if (request.model === 'slow') return { events: [': wait\n\n', ': wait\n\n'], pauseMs: 60_000 };
   if (path.endsWith('/chat/completions')) return chat(request);
   if (path.endsWith('/responses')) return responses(request);
   return { status: 404, body: {} };
@@ -28,7 +38,7 @@ function chat({ stream, tools = [], messages = [] }: Body): ProviderReply {
   const call = {
     id: 'call_1',
     type: 'function',
-    function: { name: tools[0]?.function?.name, arguments: '{"text":"x"}' },
+    function: { name: tools[0]?.function?.name, arguments: argumentsOf(tools[0]?.function) },
   };
   const message = isCall
     ? { role: 'assistant', content: null, tool_calls: [call] }
@@ -65,7 +75,7 @@ function responses({ stream, tools = [], input }: Body): ProviderReply {
         id: 'fc_1',
         call_id: 'call_1',
         name: tools[0]?.name,
-        arguments: '{"text":"x"}',
+        arguments: argumentsOf(tools[0]),
         status: 'completed',
       }
     : {
@@ -102,7 +112,18 @@ function responses({ stream, tools = [], input }: Body): ProviderReply {
   return stream === true ? { events: responseEvents(response, item) } : { body: response };
 }
 
-function responseEvents(response: object, item: { readonly type: string; readonly id: string }): string[] {
+/** An `x` for the first parameter of a tool, which is a text. */
+function argumentsOf(tool: ToolDefinition | undefined): string {
+  return JSON.stringify({ [Object.keys(tool?.parameters?.properties ?? {})[0] ?? 'text']: 'x' });
+}
+
+interface Item {
+  readonly type: string;
+  readonly id: string;
+  readonly arguments?: string;
+}
+
+function responseEvents(response: object, item: Item): string[] {
   const at = { item_id: item.id, output_index: 0 };
   const text = { type: 'output_text', text: '', annotations: [] };
   const events: object[] = [
@@ -125,8 +146,8 @@ function responseEvents(response: object, item: { readonly type: string; readonl
         output_index: 0,
         item: { ...item, status: 'in_progress', arguments: '' },
       },
-      { type: 'response.function_call_arguments.delta', ...at, delta: '{"text":"x"}' },
-      { type: 'response.function_call_arguments.done', ...at, arguments: '{"text":"x"}' },
+      { type: 'response.function_call_arguments.delta', ...at, delta: item.arguments },
+      { type: 'response.function_call_arguments.done', ...at, arguments: item.arguments },
     );
   }
   events.push(

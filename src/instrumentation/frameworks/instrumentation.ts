@@ -13,6 +13,7 @@ import {
 import { registerAiSdk } from './ai-sdk.ts';
 import { AI_SDK_SPANS_RANGE, patchAiSdk } from './ai-sdk-spans.ts';
 import { LANGCHAIN_FILES, LANGCHAIN_RANGE } from './langchain.ts';
+import { MASTRA_FILES, MASTRA_RANGE } from './mastra.ts';
 import { OPENAI_AGENTS_FILES, OPENAI_AGENTS_RANGE } from './openai-agents.ts';
 
 /** The frameworks whose runs are traced, with their versions. */
@@ -20,6 +21,7 @@ export const FRAMEWORK_VERSIONS: readonly (readonly [name: string, versions: str
   ['ai', '>=5.0.0 <8'],
   ['@ai-sdk/mcp', '>=1.0.0 <3'],
   ['@langchain/core', '>=0.3.0 <2'],
+  ['@mastra/core', '>=1.33.0 <2'],
   ['@openai/agents-core', '>=0.1.0 <1'],
 ];
 
@@ -27,9 +29,8 @@ export const FRAMEWORK_VERSIONS: readonly (readonly [name: string, versions: str
 export type FrameworkInstrumentationConfig = ModelInstrumentationConfig;
 
 /**
- * Runs, model calls and tool calls of agent frameworks, as one trace each: the AI SDK, LangChain, LangGraph and the OpenAI
- * Agents SDK. Nothing of a framework is loaded
- * that the application does not load.
+ * Runs, model calls and tool calls of agent frameworks, as one trace each: the AI SDK, LangChain, LangGraph, Mastra and the
+ * OpenAI Agents SDK. Nothing of a framework is loaded that the application does not load.
  */
 export class FrameworkInstrumentation extends ModelInstrumentation<FrameworkInstrumentationConfig> {
   // The super constructor calls init() and enable(), before initializers of a subclass would run: none here.
@@ -54,6 +55,7 @@ export class FrameworkInstrumentation extends ModelInstrumentation<FrameworkInst
     return [
       this.definition('ai', AI_SDK_SPANS_RANGE, patchAiSdk),
       this.files('@langchain/core', LANGCHAIN_RANGE, LANGCHAIN_FILES, ['js', 'cjs']),
+      this.files('@mastra/core', MASTRA_RANGE, MASTRA_FILES, ['js', 'cjs']),
       this.files('@openai/agents-core', OPENAI_AGENTS_RANGE, OPENAI_AGENTS_FILES, ['mjs', 'js']),
     ];
   }

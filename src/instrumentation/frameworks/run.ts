@@ -187,13 +187,8 @@ export class FrameworkModelCall {
   }
 
   answer({ message, finishReasons = [], ...rest }: FrameworkAnswer): void {
-    const { span } = this.#call;
     const calls = message?.parts.filter((part) => part.type === 'tool_call') ?? [];
-    for (const { id, name } of calls) {
-      if (span === undefined) break;
-      if (id !== undefined) this.#onChosen(`id:${id}`, span.spanContext());
-      if (name !== undefined) this.#onChosen(`name:${name}`, span.spanContext());
-    }
+    for (const call of calls) this.chose(call);
     if (this.#outer?.isFilled === true) {
       this.#nameByModel();
       this.#call.endRecorded();
@@ -202,6 +197,14 @@ export class FrameworkModelCall {
     this.#outer?.close();
     const messages = message === undefined ? [] : [{ ...message, finishReason: finishReasons[0] }];
     this.#call.value({ ...rest, finishReasons, messages: () => messages, toolCallCount: calls.length }, {});
+  }
+
+  /** Notes a tool call that the model asked for, where it is made before the answer is whole. */
+  chose({ id, name }: { readonly id?: string | undefined; readonly name?: string | undefined }): void {
+    const by = this.#call.span?.spanContext();
+    if (by === undefined) return;
+    if (id !== undefined) this.#onChosen(`id:${id}`, by);
+    if (name !== undefined) this.#onChosen(`name:${name}`, by);
   }
 
   fail(error: unknown): void {
@@ -222,6 +225,7 @@ export class FrameworkToolCall {
   readonly context: Context;
   readonly #host: CallHost;
   readonly #span: Span;
+  #isEnded = false;
 
   constructor(
     host: CallHost,
@@ -244,13 +248,21 @@ export class FrameworkToolCall {
   }
 
   end(result?: unknown): void {
+    if (this.#isEnded) return;
     if (this.#host.captureContent && result !== undefined)
       attachInteraction(this.#span, { toolResult: result });
-    this.#span.end();
+    this.#close();
   }
 
   fail(error: unknown): void {
+    if (this.#isEnded) return;
     setFailed(this.#span, this.#host, error);
+    this.#close();
+  }
+
+  /** Once: some frameworks tell of a failure where it happens and again where they catch it. */
+  #close(): void {
+    this.#isEnded = true;
     this.#span.end();
   }
 }
