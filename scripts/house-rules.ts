@@ -16,6 +16,7 @@ export const ROOMS: readonly string[] = [
   'otlp',
   'postgres',
   'durable',
+  'archive',
   'instrumentation',
   'mcp-client',
   'policy',

@@ -35,6 +35,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `UNKNOWN_TIER`: a call names a tier of execution that is not configured; the message lists those that are.
  * - `REVIEW_NOT_FOUND`: there is no review of that id.
  * - `REVIEW_CONFLICT`: the caller may not decide a review: it was decided (otherwise), expired, or claimed by someone else.
+ * - `ARCHIVE_REFUSED`: a file of an archive cannot be written or read; what was to be archived is still in the database.
  * - `REVIEW_UNDECIDED`: waiting for a review ended first, by timeout, abort signal or close of the queue.
  */
 export type ObservatoryErrorCode =
@@ -67,6 +68,7 @@ export type ObservatoryErrorCode =
   | 'UNKNOWN_TIER'
   | 'REVIEW_NOT_FOUND'
   | 'REVIEW_CONFLICT'
+  | 'ARCHIVE_REFUSED'
   | 'REVIEW_UNDECIDED';
 
 export class ObservatoryError extends Error {

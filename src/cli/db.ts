@@ -14,10 +14,12 @@ import {
   readFlags,
   usageError,
 } from './command-line/index.ts';
+import { ARCHIVE_FLAGS, runArchive, runQuery } from './db-archive.ts';
 import { formatStatus, statusJson } from './db-status.ts';
 import { printableLine } from './terminal/index.ts';
 
-const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
+const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [options]
+       mcp-observatory db query SQL --archive DIR [options]
 
   migrate   create or update the tables; any number of processes may do so at once
   status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
@@ -29,18 +31,26 @@ const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup> [options]
   rollup    count the spans that came since the last time into mcp_traces_hourly, mcp_tools_hourly and
             mcp_models_hourly, which prune leaves alone, and mcp_sessions and mcp_runs; run it as often as the
             dashboard should be fresh; any number of processes may do so at once
+  archive   move the days that ended before --older-than into Parquet files under --to, instead of dropping them;
+            each span is in the database or in a file, whatever happens meanwhile; once a day
+  query     answer SQL over mcp_traces from the files of --archive and, with a Postgres server, the spans that are
+            there still; DuckDB's dialect
 
 Options:
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
-  --older-than AGE     for prune: 90m, 12h, 30d or 8w
-  --dry-run            for prune: only show which partitions and how many reviews would be deleted
+  --older-than AGE     for prune and archive: 90m, 12h, 30d or 8w
+  --dry-run            for prune and archive: only show which partitions and how many reviews would be deleted or moved
+  --to DIR             for archive: folder of the files, on a disk with room for the largest day, uncompressed
+  --archive DIR        for query: the folder that archive wrote to
+  --since AGE          for query: leave out spans of the database that started earlier
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;
 
 const OPTIONS = {
   ...DATABASE_FLAGS,
   'older-than': { type: 'string' },
+  ...ARCHIVE_FLAGS,
   spool: { type: 'string' },
   'dry-run': { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
@@ -53,6 +63,7 @@ const SUBCOMMANDS: Readonly<Record<string, (values: Values, io: CommandIo) => Pr
   status: runStatus,
   prune: runPrune,
   rollup: runRollup,
+  archive: runArchive,
 };
 
 /** `mcp-observatory db`: creates, updates and inspects the Postgres schema. */
@@ -63,8 +74,9 @@ export const dbCommand: Command = {
     const [name = '', ...rest] = positionals;
     const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
     if (run !== undefined && rest.length === 0) return run(values, io);
+    if (name === 'query' && rest.length === 1) return runQuery(values, io, rest[0] as string);
     throw usageError(
-      `Expected one subcommand, migrate, status, prune or rollup, got '${positionals.join(' ')}'`,
+      `Expected one subcommand, migrate, status, prune, rollup, archive or query SQL, got '${positionals.join(' ')}'`,
     );
   },
 };

@@ -1,4 +1,14 @@
 export { cleanText } from './clean-text.ts';
+export {
+  aloneArchiving,
+  countAll,
+  dropCounted,
+  setLateAside,
+  type TransactionMark,
+  tablesSetAside,
+} from './closed-days.ts';
+export { type CopyPool, withClient } from './copy-in.ts';
+export { copyOut } from './copy-out.ts';
 export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './database.ts';
 export { isRowAtFault, toObservatoryError } from './database-error.ts';
 export { type ExporterStats, PostgresSpanExporter } from './exporter.ts';
@@ -6,7 +16,8 @@ export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId
 export { type MigrationResult, migrate } from './migrate.ts';
 export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';
-export { prune } from './partitions.ts';
+export { listPartitions, type Partition, prune, quotedName } from './partitions.ts';
+export { type OwnPool, openPool } from './pool.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
 export type { RowLimits } from './row-limits.ts';
 export {

@@ -92,13 +92,18 @@ export async function prune(db: Queryable, before: Date, isDryRun = false): Prom
 }
 
 async function dropPartition(db: Queryable, name: string): Promise<void> {
+  await dropWhenLockable(db, `DROP TABLE IF EXISTS ${quotedName(name)};`);
+}
+
+/** Runs statements that drop a table, one process at a time, and again while others hold a lock of it. */
+export async function dropWhenLockable(db: Queryable, statements: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await execScript(
         db,
         `SET LOCAL lock_timeout = '${DROP_LOCK_TIMEOUT}';
         DO $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK_KEY}); END $$;
-        DROP TABLE IF EXISTS ${quoted(name)};`,
+        ${statements}`,
       );
       return;
     } catch (error) {
@@ -109,7 +114,7 @@ async function dropPartition(db: Queryable, name: string): Promise<void> {
 }
 
 async function deleteRows(db: Queryable, name: string, cutoff: string): Promise<number> {
-  const table = quoted(name);
+  const table = quotedName(name);
   for (let total = 0; ; ) {
     const { rows } = await db.query(
       `WITH gone AS (
@@ -124,7 +129,8 @@ async function deleteRows(db: Queryable, name: string, cutoff: string): Promise<
   }
 }
 
-function quoted(name: string): string {
+/** A name as SQL quotes it. */
+export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -1,0 +1,3 @@
+export { type ArchivedTable, type ArchiveOptions, archive } from './archive.ts';
+export type { DuckResult } from './duckdb.ts';
+export { type ArchiveQuery, queryArchive } from './query.ts';

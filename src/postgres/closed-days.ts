@@ -1,0 +1,115 @@
+/** What an archive needs of the database: tables that are dropped only when all their rows are known to be kept. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CopyClient, type CopyPool, withClient } from './copy-in.ts';
+import { dropWhenLockable, quotedName } from './partitions.ts';
+import { refreshRollups } from './rollups.ts';
+import { execScript, type Queryable } from './types.ts';
+
+/** Key of the session lock of an archiving process. */
+const ARCHIVE_LOCK = '7882267396523914879';
+/** How long to wait for another process that counts: half a minute. */
+const COUNT_ATTEMPTS = 120;
+const COUNT_WAIT_MS = 250;
+const LATE_PREFIX = 'mcp_traces_late_';
+
+/** Rows of transactions from this number on may not be counted, and may not be visible to a statement, yet. */
+export type TransactionMark = string;
+
+/**
+ * Counts all spans into the roll-ups, which outlive them.
+ * @returns the mark below which all rows are counted and visible.
+ */
+export async function countAll(db: Queryable): Promise<TransactionMark> {
+  for (let attempt = 1; (await refreshRollups(db)) === null && attempt < COUNT_ATTEMPTS; attempt += 1) {
+    await sleep(COUNT_WAIT_MS);
+  }
+  const { rows } = await db.query(
+    `SELECT least((SELECT next_xid FROM mcp_traces_rollup_state), (SELECT next_xid FROM mcp_runs_state))::text AS mark`,
+  );
+  return String(rows[0]?.mark);
+}
+
+/**
+ * Drops a table, if it has no row from the mark on.
+ * @returns whether it is gone.
+ */
+export async function dropCounted(db: Queryable, table: string, mark: TransactionMark): Promise<boolean> {
+  const name = quotedName(table);
+  // The parent first, as writers do: two orders of locks would be a deadlock.
+  await dropWhenLockable(
+    db,
+    `LOCK TABLE ONLY mcp_traces IN ACCESS EXCLUSIVE MODE;
+    DO $$ BEGIN
+      LOCK TABLE ONLY ${name} IN ACCESS EXCLUSIVE MODE;
+      IF NOT EXISTS (SELECT FROM ${name} WHERE ingest_xid >= ${BigInt(mark)}) THEN DROP TABLE ${name}; END IF;
+    END $$;`,
+  );
+  const { rows } = await db.query('SELECT to_regclass($1) IS NULL AS gone', [name]);
+  return rows[0]?.gone === true;
+}
+
+/**
+ * Moves spans that arrived when their day had no partition any more, and that are counted, to a table of their own.
+ * @returns its name, `undefined` without such spans.
+ */
+export async function setLateAside(
+  db: Queryable,
+  before: Date,
+  mark: TransactionMark,
+): Promise<string | undefined> {
+  const name = `${LATE_PREFIX}${before.toISOString().slice(0, 10).replaceAll('-', '')}_${randomBytes(4).toString('hex')}`;
+  const late = `start_time < '${before.toISOString()}' AND start_time > '-infinity' AND ingest_xid < ${BigInt(mark)}`;
+  const { rows } = await db.query(`SELECT EXISTS (SELECT FROM mcp_traces_default WHERE ${late}) AS found`);
+  if (rows[0]?.found !== true) return undefined;
+  await execScript(
+    db,
+    `CREATE TABLE ${name} (LIKE mcp_traces);
+    WITH gone AS (DELETE FROM mcp_traces_default WHERE ${late} RETURNING *) INSERT INTO ${name} SELECT * FROM gone;`,
+  );
+  return name;
+}
+
+/** Tables of {@link setLateAside}, also of a process that was killed before it archived them. */
+export async function tablesSetAside(db: Queryable): Promise<string[]> {
+  const { rows } = await db.query(
+    `SELECT relname AS name FROM pg_class
+      WHERE relkind = 'r' AND starts_with(relname, $1)
+        AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'mcp_traces'::regclass)
+      ORDER BY relname`,
+    [LATE_PREFIX],
+  );
+  return rows.map(({ name }) => String(name));
+}
+
+/**
+ * Runs work that one process does at a time, over a connection that is its own: not behind a pooler in transaction mode.
+ * @returns `undefined` when another process is at it.
+ */
+export function aloneArchiving<T>(pool: CopyPool, work: () => Promise<T>): Promise<T | undefined> {
+  return withClient(pool, async (client) => {
+    const [row] = await rowsOf(client, `SELECT pg_try_advisory_lock(${ARCHIVE_LOCK}) AS got`);
+    if (row?.got !== true) return undefined;
+    try {
+      return await work();
+    } finally {
+      await rowsOf(client, `SELECT pg_advisory_unlock(${ARCHIVE_LOCK})`);
+    }
+  });
+}
+
+function rowsOf(client: CopyClient, sql: string): Promise<readonly Record<string, unknown>[]> {
+  return new Promise((resolve, reject) => {
+    (client as unknown as PlainClient).query(sql, (error, result) => {
+      if (error) reject(error);
+      else resolve(result?.rows ?? []);
+    });
+  });
+}
+
+interface PlainClient {
+  query(
+    sql: string,
+    done: (error: Error | null, result?: { readonly rows: readonly Record<string, unknown>[] }) => void,
+  ): void;
+}
