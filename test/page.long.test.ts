@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -16,11 +18,63 @@ import { waitUntil } from './support/wait-until.ts';
 const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202e\u0007';
 const PATIENCE_MS = 60_000;
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
 
+const SVG = `<svg onload="document.title=3"><image href="data:image/svg+xml,x"/></svg>`;
+const HUGE = `${HOSTILE}${'x'.repeat(3000)}`;
+const message = (role: string, content: string) =>
+  JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+/** What a hostile server or model can choose, in every field that a view shows. */
 const HOSTILE_RUN = runOf(50, 2, [
-  { name: HOSTILE, at: 0, ms: 900, attributes: { 'user.id': HOSTILE, 'observatory.client_name': HOSTILE } },
-  chat({ attributes: { 'gen_ai.request.model': HOSTILE } }),
-  tool(HOSTILE, { at: 200, error: HOSTILE, attributes: { 'observatory.server_name': HOSTILE } }),
+  {
+    name: HOSTILE,
+    at: 0,
+    ms: 900,
+    attributes: {
+      'user.id': HOSTILE,
+      'observatory.client_name': HOSTILE,
+      'gen_ai.conversation.id': HOSTILE,
+      'mcp.session.id': HOSTILE,
+    },
+  },
+  chat({
+    attributes: {
+      'gen_ai.request.model': HOSTILE,
+      'gen_ai.provider.name': HOSTILE,
+      'gen_ai.input.messages': message('user', HOSTILE),
+      'gen_ai.output.messages': message('assistant', HOSTILE),
+      'gen_ai.response.finish_reasons': [HOSTILE],
+      'observatory.evidence_risk_level': 'high',
+      'observatory.evidence_findings': JSON.stringify([{ kind: HOSTILE, start: 0, end: 9, step: 0 }]),
+    },
+  }),
+  tool(HOSTILE, {
+    at: 200,
+    error: HOSTILE,
+    attributes: {
+      'observatory.server_name': HOSTILE,
+      'jsonrpc.request.id': HOSTILE,
+      'gen_ai.tool.call.arguments': JSON.stringify({ [HOSTILE]: HOSTILE, icon: SVG }),
+      'gen_ai.tool.call.result': JSON.stringify({ content: [{ type: 'text', text: HOSTILE }], icons: [SVG] }),
+    },
+  }),
+  tool(HOSTILE, {
+    at: 300,
+    error: HOSTILE,
+    attributes: {
+      'observatory.policy_decision': 'deny',
+      'observatory.policy_reason': HOSTILE,
+      'observatory.gate_blocked': true,
+    },
+  }),
+  tool(HUGE, { at: 400, attributes: { 'observatory.server_name': HUGE, [HOSTILE]: SVG } }),
+]);
+const HUGE_RUN = runOf(53, 4, [
+  { name: 'a huge payload', at: 0, ms: 100 },
+  tool('dump', {
+    attributes: { 'gen_ai.tool.call.result': JSON.stringify({ rows: 'row '.repeat(50_000) }) },
+  }),
 ]);
 const LONG_RUN = runOf(51, 3, [
   { name: 'a long run', at: 0, ms: 60_000 },
@@ -44,7 +98,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
     const env = { ...process.env, DATABASE_URL: '', MCP_OBSERVATORY_DATABASE_URL: '' };
     child = spawn(
       process.execPath,
-      [MAIN, 'up', '--json', '--data-dir', tempDir(), '--capture-content', ...ports],
+      [MAIN, 'up', '--json', '--data-dir', tempDir(), '--capture-content', '--goldens', GOLDENS, ...ports],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
         env,
@@ -55,7 +109,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
       'line',
     )) as [string];
     ({ page, http: otlp } = JSON.parse(line) as { page: string; http: string });
-    for (const spans of [PAYMENT, RETRIED, SHADOW, HOSTILE_RUN, LONG_RUN]) await send(spans);
+    for (const spans of [PAYMENT, RETRIED, SHADOW, HOSTILE_RUN, HUGE_RUN, LONG_RUN]) await send(spans);
   });
   after(async () => {
     child.kill('SIGINT');
@@ -63,11 +117,15 @@ describe('up in a browser', { skip: noChromium() }, () => {
     assert.equal(child.exitCode, 0);
   });
 
-  const shows = (view: Visit, words: string) =>
-    waitUntil(
-      async () => String(await view.evaluate('document.body.innerText')).includes(words),
-      PATIENCE_MS,
-    );
+  const shows = async (view: Visit, words: string) => {
+    const text = async () => String(await view.evaluate('document.body.innerText'));
+    try {
+      await waitUntil(async () => (await text()).includes(words), PATIENCE_MS);
+    } catch {
+      const hash = String(await view.evaluate('location.hash'));
+      assert.fail(`${hash} does not show '${words}' but ${(await text()).slice(0, 2000)}`);
+    }
+  };
   const go = (view: Visit, hash: string) => view.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   const idOf = (n: number) => n.toString(16).padStart(32, '0');
 
@@ -137,6 +195,13 @@ describe('up in a browser', { skip: noChromium() }, () => {
         async () => Number(await view.evaluate('document.querySelectorAll(".wr").length')) < 200,
       );
       await shows(view, 'step_3');
+      for (const tab of ['conversation', 'raw']) {
+        await go(view, `#/run/${idOf(51)}/${tab}`);
+        await shows(view, 'step_3');
+        const shown = 'document.querySelectorAll("#tabpanel .call, #tabpanel .rr, #tabpanel .msg").length';
+        const count = Number(await view.evaluate(shown));
+        assert.ok(count > 20 && count < 200, `${count} rows in ${tab}`);
+      }
     });
   });
 
@@ -162,6 +227,117 @@ describe('up in a browser', { skip: noChromium() }, () => {
         await view.evaluate('getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"'),
         false,
       );
+    });
+  });
+
+  const [one, two] = [idOf(1), idOf(2)];
+  /** The second span of the run. */
+  const HUGE_SPAN = `#/run/${idOf(53)}?span=${(53_002).toString(16).padStart(16, '0')}`;
+  const VIEWS: Readonly<Record<string, string>> = {
+    '#/runs': 'invoke_agent payments',
+    '#/runs?by=session': 'no session known',
+    '#/runs?q=tool%3Azzz': 'No run matches',
+    '#/start': '4318',
+    [`#/run/${one}`]: 'Answer',
+    [`#/run/${one}/waterfall`]: 'send_payment',
+    [`#/run/${one}/raw`]: 'never sent',
+    [`#/run/${idOf(50)}`]: '1 failed',
+    [`#/run/${idOf(50)}/waterfall`]: '<img',
+    [`#/run/${idOf(50)}/raw`]: '<img',
+    [HUGE_SPAN]: 'Show all',
+    [`#/run/${idOf(77)}`]: 'It may have been pruned',
+    '#/tools': 'get_balance',
+    '#/tools?by=client': 'not known',
+    '#/cost': 'gpt-4o',
+    '#/cost?by=user': 'Priced',
+    [`#/compare?a=${one}&b=${two}`]: 'Tokens in',
+    [`#/compare?a=${idOf(50)}&b=${two}`]: '<img',
+    [`#/compare?kind=golden&a=openai/happy_path_customer_lookup&b=${one}`]: 'find_customer',
+    '#/compare?kind=ranges&range=1h': 'Duration p95',
+    [`#/compare?kind=shadow&b=${idOf(3)}`]: 'Tokens in',
+  };
+
+  test('no view has a serious fault of accessibility, in light or dark', async () => {
+    await visit(page, async (view) => {
+      await view.evaluate(`${AXE}; undefined`);
+      const all: string[] = [];
+      const check = async (name: string) => {
+        const faults =
+          await view.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+          violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+            .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + ' ' + (node.any[0]?.message ?? '')).join(' | ')))`);
+        for (const fault of faults as string[]) all.push(`${name} ${fault}`);
+      };
+      for (const colors of ['light', 'dark'] as const) {
+        await view.show(1280, 800, colors);
+        for (const [hash, words] of Object.entries(VIEWS)) {
+          await go(view, hash);
+          await shows(view, words);
+          await check(`${hash} ${colors}`);
+        }
+        await go(view, '#/runs');
+        await shows(view, 'What stands out');
+        for (const layer of ['.pal', '.keys', '.sqlb']) {
+          await view.evaluate(`document.querySelector('${layer}').click()`);
+          await waitUntil(async () =>
+            Boolean(await view.evaluate('document.querySelector("dialog[open]") !== null')),
+          );
+          await check(`${layer} ${colors}`);
+          await view.press('Escape');
+          await waitUntil(async () =>
+            Boolean(await view.evaluate('document.querySelector("dialog[open]") === null')),
+          );
+        }
+      }
+      assert.deepEqual(all, []);
+    });
+  });
+
+  test('what others chose is text in every view: nothing of it runs, loads or widens the page', async () => {
+    await visit(page, async (view) => {
+      await view.show(1280, 800);
+      for (const [hash, words] of Object.entries(VIEWS)) {
+        await go(view, hash);
+        await shows(view, words);
+        const made = 'document.querySelectorAll("main img, main script, main image, main iframe").length';
+        assert.equal(await view.evaluate(made), 0, hash);
+        assert.match(String(await view.evaluate('document.title')), /mcp-observatory$/, hash);
+        const width = Number(await view.evaluate('document.documentElement.scrollWidth'));
+        assert.ok(width <= 1280, `${hash} is ${width} pixels wide`);
+      }
+      const own = new URL(page).origin;
+      assert.deepEqual(
+        view.requests.filter((url) => !url.startsWith(own) && !url.startsWith('data:,')),
+        [],
+      );
+      assert.deepEqual(
+        view.complaints.filter((text) => !text.includes(idOf(77))),
+        [],
+      );
+    });
+  });
+
+  test('the palette, the statements behind figures, and a payload as a whole', async () => {
+    await visit(page, async (view) => {
+      await shows(view, 'invoke_agent payments');
+      await view.press('k', true);
+      await waitUntil(async () => Boolean(await view.evaluate('document.activeElement?.id === "pq"')));
+      for (const key of 'send_pay') await view.press(key);
+      await shows(view, 'bank.send_payment');
+      await view.press('Enter');
+      await waitUntil(async () =>
+        String(await view.evaluate('location.hash')).includes('q=tool%3Asend_payment'),
+      );
+      await shows(view, '1 run.');
+      await view.evaluate('document.querySelector(".sqlb").click()');
+      await shows(view, "ILIKE '%send\\_payment%'");
+      await view.press('Escape');
+      await go(view, HUGE_SPAN);
+      await shows(view, '200.0k characters, the first 4,096');
+      await view.evaluate(
+        '[...document.querySelectorAll(".panel .lnk")].find((one) => one.textContent === "Show all").click()',
+      );
+      await shows(view, 'Download all');
     });
   });
 });

@@ -26,6 +26,7 @@ Options:
   --token TOKEN         required of every request; MCP_OBSERVATORY_PAGE_TOKEN
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
+  --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --json                print the ready line as JSON
 
 Runs until SIGTERM or SIGINT.`;
@@ -34,6 +35,7 @@ const OPTIONS = {
   port: { type: 'string' },
   host: { type: 'string' },
   token: { type: 'string' },
+  goldens: { type: 'string' },
   ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -49,6 +51,7 @@ export const uiCommand: Command = {
       db,
       host: values.host,
       port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? DEFAULT_PORT,
+      goldens: values.goldens,
       token: values.token ?? (io.env.MCP_OBSERVATORY_PAGE_TOKEN || undefined),
     });
     print(

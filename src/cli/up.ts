@@ -42,6 +42,7 @@ Options:
   --max-size SIZE       delete the oldest days when the store is larger (default 1g)
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
   --database-url URL    a Postgres server instead; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --json                print the ready line as JSON
 
 All ports listen on 127.0.0.1. Without the package @electric-sql/pglite the embedded database is fetched once, about
@@ -56,6 +57,7 @@ const OPTIONS = {
   'capture-content': { type: 'boolean' },
   keep: { type: 'string', default: '7d' },
   'max-size': { type: 'string', default: '1g' },
+  goldens: { type: 'string' },
   ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -78,7 +80,11 @@ export const upCommand: Command = {
       grpc: { host, port: port('--grpc-port', values['grpc-port'], GRPC_PORT) },
       captureContent: values['capture-content'],
     });
-    await using page = await startPage({ db, port: port('--port', values.port, PAGE_PORT) });
+    await using page = await startPage({
+      db,
+      port: port('--port', values.port, PAGE_PORT),
+      goldens: values.goldens,
+    });
     const tidying = setInterval(() => void tidy(db, keepMs, maxBytes, io), TIDY_EVERY_MS);
     try {
       await tidy(db, keepMs, maxBytes, io);

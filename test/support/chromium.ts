@@ -43,7 +43,7 @@ export interface Visit {
   /** A picture of the window, PNG. */
   screenshot(): Promise<Buffer>;
   /** Types a key, e.g. `Enter` or `j`, as a person would. */
-  press(key: string): Promise<void>;
+  press(key: string, isControl?: boolean): Promise<void>;
 }
 
 /** Opens a page and gives it to `look` when it has loaded; the browser is gone afterwards. */
@@ -84,7 +84,11 @@ async function lookAt(devtools: Devtools, url: string, look: (visit: Visit) => P
     devtools.onEvent = ({ method, params }) => {
       if (method === 'Network.requestWillBeSent') {
         requests.push(String((params?.request as { url?: unknown } | undefined)?.url));
-      } else if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') {
+      } else if (
+        method === 'Log.entryAdded' ||
+        method === 'Runtime.exceptionThrown' ||
+        (method === 'Runtime.consoleAPICalled' && params?.type === 'error')
+      ) {
         complaints.push(JSON.stringify(params));
       } else if (method === 'Page.loadEventFired') resolve();
     };
@@ -115,8 +119,14 @@ async function lookAt(devtools: Devtools, url: string, look: (visit: Visit) => P
       const { data } = await send('Page.captureScreenshot', { format: 'png' });
       return Buffer.from(String(data), 'base64');
     },
-    press: async (key) => {
-      const text = key.length === 1 ? { text: key } : key === 'Enter' ? { text: '\r' } : {};
+    press: async (key, isControl = false) => {
+      const text = isControl
+        ? { modifiers: 2 }
+        : key.length === 1
+          ? { text: key }
+          : key === 'Enter'
+            ? { text: '\r' }
+            : {};
       const windowsVirtualKeyCode =
         key === 'Enter' ? 13 : key === 'Escape' ? 27 : key.toUpperCase().charCodeAt(0);
       const common = { key, windowsVirtualKeyCode, ...text };

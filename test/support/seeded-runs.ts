@@ -101,7 +101,13 @@ export const RETRIED: readonly ReadableSpan[] = runOf(2, 20, [
   chat({ at: 300, attributes: { 'observatory.cost_usd': undefined, 'observatory.cost_source': 'unknown' } }),
 ]);
 export const SHADOW: readonly ReadableSpan[] = runOf(3, 10, [
-  chat({ attributes: { 'observatory.is_shadow': true } }),
+  chat({
+    attributes: {
+      'observatory.is_shadow': true,
+      // The run 2.
+      'observatory.shadow_parent_trace_id': '2'.padStart(32, '0'),
+    },
+  }),
 ]);
 export const OLD: readonly ReadableSpan[] = runOf(4, 60 * 24 * 3, [
   { name: 'long ago <b>100%_\\', at: 0, ms: 5 },
@@ -206,6 +212,7 @@ export const DAY: readonly ReadableSpan[] = Array.from({ length: 60 }, (_, i) =>
       attributes: {
         'user.id': `customer ${1000 + (i % 7)}`,
         'observatory.client_name': i % 2 === 0 ? 'support-web' : 'Claude Code',
+        'gen_ai.conversation.id': `conversation-${i % 9}`,
       },
     },
     chat({

@@ -34,22 +34,14 @@ export interface RunFacts {
 /** Reads the facts from the spans of a run, which are in the order of their start. */
 export function factsOf(spans: readonly RunSpan[]): RunFacts {
   const calls = toolCalls(spans);
-  const isMended = (call: RunCall) =>
-    calls.some(
-      (later) =>
-        !later.isFailed &&
-        !later.isDenied &&
-        later.tool === call.tool &&
-        later.span.server === call.span.server &&
-        later.span.startMs >= call.span.endMs,
-    );
+  const isMended = mending(calls);
   const failures = calls.filter((call) => call.isFailed);
   const denied = calls.filter((call) => call.isDenied);
   const callSpans = new Set(calls.map(({ span }) => span));
   const modelCalls = spans.filter((span) => span.costSource !== null || span.promptTokens !== null);
-  const contradicted = spans.filter((span) => span.claimMismatch || hasContradiction(span));
-  const first = Math.min(...spans.map((span) => span.startMs));
-  const last = Math.max(...spans.map((span) => span.endMs));
+  const isContradicted = (span: RunSpan) => span.claimMismatch || hasContradiction(span);
+  const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
+  const last = spans.reduce((most, { endMs }) => Math.max(most, endMs), Number.NEGATIVE_INFINITY);
   return {
     calls,
     failed: failures.filter((call) => !isMended(call)),
@@ -57,8 +49,8 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
     denied,
     pending: calls.find(({ span }) => span.decision === 'require_approval' && span.isBlocked),
     modelCalls,
-    contradicted,
-    unsupported: spans.filter((span) => !contradicted.includes(span) && isUnsupported(span)),
+    contradicted: spans.filter(isContradicted),
+    unsupported: spans.filter((span) => !isContradicted(span) && isUnsupported(span)),
     costUsd: modelCalls.reduce((sum, span) => sum + (span.costUsd ?? 0), 0),
     unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource === 'unknown'),
     otherErrors: spans.filter(
@@ -72,8 +64,23 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
   };
 }
 
-/** A call that both sides recorded, or a framework around the client, is the innermost client span. */
-function toolCalls(spans: readonly RunSpan[]): RunCall[] {
+/** Whether a later call of the same tool went well, for each call. */
+function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
+  const keyOf = ({ tool, span }: RunCall) => JSON.stringify([span.server, tool]);
+  const lastOk = new Map<string, number>();
+  for (const call of calls) {
+    if (call.isFailed || call.isDenied) continue;
+    const key = keyOf(call);
+    lastOk.set(key, Math.max(lastOk.get(key) ?? Number.NEGATIVE_INFINITY, call.span.startMs));
+  }
+  return (call) => (lastOk.get(keyOf(call)) ?? Number.NEGATIVE_INFINITY) >= call.span.endMs;
+}
+
+/**
+ * The tool calls of a run, in order. A call that both sides recorded, or a framework around the client, is the innermost
+ * client span.
+ */
+export function toolCalls(spans: readonly RunSpan[]): RunCall[] {
   const byId = new Map(spans.map((span) => [span.id, span]));
   const outer = new Set<RunSpan>();
   const inner = new Set<RunSpan>();

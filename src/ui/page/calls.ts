@@ -17,7 +17,18 @@ export function spanStatus(span: RunSpan): Status {
 }
 
 /** Fewest equal calls in a row that fold into one line. */
-const FOLD_FROM = 3;
+export const FOLD_FROM = 3;
+
+/** Whether two spans call the same tool of the same server. */
+export function isSameCall(a: RunSpan, b: RunSpan): boolean {
+  return (
+    sortOf(a) === 'tool' &&
+    sortOf(b) === 'tool' &&
+    a.tool === b.tool &&
+    a.server === b.server &&
+    a.kind === b.kind
+  );
+}
 
 /** Equal successive calls that succeeded, folded; what failed, was denied or held stands alone. */
 export function folded(spans: readonly RunSpan[]): readonly (readonly RunSpan[])[] {
@@ -27,11 +38,7 @@ export function folded(spans: readonly RunSpan[]): readonly (readonly RunSpan[])
     const before = last?.[0];
     const isSame =
       before !== undefined &&
-      sortOf(span) === 'tool' &&
-      sortOf(before) === 'tool' &&
-      span.tool === before.tool &&
-      span.server === before.server &&
-      span.kind === before.kind &&
+      isSameCall(span, before) &&
       spanStatus(span) === 'ok' &&
       spanStatus(before) === 'ok';
     if (isSame) last?.push(span);

@@ -1,163 +1,221 @@
-import type { ComparedFigure, Comparison } from '../explain/index.ts';
-import { formatCount, formatDuration, formatUsd } from '../explain/units.ts';
-import type { RunList, RunRow } from '../store/index.ts';
+import type { RunList } from '../store/index.ts';
+import { CompareRanges } from './compared-ranges.tsx';
+import { type Compared, ComparedResult } from './compared-runs.tsx';
 import { useData } from './data.ts';
-import { Empty, Icon, Time, Trouble } from './parts.tsx';
-import { here, link, type Route } from './route.ts';
+import { Empty, Trouble } from './parts.tsx';
+import { here, type Route } from './route.ts';
+import { SqlButton } from './sql.tsx';
 
-type Compared = Comparison & { readonly a: RunRow; readonly b: RunRow };
+const KINDS = [
+  ['runs', 'Two runs'],
+  ['golden', 'With a golden'],
+  ['ranges', 'Two ranges'],
+  ['shadow', 'With its shadow'],
+] as const;
 
-const NAMES: Readonly<Record<ComparedFigure['name'], string>> = {
-  calls: 'Tool calls',
-  failed: 'Failed',
-  denied: 'Denied',
-  model_calls: 'Model calls',
-  input_tokens: 'Tokens in',
-  output_tokens: 'Tokens out',
-  cost_usd: 'Cost',
-  duration_ms: 'Duration',
-};
-
-/** Compare: what is different between two runs. */
+/** Compare: what is different between two runs, a run and a golden, two ranges of time, a shadow and its primary. */
 export function Compare({ route }: { route: Route }) {
+  const kind = KINDS.find(([name]) => name === route.query.get('kind'))?.[0] ?? 'runs';
+  return (
+    <>
+      <h1 class="vh">Compare</h1>
+      <div class="bar">
+        <fieldset class="seg">
+          <legend class="vh">Compare</legend>
+          {KINDS.map(([name, label]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={kind === name}
+              onClick={() => {
+                location.hash = here(route, { kind: name, a: '', b: '' });
+              }}
+            >
+              {label}
+            </button>
+          ))}
+        </fieldset>
+        <span class="push" />
+        {kind === 'runs' && (
+          <a class="btn" href={here(route, { a: route.query.get('b'), b: route.query.get('a') })}>
+            Swap A and B
+          </a>
+        )}
+      </div>
+      {kind === 'runs' && <CompareRuns route={route} />}
+      {kind === 'golden' && <CompareGolden route={route} />}
+      {kind === 'ranges' && <CompareRanges route={route} />}
+      {kind === 'shadow' && <CompareShadow route={route} />}
+    </>
+  );
+}
+
+function CompareRuns({ route }: { route: Route }) {
   const [a, b] = [route.query.get('a') ?? '', route.query.get('b') ?? ''];
-  const recent = useData<RunList>('/api/runs?limit=100', false);
-  const { data, error } = useData<Compared>(
-    a !== '' && b !== '' ? `/api/compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}` : undefined,
+  return (
+    <>
+      <div class="cmps">
+        <RunPick side="a" route={route} filter="" />
+        <RunPick side="b" route={route} filter="" />
+      </div>
+      {a === '' || b === '' ? (
+        <Empty title="Choose two runs">
+          <p>Their figures, tool calls and answers are shown side by side.</p>
+        </Empty>
+      ) : (
+        <Outcome address={`/api/compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`} />
+      )}
+    </>
+  );
+}
+
+function CompareGolden({ route }: { route: Route }) {
+  const [a, b] = [route.query.get('a') ?? '', route.query.get('b') ?? ''];
+  const { data } = useData<{ goldens: readonly string[] }>('/api/goldens', false);
+  return (
+    <>
+      <div class="cmps">
+        <Pick
+          side="a"
+          label="Golden"
+          route={route}
+          options={(data?.goldens ?? []).map((name) => [name, name])}
+        />
+        <RunPick side="b" route={route} filter="" />
+      </div>
+      {data?.goldens.length === 0 && (
+        <Empty title="There are no goldens here">
+          <p>
+            The folder is <code>goldens</code>, where the page was started, or that of <code>--goldens</code>.
+            Keep a run as a golden:
+          </p>
+          <pre class="code">npx mcp-observatory golden from-trace --help</pre>
+        </Empty>
+      )}
+      {data !== undefined && data.goldens.length > 0 && (a === '' || b === '') && (
+        <Empty title="Choose a golden and a run">
+          <p>The calls of the run are aligned with those that were recorded.</p>
+        </Empty>
+      )}
+      {a !== '' && b !== '' && (
+        <Outcome address={`/api/compare/golden/${encodeURIComponent(b)}?golden=${encodeURIComponent(a)}`} />
+      )}
+    </>
+  );
+}
+
+/** The run that a shadow accompanies is found by the shadow. */
+function CompareShadow({ route }: { route: Route }) {
+  const b = route.query.get('b') ?? '';
+  const primary = useData<{ id: string }>(
+    b === '' ? undefined : `/api/runs/${encodeURIComponent(b)}/primary`,
     false,
   );
-  const pick = (side: 'a' | 'b') => (
+  return (
+    <>
+      <div class="cmps one">
+        <RunPick side="b" route={route} filter="is:shadow" />
+      </div>
+      {b === '' && (
+        <Empty title="Choose a shadow run">
+          <p>It is compared with the run that it accompanies.</p>
+        </Empty>
+      )}
+      {b !== '' &&
+        primary.error !== undefined &&
+        (primary.error.status === 404 ? (
+          <Empty title="This run is no shadow of another">
+            <p>
+              A shadow names its primary in <code>shadow_parent_trace_id</code>.
+            </p>
+          </Empty>
+        ) : (
+          <Trouble error={primary.error} retry={primary.retry} />
+        ))}
+      {b !== '' && primary.data !== undefined && primary.error === undefined && (
+        <Outcome address={`/api/compare/${primary.data.id}/${encodeURIComponent(b)}`} />
+      )}
+    </>
+  );
+}
+
+function Outcome({ address }: { address: string }) {
+  const { data, error, retry } = useData<Compared>(address, false);
+  if (error !== undefined) {
+    if (error.status !== 404) return <Trouble error={error} retry={retry} />;
+    return (
+      <Empty title="One of them is not known">
+        <p>A run may have been pruned, or belong to another store.</p>
+      </Empty>
+    );
+  }
+  if (data === undefined) return <p class="foot">Loading</p>;
+  return (
+    <>
+      <ComparedResult data={data} />
+      <p class="foot">
+        <SqlButton sources={[{ title: 'Both sides', address }]} />
+      </p>
+    </>
+  );
+}
+
+interface RunPickProps {
+  readonly side: 'a' | 'b';
+  readonly route: Route;
+  readonly filter: string;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+const HOUR_MS = 3_600_000;
+
+function RunPick({ side, route, filter }: RunPickProps) {
+  const since = Math.floor((Date.now() - WEEK_MS) / HOUR_MS) * HOUR_MS;
+  const question = new URLSearchParams({ q: filter, since: String(since), limit: '200' });
+  const { data } = useData<RunList>(`/api/runs?${question}`, false);
+  const options = (data?.runs ?? []).map((run): readonly [string, string] => [
+    run.id,
+    `${new Date(run.startMs).toLocaleString('en-GB')} · ${run.name} · ${run.models[0] ?? run.service ?? ''} · ${run.id.slice(0, 8)}`,
+  ]);
+  return <Pick side={side} label="Run" route={route} options={options} />;
+}
+
+/** Controls, and marks that turn the direction of the rest of the line. */
+const DIRECTIONS = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+interface PickProps {
+  readonly side: 'a' | 'b';
+  readonly label: string;
+  readonly route: Route;
+  readonly options: readonly (readonly [value: string, label: string])[];
+}
+
+function Pick({ side, label, route, options }: PickProps) {
+  const value = route.query.get(side) ?? '';
+  const isKnown = value === '' || options.some(([one]) => one === value);
+  return (
     <div class="cmp">
-      <span class="ab">{side.toUpperCase()}</span>
-      <label class="vh" for={`run-${side}`}>
-        Run {side.toUpperCase()}
+      <span class="ab" aria-hidden="true">
+        {side.toUpperCase()}
+      </span>
+      <label class="vh" for={`pick-${side}`}>
+        {label} {side.toUpperCase()}
       </label>
       <select
-        id={`run-${side}`}
-        value={side === 'a' ? a : b}
+        id={`pick-${side}`}
+        value={value}
         onChange={(event) => {
           location.hash = here(route, { [side]: event.currentTarget.value });
         }}
       >
-        <option value="">Choose a run</option>
-        {[a, b]
-          .filter((id) => id !== '' && !recent.data?.runs.some((run) => run.id === id))
-          .map((id) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
-        {recent.data?.runs.map((run) => (
-          <option key={run.id} value={run.id}>
-            {new Date(run.startMs).toLocaleTimeString('en-GB')} {run.name} ({run.id.slice(0, 8)})
+        <option value="">Choose a {label.toLowerCase()}</option>
+        {!isKnown && <option value={value}>{value}</option>}
+        {options.map(([one, name]) => (
+          <option key={one} value={one}>
+            {name.replace(DIRECTIONS, '\ufffd')}
           </option>
         ))}
       </select>
     </div>
   );
-  return (
-    <>
-      <h1 class="vh">Compare</h1>
-      <div class="bar" />
-      <div class="cmps">
-        {pick('a')}
-        {pick('b')}
-      </div>
-      {error !== undefined &&
-        (error.status === 404 ? (
-          <Empty title="One of the runs is not known">
-            <p>It may have been pruned.</p>
-          </Empty>
-        ) : (
-          <Trouble error={error} />
-        ))}
-      {data === undefined && error === undefined && (
-        <Empty title="Choose two runs">
-          <p>Their figures and tool calls are shown side by side.</p>
-        </Empty>
-      )}
-      {data !== undefined && <Result data={data} />}
-    </>
-  );
-}
-
-function Result({ data }: { data: Compared }) {
-  const { a, b, figures, calls, leftOut } = data;
-  return (
-    <div class="cgrid">
-      <section>
-        <h2>Figures</h2>
-        <table class="tbl">
-          <thead>
-            <tr>
-              <th>Figure</th>
-              <th class="num">
-                A, <Time ms={a.startMs} />
-              </th>
-              <th class="num">
-                B, <Time ms={b.startMs} />
-              </th>
-              <th class="num">B − A</th>
-            </tr>
-          </thead>
-          <tbody>
-            {figures.map((figure) => (
-              <tr key={figure.name}>
-                <td>{NAMES[figure.name]}</td>
-                <td class="num">{shown(figure.name, figure.a)}</td>
-                <td class="num">{shown(figure.name, figure.b)}</td>
-                <td class="num">
-                  {figure.a === null || figure.b === null ? (
-                    <span class="dim">not known</span>
-                  ) : (
-                    signed(figure.name, figure.b - figure.a)
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      <section>
-        <h2>Tool calls</h2>
-        {calls.length === 0 && <p class="foot">Neither run called a tool.</p>}
-        {calls.map(({ mark, a: one, b: other }, i) => (
-          <div class="ar" key={i}>
-            <Side run={a} call={one} />
-            <b class="dim" title={mark === '=' ? 'in both' : mark === '-' ? 'only in A' : 'only in B'}>
-              {mark === '-' ? '−' : mark}
-            </b>
-            <Side run={b} call={other} />
-          </div>
-        ))}
-        {leftOut > 0 && <p class="foot">{formatCount(leftOut)} more calls are not compared.</p>}
-      </section>
-    </div>
-  );
-}
-
-function Side({ run, call }: { run: RunRow; call: Comparison['calls'][number]['a'] }) {
-  if (call === undefined) return <span class="gap">–</span>;
-  const status = call.isDenied ? 'denied' : call.isFailed ? 'failed' : 'ok';
-  return (
-    <a href={link(`run/${run.id}/waterfall`, { span: call.span.id })}>
-      <Icon name={status} />
-      <span class="mono">
-        {call.span.server !== null && <span class="dim">{call.span.server}.</span>}
-        {call.tool}
-      </span>
-      <span class="vh">{status}</span>
-    </a>
-  );
-}
-
-function shown(name: ComparedFigure['name'], value: number | null): string {
-  if (value === null) return 'unpriced';
-  if (name === 'cost_usd') return formatUsd(value);
-  return name === 'duration_ms' ? formatDuration(value) : formatCount(value);
-}
-
-function signed(name: ComparedFigure['name'], value: number): string {
-  if (value === 0) return '=';
-  return `${value > 0 ? '+' : '−'}${shown(name, Math.abs(value))}`;
 }

@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
-import { formatDuration } from '../explain/units.ts';
+import { formatCount, formatDuration } from '../explain/units.ts';
 import type { RunSpan, Said } from '../store/index.ts';
+import { Findings, findingsOf, Marked } from './answer.tsx';
 import { folded, sortOf, spanStatus, withoutServers } from './calls.ts';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
+import { brief, varying } from './payload.tsx';
 
 const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
 
@@ -10,28 +12,53 @@ interface TabProps {
   readonly spans: readonly RunSpan[];
   readonly said: readonly Said[];
   readonly chosen: string | undefined;
+  readonly open: ReadonlySet<string>;
   readonly at: (span: string) => string;
+  readonly toggle: (span: string) => void;
 }
 
+type Group = readonly RunSpan[];
+
 /** The run as what was said and called, in order. */
-export function Conversation({ spans, said, chosen, at }: TabProps) {
+export function Conversation({ spans, said, chosen, open, at, toggle }: TabProps) {
+  const [gap, setGap] = useState<number | undefined>(undefined);
   const words = new Map(said.map((one) => [one.spanId, one]));
   const shown = withoutServers(spans).filter((span) => sortOf(span) !== 'agent' || spanStatus(span) !== 'ok');
   const models = shown.filter((span) => sortOf(span) === 'model');
+  const last = models.at(-1);
   // Agents that send events give the prompt on a span of its own, before the model calls.
   const first = said.find(({ prompt }) => prompt !== undefined)?.prompt;
+  const groups = folded(shown);
+  const item = (group: Group) => {
+    const [span] = group as [RunSpan];
+    if (group.length > 1)
+      return (
+        <Fold
+          key={span.id}
+          group={group}
+          chosen={chosen}
+          isOpen={open.has(span.id) || group.some(({ id }) => id === chosen)}
+          at={at}
+          words={words}
+          toggle={() => toggle(span.id)}
+        />
+      );
+    if (sortOf(span) !== 'model')
+      return <CallRow key={span.id} span={span} said={words.get(span.id)} chosen={chosen} at={at} />;
+    return (
+      <ModelCall
+        key={span.id}
+        span={span}
+        spans={spans}
+        said={words.get(span.id)}
+        isLast={span === last}
+        at={at}
+      />
+    );
+  };
   return (
     <div class="conv">
-      {said.length === 0 && models.length > 0 && (
-        <p class="note off">
-          <Icon name="unsupported" class="dim" />
-          <span>
-            The text of this run is not stored: you see structure, sizes and outcomes. Switch it on with{' '}
-            <code>{CAPTURE}</code>
-          </span>
-          <CopyButton text={CAPTURE} label="Copy the setting" />
-        </p>
-      )}
+      {said.length === 0 && models.length > 0 && <ContentIsOff />}
       {first !== undefined && (
         <div class="msg">
           <div class="who">
@@ -41,20 +68,18 @@ export function Conversation({ spans, said, chosen, at }: TabProps) {
           <p class="say">{first}</p>
         </div>
       )}
-      {folded(shown).map((group) => {
-        const [span] = group as [RunSpan];
-        if (group.length > 1)
-          return <Group key={span.id} group={group} chosen={chosen} at={at} words={words} />;
-        if (sortOf(span) !== 'model')
-          return <CallRow key={span.id} span={span} said={words.get(span.id)} chosen={chosen} at={at} />;
+      {stretches(groups, chosen).map((stretch) => {
+        if (stretch.isShown) return groups.slice(stretch.from, stretch.to).map(item);
+        const isOpen = gap === stretch.from;
         return (
-          <ModelCall
-            key={span.id}
-            span={span}
-            said={words.get(span.id)}
-            isLast={span === models.at(-1)}
-            href={at(span.id)}
-          />
+          <Gap
+            key={`gap-${stretch.from}`}
+            count={groups.slice(stretch.from, stretch.to).reduce((sum, group) => sum + group.length, 0)}
+            isOpen={isOpen}
+            toggle={() => setGap(isOpen ? undefined : stretch.from)}
+          >
+            {isOpen && groups.slice(stretch.from, stretch.from + GAP_SHOWN).map(item)}
+          </Gap>
         );
       })}
       {shown.length === 0 && <p class="foot">No model or tool was called.</p>}
@@ -62,103 +87,108 @@ export function Conversation({ spans, said, chosen, at }: TabProps) {
   );
 }
 
-function ModelCall({
-  span,
-  said,
-  isLast,
-  href,
-}: {
-  span: RunSpan;
-  said: Said | undefined;
-  isLast: boolean;
-  href: string;
-}) {
+function ContentIsOff() {
+  return (
+    <p class="note off">
+      <Icon name="unsupported" class="dim" />
+      <span>
+        The text of this run is not stored: you see structure, sizes and outcomes. Switch it on with{' '}
+        <code>{CAPTURE}</code> in the program and <code>--capture-content</code> here.
+      </span>
+      <CopyButton text={CAPTURE} label="Copy the setting" />
+    </p>
+  );
+}
+
+/** Items of a long conversation that are shown: its beginning, its end, and what went wrong between. */
+const LONG = 120;
+const HEAD = 40;
+const TAIL = 20;
+const MAX_TROUBLES = 30;
+const GAP_SHOWN = 60;
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly isShown: boolean;
+}
+
+function stretches(groups: readonly Group[], chosen: string | undefined): readonly Stretch[] {
+  if (groups.length <= LONG) return [{ from: 0, to: groups.length, isShown: true }];
+  let troubles = 0;
+  const isShown = (group: Group, i: number) => {
+    if (i < HEAD || i >= groups.length - TAIL || group.some(({ id }) => id === chosen)) return true;
+    if (group.every((span) => spanStatus(span) === 'ok')) return false;
+    troubles += 1;
+    return troubles <= MAX_TROUBLES;
+  };
+  const list: Stretch[] = [];
+  for (const [i, group] of groups.entries()) {
+    const shown = isShown(group, i);
+    const last = list.at(-1);
+    if (last?.isShown === shown) list[list.length - 1] = { ...last, to: i + 1 };
+    else list.push({ from: i, to: i + 1, isShown: shown });
+  }
+  return list;
+}
+
+interface GapProps {
+  readonly count: number;
+  readonly isOpen: boolean;
+  readonly toggle: () => void;
+  readonly children: preact.ComponentChildren;
+}
+
+function Gap({ count, isOpen, toggle, children }: GapProps) {
+  return (
+    <>
+      <button type="button" class="call grpc gap" aria-expanded={isOpen} onClick={toggle}>
+        <Icon name="chevron" class="dim chev" />
+        <span class="dim">{formatCount(count)} more, left out here</span>
+      </button>
+      {isOpen && (
+        <div class="kids">
+          {children}
+          <p class="foot">The waterfall and the raw messages have all of them.</p>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface ModelCallProps {
+  readonly span: RunSpan;
+  readonly spans: readonly RunSpan[];
+  readonly said: Said | undefined;
+  readonly isLast: boolean;
+  readonly at: (span: string) => string;
+}
+
+function ModelCall({ span, spans, said, isLast, at }: ModelCallProps) {
   const findings = findingsOf(span);
+  const isOk = spanStatus(span) === 'ok';
   return (
     <div class={isLast ? 'msg last' : 'msg'}>
       <div class="who">
-        <Icon
-          name={spanStatus(span) === 'ok' ? 'model' : 'failed'}
-          class={spanStatus(span) === 'ok' ? 'dim' : 's-failed'}
-        />
+        <Icon name={isOk ? 'model' : 'failed'} class={isOk ? 'dim' : 's-failed'} />
         {isLast ? 'Answer' : 'Model'}{' '}
-        <a class="sub" href={href}>
+        <a class="sub" href={at(span.id)} data-span={span.id}>
           {span.model ?? span.name}, <Count of={span.promptTokens ?? 0} /> in,{' '}
           <Count of={span.completionTokens ?? 0} /> out, <Duration ms={span.endMs - span.startMs} />
         </a>
       </div>
       {said?.answer !== undefined && (
-        <p class="say">{said.answer.length > 0 ? <Marked text={said.answer} findings={findings} /> : ''}</p>
+        <p class="say">
+          <Marked text={said.answer} findings={findings} />
+          {said.cut?.answer !== undefined && (
+            <span class="sub"> … {formatCount(said.cut.answer)} characters in all</span>
+          )}
+        </p>
       )}
-      {findings.length > 0 && (
-        <ol class="finds">
-          {findings.map(({ kind, start }, i) => (
-            <li key={`${kind}-${start}`} class={`k-${toneOf(kind)}`}>
-              <Icon name={toneOf(kind)} />
-              <span>
-                <b>
-                  {i + 1} {toneOf(kind)}
-                </b>{' '}
-                {kind.replaceAll('_', ' ')}
-              </span>
-            </li>
-          ))}
-        </ol>
-      )}
-      {span.message !== null && spanStatus(span) !== 'ok' && <p class="say neg">{span.message}</p>}
+      <Findings findings={findings} spans={spans} at={at} />
+      {span.message !== null && !isOk && <p class="say neg">{span.message}</p>}
     </div>
   );
-}
-
-interface Finding {
-  readonly kind: string;
-  /** Offsets in the answer, in code points. */
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The stored findings of an answer; what is not in their form is left out. */
-export function findingsOf({ findings }: RunSpan): readonly Finding[] {
-  if (findings === null) return [];
-  try {
-    const list: unknown = JSON.parse(findings);
-    if (!Array.isArray(list)) return [];
-    return list
-      .filter(
-        (one): one is Finding =>
-          typeof one?.kind === 'string' && Number.isInteger(one.start) && Number.isInteger(one.end),
-      )
-      .slice(0, 50)
-      .sort((a, b) => a.start - b.start);
-  } catch {
-    return [];
-  }
-}
-
-const toneOf = (kind: string): 'contradicted' | 'unsupported' =>
-  kind.startsWith('unsupported') ? 'unsupported' : 'contradicted';
-
-/** The answer with its findings marked in place. */
-function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
-  const points = [...text];
-  const parts = [];
-  let at = 0;
-  for (const [i, { kind, start, end }] of findings.entries()) {
-    if (start < at || end > points.length || start >= end) continue;
-    parts.push(points.slice(at, start).join(''));
-    parts.push(
-      <mark key={start} class={`mark k-${toneOf(kind)}`}>
-        <span>{points.slice(start, end).join('')}</span>
-        <sup>
-          {i + 1}
-          <Icon name={toneOf(kind)} />
-        </sup>
-      </mark>,
-    );
-    at = end;
-  }
-  parts.push(points.slice(at).join(''));
-  return <>{parts}</>;
 }
 
 interface RowProps {
@@ -171,21 +201,24 @@ interface RowProps {
 function CallRow({ span, said, chosen, at }: RowProps) {
   const status = spanStatus(span);
   const icon: IconName = status === 'ok' ? (sortOf(span) === 'tool' ? 'tool' : 'agent') : status;
+  const isWait = status === 'held';
   return (
-    <a class={`call r-${status}`} href={at(span.id)} aria-current={span.id === chosen ? 'true' : undefined}>
+    <a
+      class={`call r-${status}`}
+      href={at(span.id)}
+      data-span={span.id}
+      aria-current={span.id === chosen ? 'true' : undefined}
+    >
       <Icon name={icon} class={status === 'ok' ? 'dim' : `s-${status}`} />
-      <span class="cn">
-        <Name span={span} />
-      </span>
-      <span class="ca">
-        {said?.arguments === undefined ? '' : said.arguments.replace(/\s+/g, ' ').slice(0, 200)}
-      </span>
+      <span class="cn">{isWait ? 'Held for an approval' : <Name span={span} />}</span>
+      <span class="ca">{isWait ? (span.tool ?? span.name) : brief(said?.arguments)}</span>
       <span class="cr">
         {status === 'ok' ? (
-          (said?.result ?? '').replace(/\s+/g, ' ').slice(0, 120)
+          brief(said?.result)
         ) : (
           <>
-            <b>{status}</b> {status === 'denied' ? span.reason : span.message}
+            <b>{status}</b>{' '}
+            {status === 'failed' ? span.message : (span.reason?.replaceAll('_', ' ') ?? span.message)}
           </>
         )}
       </span>
@@ -207,30 +240,32 @@ export function Name({ span }: { span: RunSpan }) {
   );
 }
 
-interface GroupProps {
-  readonly group: readonly RunSpan[];
+interface FoldProps {
+  readonly group: Group;
   readonly words: ReadonlyMap<string, Said>;
   readonly chosen: string | undefined;
+  readonly isOpen: boolean;
   readonly at: (span: string) => string;
+  readonly toggle: () => void;
 }
 
-/** Most calls of a group that are shown when it is open. */
-const MAX_SHOWN = 200;
+/** Most calls of a fold that are shown when it is open. */
+const MAX_SHOWN = 100;
 
-function Group({ group, words, chosen, at }: GroupProps) {
-  const [isOpen, setOpen] = useState(group.some(({ id }) => id === chosen));
+function Fold({ group, words, chosen, isOpen, at, toggle }: FoldProps) {
   const times = group.map((span) => span.endMs - span.startMs);
   const first = group[0] as RunSpan;
   return (
     <>
-      <button type="button" class="call grpc" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button type="button" class="call grpc" aria-expanded={isOpen} onClick={toggle}>
         <Icon name="chevron" class="dim chev" />
         <span class="cn">
           <Name span={first} /> <span class="times">×{group.length}</span>
         </span>
-        <span class="ca" />
+        <span class="ca">{varying(group.map(({ id }) => words.get(id)?.arguments))}</span>
         <span class="cr">
-          all ok, {formatDuration(Math.min(...times))} to {formatDuration(Math.max(...times))}
+          all ok, {formatDuration(times.reduce((a, b) => Math.min(a, b)))} to{' '}
+          {formatDuration(times.reduce((a, b) => Math.max(a, b)))}
         </span>
         <span class="cd num">
           <Duration ms={times.reduce((sum, ms) => sum + ms, 0)} />
@@ -241,7 +276,9 @@ function Group({ group, words, chosen, at }: GroupProps) {
           {group.slice(0, MAX_SHOWN).map((span) => (
             <CallRow key={span.id} span={span} said={words.get(span.id)} chosen={chosen} at={at} />
           ))}
-          {group.length > MAX_SHOWN && <p class="foot">{group.length - MAX_SHOWN} more: see the waterfall</p>}
+          {group.length > MAX_SHOWN && (
+            <p class="foot">{formatCount(group.length - MAX_SHOWN)} more: see the waterfall.</p>
+          )}
         </div>
       )}
     </>

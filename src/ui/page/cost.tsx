@@ -5,6 +5,7 @@ import { useData } from './data.ts';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
 import { here, link, type Route, rangeOf } from './route.ts';
 import { RangeSelect } from './runs.tsx';
+import { SqlButton } from './sql.tsx';
 
 const DIMENSIONS = [
   ['model', 'Model'],
@@ -23,7 +24,8 @@ interface Total extends Omit<CostRow, 'timeMs'> {
 export function Cost({ route }: { route: Route }) {
   const by = DIMENSIONS.find(([name]) => name === route.query.get('by')) ?? DIMENSIONS[0];
   const since = Math.floor((Date.now() - rangeOf(route)) / 3_600_000) * 3_600_000;
-  const { data, error } = useData<{ rows: readonly CostRow[] }>(`/api/cost?by=${by[0]}&since=${since}`);
+  const address = `/api/cost?by=${by[0]}&since=${since}`;
+  const { data, error, retry } = useData<{ rows: readonly CostRow[] }>(address);
   const totals = totalsOf(data?.rows ?? []);
   return (
     <>
@@ -47,8 +49,9 @@ export function Cost({ route }: { route: Route }) {
           ))}
         </fieldset>
         <RangeSelect route={route} />
+        <SqlButton sources={[{ title: 'Costs, from the hourly roll-up', address }]} />
       </div>
-      {error !== undefined && <Trouble error={error} />}
+      {error !== undefined && <Trouble error={error} retry={retry} />}
       {data !== undefined && totals.length === 0 && (
         <Empty title="No model was called in this range">
           <p>Model calls appear here within a quarter of a minute.</p>

@@ -5,6 +5,8 @@ export interface Question<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
+  /** Asks again. */
+  readonly retry: () => void;
 }
 
 export interface ApiError {
@@ -54,6 +56,7 @@ export function useData<T>(address: string | undefined, isLive = true): Question
   const [state, setState] = useState<{ address?: string; data?: T; error?: ApiError; isLoading: boolean }>({
     isLoading: address !== undefined,
   });
+  const [tries, setTries] = useState(0);
   const delay = useRef<number>();
   useEffect(() => {
     if (address === undefined) return undefined;
@@ -77,8 +80,13 @@ export function useData<T>(address: string | undefined, isLive = true): Question
     }, 60);
     return () => abort.abort();
     // What was seen is no input of the question: a change of it asks again.
-  }, [address, seen]);
-  return { data: state.data, error: state.error, isLoading: state.isLoading };
+  }, [address, seen, tries]);
+  return {
+    data: state.data,
+    error: state.error,
+    isLoading: state.isLoading,
+    retry: () => setTries(tries + 1),
+  };
 }
 
 async function load<T>(address: string, signal: AbortSignal): Promise<T> {

@@ -1,12 +1,17 @@
 import { render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Compare } from './compare.tsx';
 import { Cost } from './cost.tsx';
 import { setPaused, startLive } from './data.ts';
+import { Help } from './help.tsx';
+import { useKeys } from './keys.ts';
+import { Palette } from './palette.tsx';
 import { Icon, type IconName } from './parts.tsx';
 import { link, type Route, useRoute } from './route.ts';
 import { Run } from './run.tsx';
 import { Runs } from './runs.tsx';
+import { Start } from './start.tsx';
+import { isDark, useTheme } from './theme.ts';
 import { Tools } from './tools.tsx';
 
 const VIEWS = [
@@ -25,13 +30,15 @@ function App() {
   const route = useRoute();
   const [isPaused, pause] = useState(false);
   const [theme, setTheme] = useTheme();
-  const help = useRef<HTMLDialogElement>(null);
+  const [layer, setLayer] = useState<'help' | 'palette' | undefined>(undefined);
   const togglePause = () => {
     setPaused(!isPaused);
     pause(!isPaused);
   };
   const toggleTheme = () => setTheme(isDark(theme) ? 'light' : 'dark');
-  useKeys({ p: togglePause, t: toggleTheme, '?': () => help.current?.showModal() });
+  const views = VIEWS.map(([view, name, key]) => ({ view, name, key }));
+  const openHelp = () => setLayer('help');
+  useKeys(views, { p: togglePause, t: toggleTheme, '?': openHelp, palette: () => setLayer('palette') });
   useEffect(() => {
     document.title = `${TITLES[route.view] ?? 'Page'} · mcp-observatory`;
     document.body.dataset.view = route.view;
@@ -72,11 +79,15 @@ function App() {
         </button>
         <button
           type="button"
-          class="btn ico"
-          aria-label="Keys"
-          title="Keys (?)"
-          onClick={() => help.current?.showModal()}
+          class="btn pal"
+          title="A view, a run, a tool or an action"
+          onClick={() => setLayer('palette')}
         >
+          <Icon name="search" class="dim" />
+          <span>Go to, do</span>
+          <kbd>{isMac() ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+        <button type="button" class="btn ico keys" aria-label="Keys" title="Keys (?)" onClick={openHelp}>
           ?
         </button>
         <button
@@ -86,7 +97,7 @@ function App() {
           title="Colors (t)"
           onClick={toggleTheme}
         >
-          <Icon name="sun" class="" />
+          <Icon name={isDark(theme) ? 'sun' : 'moon'} class="" />
         </button>
       </header>
       <main id="main" tabIndex={-1}>
@@ -95,7 +106,18 @@ function App() {
       <nav id="tabs" aria-label="Views, below">
         {nav(true)}
       </nav>
-      <Help dialog={help} />
+      {layer === 'help' && <Help close={() => setLayer(undefined)} />}
+      {layer === 'palette' && (
+        <Palette
+          views={views}
+          actions={[
+            { name: isPaused ? 'Go live' : 'Pause', key: 'p', run: togglePause },
+            { name: isDark(theme) ? 'Light colors' : 'Dark colors', key: 't', run: toggleTheme },
+            { name: 'Keys', key: '?', run: openHelp },
+          ]}
+          close={() => setLayer((now) => (now === 'palette' ? undefined : now))}
+        />
+      )}
     </>
   );
 }
@@ -108,6 +130,8 @@ function View({ route }: { route: Route }) {
       return <Tools route={route} />;
     case 'cost':
       return <Cost route={route} />;
+    case 'start':
+      return <Start />;
     case 'compare':
       return <Compare route={route} />;
     default:
@@ -115,106 +139,8 @@ function View({ route }: { route: Route }) {
   }
 }
 
-const KEYS: readonly (readonly [string, string])[] = [
-  ['j k', 'next, previous run'],
-  ['↵', 'open the run'],
-  ['/', 'filter'],
-  ['1 2', 'tabs of a run'],
-  ['esc', 'close the details, then the run'],
-  ['g then r t c m', 'Runs, Tools, Cost, Compare'],
-  ['p', 'pause, resume'],
-  ['t', 'colors'],
-];
-
-function Help({ dialog }: { dialog: preact.RefObject<HTMLDialogElement> }) {
-  return (
-    <dialog ref={dialog} aria-labelledby="keys">
-      <div class="help">
-        <h2 id="keys">Keys</h2>
-        <dl>
-          {KEYS.map(([keys, does]) => (
-            <div key={keys} class="kv">
-              <dt>
-                <kbd>{keys}</kbd>
-              </dt>
-              <dd>{does}</dd>
-            </div>
-          ))}
-        </dl>
-        <form method="dialog">
-          <button class="btn" type="submit">
-            Close
-          </button>
-        </form>
-      </div>
-    </dialog>
-  );
-}
-
-/** Keys that work anywhere but in a field or with a dialog open. */
-function useKeys(actions: Readonly<Record<string, () => void>>): void {
-  const latest = useRef(actions);
-  latest.current = actions;
-  useEffect(() => {
-    let isAfterG = false;
-    const onKey = (event: KeyboardEvent) => {
-      const { target } = event;
-      if (target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-      if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') !== null)
-        return;
-      const [view, id, tab] = location.hash.slice(2).split('?', 1)[0]?.split('/') ?? [];
-      if (isAfterG) {
-        const found = VIEWS.find(([, , key]) => key === event.key);
-        isAfterG = false;
-        if (found !== undefined) location.hash = link(found[0]);
-        return;
-      }
-      if (event.key === 'g') isAfterG = true;
-      else if (event.key === '/') {
-        event.preventDefault();
-        document.getElementById('filter')?.focus();
-      } else if (view === 'run' && event.key === 'Escape') {
-        location.hash = location.hash.includes('span=')
-          ? link(`run/${id}/${tab ?? 'conversation'}`)
-          : link('runs');
-      } else if (view === 'run' && (event.key === '1' || event.key === '2')) {
-        location.hash = link(`run/${id}/${event.key === '1' ? 'conversation' : 'waterfall'}`);
-      } else latest.current[event.key]?.();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
-}
-
-type Theme = 'light' | 'dark' | '';
-
-function useTheme(): [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState<Theme>(() => {
-    const stored = read();
-    return stored === 'light' || stored === 'dark' ? stored : '';
-  });
-  useEffect(() => {
-    if (theme === '') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    try {
-      localStorage.setItem('theme', theme);
-    } catch {
-      // A browser without storage forgets the choice.
-    }
-  }, [theme]);
-  return [theme, setTheme];
-}
-
-function read(): string | null {
-  try {
-    return localStorage.getItem('theme');
-  } catch {
-    return null;
-  }
-}
-
-function isDark(theme: Theme): boolean {
-  return theme === '' ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
+function isMac(): boolean {
+  return /Mac|iPhone|iPad/u.test(navigator.userAgent);
 }
 
 startLive();

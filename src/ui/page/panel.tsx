@@ -1,11 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { formatCount } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
 import type { RunRow, RunSpan, Said } from '../store/index.ts';
+import { findingsOf, toneOf } from './answer.tsx';
 import { sortOf, spanStatus } from './calls.ts';
-import { findingsOf, Name } from './conversation.tsx';
+import { Name } from './conversation.tsx';
 import { useData } from './data.ts';
+import { rpcMessagesOf } from './messages.ts';
 import { Count, Duration, Icon, Tag, Usd } from './parts.tsx';
+import { Payload } from './payload.tsx';
 import { link } from './route.ts';
 
 interface PanelProps {
@@ -13,16 +17,18 @@ interface PanelProps {
   readonly span: RunSpan;
   readonly spans: readonly RunSpan[];
   readonly said: Said | undefined;
+  /** Whether arguments and result are shown as the messages they came in. */
+  readonly isRaw: boolean;
   readonly close: string;
 }
 
 const SORTS = { model: 'Model call', tool: 'Tool call', agent: 'Span' } as const;
 
 /** One span in words; all its fields at the end. */
-export function Panel({ run, span, spans, said, close }: PanelProps) {
+export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
   const status = spanStatus(span);
   const sort = sortOf(span);
-  const first = Math.min(...spans.map(({ startMs }) => startMs));
+  const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
   return (
     <aside class="panel" aria-label="Details of the span">
       <header>
@@ -38,17 +44,18 @@ export function Panel({ run, span, spans, said, close }: PanelProps) {
         </h2>
       </header>
       {findingsOf(span).map(({ kind, start }) => (
-        <p
-          key={`${kind}-${start}`}
-          class={`note k-${kind.startsWith('unsupported') ? 'unsupported' : 'contradicted'}`}
-        >
-          <Icon name={kind.startsWith('unsupported') ? 'unsupported' : 'contradicted'} />
-          <span>{kind.replaceAll('_', ' ')}</span>
+        <p key={`${kind}-${start}`} class={`note k-${toneOf(kind)}`}>
+          <Icon name={toneOf(kind)} />
+          <span>
+            The answer: <b>{toneOf(kind)}</b>, {kind.replaceAll('_', ' ')}
+          </span>
         </p>
       ))}
-      {status === 'failed' && said?.result !== undefined && <Text title="Result" text={said.result} isBad />}
-      {said?.arguments !== undefined && <Text title="Arguments" text={said.arguments} />}
-      {status !== 'failed' && said?.result !== undefined && <Text title="Result" text={said.result} />}
+      {isRaw && span.method !== null ? (
+        <Messages span={span} said={said} />
+      ) : (
+        <Texts runId={run.id} said={said} isFailed={status === 'failed'} />
+      )}
       <h3>In words</h3>
       <dl>
         <Fact name="Took" column="start_time, end_time">
@@ -137,29 +144,118 @@ function Fact({ name, column, children }: { name: string; column: string; childr
   );
 }
 
-/** Characters of a text that are shown at once. */
-const FIRST_CHARS = 4000;
-
-function Text({ title, text, isBad = false }: { title: string; text: string; isBad?: boolean }) {
-  const [isWhole, setWhole] = useState(false);
-  const isCut = !isWhole && text.length > FIRST_CHARS;
+/** Request and response as the span has them. */
+function Messages({ span, said }: { span: RunSpan; said: Said | undefined }) {
   return (
     <>
-      <h3>
-        {title}{' '}
-        <span class="sub">
-          {text.length} characters{isCut ? `, the first ${FIRST_CHARS}` : ', all of them'}
-        </span>
-      </h3>
-      <pre class={isBad ? 'code bad' : 'code'}>{isCut ? text.slice(0, FIRST_CHARS) : text}</pre>
-      {isCut && (
-        <button type="button" class="lnk" onClick={() => setWhole(true)}>
-          Show all
-        </button>
-      )}
+      {rpcMessagesOf(span, said).map(({ direction, json, isError }) => (
+        <section key={direction}>
+          <h3>
+            {direction === 'received' ? 'Response' : 'Request'}{' '}
+            <span class="sub">
+              {direction === 'never sent' ? 'never sent' : json === undefined ? '' : 'rebuilt from the span'}
+            </span>
+          </h3>
+          {json === undefined ? (
+            <p class="sub">Its content is not stored, or too long for here: see the conversation.</p>
+          ) : (
+            <pre class={isError ? 'code bad' : 'code'}>
+              <Payload text={json} />
+            </pre>
+          )}
+        </section>
+      ))}
     </>
   );
 }
+
+interface TextsProps {
+  readonly runId: string;
+  readonly said: Said | undefined;
+  readonly isFailed: boolean;
+}
+
+/** Arguments and result; the result first if the call failed. What was cut is loaded when somebody asks. */
+function Texts({ runId, said, isFailed }: TextsProps) {
+  const [whole, setWhole] = useState<string | undefined>(undefined);
+  const { data, error } = useData<Said>(
+    said !== undefined && whole === said.spanId ? `/api/runs/${runId}/spans/${said.spanId}/said` : undefined,
+    false,
+  );
+  if (said === undefined) return null;
+  const isWhole = whole === said.spanId && data?.spanId === said.spanId;
+  const text = (name: 'arguments' | 'result') => {
+    const shown = (isWhole ? data : said)[name];
+    if (shown === undefined) return null;
+    return (
+      <Text
+        title={name === 'result' ? 'Result' : 'Arguments'}
+        text={shown}
+        total={(isWhole ? undefined : said.cut?.[name]) ?? shown.length}
+        isBad={isFailed && name === 'result'}
+        showAll={() => setWhole(said.spanId)}
+      />
+    );
+  };
+  return (
+    <>
+      {isFailed && text('result')}
+      {text('arguments')}
+      {!isFailed && text('result')}
+      {error !== undefined && <p class="neg">{error.message}</p>}
+    </>
+  );
+}
+
+/** Characters of a text that are drawn; the rest is there to download. */
+const MAX_DRAWN = 65_536;
+
+interface TextProps {
+  readonly title: string;
+  readonly text: string;
+  readonly total: number;
+  readonly isBad: boolean;
+  readonly showAll: () => void;
+}
+
+function Text({ title, text, total, isBad, showAll }: TextProps) {
+  const shown = text.slice(0, MAX_DRAWN);
+  return (
+    <section>
+      <h3>
+        {title}{' '}
+        <span class="sub">
+          {formatCount(total)} characters
+          {shown.length < total ? `, the first ${formatCount(shown.length)}` : ', all of them'}
+        </span>
+      </h3>
+      <pre class={isBad ? 'code bad' : 'code'}>
+        <Payload text={shown} />
+      </pre>
+      {text.length < total && (
+        <button type="button" class="lnk" onClick={showAll}>
+          Show all
+        </button>
+      )}
+      {text.length > MAX_DRAWN && (
+        <button type="button" class="lnk" onClick={() => download(text, `${title.toLowerCase()}.txt`)}>
+          Download all
+        </button>
+      )}
+    </section>
+  );
+}
+
+function download(text: string, name: string): void {
+  const anchor = document.createElement('a');
+  anchor.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+}
+
+/** Characters of one field that are shown. */
+const FIELD_CHARS = 4000;
 
 function AllFields({ runId, spanId }: { runId: string; spanId: string }) {
   const [isOpen, setOpen] = useState(false);
@@ -179,7 +275,7 @@ function AllFields({ runId, spanId }: { runId: string; spanId: string }) {
               <dd>
                 {(typeof value === 'object' ? JSON.stringify(value, null, 1) : String(value)).slice(
                   0,
-                  FIRST_CHARS,
+                  FIELD_CHARS,
                 )}
               </dd>
             </div>

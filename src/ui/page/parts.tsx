@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { formatCount, formatDuration } from '../explain/units.ts';
 import type { ApiError } from './data.ts';
 
@@ -17,6 +18,7 @@ const PATHS = {
   compare: 'M5 2v12M11 2v12M2 5l3-3 3 3M8 11l3 3 3-3',
   search: 'M7 2.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM10.3 10.3L14 14',
   sun: 'M8 5a3 3 0 100 6 3 3 0 000-6zM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1',
+  moon: 'M13.200 9.800A5.500 5.500 0 016.200 2.800a5.500 5.500 0 107 7z',
   pause: 'M5.5 3v10M10.5 3v10',
   close: 'M4 4l8 8M12 4l-8 8',
   model: 'M2.5 3.5h11v7H8l-3 2.8v-2.8H2.5z',
@@ -128,17 +130,22 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+const COPIED_MS = 1500;
+
 /** Copies a text and says so. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text).catch(() => undefined);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
   return (
-    <button
-      type="button"
-      class="ib"
-      aria-label={label}
-      title={label}
-      onClick={() => void navigator.clipboard?.writeText(text)}
-    >
-      <Icon name="copy" class="dim" />
+    <button type="button" class="ib" aria-label={label} title={label} onClick={() => void copy()}>
+      <Icon name={isCopied ? 'ok' : 'copy'} class={isCopied ? 's-ok' : 'dim'} />
+      <span class="vh" role="status">
+        {isCopied ? 'Copied' : ''}
+      </span>
     </button>
   );
 }

@@ -1,8 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { formatCount } from '../explain/units.ts';
-import type { RunList, RunRow, ShapePart } from '../store/index.ts';
-import { Count, Duration, Empty, Icon, type Status, Tag, Time, Usd } from './parts.tsx';
+import { filterValue } from '../filter/index.ts';
+import type { RunList, RunRow, SessionGroup, SessionList, ShapePart } from '../store/index.ts';
+import { isTyping } from './keys.ts';
+import { Empty, Usd } from './parts.tsx';
 import { here, link, type Route } from './route.ts';
+import { Row } from './run-row.tsx';
 import { Start } from './start.tsx';
 
 /** Runs with what they did over their time. */
@@ -19,62 +22,13 @@ interface RunTableProps {
 /** The runs, newest first. */
 export function RunTable({ list, route, hasFilter, total, onMore }: RunTableProps) {
   const { runs, shapes, next } = list;
-  const [selected, setSelected] = useState(0);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
-        return;
-      if (event.metaKey || event.ctrlKey || event.altKey) return;
-      if (event.key === 'j') setSelected((i) => Math.min(runs.length - 1, i + 1));
-      else if (event.key === 'k') setSelected((i) => Math.max(0, i - 1));
-      else if (event.key === 'Enter' && event.target === document.body) {
-        const run = runs[selected];
-        if (run !== undefined) location.hash = link(`run/${run.id}`);
-      }
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [runs, selected]);
-  if (runs.length === 0) {
-    if (!hasFilter) return <Start />;
-    const words = (route.query.get('q') ?? '').split(/\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/);
-    return (
-      <Empty title="No run matches">
-        <p>One of the terms may be too narrow, or the range too short.</p>
-        <p class="btns">
-          {words.map((word) => (
-            <a
-              key={word}
-              class="btn"
-              href={here(route, { q: words.filter((other) => other !== word).join(' ') })}
-            >
-              remove <code>{word}</code>
-            </a>
-          ))}
-        </p>
-      </Empty>
-    );
-  }
+  const selected = useSelection(runs);
+  if (runs.length === 0) return hasFilter ? <NoMatch route={route} /> : <Start />;
   return (
     <>
       <div class="scroll">
         <table class="tbl runs">
-          <thead>
-            <tr>
-              <th class="c-s">
-                <span class="vh">Status</span>
-              </th>
-              <th class="c-t">Started</th>
-              <th>Run</th>
-              <th class="c-c">Client, user</th>
-              <th class="c-h">Shape</th>
-              <th class="num c-k">Calls</th>
-              <th class="num c-f">Failed</th>
-              <th class="num c-d">Duration</th>
-              <th class="num c-m">Cost</th>
-              <th class="c-o">What stands out</th>
-            </tr>
-          </thead>
+          <Heads second="Client, user" />
           <tbody>
             {runs.map((run, i) => (
               <Row key={run.id} run={run} parts={shapes[run.id] ?? []} isSelected={i === selected} />
@@ -91,125 +45,172 @@ export function RunTable({ list, route, hasFilter, total, onMore }: RunTableProp
             Show more
           </button>
         )}
-        <span class="legend">
-          Shape: <i class="k m" />
-          model <i class="k t" />
-          tool <i class="k w" />
-          held <i class="k e" />
-          failed or denied
-        </span>
+        <Legend />
       </p>
     </>
   );
 }
 
-export function statusOf(run: RunRow): Status {
-  if (run.failedCalls > run.denied || (run.errors > 0 && run.denied === 0)) return 'failed';
-  if (run.denied > 0) return 'denied';
-  return run.held > 0 ? 'held' : 'ok';
+/** Sessions with what their runs did over their time. */
+export type ListedSessions = SessionList & Pick<Listed, 'shapes'>;
+
+interface SessionTableProps {
+  readonly list: ListedSessions;
+  readonly route: Route;
+  readonly hasFilter: boolean;
 }
 
-function Row({ run, parts, isSelected }: { run: RunRow; parts: readonly ShapePart[]; isSelected: boolean }) {
-  const address = link(`run/${run.id}`);
-  const status = statusOf(run);
+/** The same rows under a line for each session. */
+export function SessionTable({ list: { sessions, leftOut, shapes }, route, hasFilter }: SessionTableProps) {
+  const runs = sessions.flatMap(({ newest }) => newest);
+  const selected = useSelection(runs);
+  if (runs.length === 0) return hasFilter ? <NoMatch route={route} /> : <Start />;
   return (
-    <tr
-      data-run={run.id}
-      aria-current={isSelected ? 'true' : undefined}
-      onClick={() => {
-        location.hash = address;
-      }}
-    >
-      <td class="c-s">
-        <span title={status}>
-          <Icon name={status} />
-          <span class="vh">{status}</span>
-        </span>
-      </td>
-      <td class="c-t">
-        <Time ms={run.startMs} />
-      </td>
-      <td class="c-n">
-        <a href={address}>{run.name}</a>
-      </td>
-      <td class="c-c">
-        {run.client ?? run.service}
-        <span class="sub"> {run.user}</span>
-      </td>
-      <td class="c-h">
-        <Shape run={run} parts={parts} />
-      </td>
-      <td class="num c-k">
-        <Count of={run.toolCalls} />
-      </td>
-      <td class="num c-f neg">{run.failedCalls > 0 ? <Count of={run.failedCalls} /> : ''}</td>
-      <td class="num c-d">
-        <Duration ms={run.endMs - run.startMs} />
-      </td>
-      <td class="num c-m">{run.costUsd === null && run.unpriced === 0 ? '' : <Usd of={run.costUsd} />}</td>
-      <td class="c-o">
-        <Findings run={run} />
-      </td>
-    </tr>
+    <>
+      <div class="scroll">
+        <table class="tbl runs">
+          <Heads second="Model" />
+          {sessions.map((group) => (
+            <tbody key={group.key}>
+              <tr class="grp">
+                <td colSpan={10}>
+                  <SessionHead group={group} route={route} />
+                </td>
+              </tr>
+              {group.newest.map((run) => (
+                <Row
+                  key={run.id}
+                  run={run}
+                  parts={shapes[run.id] ?? []}
+                  isSelected={run === runs[selected]}
+                  hasModel
+                />
+              ))}
+            </tbody>
+          ))}
+        </table>
+      </div>
+      <p class="foot">
+        {sessions.length} {sessions.length === 1 ? 'session' : 'sessions'}
+        {leftOut > 0 ? `, ${formatCount(leftOut)} older ones left out: narrow the range or the filter` : ''}.
+        <Legend />
+      </p>
+    </>
   );
 }
 
-/** At most two findings, the weightiest first. */
-function Findings({ run }: { run: RunRow }) {
-  const found = [
-    run.held > 0 && (
-      <Tag key="held" status="held">
-        held
-      </Tag>
-    ),
-    run.contradicted && (
-      <Tag key="contradicted" status="contradicted">
-        answer contradicted
-      </Tag>
-    ),
-    run.unsupported && !run.contradicted && (
-      <Tag key="unsupported" status="unsupported">
-        answer unsupported
-      </Tag>
-    ),
-    run.failedCalls > run.denied && (
-      <span key="failed">
-        <Tag status="failed" /> <b>{run.failedTools[0]}</b>
-      </span>
-    ),
-    run.denied > 0 && <Tag key="denied" status="denied" />,
-    run.errors > 0 && run.failedCalls === 0 && run.denied === 0 && (
-      <Tag key="error" status="failed">
-        error
-      </Tag>
-    ),
-    run.isShadow && (
-      <span key="shadow" class="tag">
-        shadow
-      </span>
-    ),
+function SessionHead({ group, route }: { group: SessionGroup; route: Route }) {
+  const { session, client, user, runs, failed, costUsd, newest } = group;
+  const first = newest[0];
+  const terms = [
+    first?.session != null && `session:${filterValue(first.session)}`,
+    first?.session == null &&
+      first?.conversation != null &&
+      `conversation:${filterValue(first.conversation)}`,
+    session === null &&
+      client !== null &&
+      `${first?.client === null ? 'service' : 'client'}:${filterValue(client)}`,
+    session === null && user !== null && `user:${filterValue(user)}`,
   ].filter(Boolean);
-  return <>{found.slice(0, 2)}</>;
+  return (
+    <div class="gh">
+      <b>{[client ?? 'client not known', user].filter((name) => name !== null).join(' · ')}</b>
+      <span class="sub mono ell">{session ?? ''}</span>
+      {session === null && <span class="sub">no session known</span>}
+      <span class="gt">
+        {formatCount(runs)} {runs === 1 ? 'run' : 'runs'}
+        {failed > 0 && (
+          <>
+            , <span class="neg">{formatCount(failed)} failed</span>
+          </>
+        )}
+        {costUsd !== null && (
+          <>
+            , <Usd of={costUsd} />
+          </>
+        )}
+        {runs > newest.length && terms.length > 0 && (
+          <>
+            {' · '}
+            <a href={here(route, { by: '', q: terms.join(' ') })}>all of them</a>
+          </>
+        )}
+      </span>
+    </div>
+  );
 }
 
-const LOOK = {
-  model: { y: 5, height: 4, class: 'h-m' },
-  tool: { y: 2, height: 10, class: 'h-t' },
-  held: { y: 5, height: 4, class: 'h-w' },
-  failed: { y: 0, height: 14, class: 'h-e' },
-};
+/** The row that the keys have chosen; Enter opens it. */
+function useSelection(runs: readonly RunRow[]): number {
+  const [selected, setSelected] = useState(0);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey) return;
+      if (event.key === 'j') setSelected((i) => Math.min(runs.length - 1, i + 1));
+      else if (event.key === 'k') setSelected((i) => Math.max(0, i - 1));
+      else if (event.key === 'Enter' && event.target === document.body) {
+        const run = runs[selected];
+        if (run !== undefined) location.hash = link(`run/${run.id}`);
+      }
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [runs, selected]);
+  useEffect(() => {
+    if (selected > 0) document.querySelector('tr[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [selected]);
+  return selected;
+}
 
-/** The run over its time: slow because it waited, failed at the end, a loop. */
-function Shape({ run, parts }: { run: RunRow; parts: readonly ShapePart[] }) {
-  const all = Math.max(1, run.endMs - run.startMs);
+function NoMatch({ route }: { route: Route }) {
+  const words = (route.query.get('q') ?? '').split(/\s+(?=(?:[^"]*"[^"]*")*[^"]*$)/);
   return (
-    <svg class="shape" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
-      {parts.map((part, i) => {
-        const { class: look, y, height } = LOOK[part.kind];
-        const x = (100 * (part.startMs - run.startMs)) / all;
-        const width = Math.max(1.1, (100 * (part.endMs - part.startMs)) / all);
-        return <rect key={i} x={Math.min(98.9, x)} y={y} width={width} height={height} class={look} />;
-      })}
-    </svg>
+    <Empty title="No run matches">
+      <p>One of the terms may be too narrow, or the range too short.</p>
+      <p class="btns">
+        {words.map((word) => (
+          <a
+            key={word}
+            class="btn"
+            href={here(route, { q: words.filter((other) => other !== word).join(' ') })}
+          >
+            remove <code>{word}</code>
+          </a>
+        ))}
+      </p>
+    </Empty>
+  );
+}
+
+function Heads({ second }: { second: string }) {
+  return (
+    <thead>
+      <tr>
+        <th class="c-s">
+          <span class="vh">Status</span>
+        </th>
+        <th class="c-t">Started</th>
+        <th>Run</th>
+        <th class="c-c">{second}</th>
+        <th class="c-h">Shape</th>
+        <th class="num c-k">Calls</th>
+        <th class="num c-f">Failed</th>
+        <th class="num c-d">Duration</th>
+        <th class="num c-m">Cost</th>
+        <th class="c-o">What stands out</th>
+      </tr>
+    </thead>
+  );
+}
+
+function Legend() {
+  return (
+    <span class="legend">
+      Shape: <i class="k m" />
+      model <i class="k t" />
+      tool <i class="k w" />
+      held <i class="k e" />
+      failed or denied
+    </span>
   );
 }

@@ -1,12 +1,16 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { SentencePart } from '../explain/index.ts';
+import { formatDuration } from '../explain/units.ts';
 import type { RunRow, RunSpan, Said } from '../store/index.ts';
 import { Conversation } from './conversation.tsx';
 import { useData } from './data.ts';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
-import { link, type Route } from './route.ts';
-import { statusOf } from './run-table.tsx';
-import { Waterfall } from './waterfall.tsx';
+import { Raw } from './raw.tsx';
+import { here, link, type Route, replaceRoute } from './route.ts';
+import { statusOf } from './run-row.tsx';
+import { SqlButton } from './sql.tsx';
+import { longWait, Waterfall } from './waterfall.tsx';
 
 /** What the server tells of a run. */
 export interface RunAnswer {
@@ -19,14 +23,26 @@ export interface RunAnswer {
 const TABS = [
   ['conversation', 'Conversation'],
   ['waterfall', 'Waterfall'],
+  ['raw', 'Raw JSON-RPC'],
 ] as const;
+
+/** A run without a span for so long is over: it is not loaded again with each span of others. */
+const STILL_MS = 600_000;
+/** Lines that are kept open in the address. */
+const MAX_OPEN = 100;
 
 /** One run: what it did, whether the answer is true, who allowed it, what it cost. */
 export function Run({ route }: { route: Route }) {
-  const [id = '', tab = 'conversation'] = route.args;
-  const { data, error } = useData<RunAnswer>(`/api/runs/${encodeURIComponent(id)}?fresh`);
+  const [id = ''] = route.args;
+  const tab = TABS.find(([name]) => name === route.args[1])?.[0] ?? 'conversation';
+  const address = `/api/runs/${encodeURIComponent(id)}`;
+  const [isOver, setOver] = useState(false);
+  const { data, error, retry } = useData<RunAnswer>(`${address}?fresh`, !isOver);
+  useEffect(() => {
+    if (data !== undefined) setOver(Date.now() - data.run.endMs > STILL_MS);
+  }, [data]);
   if (error !== undefined && data === undefined) {
-    if (error.status !== 404) return <Trouble error={error} />;
+    if (error.status !== 404) return <Trouble error={error} retry={retry} />;
     return (
       <Empty title={`No run ${id.slice(0, 40)}`}>
         <p>It may have been pruned, or belong to another store.</p>
@@ -40,39 +56,19 @@ export function Run({ route }: { route: Route }) {
   const { run, spans, said, explanation } = data;
   const asked = route.query.get('span');
   const chosen = spans.find((span) => span.id === asked) ?? standsOut(explanation, spans);
-  const at = (span: string, other: string = tab) => link(`run/${run.id}/${other}`, { span });
+  const open = new Set((route.query.get('open') ?? '').split(',').filter(Boolean));
+  const isFolded = route.query.get('fold') === 'wait';
+  const at = (span: string) => here({ ...route, args: [run.id, tab] }, { span });
+  const toggle = (span: string) => {
+    const next = open.has(span) ? [...open].filter((one) => one !== span) : [...open, span];
+    replaceRoute(here(route, { open: next.slice(-MAX_OPEN).join(',') }));
+  };
+  const wait = tab === 'waterfall' ? longWait(spans) : undefined;
+  const view = { spans, said, chosen: chosen?.id, open, at, toggle };
   return (
     <>
-      <div class="runhead">
-        <div class="crumb">
-          <a href={link('runs')}>Runs</a>
-          <span class="dim">/</span>
-          <h1>{run.name}</h1>
-          <Tag status={statusOf(run)} />
-          <span class="meta">
-            <Time ms={run.startMs} /> · {run.client ?? run.service} {run.user !== null && <>· {run.user} </>}·{' '}
-            <span class="mono">{run.id.slice(0, 8)}</span>
-            <CopyButton text={run.id} label="Copy the trace id" />
-          </span>
-          <span class="acts">
-            <a class="btn" href={link('compare', { a: run.id })}>
-              Compare
-            </a>
-          </span>
-        </div>
-        <p class="explain">
-          {explanation.map(({ text, tone, span }, i) => {
-            const words = tone === undefined ? text : <b class={tone === 'bad' ? 'neg' : 's-held'}>{text}</b>;
-            return span === undefined ? (
-              <span key={i}>{words}</span>
-            ) : (
-              <a key={i} href={at(span)}>
-                {words}
-              </a>
-            );
-          })}
-        </p>
-      </div>
+      <Head run={run} explanation={explanation} address={address} at={at} />
+      {error !== undefined && <Trouble error={error} retry={retry} />}
       <div class={asked === null ? 'split' : 'split has'}>
         <div class="mainc">
           <div class="tablist">
@@ -90,17 +86,20 @@ export function Run({ route }: { route: Route }) {
                 </a>
               ))}
             </div>
+            {wait !== undefined && (
+              <a class="sub fold" href={here(route, { fold: isFolded ? '' : 'wait' })}>
+                {isFolded ? 'show' : 'fold'} the wait of {formatDuration(wait.endMs - wait.startMs)}
+              </a>
+            )}
             <span class="sub tabn">
               {spans.length} {spans.length === 1 ? 'span' : 'spans'}
               {run.spans > spans.length ? ` of ${run.spans}` : ''}
             </span>
           </div>
           <div id="tabpanel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === 'waterfall' ? (
-              <Waterfall spans={spans} chosen={chosen?.id} at={at} />
-            ) : (
-              <Conversation spans={spans} said={said} chosen={chosen?.id} at={at} />
-            )}
+            {tab === 'waterfall' && <Waterfall {...view} isFolded={isFolded} />}
+            {tab === 'raw' && <Raw {...view} />}
+            {tab === 'conversation' && <Conversation {...view} />}
           </div>
         </div>
         {chosen !== undefined && (
@@ -109,11 +108,55 @@ export function Run({ route }: { route: Route }) {
             span={chosen}
             spans={spans}
             said={said.find(({ spanId }) => spanId === chosen.id)}
-            close={link(`run/${run.id}/${tab}`)}
+            isRaw={tab === 'raw'}
+            close={here(route, { span: '' })}
           />
         )}
       </div>
     </>
+  );
+}
+
+interface HeadProps {
+  readonly run: RunRow;
+  readonly explanation: readonly SentencePart[];
+  readonly address: string;
+  readonly at: (span: string) => string;
+}
+
+function Head({ run, explanation, address, at }: HeadProps) {
+  return (
+    <div class="runhead">
+      <div class="crumb">
+        <a href={link('runs')}>Runs</a>
+        <span class="dim">/</span>
+        <h1>{run.name}</h1>
+        <Tag status={statusOf(run)} />
+        <span class="meta">
+          <Time ms={run.startMs} /> · {run.client ?? run.service} {run.user !== null && <>· {run.user} </>}·{' '}
+          <span class="mono">{run.id.slice(0, 8)}</span>
+          <CopyButton text={run.id} label="Copy the trace id" />
+        </span>
+        <span class="acts">
+          <SqlButton sources={[{ title: 'The run, its spans and their texts', address }]} />
+          <a class="btn" href={link('compare', run.isShadow ? { kind: 'shadow', b: run.id } : { a: run.id })}>
+            Compare
+          </a>
+        </span>
+      </div>
+      <p class="explain">
+        {explanation.map(({ text, tone, span }, i) => {
+          const words = tone === undefined ? text : <b class={tone === 'bad' ? 'neg' : 's-held'}>{text}</b>;
+          return span === undefined ? (
+            <span key={i}>{words}</span>
+          ) : (
+            <a key={i} href={at(span)}>
+              {words}
+            </a>
+          );
+        })}
+      </p>
+    </div>
   );
 }
 

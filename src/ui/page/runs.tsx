@@ -5,7 +5,8 @@ import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Trouble } from './parts.tsx';
 import { here, RANGE_NAMES, type Route, rangeOf, replaceRoute } from './route.ts';
-import { type Listed, RunTable } from './run-table.tsx';
+import { type Listed, type ListedSessions, RunTable, SessionTable } from './run-table.tsx';
+import { SqlButton } from './sql.tsx';
 import { Strip } from './strip.tsx';
 
 const PAGE = 50;
@@ -15,26 +16,59 @@ export function Runs({ route }: { route: Route }) {
   const filter = route.query.get('q') ?? '';
   const rangeMs = rangeOf(route);
   const limit = Math.min(500, Math.max(PAGE, Number(route.query.get('limit') ?? PAGE) || PAGE));
+  const bySession = route.query.get('by') === 'session';
   const since = useSince(rangeMs);
   const question = new URLSearchParams({ q: filter, since: String(since) });
-  const list = useData<Listed>(`/api/runs?${question}&limit=${limit}&fresh`);
-  const metrics = useData<RunMetrics>(`/api/metrics?${question}`);
+  const runsAddress = `/api/runs?${question}&limit=${limit}`;
+  const sessionsAddress = `/api/sessions?${question}`;
+  const metricsAddress = `/api/metrics?${question}`;
+  const list = useData<Listed>(bySession ? undefined : `${runsAddress}&fresh`);
+  const sessions = useData<ListedSessions>(bySession ? `${sessionsAddress}&fresh` : undefined);
+  const metrics = useData<RunMetrics>(metricsAddress);
+  const shown = bySession ? sessions : list;
   const set = (parameters: Record<string, string | undefined>) => replaceRoute(here(route, parameters));
+  const runs = bySession
+    ? (sessions.data?.sessions.flatMap(({ newest }) => newest) ?? [])
+    : (list.data?.runs ?? []);
   return (
     <>
       <h1 class="vh">Runs</h1>
       <div class="bar">
-        <FilterLine
-          value={filter}
-          seen={seenIn(list.data?.runs ?? [])}
-          onChange={(q) => set({ q, limit: '' })}
-        />
+        <FilterLine value={filter} seen={seenIn(runs)} onChange={(q) => set({ q, limit: '' })} />
+        <fieldset class="seg">
+          <legend class="vh">Group by</legend>
+          {(['', 'session'] as const).map((by) => (
+            <button
+              key={by}
+              type="button"
+              aria-pressed={bySession === (by !== '')}
+              onClick={() => {
+                location.hash = here(route, { by });
+              }}
+            >
+              {by === '' ? 'Runs' : 'Sessions'}
+            </button>
+          ))}
+        </fieldset>
         <RangeSelect route={route} />
+        <SqlButton
+          sources={[
+            bySession
+              ? { title: 'The sessions', address: sessionsAddress }
+              : { title: 'The runs', address: runsAddress },
+            { title: 'The figures above them', address: metricsAddress },
+          ]}
+        />
       </div>
-      <div class={list.isLoading && list.data !== undefined ? 'loading' : ''}>
-        {metrics.data !== undefined && <Strip metrics={metrics.data} route={route} />}
-        {list.error !== undefined && <Trouble error={list.error} />}
-        {list.data !== undefined && (
+      <div class={shown.isLoading && shown.data !== undefined ? 'loading' : ''}>
+        {metrics.data !== undefined && shown.error === undefined && (
+          <Strip metrics={metrics.data} route={route} />
+        )}
+        {shown.error !== undefined && <Trouble error={shown.error} retry={shown.retry} />}
+        {bySession && sessions.data !== undefined && (
+          <SessionTable list={sessions.data} route={route} hasFilter={filter !== ''} />
+        )}
+        {!bySession && list.data !== undefined && (
           <RunTable
             list={list.data}
             route={route}

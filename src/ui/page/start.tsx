@@ -14,7 +14,10 @@ export function Start() {
   return (
     <div class="start">
       <h2>Nothing has arrived in this range</h2>
-      <p class="dim">Send spans over OTLP to a running `collect` or `up`, or write them to this database.</p>
+      <p class="dim">
+        <code>mcp-observatory up</code> listens on port 4318 (OTLP over HTTP) and 4317 (gRPC). Runs appear
+        here within two seconds of their spans.
+      </p>
       {LINES.map(([title, line]) => (
         <section key={title}>
           <h3>{title}</h3>

@@ -44,7 +44,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
         show={formatCount}
       />
       <Metric
-        label="Answers the trace contradicts"
+        label="Answers contradicted"
         href={filtered('finding:contradicted')}
         value={<Count of={contradicted} />}
         note={`${formatCount(unsupported)} more without support`}

@@ -5,6 +5,7 @@ import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble } from './parts.tsx';
 import { here, link, type Route, rangeOf } from './route.ts';
 import { RangeSelect } from './runs.tsx';
+import { SqlButton } from './sql.tsx';
 
 /** Share of failed calls from which a rate is marked. */
 const HIGH_RATE = 0.05;
@@ -12,7 +13,7 @@ const HIGH_RATE = 0.05;
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
   const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
-  const { data, error } = useData<{ tools: readonly ToolRow[] }>(address);
+  const { data, error, retry } = useData<{ tools: readonly ToolRow[] }>(address);
   const by = route.query.get('by') === 'client' ? 'client' : 'server';
   const tools = data?.tools ?? [];
   return (
@@ -37,8 +38,9 @@ export function Tools({ route }: { route: Route }) {
           ))}
         </fieldset>
         <RangeSelect route={route} />
+        <SqlButton sources={[{ title: 'Tools, from the hourly roll-up', address }]} />
       </div>
-      {error !== undefined && <Trouble error={error} />}
+      {error !== undefined && <Trouble error={error} retry={retry} />}
       {data !== undefined && tools.length === 0 && (
         <Empty title="No tool was called in this range">
           <p>Tools appear here within a quarter of a minute after their first call.</p>
@@ -69,14 +71,15 @@ function Sentence({ tools }: { tools: readonly ToolRow[] }) {
       {formatCount(errors)} failed
       {worst !== undefined && (
         <>
-          ; most failing: <a href={link('runs', { q: `tool:${worst.tool} status:failed` })}>{worst.tool}</a> (
+          ; most failing:{' '}
+          <a href={link('runs', { q: `tool:${filterValue(worst.tool)} status:failed` })}>{worst.tool}</a> (
           {percent(worst.errors / worst.calls)})
         </>
       )}
       {slowest?.p95Ms != null && (
         <>
-          ; slowest: <a href={link('runs', { q: `tool:${slowest.tool}` })}>{slowest.tool}</a> (p95{' '}
-          <Duration ms={slowest.p95Ms} />)
+          ; slowest: <a href={link('runs', { q: `tool:${filterValue(slowest.tool)}` })}>{slowest.tool}</a>{' '}
+          (p95 <Duration ms={slowest.p95Ms} />)
         </>
       )}
       .

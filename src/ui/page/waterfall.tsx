@@ -1,59 +1,48 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatDuration } from '../explain/units.ts';
 import type { RunSpan } from '../store/index.ts';
 import { sortOf, spanStatus } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { Duration, Icon, type IconName, Usd } from './parts.tsx';
+import { type TreeLine, treeLines } from './tree.ts';
+import { VirtualRows } from './virtual-rows.tsx';
 
 const ROW_PX = 28;
-/** Rows drawn above and below those in view. */
-const MARGIN_ROWS = 12;
+/** Share of a run from which a wait can be folded. */
+const LONG_WAIT = 0.25;
+/** Calls of a fold that are drawn. */
+const MAX_BARS = 400;
 
 interface WaterfallProps {
   readonly spans: readonly RunSpan[];
   readonly chosen: string | undefined;
+  readonly open: ReadonlySet<string>;
+  readonly isFolded: boolean;
   readonly at: (span: string) => string;
+  readonly toggle: (span: string) => void;
 }
 
-interface Line {
-  readonly span: RunSpan;
-  readonly depth: number;
+/** The time of the run in the width of the drawing, 0 to 1000. */
+interface Scale {
+  readonly x: (ms: number) => number;
+  readonly marks: readonly number[];
+  /** Start of the run. */
+  readonly from: number;
 }
 
-/** The spans of the run over its time. Only the rows in view are in the document, however long the run is. */
-export function Waterfall({ spans, chosen, at }: WaterfallProps) {
-  const lines = treeOf(spans);
-  const from = Math.min(...spans.map((span) => span.startMs));
-  const all = Math.max(1, Math.max(...spans.map((span) => span.endMs)) - from);
-  const box = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState({ first: 0, last: 60 });
-  useEffect(() => {
-    const measure = () => {
-      const top = box.current?.getBoundingClientRect().top ?? 0;
-      const first = Math.max(0, Math.floor(-top / ROW_PX) - MARGIN_ROWS);
-      setRange({ first, last: first + Math.ceil(innerHeight / ROW_PX) + 2 * MARGIN_ROWS });
-    };
-    measure();
-    addEventListener('scroll', measure, { passive: true });
-    addEventListener('resize', measure);
-    return () => {
-      removeEventListener('scroll', measure);
-      removeEventListener('resize', measure);
-    };
-  }, []);
-  const marks = ticks(all);
-  const shown = lines.slice(range.first, range.last);
+/** The spans of the run over its time. */
+export function Waterfall({ spans, chosen, open, isFolded, at, toggle }: WaterfallProps) {
+  const lines = treeLines(spans, open);
+  const scale = scaleOf(spans, isFolded ? longWait(spans) : undefined);
   return (
     <div class="water">
       <div class="wr wh">
         <span class="wn">Span</span>
         <span class="wt">
-          <svg class="axis" viewBox="0 0 1000 16" preserveAspectRatio="none" aria-hidden="true" />
-          {marks.map((ms) => (
+          {scale.marks.map((ms) => (
             <span
               key={ms}
               ref={(element) => {
-                if (element) element.style.left = `${(100 * ms) / all}%`;
+                if (element) element.style.left = `${scale.x(scale.from + ms) / 10}%`;
               }}
             >
               {formatDuration(ms)}
@@ -63,111 +52,128 @@ export function Waterfall({ spans, chosen, at }: WaterfallProps) {
         <span class="num">Duration</span>
         <span class="num wc">Cost</span>
       </div>
-      <div
-        ref={(element) => {
-          box.current = element;
-          if (element) element.style.height = `${lines.length * ROW_PX}px`;
-        }}
-      >
-        <div
-          ref={(element) => {
-            if (element)
-              element.style.transform = `translateY(${Math.min(range.first, lines.length) * ROW_PX}px)`;
-          }}
-        >
-          {shown.map(({ span, depth }) => (
+      <VirtualRows
+        count={lines.length}
+        rowPx={ROW_PX}
+        row={(i) => {
+          const line = lines[i] as TreeLine;
+          return (
             <Row
-              key={span.id}
-              span={span}
-              depth={depth}
-              from={from}
-              all={all}
-              marks={marks}
-              isChosen={span.id === chosen}
-              href={at(span.id)}
+              key={`${line.span.id}-${line.calls.length}`}
+              line={line}
+              scale={scale}
+              isChosen={line.calls.length === 1 && line.span.id === chosen}
+              href={at(line.span.id)}
+              toggle={toggle}
             />
-          ))}
-        </div>
-      </div>
+          );
+        }}
+      />
     </div>
   );
 }
 
+/** The longest wait for an approval, if it is a large part of the run. */
+export function longWait(spans: readonly RunSpan[]): RunSpan | undefined {
+  const { from, to } = extent(spans);
+  let longest: RunSpan | undefined;
+  for (const span of spans) {
+    if (spanStatus(span) !== 'held' || span.endMs - span.startMs < LONG_WAIT * (to - from)) continue;
+    if (longest === undefined || span.endMs - span.startMs > longest.endMs - longest.startMs) longest = span;
+  }
+  return longest;
+}
+
 interface RowProps {
-  readonly span: RunSpan;
-  readonly depth: number;
-  readonly from: number;
-  readonly all: number;
-  readonly marks: readonly number[];
+  readonly line: TreeLine;
+  readonly scale: Scale;
   readonly isChosen: boolean;
   readonly href: string;
+  readonly toggle: (span: string) => void;
 }
 
 const MAX_INDENT = 12;
 
-function Row({ span, depth, from, all, marks, isChosen, href }: RowProps) {
+function Row({ line, scale, isChosen, href, toggle }: RowProps) {
+  const { span, depth, calls, below, isOpen } = line;
+  const isFold = calls.length > 1;
   const status = spanStatus(span);
   const sort = sortOf(span);
   const icon: IconName = status === 'ok' ? sort : status;
   const look = status === 'held' ? 'gate' : status === 'ok' ? sort : 'bad';
-  const x = (1000 * (span.startMs - from)) / all;
+  const ms = calls.reduce((sum, one) => sum + one.endMs - one.startMs, 0);
+  const words = (
+    <>
+      {!isFold && <Icon name={icon} class={status === 'ok' ? 'dim' : `s-${status}`} />}
+      {!isFold && status !== 'ok' && <span class="vh">{status} </span>}
+      <Name span={span} />
+    </>
+  );
   return (
-    <a class={`wr r-${status}`} href={href} aria-current={isChosen ? 'true' : undefined}>
+    <div class={`wr r-${status}`} aria-current={isChosen ? 'true' : undefined}>
       <span
         class="wn"
         ref={(element) => {
           if (element) element.style.paddingLeft = `${Math.min(depth, MAX_INDENT) * 16}px`;
         }}
       >
-        <Icon name={icon} class={status === 'ok' ? 'dim' : `s-${status}`} />
-        <Name span={span} />
+        {below > 0 && (
+          <button
+            type="button"
+            class={isFold ? 'wtog cover' : 'wtog'}
+            aria-expanded={isOpen}
+            aria-label={isFold ? undefined : `${isOpen ? 'Close' : 'Open'} ${below} below`}
+            onClick={() => toggle(span.id)}
+          >
+            <Icon name="chevron" class="dim chev" />
+            {isFold && words}
+          </button>
+        )}
+        {!isFold && (
+          <a class="wl" href={href} data-span={span.id}>
+            {words}
+          </a>
+        )}
+        {isFold && <span class="times">×{calls.length}</span>}
+        {!isFold && below > 0 && !isOpen && <span class="sub">{below} below</span>}
         {status !== 'ok' && (
           <span class="wm">{status === 'denied' ? (span.reason ?? status) : (span.message ?? status)}</span>
         )}
       </span>
       <svg class="wbar" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
-        {marks.map((ms) => (
-          <rect key={ms} x={(1000 * ms) / all} y={0} width={1} height={20} class="gl" />
+        {scale.marks.map((mark) => (
+          <rect key={mark} x={scale.x(scale.from + mark)} y={0} width={1} height={20} class="gl" />
         ))}
-        <rect
-          x={Math.min(997, x)}
-          y={5}
-          width={Math.max(3, (1000 * (span.endMs - span.startMs)) / all)}
-          height={10}
-          class={`b-${look}`}
-        />
+        {calls.slice(0, MAX_BARS).map((call) => {
+          const x = scale.x(call.startMs);
+          return (
+            <rect
+              key={call.id}
+              x={Math.min(997, x)}
+              y={5}
+              width={Math.max(3, scale.x(call.endMs) - x)}
+              height={10}
+              class={`b-${look}`}
+            />
+          );
+        })}
       </svg>
       <span class="num">
-        <Duration ms={span.endMs - span.startMs} />
+        <Duration ms={ms} />
       </span>
       <span class="num wc">
         {sort === 'model' && (span.costUsd !== null || span.costSource === 'unknown') && (
           <Usd of={span.costUsd} />
         )}
       </span>
-    </a>
+    </div>
   );
 }
 
-/** Parents before their children, siblings by their start; a span whose parent is missing is a root. */
-function treeOf(spans: readonly RunSpan[]): readonly Line[] {
-  const known = new Set(spans.map(({ id }) => id));
-  const children = new Map<string | null, RunSpan[]>();
-  for (const span of spans) {
-    const parent = span.parentId !== null && known.has(span.parentId) ? span.parentId : null;
-    const list = children.get(parent);
-    if (list === undefined) children.set(parent, [span]);
-    else list.push(span);
-  }
-  const lines: Line[] = [];
-  const stack = (children.get(null) ?? []).map((span) => ({ span, depth: 0 })).reverse();
-  for (let line = stack.pop(); line !== undefined; line = stack.pop()) {
-    lines.push(line);
-    const below = children.get(line.span.id) ?? [];
-    for (let i = below.length - 1; i >= 0; i -= 1)
-      stack.push({ span: below[i] as RunSpan, depth: line.depth + 1 });
-  }
-  return lines;
+function extent(spans: readonly RunSpan[]): { from: number; to: number } {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { startMs, endMs } of spans) [from, to] = [Math.min(from, startMs), Math.max(to, endMs)];
+  return { from, to };
 }
 
 const STEPS = [
@@ -175,8 +181,23 @@ const STEPS = [
   3_600_000, 21_600_000, 86_400_000,
 ];
 const MAX_TICKS = 6;
+/** Width that a folded wait keeps. */
+const FOLDED_SHARE = 0.02;
 
-function ticks(all: number): readonly number[] {
-  const step = STEPS.find((one) => all / one <= MAX_TICKS) ?? all;
-  return Array.from({ length: Math.floor((all * 0.95) / step) + 1 }, (_, i) => i * step);
+function scaleOf(spans: readonly RunSpan[], wait: RunSpan | undefined): Scale {
+  const { from, to } = extent(spans);
+  const all = Math.max(1, to - from);
+  const held = wait === undefined ? 0 : wait.endMs - wait.startMs;
+  const shown = Math.max(1, all - held);
+  const gap = held === 0 ? 0 : shown * FOLDED_SHARE;
+  const cut = (ms: number) => {
+    if (wait === undefined || ms <= wait.startMs) return ms - from;
+    if (ms >= wait.endMs) return ms - from - held + gap;
+    return wait.startMs - from + (gap * (ms - wait.startMs)) / held;
+  };
+  const x = (ms: number) => (1000 * cut(ms)) / (shown + gap);
+  // After a wait that is folded, the axis would lie.
+  const upTo = wait === undefined ? all * 0.95 : wait.startMs - from;
+  const step = STEPS.find((one) => (shown + gap) / one <= MAX_TICKS) ?? all;
+  return { x, from, marks: Array.from({ length: Math.floor(upTo / step) + 1 }, (_, i) => i * step) };
 }

@@ -6,46 +6,70 @@ import {
   costs,
   findRun,
   listRuns,
+  listSessions,
+  primaryOf,
   readRunSpan,
   readRunSpans,
   readSaid,
+  readSaidOf,
   readShapes,
   runMetrics,
   toolHealth,
 } from '../store/index.ts';
+import { goldenNames, readGoldenRun } from './goldens.ts';
+import { recording } from './statements.ts';
 
 /** The longest range of time, in days. */
 const MAX_DAYS = 400;
 const DAY_MS = 86_400_000;
 
+/** What answers are made from. */
+export interface ApiSources {
+  readonly db: Queryable;
+  /** Folder of the goldens to compare with. */
+  readonly goldens: string;
+}
+
 /** An answer of the API: undefined is "not found". */
 type Answer = Promise<object | undefined>;
-type Route = (db: Queryable, query: URLSearchParams, ...parts: string[]) => Answer;
+type Route = (sources: ApiSources, query: URLSearchParams, ...parts: string[]) => Answer;
 
 /** What the page asks for, by path; all of it only reads. */
 const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/runs$/u, runs],
+  [/^\/api\/sessions$/u, sessions],
   [/^\/api\/metrics$/u, metrics],
   [/^\/api\/runs\/([0-9a-f]{1,32})$/u, run],
   [/^\/api\/runs\/([0-9a-f]{32})\/spans\/([0-9a-f]{16})$/u, span],
-  [/^\/api\/tools$/u, async (db, query) => ({ tools: await toolHealth(db, rangeOf(query)) })],
+  [/^\/api\/runs\/([0-9a-f]{32})\/spans\/([0-9a-f]{16})\/said$/u, said],
+  [/^\/api\/runs\/([0-9a-f]{32})\/primary$/u, primary],
+  [/^\/api\/tools$/u, tools],
   [/^\/api\/cost$/u, cost],
+  [/^\/api\/goldens$/u, async ({ goldens }) => ({ goldens: await goldenNames(goldens) })],
   [/^\/api\/compare\/([0-9a-f]{1,32})\/([0-9a-f]{1,32})$/u, compare],
+  [/^\/api\/compare\/golden\/([0-9a-f]{1,32})$/u, compareWithGolden],
+  [/^\/api\/compare\/ranges$/u, compareRanges],
 ];
 
 /**
- * Answers one request of the page; undefined when there is no such path, run or span.
+ * Answers one request of the page; undefined when there is no such path, run or span. With `sql` among the parameters,
+ * the answer is the statements behind it.
+ *
  * @throws ObservatoryError `INVALID_OPTION` for parameters out of range, and the database's errors.
  */
-export async function answerApi(db: Queryable, path: string, query: URLSearchParams): Answer {
+export async function answerApi(sources: ApiSources, path: string, query: URLSearchParams): Answer {
   for (const [pattern, route] of ROUTES) {
     const match = pattern.exec(path);
-    if (match !== null) return route(db, query, ...match.slice(1));
+    if (match === null) continue;
+    if (!query.has('sql')) return route(sources, query, ...match.slice(1));
+    const { db, statements } = recording(sources.db);
+    await route({ ...sources, db }, query, ...match.slice(1));
+    return { statements };
   }
   return undefined;
 }
 
-async function runs(db: Queryable, query: URLSearchParams): Answer {
+async function runs({ db }: ApiSources, query: URLSearchParams): Answer {
   const limit = query.get('limit');
   const list = await listRuns(db, {
     ...selectionOf(query),
@@ -61,34 +85,84 @@ async function runs(db: Queryable, query: URLSearchParams): Answer {
   };
 }
 
-async function metrics(db: Queryable, query: URLSearchParams): Answer {
+async function sessions({ db }: ApiSources, query: URLSearchParams): Answer {
+  const list = await listSessions(db, selectionOf(query));
+  const ids = list.sessions.flatMap(({ newest }) => newest.map(({ id }) => id));
+  return { ...list, shapes: await readShapes(db, ids) };
+}
+
+async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
   return runMetrics(db, selectionOf(query));
 }
 
-async function run(db: Queryable, _query: URLSearchParams, id = ''): Answer {
-  const row = await findRun(db, id);
-  if (row === undefined) return undefined;
-  const [spans, said] = await Promise.all([readRunSpans(db, row.id), readSaid(db, row.id)]);
-  return { run: row, spans, said, explanation: explainRun(spans) };
+async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
+  return { tools: await toolHealth(db, rangeOf(query)) };
 }
 
-async function span(db: Queryable, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
+async function run({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
+  const row = await findRun(db, id);
+  if (row === undefined) return undefined;
+  const [spans, texts] = await Promise.all([readRunSpans(db, row.id), readSaid(db, row.id)]);
+  return { run: row, spans, said: texts, explanation: explainRun(spans) };
+}
+
+async function span({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
   return readRunSpan(db, traceId, spanId);
 }
 
-async function cost(db: Queryable, query: URLSearchParams): Answer {
+async function said({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
+  return readSaidOf(db, traceId, spanId);
+}
+
+async function primary({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
+  const found = await primaryOf(db, id);
+  return found === undefined ? undefined : { id: found };
+}
+
+async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
   const given = query.get('by') ?? 'model';
   const by = COST_DIMENSIONS.find((dimension: string) => dimension === given);
   if (by === undefined) throw invalidOption('by', `one of ${COST_DIMENSIONS.join(', ')}`, given);
   return { rows: await costs(db, by, rangeOf(query)) };
 }
 
-async function compare(db: Queryable, _query: URLSearchParams, a = '', b = ''): Answer {
-  const found = await Promise.all([findRun(db, a), findRun(db, b)]);
-  const [one, other] = found;
+async function compare({ db }: ApiSources, _query: URLSearchParams, a = '', b = ''): Answer {
+  const [one, other] = await Promise.all([findRun(db, a), findRun(db, b)]);
   if (one === undefined || other === undefined) return undefined;
   const [first, second] = await Promise.all([readRunSpans(db, one.id), readRunSpans(db, other.id)]);
-  return { a: one, b: other, ...compareRuns(first, second) };
+  const answers = { a: await answerOf(db, one.id), b: await answerOf(db, other.id) };
+  return { a: one, b: other, answers, ...compareRuns(first, second) };
+}
+
+async function compareWithGolden({ db, goldens }: ApiSources, query: URLSearchParams, id = ''): Answer {
+  const row = await findRun(db, id);
+  const golden = await readGoldenRun(goldens, query.get('golden') ?? '');
+  if (row === undefined || golden === undefined) return undefined;
+  const { figures, ...rest } = compareRuns(golden.spans, await readRunSpans(db, row.id));
+  // A golden has the calls and the answer; what they cost was another day's.
+  const shared = figures.filter(({ name }) => name === 'calls' || name === 'failed');
+  const answers = { a: golden.answer, b: await answerOf(db, row.id) };
+  const a = { name: golden.name, startMs: golden.recordedMs };
+  return { a, b: row, answers, figures: shared, ...rest };
+}
+
+/** The figures and the tools of two ranges of time, for the runs that a filter selects. */
+async function compareRanges({ db }: ApiSources, query: URLSearchParams): Answer {
+  const filter = query.get('q') ?? '';
+  const of = async (side: string) => {
+    const range = rangeOf(query, `${side}_`);
+    const [figures, health] = await Promise.all([
+      runMetrics(db, { filter, ...range }),
+      toolHealth(db, range),
+    ]);
+    return { ...range, figures, tools: health };
+  };
+  return { a: await of('a'), b: await of('b') };
+}
+
+/** The last answer of a run, where it is stored. */
+async function answerOf(db: Queryable, id: string): Promise<string | null> {
+  return (await readSaid(db, id)).findLast(({ answer }) => answer !== undefined)?.answer ?? null;
 }
 
 function selectionOf(query: URLSearchParams): {
@@ -104,11 +178,15 @@ function selectionOf(query: URLSearchParams): {
   };
 }
 
-function rangeOf(query: URLSearchParams): { sinceMs: number; untilMs: number } {
-  const untilMs = timeOf(query, 'until') ?? Date.now();
-  const sinceMs = timeOf(query, 'since') ?? untilMs - DAY_MS;
+function rangeOf(query: URLSearchParams, prefix = ''): { sinceMs: number; untilMs: number } {
+  const untilMs = timeOf(query, `${prefix}until`) ?? Date.now();
+  const sinceMs = timeOf(query, `${prefix}since`) ?? untilMs - DAY_MS;
   if (sinceMs < untilMs && untilMs - sinceMs <= MAX_DAYS * DAY_MS) return { sinceMs, untilMs };
-  throw invalidOption('since', `a time at most ${MAX_DAYS} days before 'until'`, query.get('since'));
+  throw invalidOption(
+    `${prefix}since`,
+    `a time at most ${MAX_DAYS} days before '${prefix}until'`,
+    query.get(`${prefix}since`),
+  );
 }
 
 /** Milliseconds since 1970; a whole number that a Date can hold. */

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { answerApi } from './api.ts';
+import { type ApiSources, answerApi } from './api.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { checkRequest, setSecurityHeaders } from './guard.ts';
+import { jsonParts } from './json-parts.ts';
 import { Live } from './live.ts';
 
 const MAX_URL_CHARS = 8192;
@@ -20,6 +23,8 @@ export interface PageOptions {
   readonly port?: number | undefined;
   /** Required of every request; needed for any address but loopback. */
   readonly token?: string | undefined;
+  /** Folder of the goldens that runs can be compared with. @defaultValue `goldens` */
+  readonly goldens?: string | undefined;
 }
 
 /** A running page. */
@@ -36,7 +41,8 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
  *
  * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or is not loopback and has no token.
  */
-export async function startPage({ db, host = '127.0.0.1', port = 4320, token }: PageOptions): Promise<Page> {
+export async function startPage(options: PageOptions): Promise<Page> {
+  const { db, host = '127.0.0.1', port = 4320, token, goldens = 'goldens' } = options;
   if (!LOOPBACK.has(host) && (token === undefined || token.length < 16)) {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -47,7 +53,7 @@ export async function startPage({ db, host = '127.0.0.1', port = 4320, token }: 
   const live = new Live(db);
   const hosts: string[] = [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
-    void handle(request, response, { db, assets, live, hosts, token });
+    void handle(request, response, { db, goldens, assets, live, hosts, token });
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, host);
@@ -74,8 +80,7 @@ async function stop(server: Server, live: Live): Promise<void> {
   await closed;
 }
 
-interface Parts {
-  readonly db: Queryable;
+interface Parts extends ApiSources {
   readonly assets: ReadonlyMap<string, Asset>;
   readonly live: Live;
   readonly hosts: readonly string[];
@@ -108,13 +113,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
   }
 }
 
-async function sendAnswer(response: ServerResponse, url: URL, { db, live }: Parts): Promise<void> {
+async function sendAnswer(response: ServerResponse, url: URL, { db, goldens, live }: Parts): Promise<void> {
   try {
     if (url.searchParams.has('fresh')) await live.refresh();
-    const answer = await answerApi(db, url.pathname, url.searchParams);
-    if (answer === undefined)
-      sendJson(response, 404, { error: { code: 'NOT_FOUND', message: 'Nothing is here' } });
-    else sendJson(response, 200, answer);
+    const answer = await answerApi({ db, goldens }, url.pathname, url.searchParams);
+    if (answer !== undefined) return await streamJson(response, answer);
+    sendJson(response, 404, { error: { code: 'NOT_FOUND', message: 'Nothing is here' } });
   } catch (error) {
     const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
     const status = code === 'INVALID_OPTION' ? 400 : 503;
@@ -126,11 +130,21 @@ function sendAsset(response: ServerResponse, { type, body }: Asset): void {
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' }).end(body);
 }
 
+const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+} as const;
+
+/** The run of a day may be many megabytes: it is written in parts, as fast as the reader takes them. */
+async function streamJson(response: ServerResponse, answer: object): Promise<void> {
+  response.writeHead(200, JSON_HEADERS);
+  // A reader that leaves early is no error of the page.
+  await pipeline(Readable.from(jsonParts(answer)), response).catch(() => undefined);
+}
+
 function sendJson(response: ServerResponse, status: number, answer: object): void {
   if (response.headersSent) return;
-  response
-    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-    .end(JSON.stringify(answer));
+  response.writeHead(status, JSON_HEADERS).end(JSON.stringify(answer));
 }
 
 function sendText(response: ServerResponse, status: number, message: string): void {

@@ -6,6 +6,7 @@ export {
   type RunRow,
   runMetrics,
 } from './runs.ts';
-export { readSaid, type Said } from './said.ts';
-export { type RunSpan, readRunSpan, readRunSpans, readShapes, type ShapePart } from './spans.ts';
+export { readSaid, readSaidOf, type Said } from './said.ts';
+export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
+export { primaryOf, type RunSpan, readRunSpan, readRunSpans, readShapes, type ShapePart } from './spans.ts';
 export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from './tools.ts';

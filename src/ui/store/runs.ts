@@ -96,7 +96,8 @@ export interface RunBucket {
   readonly costUsd: number;
 }
 
-const COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, (extract(epoch FROM r.started_at) * 1000)::float8 AS "startMs",
+/** A run as a row: the columns of {@link RunRow}, of `mcp_runs r`. */
+export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, (extract(epoch FROM r.started_at) * 1000)::float8 AS "startMs",
   (extract(epoch FROM r.ended_at) * 1000)::float8 AS "endMs", r.service, r.client_name AS client, r.user_id AS user,
   r.session_id AS session, r.conversation_id AS conversation, r.models, r.tools, r.servers,
   r.failed_tools AS "failedTools", r.spans::float8 AS spans, r.errors::float8 AS errors,
@@ -129,7 +130,7 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
   }
   const rows = await ask(
     db,
-    `SELECT ${COLUMNS}, (extract(epoch FROM r.started_at) * 1000000)::bigint::text AS micros
+    `SELECT ${RUN_COLUMNS}, (extract(epoch FROM r.started_at) * 1000000)::bigint::text AS micros
       FROM mcp_runs r WHERE ${where.text}${cursor}
       ORDER BY r.started_at DESC, r.trace_id DESC LIMIT ${limit + 1}`,
     values,
@@ -199,7 +200,7 @@ export async function findRun(db: Queryable, id: string): Promise<RunRow | undef
   const bounds = [hex.padEnd(32, '0'), hex.padEnd(32, 'f')];
   const rows = await ask(
     db,
-    `SELECT ${COLUMNS} FROM mcp_runs r WHERE r.trace_id BETWEEN $1::uuid AND $2::uuid LIMIT 2`,
+    `SELECT ${RUN_COLUMNS} FROM mcp_runs r WHERE r.trace_id BETWEEN $1::uuid AND $2::uuid LIMIT 2`,
     bounds,
   );
   return rows.length === 1 ? (rows[0] as unknown as RunRow) : undefined;
@@ -207,7 +208,8 @@ export async function findRun(db: Queryable, id: string): Promise<RunRow | undef
 
 const DAY_MS = 86_400_000;
 
-function selection(query: RunQuery): {
+/** The condition of a query, and its range. */
+export function selection(query: RunQuery): {
   where: Condition;
   problems: readonly FilterProblem[];
   sinceMs: number;

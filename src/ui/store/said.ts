@@ -1,10 +1,20 @@
+import { sliced } from '../../base/index.ts';
 import { conversationText, type Message, parseMessages, readInteraction } from '../../interaction/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
 
-/** Longest text that is sent to the page, and the most spans whose texts are. */
-const MAX_CHARS = 65_536;
+/** Longest texts that are sent with a run: what is said is read in place, what tools take and give is opened. */
+const MAX_SAID_CHARS = 65_536;
+const MAX_PAYLOAD_CHARS = 4096;
+/** All texts of a run together; beyond it each is cut to its beginning. */
+const MAX_ALL_CHARS = 4_000_000;
+const BEGINNING_CHARS = 300;
 const MAX_SPANS = 500;
+/** One text on its own, as somebody asks for it. */
+const MAX_WHOLE_CHARS = 16_000_000;
+
+const TEXTS = ['prompt', 'answer', 'arguments', 'result'] as const;
+type TextName = (typeof TEXTS)[number];
 
 /** What a span holds of a conversation; absent where content was not captured. */
 export interface Said {
@@ -13,22 +23,49 @@ export interface Said {
   readonly answer?: string | undefined;
   readonly arguments?: string | undefined;
   readonly result?: string | undefined;
+  /** Whole lengths, in characters, of the texts that are cut. */
+  readonly cut?: Readonly<Partial<Record<TextName, number>>> | undefined;
 }
+
+const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, span_name AS name, attributes, events, scope`;
 
 /** The texts of a run's model and tool calls, those that were stored. @throws the database's errors. */
 export async function readSaid(db: Queryable, id: string): Promise<readonly Said[]> {
   const rows = await ask(
     db,
-    `SELECT right(replace(span_id::text, '-', ''), 16) AS id, span_name AS name, attributes, events, scope
+    `SELECT ${COLUMNS}
     FROM mcp_traces WHERE trace_id = $1::uuid AND (prompt_tokens IS NOT NULL OR cost_source IS NOT NULL OR tool_name IS NOT NULL
       OR operation IN ('invoke_agent', 'chat'))
     ORDER BY start_time LIMIT ${MAX_SPANS}`,
     [id],
   );
-  return rows.map(said).filter((one) => Object.values(one).some((value, i) => i > 0 && value !== undefined));
+  const turn = sliced();
+  let left = MAX_ALL_CHARS;
+  const list: Said[] = [];
+  for (const row of rows) {
+    const limitOf = (name: TextName) => {
+      if (left <= 0) return BEGINNING_CHARS;
+      return name === 'prompt' || name === 'answer' ? MAX_SAID_CHARS : MAX_PAYLOAD_CHARS;
+    };
+    const one = said(row, limitOf);
+    left -= TEXTS.reduce((sum, name) => sum + (one[name]?.length ?? 0), 0);
+    if (TEXTS.some((name) => one[name] !== undefined)) list.push(one);
+    await turn();
+  }
+  return list;
 }
 
-function said(row: Record<string, unknown>): Said {
+/** The whole texts of one span; undefined when there is none. @throws the database's errors. */
+export async function readSaidOf(db: Queryable, traceId: string, spanId: string): Promise<Said | undefined> {
+  const rows = await ask(
+    db,
+    `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid AND span_id = $2::uuid`,
+    [traceId, spanId.padStart(32, '0')],
+  );
+  return rows[0] === undefined ? undefined : said(rows[0], () => MAX_WHOLE_CHARS);
+}
+
+function said(row: Record<string, unknown>, limitOf: (name: TextName) => number): Said {
   const attributes = (row.attributes ?? {}) as Record<string, unknown>;
   const read = readInteraction({
     name: String(row.name),
@@ -36,21 +73,24 @@ function said(row: Record<string, unknown>): Said {
     events: Array.isArray(row.events) ? row.events : [],
     ...(typeof row.scope === 'string' && { instrumentationScope: { name: row.scope } }),
   } as never);
-  const text = (value: unknown) => {
-    if (value === undefined || value === null || value === '') return undefined;
-    const shown = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-    return shown.length > MAX_CHARS
-      ? `${shown.slice(0, MAX_CHARS)}… (${shown.length - MAX_CHARS} more)`
-      : shown;
-  };
   const messages = parseMessages(parsed(attributes['gen_ai.input.messages']));
-  return {
-    spanId: String(row.id),
-    prompt: text(lastUserText(messages) ?? read.prompt),
-    answer: text(read.answer),
-    arguments: text(read.toolArguments ?? attributes['gen_ai.tool.call.arguments']),
-    result: text(attributes['gen_ai.tool.call.result']),
+  const values: Readonly<Record<TextName, unknown>> = {
+    prompt: lastUserText(messages) ?? read.prompt,
+    answer: read.answer,
+    arguments: read.toolArguments ?? attributes['gen_ai.tool.call.arguments'],
+    result: attributes['gen_ai.tool.call.result'],
   };
+  const texts: Partial<Record<TextName, string>> = {};
+  const cut: Partial<Record<TextName, number>> = {};
+  for (const name of TEXTS) {
+    const value = values[name];
+    if (value === undefined || value === null || value === '') continue;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const limit = limitOf(name);
+    texts[name] = text.length > limit ? text.slice(0, limit) : text;
+    if (text.length > limit) cut[name] = text.length;
+  }
+  return { spanId: String(row.id), ...texts, ...(Object.keys(cut).length > 0 && { cut }) };
 }
 
 /** The text of the last message of the user. */

@@ -35,6 +35,8 @@ export interface RunSpan {
   readonly findings: string | null;
   readonly claimMismatch: boolean;
   readonly argsHash: string | null;
+  /** Id of the JSON-RPC request, where the instrumentation recorded one. */
+  readonly requestId: string | null;
 }
 
 const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace(parent_span_id::text, '-', ''), 16) AS "parentId",
@@ -45,7 +47,8 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
   cost_source AS "costSource", retries, finish_reason AS "finishReason", policy_decision AS decision,
   policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
   coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
-  coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash"`;
+  coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
+  left(attributes->>'jsonrpc.request.id', 100) AS "requestId"`;
 
 /** The spans of a run in the order of their start, at most 20,000. @throws the database's errors. */
 export async function readRunSpans(db: Queryable, id: string): Promise<readonly RunSpan[]> {
@@ -69,6 +72,17 @@ export async function readRunSpan(
     [traceId, spanId.padStart(32, '0')],
   );
   return rows[0]?.span as Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Trace id of the run that a shadow run accompanies; undefined for other runs. @throws the database's errors. */
+export async function primaryOf(db: Queryable, id: string): Promise<string | undefined> {
+  const rows = await ask(
+    db,
+    `SELECT replace(shadow_parent_trace_id::text, '-', '') AS id FROM mcp_traces
+      WHERE trace_id = $1::uuid AND shadow_parent_trace_id IS NOT NULL LIMIT 1`,
+    [id],
+  );
+  return rows[0]?.id as string | undefined;
 }
 
 /** Parts of a run that are drawn in a list, at most, of one run and of all. */

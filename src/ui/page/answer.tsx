@@ -1,0 +1,89 @@
+import { toolCalls } from '../explain/index.ts';
+import type { RunSpan } from '../store/index.ts';
+import { Icon } from './parts.tsx';
+
+/** A claim of an answer that the trace contradicts or no source supports. */
+export interface Finding {
+  readonly kind: string;
+  /** Offsets in the answer, in code points. */
+  readonly start: number;
+  readonly end: number;
+  /** Place of the call against it among the tool calls of the run. */
+  readonly step?: number;
+}
+
+/** The stored findings of an answer; what is not in their form is left out. */
+export function findingsOf({ findings }: RunSpan): readonly Finding[] {
+  if (findings === null) return [];
+  try {
+    const list: unknown = JSON.parse(findings);
+    if (!Array.isArray(list)) return [];
+    return list
+      .filter(
+        (one): one is Finding =>
+          typeof one?.kind === 'string' && Number.isInteger(one.start) && Number.isInteger(one.end),
+      )
+      .slice(0, 50)
+      .sort((a, b) => a.start - b.start);
+  } catch {
+    return [];
+  }
+}
+
+export const toneOf = (kind: string): 'contradicted' | 'unsupported' =>
+  kind.startsWith('unsupported') ? 'unsupported' : 'contradicted';
+
+interface FindingsProps {
+  readonly findings: readonly Finding[];
+  readonly spans: readonly RunSpan[];
+  readonly at: (span: string) => string;
+}
+
+/** The findings below an answer, each with the call that shows it. */
+export function Findings({ findings, spans, at }: FindingsProps) {
+  if (findings.length === 0) return null;
+  const calls = toolCalls(spans);
+  return (
+    <ol class="finds">
+      {findings.map(({ kind, start, step }, i) => {
+        const call = step === undefined ? undefined : calls[step];
+        return (
+          <li key={`${kind}-${start}-${i}`} class={`k-${toneOf(kind)}`}>
+            <Icon name={toneOf(kind)} />
+            <span>
+              <b>
+                {i + 1} {toneOf(kind)}
+              </b>{' '}
+              {kind.replaceAll('_', ' ')}
+            </span>
+            {call !== undefined && <a href={at(call.span.id)}>{call.tool}</a>}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** The answer with its findings marked in place. */
+export function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
+  if (findings.length === 0) return <>{text}</>;
+  const points = [...text];
+  const parts = [];
+  let at = 0;
+  for (const [i, { kind, start, end }] of findings.entries()) {
+    if (start < at || end > points.length || start >= end) continue;
+    parts.push(points.slice(at, start).join(''));
+    parts.push(
+      <mark key={start} class={`mark k-${toneOf(kind)}`}>
+        <span>{points.slice(start, end).join('')}</span>
+        <sup>
+          {i + 1}
+          <Icon name={toneOf(kind)} />
+        </sup>
+      </mark>,
+    );
+    at = end;
+  }
+  parts.push(points.slice(at).join(''));
+  return <>{parts}</>;
+}

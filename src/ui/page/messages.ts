@@ -1,0 +1,88 @@
+import type { RunSpan, Said } from '../store/index.ts';
+import { folded, spanStatus, withoutServers } from './calls.ts';
+
+/** A JSON-RPC message of a run, rebuilt from the span of its request. */
+export interface RpcMessage {
+  readonly direction: 'sent' | 'received' | 'never sent';
+  readonly atMs: number;
+  readonly span: RunSpan;
+  /** The message; undefined where the span does not hold its content. */
+  readonly json: string | undefined;
+  readonly isError: boolean;
+}
+
+/** One line of the list: a message, or the messages of equal calls that succeeded. */
+export interface RpcLine {
+  readonly message: RpcMessage;
+  /** More than one where calls are folded. */
+  readonly calls: readonly RunSpan[];
+}
+
+/** The messages of a run in the order of their calls; equal calls are folded unless their first span is open. */
+export function rpcLines(
+  spans: readonly RunSpan[],
+  words: ReadonlyMap<string, Said>,
+  open: ReadonlySet<string>,
+): readonly RpcLine[] {
+  const requests = withoutServers(spans).filter(({ method }) => method !== null);
+  return folded(requests).flatMap((calls) => {
+    const [first] = calls as [RunSpan];
+    const head = rpcMessagesOf(first, words.get(first.id));
+    if (calls.length === 1) return head.map((message) => ({ message, calls }));
+    const line = { message: head[0] as RpcMessage, calls };
+    if (!open.has(first.id)) return [line];
+    return [
+      line,
+      ...calls.flatMap((call) =>
+        rpcMessagesOf(call, words.get(call.id)).map((message) => ({ message, calls: [call] })),
+      ),
+    ];
+  });
+}
+
+/** Request and response of one span. */
+export function rpcMessagesOf(span: RunSpan, said: Said | undefined): readonly RpcMessage[] {
+  const isError = span.status === 'error';
+  const isNeverSent = spanStatus(span) === 'denied';
+  const request: RpcMessage = {
+    direction: isNeverSent ? 'never sent' : 'sent',
+    atMs: span.startMs,
+    span,
+    json:
+      said?.arguments === undefined || said.cut?.arguments !== undefined ? undefined : requestOf(span, said),
+    isError: false,
+  };
+  if (isNeverSent || span.method?.startsWith('notifications/')) return [request];
+  const isKnown = said?.result !== undefined && said.cut?.result === undefined;
+  const response: RpcMessage = {
+    direction: 'received',
+    atMs: span.endMs,
+    span,
+    json: isKnown ? responseOf(span, said) : undefined,
+    isError,
+  };
+  return [request, response];
+}
+
+function requestOf({ method, tool, requestId }: RunSpan, said: Said): string {
+  const params = { ...(tool !== null && { name: tool }), arguments: value(said.arguments) };
+  return JSON.stringify({ jsonrpc: '2.0', ...idOf(requestId), method, params });
+}
+
+function responseOf({ requestId }: RunSpan, said: Said): string {
+  return JSON.stringify({ jsonrpc: '2.0', ...idOf(requestId), result: value(said.result) });
+}
+
+/** An id is a number or a text; spans hold it as text. */
+function idOf(id: string | null): object {
+  if (id === null) return {};
+  return { id: /^\d{1,15}$/u.test(id) ? Number(id) : id };
+}
+
+function value(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,129 @@
+import type { RunRow, ShapePart } from '../store/index.ts';
+import { Count, Duration, Icon, type Status, Tag, Time, Usd } from './parts.tsx';
+import { link } from './route.ts';
+
+export function statusOf(run: RunRow): Status {
+  if (run.failedCalls > run.denied || (run.errors > 0 && run.denied === 0)) return 'failed';
+  if (run.denied > 0) return 'denied';
+  return run.held > 0 ? 'held' : 'ok';
+}
+
+interface RowProps {
+  readonly run: RunRow;
+  readonly parts: readonly ShapePart[];
+  readonly isSelected: boolean;
+  /** Shows the model where the client is known from elsewhere. */
+  readonly hasModel?: boolean;
+}
+
+/** One run of a list. */
+export function Row({ run, parts, isSelected, hasModel = false }: RowProps) {
+  const address = link(`run/${run.id}`);
+  const status = statusOf(run);
+  return (
+    <tr
+      data-run={run.id}
+      aria-current={isSelected ? 'true' : undefined}
+      onClick={() => {
+        location.hash = address;
+      }}
+    >
+      <td class="c-s">
+        <span title={status}>
+          <Icon name={status} />
+          <span class="vh">{status}</span>
+        </span>
+      </td>
+      <td class="c-t">
+        <Time ms={run.startMs} />
+      </td>
+      <td class="c-n">
+        <a href={address}>{run.name}</a>
+      </td>
+      <td class="c-c">
+        {hasModel ? (
+          <span class="sub mono">{run.models.join(', ')}</span>
+        ) : (
+          <>
+            {run.client ?? run.service}
+            <span class="sub"> {run.user}</span>
+          </>
+        )}
+      </td>
+      <td class="c-h">
+        <Shape run={run} parts={parts} />
+      </td>
+      <td class="num c-k">
+        <Count of={run.toolCalls} />
+      </td>
+      <td class="num c-f neg">{run.failedCalls > 0 ? <Count of={run.failedCalls} /> : ''}</td>
+      <td class="num c-d">
+        <Duration ms={run.endMs - run.startMs} />
+      </td>
+      <td class="num c-m">{run.costUsd === null && run.unpriced === 0 ? '' : <Usd of={run.costUsd} />}</td>
+      <td class="c-o">
+        <Findings run={run} />
+      </td>
+    </tr>
+  );
+}
+
+/** At most two findings, the weightiest first. */
+function Findings({ run }: { run: RunRow }) {
+  const found = [
+    run.held > 0 && (
+      <Tag key="held" status="held">
+        held
+      </Tag>
+    ),
+    run.contradicted && (
+      <Tag key="contradicted" status="contradicted">
+        answer contradicted
+      </Tag>
+    ),
+    run.unsupported && !run.contradicted && (
+      <Tag key="unsupported" status="unsupported">
+        answer unsupported
+      </Tag>
+    ),
+    run.failedCalls > run.denied && (
+      <span key="failed">
+        <Tag status="failed" /> <b>{run.failedTools[0]}</b>
+      </span>
+    ),
+    run.denied > 0 && <Tag key="denied" status="denied" />,
+    run.errors > 0 && run.failedCalls === 0 && run.denied === 0 && (
+      <Tag key="error" status="failed">
+        error
+      </Tag>
+    ),
+    run.isShadow && (
+      <span key="shadow" class="tag">
+        shadow
+      </span>
+    ),
+  ].filter(Boolean);
+  return <>{found.slice(0, 2)}</>;
+}
+
+const LOOK = {
+  model: { y: 5, height: 4, class: 'h-m' },
+  tool: { y: 2, height: 10, class: 'h-t' },
+  held: { y: 5, height: 4, class: 'h-w' },
+  failed: { y: 0, height: 14, class: 'h-e' },
+};
+
+/** The run over its time: slow because it waited, failed at the end, a loop. */
+function Shape({ run, parts }: { run: RunRow; parts: readonly ShapePart[] }) {
+  const all = Math.max(1, run.endMs - run.startMs);
+  return (
+    <svg class="shape" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
+      {parts.map((part, i) => {
+        const { class: look, y, height } = LOOK[part.kind];
+        const x = (100 * (part.startMs - run.startMs)) / all;
+        const width = Math.max(1.1, (100 * (part.endMs - part.startMs)) / all);
+        return <rect key={i} x={Math.min(98.9, x)} y={y} width={width} height={height} class={look} />;
+      })}
+    </svg>
+  );
+}

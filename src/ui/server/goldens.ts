@@ -1,0 +1,93 @@
+import { readdir } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { type Golden, inspectGolden } from '../../golden/index.ts';
+import type { RunSpan } from '../store/index.ts';
+
+const MAX_GOLDENS = 1000;
+
+/** Names of the goldens below a folder, for instance `openai/refund`; none where there is no such folder. */
+export async function goldenNames(folder: string): Promise<readonly string[]> {
+  const files = await readdir(folder, { recursive: true }).catch(() => []);
+  return files
+    .filter((file) => file.endsWith('.json') && !file.split(sep).includes('shared'))
+    .map((file) => file.slice(0, -'.json'.length).split(sep).join('/'))
+    .sort()
+    .slice(0, MAX_GOLDENS);
+}
+
+/** A golden as a run to compare with: its tool calls as spans. */
+export interface GoldenRun {
+  readonly name: string;
+  readonly recordedMs: number | null;
+  readonly answer: string | null;
+  readonly spans: readonly RunSpan[];
+}
+
+/**
+ * Reads a golden by one of its {@link goldenNames}; undefined when no golden has the name.
+ * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW`.
+ */
+export async function readGoldenRun(folder: string, name: string): Promise<GoldenRun | undefined> {
+  const names = await goldenNames(folder);
+  if (!names.includes(name)) return undefined;
+  const { golden } = await inspectGolden(join(folder, `${name}.json`));
+  const { recorded_at: at, golden_output: output } = golden;
+  return {
+    name: golden.test_name,
+    recordedMs: at === null ? null : Date.parse(at),
+    answer: textOf(output),
+    spans: spansOf(golden),
+  };
+}
+
+function textOf(output: Golden['golden_output']): string | null {
+  const { final_result: answer } = output as { readonly final_result?: unknown };
+  return typeof answer === 'string' ? answer : null;
+}
+
+const NOTHING = {
+  parentId: null,
+  kind: 'client',
+  message: null,
+  service: null,
+  provider: null,
+  operation: null,
+  model: null,
+  tool: null,
+  server: null,
+  promptTokens: null,
+  completionTokens: null,
+  cachedTokens: null,
+  costUsd: null,
+  costSource: null,
+  retries: null,
+  finishReason: null,
+  decision: null,
+  reason: null,
+  isBlocked: false,
+  risk: null,
+  findings: null,
+  claimMismatch: false,
+  argsHash: null,
+  requestId: null,
+} as const;
+
+function spansOf({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {
+  let at = 0;
+  return (cassette?.calls ?? []).map((call, i) => {
+    const startMs = at;
+    at += call.duration_ms;
+    const isFailed = call.outcome !== 'result' || call.result?.isError === true;
+    return {
+      ...NOTHING,
+      id: String(i),
+      name: `tools/call ${call.tool}`,
+      method: 'tools/call',
+      tool: call.tool,
+      server: call.server,
+      startMs,
+      endMs: at,
+      status: isFailed ? 'error' : 'unset',
+    };
+  });
+}
