@@ -54,6 +54,11 @@ describe('a day of rows', { skip: databases.skip }, () => {
        FROM mcp_models_hourly GROUP BY 1, 2 ORDER BY 1, 2`,
     );
     await equal(
+      `SELECT model, count(*)::integer AS calls, sum(offered_tools_tokens)::integer AS tokens FROM mcp_traces
+       WHERE offered_tools IS NOT NULL GROUP BY 1 ORDER BY 1`,
+      `SELECT model, sum(calls)::integer AS calls, sum(tokens)::integer AS tokens FROM mcp_tax_hourly GROUP BY 1 ORDER BY 1`,
+    );
+    await equal(
       `SELECT session_id, max(client_name) AS client_name, max(user_id) AS user_id, count(*)::integer AS spans,
          count(model)::integer AS model_calls, count(tool_name)::integer AS tool_calls, max(end_time) AS last_time
        FROM mcp_traces GROUP BY 1 ORDER BY 1`,

@@ -273,6 +273,14 @@ export const FIELDS = [
     'Where tokens and cost are counted instead: children, or the id of the span of the same call',
   ),
   flag('evidence_partial', 'True when the evidence scores may have seen only a part of the tool calls'),
+  integer('offered_tools', 'Tools whose definitions the model call carried'),
+  integer('offered_tools_tokens', 'Part of `prompt_tokens` that these definitions took'),
+  real('offered_tools_cost_usd', 'Part of `cost_usd` that these definitions took'),
+  text('offered_tools_hash', 'SHA-256 of the definitions offered, hex: the same for the same tools'),
+  text(
+    'offered_tools_list',
+    'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute',
+  ),
 ] as const satisfies readonly FieldDefinition[];
 
 type Field = (typeof FIELDS)[number];

@@ -26,10 +26,10 @@ const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [o
             exit code 1 when the schema is missing or not of this version
   prune     drop the partitions whose spans are all older than --older-than, make those of the next days, and
             delete the reviews that were decided or expired before then, while pending and claimed ones stay,
-            and the sessions and runs that ended before then from mcp_sessions and mcp_runs;
+            and the sessions, runs and context tax from before then from mcp_sessions, mcp_runs, mcp_tax_hourly;
             run it once a day; any number of processes may do so at once
   rollup    count the spans that came since the last time into mcp_traces_hourly, mcp_tools_hourly and
-            mcp_models_hourly, which prune leaves alone, and mcp_sessions and mcp_runs; run it as often as the
+            mcp_models_hourly, which prune leaves alone, and mcp_sessions, mcp_runs, mcp_tax_hourly; as often as the
             dashboard should be fresh; any number of processes may do so at once
   archive   move the days that ended before --older-than into Parquet files under --to, instead of dropping them;
             each span is in the database or in a file, whatever happens meanwhile; once a day

@@ -47,6 +47,10 @@ export const COMMANDS: CommandTable = {
     summary: 'list, explain and compare runs by a filter',
     load: async () => (await import('./runs.ts')).runsCommand,
   },
+  tax: {
+    summary: 'what the definitions of tools cost of the model calls that offer them',
+    load: async () => (await import('./tax.ts')).taxCommand,
+  },
   up: {
     summary: 'receiver, store and page in one process: see what happens',
     load: async () => (await import('./up.ts')).upCommand,

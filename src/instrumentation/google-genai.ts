@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
-import { parseRequest, present } from '../interaction/index.ts';
+import { holdsTextAlone, parseRequest, present } from '../interaction/index.ts';
 import {
   isObject,
   type JsonObject,
@@ -96,6 +96,7 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
     reader: isEmbedding ? new EmbeddingsReader() : new AnswerReader(geminiContent),
     messages: () => (isEmbedding ? [] : parseRequest(params)),
     tools: config?.tools,
+    isTextAlone: () => holdsTextAlone(params.contents),
     errorCode,
   };
 }

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
 import { semconv } from '../base/index.ts';
-import { parseRequest, present } from '../interaction/index.ts';
+import { holdsTextAlone, parseRequest, present } from '../interaction/index.ts';
 import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt, stringsAt } from '../json/index.ts';
 import { type Answer, openAiChat, openAiResponses, type WireApi } from '../wire/index.ts';
 import {
@@ -138,6 +138,7 @@ function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescrip
     isWhole: api.saysEnd && !isObject(body.audio) ? () => reader.isComplete : undefined,
     messages: () => (api.speaks ? parseRequest(body) : []),
     tools: body.tools ?? body.functions,
+    isTextAlone: () => holdsTextAlone(body.messages ?? body.input),
     continues: body.previous_response_id !== undefined || body.conversation !== undefined,
     errorCode: (error) => api.wire.readError(error)?.code,
   };

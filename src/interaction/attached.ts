@@ -9,6 +9,8 @@ interface SpanNotes {
   readonly interactions: WeakMap<object, Interaction>;
   /** Whether a processor reads interactions; without one none are kept. */
   isRead: boolean;
+  /** Told of the tools of a call before it is made, to prepare for its end. */
+  prepare?: ((tools: unknown, model: string | undefined) => void) | undefined;
 }
 
 const KEY = Symbol.for('mcp-observatory.span-notes.v1');
@@ -46,9 +48,19 @@ export function wantsInteraction(span: Span): boolean {
   return spanNotes().isRead && span.isRecording();
 }
 
-/** Declares that attached data will be read. A processor calls this when it is created. */
-export function readInteractions(): void {
-  spanNotes().isRead = true;
+/**
+ * Declares that attached data will be read. A processor calls this when it is created.
+ * @param prepare is told of the tools of a call before the call is made.
+ */
+export function readInteractions(prepare?: SpanNotes['prepare']): void {
+  const notes = spanNotes();
+  notes.isRead = true;
+  notes.prepare = prepare ?? notes.prepare;
+}
+
+/** Tells the processor which tools a call is going to offer. Cheap: nothing is read before the call is made. */
+export function announceTools(span: Span, tools: unknown, model: string | undefined): void {
+  if (tools !== undefined && wantsInteraction(span)) spanNotes().prepare?.(tools, model);
 }
 
 /** Returns and removes the data attached to a span. */

@@ -2,6 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import type { TokenUsage } from '../signals/index.ts';
 import { attachInteraction, wantsInteraction } from './attached.ts';
 import { type ConversationText, conversationText, type Message } from './messages.ts';
+import { plainRequestOf } from './plain-request.ts';
 import type { CallContent } from './types.ts';
 
 /**
@@ -24,6 +25,10 @@ export interface AttachedConversation {
   /** Whether the model was offered tools and its answer holds no call. */
   readonly calledNone?: (() => boolean) | undefined;
   readonly content?: (() => CallContent) | undefined;
+  /** The tools that the call offers, in the form of the provider or framework. */
+  readonly tools?: unknown;
+  /** Whether the request holds texts alone: no media, no files. @defaultValue it may hold more */
+  readonly isTextAlone?: (() => boolean) | undefined;
 }
 
 /**
@@ -73,6 +78,10 @@ export function attachConversation(span: Span, said: AttachedConversation): void
     get serviceTier() {
       return said.serviceTier?.();
     },
+    get plainRequest() {
+      return said.isTextAlone?.() === true ? plainRequestOf(said.messages()) : undefined;
+    },
+    tools: said.tools,
     provider: said.provider,
     content: said.content,
   });

@@ -1,5 +1,6 @@
 export { type OutputMessage, outputMessages, type RequestedToolCall } from './answer.ts';
 export {
+  announceTools,
   attachInteraction,
   hasInteraction,
   isEnriched,
@@ -12,6 +13,7 @@ export {
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { readInteraction } from './dialects/index.ts';
 export { COUNTED_ON_CHILDREN, type InteractionKind, interactionKind, isAggregate } from './kind.ts';
+export { noteListedTools } from './listed-tools.ts';
 export {
   answerText,
   type ConversationText,
@@ -22,8 +24,10 @@ export {
   type ToolCallResponsePart,
 } from './messages.ts';
 export { createModelMetrics, type ModelMetrics, recordModelCall } from './model-metrics.ts';
+export { readOfferedTools, type ServerToolName, serverToolOf, type ToolOffer } from './offered-tools.ts';
 export { OuterCall, outerCallOf, withOuterCall } from './outer-call.ts';
 export { parseInstructions, parseMessages, parseRequest } from './parse-messages.ts';
+export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
 export { present, responseAttributes, usageAttributes } from './response-attributes.ts';

@@ -4,7 +4,7 @@
  * Terms: the *prompt* is the exact final text sent to the model; the *answer* the text it returned; the *retrieved
  * context* its evidence (tool results, documents); the *tool result summary* the output of failed tools.
  */
-import type { TokenUsage, TraceStep } from '../signals/index.ts';
+import type { PlainRequest, TokenUsage, TraceStep } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
 /** The full messages of a call, for content capture. */
@@ -42,6 +42,10 @@ export interface Interaction {
   readonly serviceTier?: string | undefined;
   /** Cost reported by the provider in US dollars, such as OpenRouter's `usage.cost`. */
   readonly providerCostUsd?: number | undefined;
+  /** The tools the call offers, in the form of the provider. */
+  readonly tools?: unknown;
+  /** The texts of a request that holds nothing else. */
+  readonly plainRequest?: PlainRequest | undefined;
   /** Arguments of a tool call, as a JSON value. */
   readonly toolArguments?: unknown;
   /** Result of a tool call, as a JSON value. Used for content capture only. */

@@ -18,6 +18,8 @@ const USAGE_COLUMNS: ReadonlySet<string> = new Set([
   'tokens_estimated',
   'cost_usd',
   'cost_source',
+  'offered_tools_tokens',
+  'offered_tools_cost_usd',
 ] satisfies AttributeColumn[]);
 
 /** Whether a column holds tokens or cost, which are counted on one span of a call. */

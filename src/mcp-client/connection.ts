@@ -1,4 +1,5 @@
 import { ObservatoryError } from '../base/index.ts';
+import { noteListedTools } from '../interaction/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import { type CallContext, callTool, readResource } from './call.ts';
 import type { ServerConfig } from './config.ts';
@@ -280,7 +281,9 @@ export class ServerConnection {
     if (session.capabilities.tools === undefined) return [];
     const readPage = (cursor: string | undefined, signal: AbortSignal) =>
       session.listTools(cursor, { signal });
-    return await readToolList(this.name, readPage, this.#options, ...signals);
+    const listed = await readToolList(this.name, readPage, this.#options, ...signals);
+    noteListedTools(this.name, listed, false);
+    return listed;
   }
 
   #whyGone(): string {

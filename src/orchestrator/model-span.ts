@@ -32,6 +32,8 @@ export function attachCompletion(
     serviceTier: () => completion?.serviceTier,
     calledNone: () =>
       tools.length > 0 && completion?.message.parts.every(({ type }) => type === 'text') === true,
+    tools: tools.length === 0 ? undefined : tools,
+    isTextAlone: () => request.every(({ role }) => role === 'system' || role === 'user'),
     content: () => ({
       input: messages(),
       output: completion === undefined ? [] : [outputMessage(completion)],

@@ -11,7 +11,12 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { errorClass, semconv, VERSION, withoutTracing } from '../base/index.ts';
-import { attachInteraction, createModelMetrics, recordModelCall } from '../interaction/index.ts';
+import {
+  announceTools,
+  attachInteraction,
+  createModelMetrics,
+  recordModelCall,
+} from '../interaction/index.ts';
 import type { ToolCallOutcome } from '../mcp-client/index.ts';
 import { ATTR_RETRIES, attachCompletion, completionAttributes } from './model-span.ts';
 import {
@@ -75,6 +80,7 @@ export class RunTelemetry {
     // A longer conversation by then is another request: this one's messages are held as they are now.
     const request = span.isRecording() ? [...messages] : [];
     const past = span.isRecording() ? history?.slice() : undefined;
+    if (tools.length > 0) announceTools(span, tools, this.#model);
     const startedAt = performance.now();
     const active = trace.setSpan(context.active(), span);
     try {

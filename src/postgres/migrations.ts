@@ -21,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 9, name: '009_runs' },
   { id: 10, name: '010_evidence_partial' },
   { id: 11, name: '011_approvals' },
+  { id: 12, name: '012_context_tax' },
 ];
 
 /** Version of the schema that this code reads and writes. */

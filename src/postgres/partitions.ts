@@ -61,7 +61,7 @@ export async function listPartitions(db: Queryable): Promise<Partition[]> {
 /**
  * Deletes the spans that started before a time by dropping whole partitions, which costs little and frees the disk at
  * once. The day that contains the time is kept. Single rows are deleted only from the default partition and from one
- * that holds rows from before partitions existed. Sessions that ended before are forgotten; hourly roll-ups stay.
+ * that holds rows from before partitions existed. Sessions and runs that ended before and the context tax are forgotten; other hourly roll-ups stay.
  * Processes may run it concurrently, and writers do not wait long.
  *
  * @param isDryRun only reports what would be dropped.
@@ -83,6 +83,12 @@ export async function prune(db: Queryable, before: Date, isDryRun = false): Prom
       }
       await createPartitions(db);
       await db.query('DELETE FROM mcp_sessions WHERE last_time < $1::text::timestamptz', [cutoff]);
+      await db.query('DELETE FROM mcp_tax_hourly WHERE hour < $1::text::timestamptz', [cutoff]);
+      await db.query(
+        `DELETE FROM mcp_tool_sets s WHERE last_time < $1::text::timestamptz
+          AND NOT EXISTS (SELECT FROM mcp_tax_hourly t WHERE t.offered_tools_hash = s.offered_tools_hash)`,
+        [cutoff],
+      );
       await db.query('DELETE FROM mcp_runs WHERE ended_at < $1::text::timestamptz', [cutoff]);
     }
     return { dropped: old.map(({ name }) => name), deletedRows };

@@ -3,7 +3,7 @@ import { nameOfDatabase, type Queryable } from './types.ts';
 
 /**
  * Adds the spans stored since the last refresh to the roll-ups: `mcp_traces_hourly`, which the view `mcp_traces_daily`
- * sums up by day, `mcp_tools_hourly`, `mcp_models_hourly`, `mcp_sessions` and `mcp_runs`. Each span is
+ * sums up by day, `mcp_tools_hourly`, `mcp_models_hourly`, `mcp_tax_hourly`, `mcp_sessions` and `mcp_runs`. Each span is
  * counted once, however late it arrives, and stays counted when it is pruned. Processes may call it concurrently: one
  * works, the others return.
  *
@@ -14,6 +14,7 @@ import { nameOfDatabase, type Queryable } from './types.ts';
  */
 export async function refreshRollups(db: Queryable): Promise<number | null> {
   await refreshRuns(db);
+  await refreshTax(db);
   return refresh(db, 'mcp_traces_refresh_rollups');
 }
 
@@ -24,6 +25,15 @@ export async function refreshRollups(db: Queryable): Promise<number | null> {
  */
 export function refreshRuns(db: Queryable): Promise<number | null> {
   return refresh(db, 'mcp_runs_refresh');
+}
+
+/**
+ * Adds the model calls stored since the last refresh to `mcp_tax_hourly` alone.
+ * @returns how many calls were counted, null when another process is refreshing.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
+ */
+export function refreshTax(db: Queryable): Promise<number | null> {
+  return refresh(db, 'mcp_tax_refresh');
 }
 
 async function refresh(db: Queryable, name: string): Promise<number | null> {

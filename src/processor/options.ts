@@ -41,6 +41,12 @@ export interface ObservatorySpanProcessorOptions {
    * @defaultValue nothing is checked
    */
   readonly requirePromptTemplate?: 'warn' | undefined;
+  /**
+   * Whether model calls get the fields `offered_tools*`: what the definitions of the tools they offer cost. The first
+   * such call reads a vocabulary in the background (30 MB of memory).
+   * @defaultValue true
+   */
+  readonly contextTax?: boolean | undefined;
   /** Destination of the cost and risk metrics; `false` for none. @defaultValue the global provider when a call ends */
   readonly meterProvider?: MeterProvider | false | undefined;
 }
@@ -54,6 +60,7 @@ export const PROCESSOR_OPTIONS: readonly string[] = Object.keys({
   keepAttributes: true,
   evaluationEvents: true,
   requirePromptTemplate: true,
+  contextTax: true,
   meterProvider: true,
 } satisfies Record<keyof ObservatorySpanProcessorOptions, true>);
 
@@ -74,6 +81,7 @@ export interface ResolvedProcessorOptions {
   readonly keepAttributes: ReadonlySet<string>;
   readonly evaluationEvents: boolean;
   readonly countsUntemplated: boolean;
+  readonly contextTax: boolean;
   readonly meterProvider: MeterProvider | false | undefined;
 }
 
@@ -88,12 +96,13 @@ export function resolveProcessorOptions(
   onVerifierError: (error: unknown) => void,
 ): ResolvedProcessorOptions {
   const { signals = {}, prices, captureContent, redactContent, evaluationEvents, meterProvider } = options;
-  const { keepAttributes = [], requirePromptTemplate } = options;
+  const { keepAttributes = [], requirePromptTemplate, contextTax } = options;
   checkType('captureContent', captureContent, 'boolean');
   checkType('redactContent', redactContent, 'boolean');
   checkNames('keepAttributes', keepAttributes);
   checkType('signals', signals, 'object');
   checkType('evaluationEvents', evaluationEvents, 'boolean');
+  checkType('contextTax', contextTax, 'boolean');
   if (requirePromptTemplate !== undefined && requirePromptTemplate !== 'warn')
     throw invalidOption('`requirePromptTemplate`', "'warn'", requirePromptTemplate);
   if (meterProvider !== false) checkType('meterProvider', meterProvider, 'object');
@@ -111,6 +120,7 @@ export function resolveProcessorOptions(
     keepAttributes: new Set(keepAttributes),
     evaluationEvents: evaluationEvents ?? true,
     countsUntemplated: requirePromptTemplate === 'warn',
+    contextTax: contextTax ?? true,
     meterProvider,
   };
 }

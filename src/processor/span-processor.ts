@@ -23,6 +23,7 @@ import {
   takeInteraction,
 } from '../interaction/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
+import { ContextTax } from './context-tax.ts';
 import { enrich } from './enrich.ts';
 import { type GovernanceFields, getGovernance, isName } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
@@ -76,6 +77,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #metrics: SpendMetrics | undefined;
   readonly #tools = new ToolMemory();
   readonly #ledger = new UsageLedger();
+  readonly #tax: ContextTax | undefined;
   readonly #governed = new WeakMap<object, GovernanceFields>();
   readonly #stats = { enriched: 0, faults: 0, untemplated: 0, attributesDropped: 0, attributesRedacted: 0 };
   #hasOnEnding = false;
@@ -83,8 +85,10 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   /** @throws ObservatoryError `INVALID_OPTION` for an option that cannot be used. */
   constructor(options: ObservatorySpanProcessorOptions = {}) {
     this.#options = resolveProcessorOptions(options, (error) => this.#fault('verifier', error));
-    readInteractions();
-    const { meterProvider } = this.#options;
+    const { meterProvider, contextTax } = this.#options;
+    const tax = contextTax ? new ContextTax() : undefined;
+    this.#tax = tax;
+    readInteractions(tax && ((tools, model) => tax.prepare(tools, model)));
     this.#metrics = meterProvider === false ? undefined : new SpendMetrics(meterProvider);
   }
 
@@ -198,19 +202,35 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     const { signals, prices } = this.#options;
     if (kind === 'tool') this.#tools.add(span);
     const interaction = readInteraction(span, attached);
+    const at = new Date(span.startTime[0] * 1000);
     const values = enrich(kind === 'model' ? this.#tools.complete(span, interaction) : interaction, {
       config: signals,
       prices,
       kind,
-      at: new Date(span.startTime[0] * 1000),
+      at,
       failed: span.status.code === SpanStatusCode.ERROR,
     });
     this.#stats.enriched += 1;
+    if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
+      Object.assign(values, this.#taxOf(interaction, at));
+    }
     if (kind === 'model' && this.#options.countsUntemplated && !namesTemplate(span)) {
       this.#stats.untemplated += 1;
       this.#log.warnOnce('template', `the model call '${span.name}' has no prompt_template_id`);
     }
     return values;
+  }
+
+  #taxOf(interaction: Interaction, at: Date): FieldValues | undefined {
+    try {
+      const { model, provider, serviceTier, serverAddress } = interaction;
+      const providerApiUrl = serverAddress === undefined ? undefined : `https://${serverAddress}`;
+      const price = { model, provider, providerApiUrl, serviceTier, at, overrides: this.#options.prices };
+      return this.#tax?.fieldsOf(interaction, price);
+    } catch (error) {
+      this.#fault('enrichment', error);
+      return undefined;
+    }
   }
 
   /** The fields without tokens and cost, where another span of the same call has them. */
@@ -259,7 +279,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     );
   }
 
-  #fault(kind: 'governance' | 'enrichment' | 'verifier' | 'redaction' | 'publishing', error: unknown): void {
+  #fault(kind: Fault, error: unknown): void {
     this.#stats.faults += 1;
     this.#log.warnOnce(
       kind,
@@ -275,6 +295,7 @@ function namesTemplate({ attributes }: ReadableSpan): boolean {
 }
 
 const COUNTED_ON = attributeOf('counted_on');
+const OFFERED_TOOLS = attributeOf('offered_tools');
 
 /** The kind of a span without GenAI attributes, derived from its attached data. */
 function kindOfAttached(attached: Interaction | undefined): InteractionKind {
@@ -295,15 +316,8 @@ class EndedSpan implements WritableSpan {
 }
 
 /** Kinds of faults that are logged separately. */
-type FaultKind =
-  | 'governance'
-  | 'enrichment'
-  | 'verifier'
-  | 'redaction'
-  | 'publishing'
-  | 'template'
-  | 'attribute limit'
-  | 'old SDK';
+type FaultKind = Fault | 'template' | 'attribute limit' | 'old SDK';
+type Fault = 'governance' | 'enrichment' | 'verifier' | 'redaction' | 'publishing';
 
 /** Logs the first fault of each kind and counts the rest, so that a fault in every span does not fill the log. */
 class FaultLog {

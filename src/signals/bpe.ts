@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { brotliDecompressSync } from 'node:zlib';
+import { readFile } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress, brotliDecompressSync } from 'node:zlib';
 import { packageFile } from '../base/index.ts';
 
 /** Encodings of OpenAI's models. */
@@ -48,8 +51,36 @@ function vocabularyOf(encoding: Encoding): Vocabulary {
   return vocabulary;
 }
 
+/** Whether texts of an encoding are counted at once, without reading its vocabulary first. */
+export function hasVocabulary(encoding: Encoding): boolean {
+  return vocabularies.has(encoding);
+}
+
+/** Reads a vocabulary in the background, in slices of a few milliseconds. */
+export async function loadVocabulary(encoding: Encoding): Promise<void> {
+  if (vocabularies.has(encoding)) return;
+  const packed = await readFile(packageFile(`vocabularies/${encoding}.br`));
+  const steps = parseInSteps(await promisify(brotliDecompress)(packed));
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return void vocabularies.set(encoding, value);
+    await nextTurn();
+  }
+}
+
 /** Reads a vocabulary in the form of `scripts/build-vocabularies.ts`. */
 function parse(file: Buffer): Vocabulary {
+  const steps = parseInSteps(file);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Tokens read in one step. */
+const STEP = 8_192;
+
+function* parseInSteps(file: Buffer): Generator<undefined, Vocabulary, undefined> {
   const lengths = file.indexOf('\n') + 1;
   let start = file.indexOf(0, lengths) + 1;
   const ranks = new Map<string, number>();
@@ -57,6 +88,7 @@ function parse(file: Buffer): Vocabulary {
     const end = start + (file[lengths + rank] as number);
     ranks.set(file.toString('latin1', start, end), rank);
     start = end;
+    if (rank % STEP === STEP - 1) yield;
   }
   return { pattern: new RegExp(file.toString('utf8', 0, lengths - 1), 'gu'), ranks };
 }

@@ -1,4 +1,4 @@
-import { countTokens, type Encoding } from './bpe.ts';
+import { countTokens, type Encoding, hasVocabulary, loadVocabulary } from './bpe.ts';
 import { classOf, SPACE } from './unicode.ts';
 
 /** Models by name prefix, in order of precedence. Names are lower-cased and unprefixed. */
@@ -35,6 +35,18 @@ export function estimateTokens(text: string, model?: string): number {
     // A bundled application may lack the vocabulary.
     return heuristicTokens(text);
   }
+}
+
+/** Whether {@link estimateTokens} counts the texts of a model at once, without reading a vocabulary first. */
+export function canCountTokens(model: string): boolean {
+  const encoding = encodingOf(model);
+  return encoding === undefined || hasVocabulary(encoding);
+}
+
+/** Reads the vocabulary of a model in the background, if it has one. */
+export async function prepareToCountTokens(model: string): Promise<void> {
+  const encoding = encodingOf(model);
+  if (encoding !== undefined) await loadVocabulary(encoding);
 }
 
 function sampleTokens(text: string, encoding: Encoding): number {

@@ -1,8 +1,19 @@
 export type { TraceStep } from './claims/index.ts';
 export { computeSignals, type SignalInput } from './compute.ts';
 export { resolveSignalConfig, type SignalConfig, type SignalOptions } from './config.ts';
+export {
+  correctTax,
+  estimateTax,
+  learnTax,
+  type PlainRequest,
+  type TaxEstimate,
+  type TaxModel,
+  TOKENIZED_MODEL,
+  taxModelOf,
+} from './context-tax.ts';
 export type { TokenUsage } from './cost.ts';
-export { estimateTokens } from './estimate-tokens.ts';
+export { type DefinitionForm, definitionText, type ToolDefinitionView } from './definition-text.ts';
+export { canCountTokens, estimateTokens, prepareToCountTokens } from './estimate-tokens.ts';
 export { type EvidenceFinding, type EvidenceInput, type EvidenceScores, scoreEvidence } from './evidence.ts';
 export {
   type AnswerSegment,

@@ -8,4 +8,13 @@ export {
   sentenceText,
 } from './explain/index.ts';
 export { startPage } from './server/index.ts';
-export { findRun, listRuns, type RunRow, type RunSpan, readRunSpans } from './store/index.ts';
+export {
+  contextTax,
+  findRun,
+  listRuns,
+  type RunRow,
+  type RunSpan,
+  readRunSpans,
+  type TaxedTool,
+  type TaxReport,
+} from './store/index.ts';

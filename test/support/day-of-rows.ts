@@ -50,6 +50,11 @@ export function insertDay(rows: number): string {
     client_name: only(TOOL_CALL, `'client-' || s % 12`),
     user_id: `'user-' || s / 400 * 10 + s % 10`,
     connection_id: only(TOOL_CALL, `'session-' || md5('c' || s)`),
+    offered_tools: only(MODEL_CALL, '20'),
+    offered_tools_tokens: only(MODEL_CALL, 'n % 4000 / 4'),
+    offered_tools_cost_usd: only(MODEL_CALL, 'n % 700 / 4e5'),
+    offered_tools_hash: only(MODEL_CALL, `md5('o' || s % 90) || md5('p')`),
+    offered_tools_list: `CASE WHEN n % 2998 = ${MODEL_CALL} THEN '{"total": 900, "tools": {"server-1": {"tool-' || s % 90 || '": 800}}}' END`,
     run_id: only(TOOL_CALL, `'run-' || n / 20`),
   };
   return `INSERT INTO mcp_traces (${Object.keys(values).join(', ')})

@@ -1,6 +1,6 @@
 import { type Attributes, context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
-import { outerCallOf, parseRequest, present } from '../../interaction/index.ts';
+import { holdsTextAlone, outerCallOf, parseRequest, present } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import { type Answer, anthropicMessages } from '../../wire/index.ts';
 import {
@@ -165,6 +165,7 @@ function describeCall(
     isWhole: () => reader.isComplete,
     messages: () => parseRequest(body),
     tools: body.tools,
+    isTextAlone: () => holdsTextAlone(body.messages),
     hasNativeSpan: native === 'prefer' && tracesItself(self._client),
     errorCode: (error) => anthropicMessages.readError(error)?.code,
   };

@@ -4,6 +4,7 @@ import { redactText } from '../../json/index.ts';
 import type { MessageParams } from './internal-types.ts';
 
 export const TOOLS_CALL = 'tools/call';
+export const TOOLS_LIST = 'tools/list';
 export const INITIALIZE = 'initialize';
 export const CANCELLED = 'notifications/cancelled';
 export const PROGRESS = 'notifications/progress';

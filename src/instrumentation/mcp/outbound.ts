@@ -1,10 +1,13 @@
 /** Messages on their way out: requests where the SDK makes them, everything else where the transport sends it. */
 import { type Context, type Span, trace } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
+import { noteListedTools } from '../../interaction/index.ts';
+import { listAt } from '../../json/index.ts';
 import { attributesOf, callContext } from '../shared/index.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
+import { ATTR_SERVER_NAME } from './identity.ts';
 import type { McpMessage, McpRequestOptions, ProtocolLike, TransportLike } from './internal-types.ts';
-import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL } from './methods.ts';
+import { CANCELLED, INITIALIZE, LISTEN, nameOf, PROGRESS, TOOLS_CALL, TOOLS_LIST } from './methods.ts';
 import { Operation } from './operation.ts';
 import {
   LOST_OUTCOME,
@@ -77,9 +80,16 @@ export function endRequest(operation: Operation, result: unknown): void {
     }
     connection.beginSession('client', operation.startedAt);
   }
+  if (operation.method === TOOLS_LIST) noteListed(connection, result);
   if (beginTask(operation, 'client', result)) return;
   learnOfTask(connection, 'client', operation.message, { result });
   operation.end(outcomeOfResult(operation.method, result));
+}
+
+/** Model calls that offer these tools name their server. */
+function noteListed({ identity }: Connection, result: unknown): void {
+  const server = identity.attributes[ATTR_SERVER_NAME];
+  if (server !== undefined) noteListedTools(server, listAt(result, 'tools'));
 }
 
 export function failRequest(

@@ -19,6 +19,8 @@ export interface CallDescription {
   readonly messages: () => readonly Message[];
   /** Tool definitions in the provider's form. */
   readonly tools?: unknown;
+  /** Whether the request holds texts alone: no media, no files. */
+  readonly isTextAlone?: (() => boolean) | undefined;
   /** The provider keeps the conversation: `messages` holds its last part. */
   readonly continues?: boolean | undefined;
   /** The SDK starts a span of its own for this call; pass it to `ModelCall.adopt`. */
@@ -65,6 +67,8 @@ export function attachCall(span: Span, call: CallDescription, read: () => ModelR
     model: () => response().model ?? call.model,
     usage: () => response().usage,
     costUsd: () => response().costUsd,
+    tools: call.tools,
+    isTextAlone: () => call.continues !== true && call.isTextAlone?.() === true,
     calledNone: () =>
       call.continues !== true && offersFunctions(call.tools) && response().messages().every(holdsTextOnly),
   });

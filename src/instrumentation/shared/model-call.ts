@@ -10,7 +10,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import { type OuterCall, outerCallOf, recordModelCall } from '../../interaction/index.ts';
+import { announceTools, type OuterCall, outerCallOf, recordModelCall } from '../../interaction/index.ts';
 import { isObject, numberAt } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import {
@@ -86,6 +86,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       this.#span = outer.span;
       outer.span.setAttributes(missing(outer.span, { ...this.#identity, ...this.#call.attributes }));
     } else this.#span = this.#startSpan(parent);
+    announceTools(this.#span, this.#call.tools, this.#call.model);
     return trace.setSpan(parent, this.#span).setValue(CALL, this);
   }
 
@@ -119,6 +120,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     }
     this.#span = span;
     this.#owner = 'native';
+    announceTools(span, this.#call.tools, this.#call.model);
     // The SDK may end it at any time from now on.
     attachCall(span, this.#call, () => this.#call.reader.result());
     const { messages, tools } = this.#call;

@@ -1,0 +1,206 @@
+import type { FieldValues } from '../base/index.ts';
+import { type Interaction, readOfferedTools, serverToolOf, type ToolOffer } from '../interaction/index.ts';
+import { sha256Hex } from '../json/index.ts';
+import {
+  correctTax,
+  estimateTax,
+  learnTax,
+  type PriceInput,
+  priceUsage,
+  type TaxEstimate,
+  type TaxModel,
+  type TokenUsage,
+  taxModelOf,
+} from '../signals/index.ts';
+import { type CountedDefinition, DefinitionCounts } from './definition-counts.ts';
+import { RecentMap } from './recent-map.ts';
+
+/** Sets of tools, by model, whose tax is kept. */
+const MAX_SETS = 1_024;
+/** A list is told again after this time: the span that told it may not have been sampled or kept. */
+const TOLD_FOR_MS = 60_000;
+/** Characters of a list on one span; content redaction removes texts of more than 8,192. */
+const MAX_LIST = 8_000;
+
+/** What providers and MCP take as the name of a tool. Any other text may be content, and is not told. */
+const TOOL_NAME = /^[\w.:/-]{1,128}$/;
+
+interface KnownSet {
+  /** The figure with the least variance so far. */
+  best: TaxEstimate;
+  /** Tokens of the definitions the figure stands for. */
+  definitionTokens: number;
+  /** The names of the tools and their tokens, in parts that fit on a span; and which is told next. */
+  parts: readonly string[];
+  next: number;
+  toldAt: number;
+}
+
+/** What a price depends on beside the usage. */
+export type CallPrice = Omit<PriceInput, 'usage' | 'providerCostUsd'>;
+
+/**
+ * What the definitions of the tools a model call offers cost of it: the fields `offered_tools*`. One set of tools costs
+ * each call of a model the same, so the figure of the call that shows it best holds for those after it.
+ */
+export class ContextTax {
+  readonly #counts = new DefinitionCounts();
+  readonly #sets = new RecentMap<KnownSet>(MAX_SETS);
+  /** How models count, as far as calls have shown it, by their names. */
+  readonly #learned = new RecentMap<TaxModel>(MAX_SETS);
+
+  /** Counts the tools of a call that is about to be made, in the background. */
+  prepare(tools: unknown, model: string | undefined): void {
+    this.#counts.prepare(tools, taxModelOf(undefined, model).form, model);
+  }
+
+  /** Resolves when all tools announced so far are counted. */
+  settled(): Promise<void> {
+    return this.#counts.settled();
+  }
+
+  fieldsOf(interaction: Interaction, price: CallPrice, now = Date.now()): FieldValues {
+    const offered = readOfferedTools(interaction.tools);
+    if (offered.length === 0) return {};
+    const model = taxModelOf(interaction.provider, interaction.model);
+    const counted = this.#counts.of(offered, model.form);
+    if (counted === undefined) {
+      this.#counts.prepare(interaction.tools, model.form, interaction.model);
+      return { offered_tools: offered.length };
+    }
+    if (counted.some(({ isExact }) => !isExact))
+      this.#counts.prepare(interaction.tools, model.form, interaction.model);
+    const hash = sha256Hex(
+      counted.map((definition, i) => `${offered[i]?.name} ${definition.hash}\n`).join(''),
+    );
+    const set = this.#setOf(hash, interaction, model, offered, counted, now);
+    const fields = { offered_tools: offered.length, offered_tools_hash: hash, ...tellOf(set, now) };
+    const { usage } = interaction;
+    if (usage?.inputTokens === undefined) return fields;
+    const tokens = Math.min(Math.round(set.best.tokens), usage.inputTokens);
+    const cost = costOfFirst(tokens, usage, price);
+    return {
+      ...fields,
+      offered_tools_tokens: tokens,
+      ...(cost !== undefined && { offered_tools_cost_usd: cost }),
+    };
+  }
+
+  #setOf(
+    hash: string,
+    interaction: Interaction,
+    base: TaxModel,
+    offered: readonly ToolOffer[],
+    counted: readonly CountedDefinition[],
+    now: number,
+  ): KnownSet {
+    const name = `${interaction.model}`;
+    const key = `${hash} ${name}`;
+    const definitionTokens = counted.reduce((sum, { tokens }) => sum + tokens, 0);
+    const found = this.#sets.get(key);
+    // Counted in the meantime: what stood on the first figure is done again.
+    const known = found?.definitionTokens === definitionTokens ? found : undefined;
+    const model = this.#learned.get(name) ?? base;
+    const before = known?.best ?? estimateTax(model, definitionTokens);
+    const best = corrected(base, estimateTax(base, definitionTokens), before, interaction);
+    const isCorrected = best !== before;
+    if (isCorrected) this.#learned.set(name, learnTax(base, definitionTokens, best));
+    if (known !== undefined && now - known.toldAt < TOLD_FOR_MS) {
+      known.best = best;
+      return known;
+    }
+    const shown = isCorrected ? learnTax(base, definitionTokens, best) : model;
+    const parts = listOf(shown, offered, counted, definitionTokens);
+    const set = { best, definitionTokens, parts, next: 0, toldAt: now };
+    this.#sets.set(key, set);
+    return set;
+  }
+}
+
+/** The estimate corrected by the provider's count, if that shows more than what is known; else what is known. */
+function corrected(
+  model: TaxModel,
+  estimate: TaxEstimate,
+  known: TaxEstimate,
+  interaction: Interaction,
+): TaxEstimate {
+  const inputTokens = interaction.usage?.inputTokens;
+  if (inputTokens === undefined || !mayImprove(model, known, inputTokens)) return known;
+  const request = interaction.plainRequest;
+  if (request === undefined) return known;
+  const found = correctTax(model, estimate, request, inputTokens, interaction.model);
+  return found !== undefined && found.variance < known.variance ? found : known;
+}
+
+/** Before texts are read: whether messages of so many tokens could show more. */
+function mayImprove(model: TaxModel, { tokens, variance }: TaxEstimate, inputTokens: number): boolean {
+  const text = Math.max(0, inputTokens - 2 * tokens);
+  return (model.textDeviation * text) ** 2 + 1 < 0.8 * variance;
+}
+
+/** The next part of the list, until all have been told. */
+function tellOf(set: KnownSet, now: number): FieldValues {
+  const part = set.parts[set.next];
+  if (part === undefined) return {};
+  set.next += 1;
+  set.toldAt = now;
+  return { offered_tools_list: part };
+}
+
+/**
+ * The list as JSON: `{"total": 512, "tools": {"<server>": {"<tool>": 57}}}`. Tokens as estimated; the rest of the total is
+ * what the provider adds. A part holds as many tools as fit, and the total of all.
+ */
+function listOf(
+  model: TaxModel,
+  offered: readonly ToolOffer[],
+  counted: readonly CountedDefinition[],
+  definitionTokens: number,
+): readonly string[] {
+  const total = Math.round(estimateTax(model, definitionTokens).tokens);
+  const parts: string[] = [];
+  let servers = new Map<string, Map<string, number>>();
+  let size = 0;
+  const close = () => {
+    const tools = Object.fromEntries([...servers].map(([server, all]) => [server, Object.fromEntries(all)]));
+    parts.push(JSON.stringify({ total, tools }));
+    servers = new Map();
+    size = 0;
+  };
+  offered.forEach((tool, i) => {
+    const { server, tool: name } = serverToolOf(tool);
+    if (!TOOL_NAME.test(name)) return;
+    const length =
+      JSON.stringify(name).length + 8 + (servers.has(server) ? 0 : JSON.stringify(server).length + 4);
+    if (size + length > MAX_LIST - 40 && size > 0) close();
+    size += length;
+    const ofServer = servers.get(server) ?? new Map<string, number>();
+    ofServer.set(name, Math.round(model.scale * (counted[i]?.tokens ?? 0)));
+    servers.set(server, ofServer);
+  });
+  close();
+  return parts;
+}
+
+/**
+ * The cost of the first tokens of a prompt, which is where providers put the definitions: what was read from the cache
+ * and written to it is the beginning of the prompt. At the rates of the whole call.
+ */
+function costOfFirst(tokens: number, usage: TokenUsage, price: CallPrice): number | undefined {
+  const { inputTokens: all = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
+  const read = Math.min(tokens, cacheReadTokens);
+  const written = Math.min(tokens - read, cacheWriteTokens);
+  const parts: readonly (readonly [number, TokenUsage])[] = [
+    [tokens - read - written, { inputTokens: all }],
+    [read, { inputTokens: all, cacheReadTokens: all }],
+    [written, { inputTokens: all, cacheWriteTokens: all }],
+  ];
+  let cost = 0;
+  for (const [part, kind] of parts) {
+    if (part === 0) continue;
+    const { costUsd } = priceUsage({ ...price, usage: kind });
+    if (costUsd === undefined) return undefined;
+    cost += (costUsd * part) / all;
+  }
+  return cost;
+}
