@@ -89,6 +89,10 @@ export class FreshApps implements AsyncDisposable {
         HOME: folder,
         OPENAI_API_KEY: 'sk-none',
         OPENAI_BASE_URL: `${this.provider.url}/v1`,
+        ANTHROPIC_API_KEY: 'sk-none',
+        ANTHROPIC_BASE_URL: this.provider.url,
+        // The Claude Agent SDK asks nobody but the model.
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         OTEL_SERVICE_NAME: 'app',
         OTEL_EXPORTER_OTLP_ENDPOINT: this.collector.url,
         OTEL_BSP_SCHEDULE_DELAY: '100',

@@ -50,12 +50,12 @@ export function assertOneRun(
 }
 
 /** Plain sums over the stored spans must be what this many calls of the model cost. */
-export function assertSums(sums: StoredSums | undefined, calls: number): void {
+export function assertSums(sums: StoredSums | undefined, calls: number, costUsd = COST_USD): void {
   // Where there is no PostgreSQL.
   if (sums === undefined) return;
   assert.equal(sums.promptTokens, calls * INPUT_TOKENS);
   assert.equal(sums.completionTokens, calls * OUTPUT_TOKENS);
-  assert.ok(Math.abs(sums.costUsd - calls * COST_USD) < 1e-9, `${sums.costUsd} for ${calls} calls`);
+  assert.ok(Math.abs(sums.costUsd - calls * costUsd) < 1e-9, `${sums.costUsd} for ${calls} calls`);
 }
 
 /** Text of prompts, arguments and answers must not leave the process. */

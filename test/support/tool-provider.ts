@@ -1,8 +1,9 @@
 /**
- * A model behind the APIs of OpenAI, plain and streamed: it calls the first tool that it is offered, then says "done".
+ * A model behind the APIs of OpenAI and Anthropic, plain and streamed: it calls the first tool that it is offered, then says "done".
  * Each call costs 100 tokens in and 10 out. The model `broken` fails, and `slow` answers after a minute.
  */
 import { type ProviderReply, type ProviderRequest, sse } from './provider-server.ts';
+import { answerMessages } from './tool-provider-messages.ts';
 
 export const INPUT_TOKENS = 100;
 export const OUTPUT_TOKENS = 10;
@@ -29,6 +30,8 @@ export function answerWithTool({ path, body }: ProviderRequest): ProviderReply {
   if (request.model === 'slow') return { events: [': wait\n\n', ': wait\n\n'], pauseMs: 60_000 };
   if (path.endsWith('/chat/completions')) return chat(request);
   if (path.endsWith('/responses')) return responses(request);
+  if (path.startsWith('/v1/messages?'))
+    return answerMessages(request as object, { input: INPUT_TOKENS, output: OUTPUT_TOKENS });
   return { status: 404, body: {} };
 }
 

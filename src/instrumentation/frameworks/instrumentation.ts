@@ -12,6 +12,7 @@ import {
 } from '../shared/index.ts';
 import { registerAiSdk } from './ai-sdk.ts';
 import { AI_SDK_SPANS_RANGE, patchAiSdk } from './ai-sdk-spans.ts';
+import { CLAUDE_AGENT_RANGE, patchClaudeAgent } from './claude-agent.ts';
 import { LANGCHAIN_FILES, LANGCHAIN_RANGE } from './langchain.ts';
 import { MASTRA_FILES, MASTRA_RANGE } from './mastra.ts';
 import { OPENAI_AGENTS_FILES, OPENAI_AGENTS_RANGE } from './openai-agents.ts';
@@ -20,6 +21,7 @@ import { OPENAI_AGENTS_FILES, OPENAI_AGENTS_RANGE } from './openai-agents.ts';
 export const FRAMEWORK_VERSIONS: readonly (readonly [name: string, versions: string])[] = [
   ['ai', '>=5.0.0 <8'],
   ['@ai-sdk/mcp', '>=1.0.0 <3'],
+  ['@anthropic-ai/claude-agent-sdk', '>=0.3.0 <1'],
   ['@langchain/core', '>=0.3.0 <2'],
   ['@mastra/core', '>=1.33.0 <2'],
   ['@openai/agents-core', '>=0.1.0 <1'],
@@ -29,8 +31,8 @@ export const FRAMEWORK_VERSIONS: readonly (readonly [name: string, versions: str
 export type FrameworkInstrumentationConfig = ModelInstrumentationConfig;
 
 /**
- * Runs, model calls and tool calls of agent frameworks, as one trace each: the AI SDK, LangChain, LangGraph, Mastra and the
- * OpenAI Agents SDK. Nothing of a framework is loaded that the application does not load.
+ * Runs, model calls and tool calls of agent frameworks, as one trace each: the AI SDK, the Claude Agent SDK, LangChain,
+ * LangGraph, Mastra and the OpenAI Agents SDK. Nothing of a framework is loaded that the application does not load.
  */
 export class FrameworkInstrumentation extends ModelInstrumentation<FrameworkInstrumentationConfig> {
   // The super constructor calls init() and enable(), before initializers of a subclass would run: none here.
@@ -54,6 +56,7 @@ export class FrameworkInstrumentation extends ModelInstrumentation<FrameworkInst
   protected override init(): InstrumentationNodeModuleDefinition[] {
     return [
       this.definition('ai', AI_SDK_SPANS_RANGE, patchAiSdk),
+      this.definition('@anthropic-ai/claude-agent-sdk', CLAUDE_AGENT_RANGE, patchClaudeAgent),
       this.files('@langchain/core', LANGCHAIN_RANGE, LANGCHAIN_FILES, ['js', 'cjs']),
       this.files('@mastra/core', MASTRA_RANGE, MASTRA_FILES, ['js', 'cjs']),
       this.files('@openai/agents-core', OPENAI_AGENTS_RANGE, OPENAI_AGENTS_FILES, ['mjs', 'js']),

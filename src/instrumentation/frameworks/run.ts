@@ -35,6 +35,7 @@ import {
 const ATTR_AGENT_NAME = 'gen_ai.agent.name';
 const ATTR_WORKFLOW_NAME = 'gen_ai.workflow.name';
 const ATTR_TOOL_TYPE = 'gen_ai.tool.type';
+const ATTR_SERVER_NAME = 'observatory.mcp.server.name';
 
 export interface RunDescription {
   readonly operation: 'invoke_agent' | 'invoke_workflow';
@@ -60,6 +61,8 @@ export interface FrameworkToolStep {
   /** Id that the model gave the call. */
   readonly id?: string | undefined;
   readonly arguments?: unknown;
+  /** Name of the MCP server that has the tool, where no MCP client is called inside. */
+  readonly server?: string | undefined;
 }
 
 /** Most calls of one run whose choosers are remembered. */
@@ -229,7 +232,7 @@ export class FrameworkToolCall {
 
   constructor(
     host: CallHost,
-    { name, id, arguments: args }: FrameworkToolStep,
+    { name, id, arguments: args, server }: FrameworkToolStep,
     parent: Context,
     chosenBy?: SpanContext,
   ) {
@@ -240,6 +243,7 @@ export class FrameworkToolCall {
       [semconv.ATTR_GEN_AI_TOOL_NAME]: name,
       [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: id,
       [ATTR_TOOL_TYPE]: 'function',
+      [ATTR_SERVER_NAME]: server,
     });
     const options = { kind: SpanKind.INTERNAL, attributes, links };
     this.#span = host.tracer.startSpan(`execute_tool ${name}`, options, parent);
