@@ -151,6 +151,7 @@ test('a message whose text takes long to parse ends the call without holding the
   const escapes = '\\n'.repeat(5_000_000);
   const halfway = `2.4703282292062327208299${'3'.repeat(750)}e-324`;
   const wide = Array.from({ length: 40_000 }, (_, i) => `"k${i}":1`).join(',');
+  const longNames = Array.from({ length: 600 }, (_, i) => `"${'n'.repeat(16_400)}${i}":1`);
   const results: readonly (readonly [string, string, RegExp])[] = [
     ['10 MiB of empty arrays', `{"content":[],"v":[${empties}[]]}`, /more than 100000 JSON values/],
     ['as many as allowed', `{"content":[],"v":[${'[],'.repeat(below)}[]]}`, /^(tool_result|blocked)/],
@@ -162,6 +163,7 @@ test('a message whose text takes long to parse ends the call without holding the
       `{"content":[],"v":[${`${halfway},`.repeat(5_000)}0]}`,
       /more than 100000 JSON/,
     ],
+    ['names of one hash', `{"content":[],"v":{${longNames.join(',')}}}`, /raise `maxMessageValues`/],
     ['letters of several bytes', `{"content":[],"v":"${'☃'.repeat(3_000_000)}"}`, /^(tool_result|blocked)/],
     ['a long text', `{"content":[],"v":"${'[],'.repeat(1_000_000)}"}`, /^(tool_result|blocked)/],
   ];

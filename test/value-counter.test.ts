@@ -60,3 +60,16 @@ test('a quote in a line that is no JSON hides nothing in the lines after it', ()
     }
   }
 });
+
+test('names so long that the engine compares each with all others count as thousands of values', () => {
+  const long = 'n'.repeat(16_400);
+  const cost = (json: string, cut: number): number => {
+    const counter = new ValueCounter();
+    const bytes = Buffer.from(json);
+    return counter.count(bytes, 0, cut) + counter.count(bytes, cut);
+  };
+  for (const cut of [0, 100, long.length + 3, long.length + 4]) {
+    assert.ok(cost(`{"${long}" :1}`, cut) > 2_000, String(cut));
+    assert.ok(cost(`["${long}",{"a":1}]`, cut) < 500, String(cut));
+  }
+});

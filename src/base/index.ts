@@ -49,7 +49,7 @@ export {
   type ManagedProvider,
   runningProvider,
 } from './sdk.ts';
-export { sliced } from './slices.ts';
+export { ownTurn, sliced } from './slices.ts';
 export { useStderrDiag } from './stderr-diag.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';

@@ -1,15 +1,32 @@
 /** Longest stretch of work before other work gets its turn, in milliseconds. */
 const SLICE_MS = 8;
 
+const waiting: (() => void)[] = [];
+
+/**
+ * Waits for a turn of the event loop that no other waiter gets. Waiters of `setImmediate` all run in the same turn, so
+ * that many small pieces of work at once would hold the loop together.
+ */
+export function ownTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(release);
+  });
+}
+
+function release(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(release);
+}
+
 /**
  * Cuts long work into slices, so that nothing holds the event loop. Call the result between two steps: after 8 ms of
- * work it waits for one turn of the loop, before that it returns at once.
+ * work it waits for a turn of the loop of its own, before that it returns at once.
  */
 export function sliced(): () => Promise<void> {
   let began = performance.now();
   return async () => {
     if (performance.now() - began < SLICE_MS) return;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await ownTurn();
     began = performance.now();
   };
 }

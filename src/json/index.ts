@@ -1,3 +1,4 @@
+export { beginningOfJson, parseBoundedContainer } from './bounded-json.ts';
 export {
   type CanonicalJsonOptions,
   canonicalHash,

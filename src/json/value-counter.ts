@@ -19,6 +19,11 @@ const ESCAPE = 8;
 /** A byte of a number or literal. A number in the middle between two doubles takes a hundred times as long as others. */
 const DIGIT = 12;
 
+/** Names of members that are longer have all one hash in V8, so that each is compared with all others. */
+const MAX_NAME = 16_000;
+/** One such name. At the default limit of a message there are at most 50. */
+const LONG_NAME = 2_000 * VALUE;
+
 const SPACE = 1;
 const STRING = 2;
 const ELEMENT = 3;
@@ -49,7 +54,7 @@ for (const [text, kind] of [
  * Counts the values of a JSON-RPC message in UTF-8 as its bytes arrive, before anything is decoded or parsed: one for
  * each of `[`, `{` and `,` outside strings and two for each `:`, that is about one for each element of an array and
  * three for each member of an object, whose name may be new to the engine. They, more than the length of the text,
- * decide how long reading it takes. 256 bytes of text, 32 escapes, or 21 bytes of numbers and literals count as one
+ * decide how long reading it takes. A name of more than 16,000 bytes counts as 2,000. 256 bytes of text, 32 escapes, or 21 bytes of numbers and literals count as one
  * more. What the MCP SDKs check one by one counts more: each message, and each member of its upper levels. Never counts
  * too few: a line end ends a string, since no valid one contains it and a parser stops there.
  */
@@ -57,6 +62,8 @@ export class ValueCounter {
   #depth = 0;
   #inString = false;
   #escaped = false;
+  /** Units since the string began that is being read, or of the one that has just ended. */
+  #string = 0;
   readonly #isLines: boolean;
 
   /** @param isLines the text comes in lines that need not all belong to it, as in events: levels end with the line. */
@@ -70,6 +77,8 @@ export class ValueCounter {
     let escaped = this.#escaped;
     let depth = this.#depth;
     let units = 0;
+    let stringAt = -this.#string;
+    let name = this.#string;
     for (let at = start; at < end; at += 1) {
       const byte = bytes[at] as number;
       if (inString) {
@@ -82,6 +91,7 @@ export class ValueCounter {
           escaped = false;
         } else if (byte === QUOTE) {
           inString = false;
+          name = units - stringAt;
         } else if (byte === BACKSLASH) {
           escaped = true;
           units += ESCAPE;
@@ -93,11 +103,14 @@ export class ValueCounter {
           break;
         case STRING:
           inString = true;
+          stringAt = units;
           break;
         case ELEMENT:
+          name = 0;
           units += VALUE;
           break;
         case MEMBER:
+          if (name > MAX_NAME) units += LONG_NAME;
           units += depth <= CHECKED_LEVELS ? 2 * VALUE + CHECKED_MEMBER : 2 * VALUE;
           break;
         case OBJECT:
@@ -110,6 +123,7 @@ export class ValueCounter {
           if (depth > 0) depth += 1;
           break;
         case END:
+          name = 0;
           if (depth > 0) depth -= 1;
           break;
         case LINE_END:
@@ -122,6 +136,7 @@ export class ValueCounter {
     this.#inString = inString;
     this.#escaped = escaped;
     this.#depth = depth;
+    this.#string = inString ? units - stringAt : name;
     return units / VALUE;
   }
 
@@ -130,5 +145,6 @@ export class ValueCounter {
     this.#inString = false;
     this.#escaped = false;
     this.#depth = 0;
+    this.#string = 0;
   }
 }

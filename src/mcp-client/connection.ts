@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { ObservatoryError } from '../base/index.ts';
 import { noteListedTools } from '../interaction/index.ts';
 import type { JsonObject } from '../json/index.ts';
@@ -54,6 +55,8 @@ export class ServerConnection {
     this.#config = config;
     this.#options = options;
     this.#openLink = openLink;
+    // Every listing that is under way listens to it, and Node warns about more than ten on stderr.
+    setMaxListeners(0, this.#closing.signal);
     this.#tools = new ServerTools(config.name);
     this.#refresh = new ToolRefresh(config.name, async () => {
       const link = this.#link;

@@ -1,6 +1,14 @@
+import { beginningOfJson } from '../json/index.ts';
 import { toolWords } from './backtrack.ts';
 import type { ToolChainEntry } from './result.ts';
-import { holdsWord, type MemberGroup, type MemberValue, memberGroups, plainKey } from './result-members.ts';
+import {
+  holdsWord,
+  type MemberGroup,
+  type MemberValue,
+  memberGroups,
+  plainKey,
+  searchWork,
+} from './result-members.ts';
 
 /** Two tools that say different things about the same field of the same thing. */
 export interface Conflict {
@@ -27,6 +35,14 @@ const MAX_CONFLICTS = 20;
 const MAX_READINGS = 20;
 /** Differences that are looked into. */
 const MAX_CHECKS = 200;
+/** Names of one thing. What has more is a list, and no thing. */
+const MAX_NAMES = 4;
+/** A longer text is prose, which two tools word differently. */
+const MAX_VALUE_CHARS = 500;
+const MAX_ARGUMENTS_CHARS = 20_000;
+const MAX_ANSWER_CHARS = 20_000;
+/** Characters of arguments searched for changes, for each result. */
+const MAX_SEARCH = 500_000;
 
 /** Names of a thing by themselves; other keys name one when they end in `id`, `key`, `code` or `number`. */
 const IDENTITIES = new Set(
@@ -52,16 +68,22 @@ export class Conflicts {
   readonly found: Conflict[] = [];
   /** By what names the thing, and the field. */
   readonly #facts = new Map<string, Fact[]>();
-  readonly #chain: Pick<ToolChainEntry, 'toolName' | 'arguments'>[] = [];
+  /** For each entry the arguments of a call that changes something; undefined for others. */
+  readonly #changes: (string | undefined)[] = [];
   /** Kinds of things that the latest result speaks of, by the name of a list. */
   readonly #types = new Map<string, readonly string[]>();
   #count = 0;
   #checks = 0;
+  #searched = 0;
 
   /** Adds the next entry of the chain. @returns the disagreements it brings. */
   add(entry: Pick<ToolChainEntry, 'toolName' | 'arguments' | 'success' | 'result'>): Conflict[] {
-    const index = this.#chain.push(entry) - 1;
+    const { toolName } = entry;
+    const isChange = WRITES.test(toolName.slice(toolName.indexOf('.')));
+    const index =
+      this.#changes.push(isChange ? beginningOfJson(entry.arguments, MAX_ARGUMENTS_CHARS) : undefined) - 1;
     const before = this.found.length;
+    this.#searched = 0;
     this.#types.clear();
     if (entry.success) {
       for (const group of memberGroups(entry.result)) this.#addGroup(group, entry, index);
@@ -83,6 +105,7 @@ export class Conflicts {
     for (const { key, parent, value } of group.members) {
       const plain = plainKey(key);
       const isNamed = isIdentity(key) || named.keys.has(plain);
+      if (typeof value === 'string' && value.length > MAX_VALUE_CHARS) continue;
       if (isNamed || VOLATILE.test(key) || (named.isAsked && OF_THE_ANSWER.has(plain))) continue;
       const isOnly = keys.indexOf(plain) === keys.lastIndexOf(plain);
       this.#addFact(named.entity, isOnly ? key : `${parent}.${key}`, { index, toolName, value, types });
@@ -104,12 +127,11 @@ export class Conflicts {
     this.#checks += 1;
     if (this.found.length >= MAX_CONFLICTS || this.#checks > MAX_CHECKS) return;
     // A value that was changed in between is no contradiction.
-    const between = this.#chain.slice(before.index + 1, now.index + 1);
     const names = entity.split(' ');
-    const isChanged = between.some(({ toolName, arguments: args }) => {
-      if (!WRITES.test(toolName.slice(toolName.indexOf('.')))) return false;
-      const text = JSON.stringify(args).slice(0, 20_000);
-      return names.some((name) => holdsWord(text, name));
+    const isChanged = this.#changes.slice(before.index + 1, now.index + 1).some((text) => {
+      if (text === undefined) return false;
+      for (const name of names) this.#searched += searchWork(text, name);
+      return this.#searched > MAX_SEARCH || names.some((name) => holdsWord(text, name));
     });
     if (isChanged) return;
     this.found.push({ entity, field, readings: [before, now] });
@@ -119,7 +141,8 @@ export class Conflicts {
 /** One sentence about a conflict. @param answer the final answer, to tell which value it takes. */
 export function conflictSentence({ entity, field, readings: [one, other] }: Conflict, answer = ''): string {
   const said = (reading: Reading): string => JSON.stringify(reading.value).slice(0, 120);
-  const taken = [one, other].filter(({ value }) => holdsWord(answer, String(value)));
+  const searched = answer.slice(0, MAX_ANSWER_CHARS);
+  const taken = [one, other].filter(({ value }) => holdsWord(searched, String(value)));
   const [only] = taken;
   const choice = taken.length === 1 && only !== undefined ? `; the answer says ${said(only)}` : '';
   return `Steps ${one.index + 1} and ${other.index + 1} disagree about ${field} of ${entity}: ${said(one)} according to ${one.toolName}, ${said(other)} according to ${other.toolName}${choice}.`;
@@ -150,7 +173,7 @@ function identityOf({ members }: MemberGroup): Identity | undefined {
   const [id] = own.filter(({ key }) => IDENTITIES.has(plainKey(key)));
   const named = id === undefined ? own : [id];
   const names = named.length > 0 ? named : members.filter(({ key }) => plainKey(key) === 'name').slice(0, 1);
-  if (names.length === 0) return undefined;
+  if (names.length === 0 || names.length > MAX_NAMES) return undefined;
   return {
     entity: names
       .map(({ value }) => String(value).slice(0, 200))
@@ -169,7 +192,7 @@ function identityOfArguments(args: Readonly<Record<string, unknown>>): Identity 
   );
   const named = given.filter(([key]) => isIdentity(key));
   const names = named.length > 0 ? named : given;
-  if (names.length === 0 || names.length > 4) return undefined;
+  if (names.length === 0 || names.length > MAX_NAMES) return undefined;
   const texts = names.map(([, value]) => String(value));
   if (texts.some((text) => text.length > 200)) return undefined;
   return {

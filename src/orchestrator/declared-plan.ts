@@ -1,6 +1,6 @@
 /** A plan that the caller declares: calls with conditions over the results of earlier ones, made without the model. */
 import { invalidOption } from '../base/index.ts';
-import { isObject, type JsonObject } from '../json/index.ts';
+import { isObject, type JsonObject, toJsonText } from '../json/index.ts';
 
 /** One call of a plan. */
 export interface PlannedCall {
@@ -150,7 +150,7 @@ function holds(condition: PlanCondition, outcomes: ReadonlyMap<string, PlanOutco
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return typeof value === 'string' ? value : (toJsonText(value) ?? '');
 }
 
 function isReference(value: unknown): value is { readonly from: string; readonly path?: string } {

@@ -1,5 +1,6 @@
+import { beginningOfJson } from '../json/index.ts';
 import type { ToolChainEntry } from './result.ts';
-import { holdsWord, type Member, memberGroups, plainKey } from './result-members.ts';
+import { holdsWord, type Member, memberGroups, plainKey, searchWork } from './result-members.ts';
 
 /** Bounds of the search, so that its cost does not grow with the size of results or the length of a run. */
 const MAX_VALUES = 24;
@@ -7,8 +8,10 @@ const MAX_VALUE_CHARS = 2_000;
 /** Longer values are not looked for as a whole, only for what they hold. */
 const MAX_WHOLE_CHARS = 500;
 /** Characters searched for one call. The newest results are searched first. */
-const MAX_WORK = 2_000_000;
+const MAX_WORK = 4_000_000;
 const WORK_OF_CHECK = 100;
+/** Characters of the prompt, which is searched only for values that are found, per unit of work. */
+const CHARS_PER_WORK = 4;
 const MAX_RESULT_CHARS = 20_000;
 const MAX_PROMPT_CHARS = 100_000;
 const MAX_RESULTS = 40;
@@ -47,13 +50,17 @@ export class Dependencies {
 
   /** Adds the next entry of the chain. */
   add({ success, result, arguments: args }: Pick<ToolChainEntry, 'success' | 'result' | 'arguments'>): void {
+    const forgotten = this.#results.length - MAX_RESULTS;
+    if (forgotten >= 0) this.#results[forgotten] = undefined;
     if (!success) {
       this.#results.push(undefined);
       return;
     }
-    const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
     this.#results.push({
-      text: text.slice(0, MAX_RESULT_CHARS),
+      text:
+        typeof result === 'string'
+          ? result.slice(0, MAX_RESULT_CHARS)
+          : beginningOfJson(result, MAX_RESULT_CHARS),
       members: memberGroups(result).flatMap(({ members }) => members),
       asked: new Set(argumentsOf(args).map((argument) => argument.text)),
     });
@@ -85,9 +92,9 @@ export class Dependencies {
 
   #quotes({ key, text }: Argument, known: KnownResult): boolean {
     const isWord = text.length >= MIN_TEXT_CHARS && text.length <= MAX_WHOLE_CHARS;
-    if (isWord && this.#afford(known.text) && holdsWord(known.text, text)) return true;
+    if (isWord && this.#afford(searchWork(known.text, text)) && holdsWord(known.text, text)) return true;
     return known.members.some((member) => {
-      if (!this.#afford(text)) return false;
+      if (!this.#afford(text.length)) return false;
       const value = String(member.value);
       if (text === value || text === value.split(' ', 1)[0]) return isSameKey(key, member);
       // A value inside a longer argument: a table name in SQL, a folder in a path.
@@ -95,13 +102,18 @@ export class Dependencies {
       const isInside =
         value.length < MIN_TEXT_CHARS
           ? value.length > 1 && (text.includes(`'${value}'`) || text.includes(`"${value}"`))
-          : value.length < text.length && holdsWord(text, value);
-      return isInside && !known.asked.has(value) && !holdsWord(this.#prompt, value);
+          : value.length < text.length && this.#afford(searchWork(text, value)) && holdsWord(text, value);
+      return isInside && !known.asked.has(value) && this.#isNew(value);
     });
   }
 
-  #afford(text: string): boolean {
-    this.#work += text.length + WORK_OF_CHECK;
+  #isNew(value: string): boolean {
+    this.#work += this.#prompt.length / CHARS_PER_WORK;
+    return this.#work <= MAX_WORK && !holdsWord(this.#prompt, value);
+  }
+
+  #afford(chars: number): boolean {
+    this.#work += chars + WORK_OF_CHECK;
     return this.#work <= MAX_WORK;
   }
 }

@@ -1,4 +1,4 @@
-import type { ModelTool } from './providers/index.ts';
+import type { ImagePart, ModelTool } from './providers/index.ts';
 
 /** Name of the tool by which a model reads the middle of a result that was cut. */
 export const READ_RESULT_TOOL = 'read_tool_result';
@@ -22,6 +22,13 @@ export const readResultTool: ModelTool = {
 const HEAD_SHARE = 0.7;
 /** Most characters of cut results kept for reading back, over a run. */
 const MAX_STORED_CHARS = 32 * 1024 * 1024;
+/** Base64 characters of one image, about the 5 MB that Anthropic takes. */
+const MAX_IMAGE_CHARS = 7_000_000;
+/** Images of a run and their base64 characters: every later request holds them all. */
+const MAX_IMAGES = 100;
+const MAX_IMAGES_CHARS = 16_000_000;
+/** Characters of results that the chain of a run holds whole. */
+const MAX_CHAIN_CHARS = 256 * 1024 * 1024;
 
 /**
  * Keeps what a model is shown of one tool result within bounds: the head, the tail, and a reference by which the
@@ -33,6 +40,9 @@ export class ResultCap {
   readonly #stored = new Map<string, string>();
   #storedChars = 0;
   #next = 1;
+  #images = 0;
+  #imageChars = 0;
+  #chainChars = 0;
 
   /** @param maxChars most characters of one result that a model is shown. */
   constructor(maxChars: number, maxStored: number = MAX_STORED_CHARS) {
@@ -60,6 +70,25 @@ export class ResultCap {
       text: `${head}\n\n[${cut} of ${text.length} characters left out; ${how}]\n\n${tail}`,
       reference,
     };
+  }
+
+  /** The images of a result that the model is shown, and a note about those that are too large or too many. */
+  fitting(images: readonly ImagePart[]): { readonly images: readonly ImagePart[]; readonly note: string } {
+    const fitting = images.filter(({ data }) => {
+      if (data.length > MAX_IMAGE_CHARS || this.#images >= MAX_IMAGES) return false;
+      if (this.#imageChars + data.length > MAX_IMAGES_CHARS) return false;
+      this.#images += 1;
+      this.#imageChars += data.length;
+      return true;
+    });
+    const left = images.length - fitting.length;
+    return { images: fitting, note: left === 0 ? '' : `\n[images left out, too large or too many: ${left}]` };
+  }
+
+  /** Whether the chain may hold a result of so many characters; a run must not use up the memory of its host. */
+  isKept(chars: number): boolean {
+    this.#chainChars += chars;
+    return this.#chainChars <= MAX_CHAIN_CHARS;
   }
 
   #store(text: string): string | undefined {

@@ -1,5 +1,5 @@
 /** The named values of a tool's result, whether it is JSON or text, within bounds. */
-import { isObject, parseContainerOrKeep } from '../json/index.ts';
+import { isObject, parseBoundedContainer } from '../json/index.ts';
 
 export type MemberValue = string | number | boolean;
 
@@ -19,6 +19,13 @@ export interface MemberGroup {
 }
 
 const MAX_CHARS = 20_000;
+/** Characters of JSON inside texts that are parsed. */
+const MAX_PARSED = 100_000;
+/** Objects, lists and texts that are looked into. */
+const MAX_VISITS = 2_000;
+/** Characters of a name and of a value that are kept. */
+const MAX_KEY_CHARS = 100;
+const MAX_VALUE_CHARS = 2_001;
 const MAX_GROUPS = 100;
 const MAX_MEMBERS = 300;
 const MAX_DEPTH = 8;
@@ -30,18 +37,29 @@ const OWN_NAME = /^(?:id|uuid|guid|key|code|name)$/i;
 export function memberGroups(result: unknown): MemberGroup[] {
   const groups: MemberGroup[] = [];
   let left = MAX_MEMBERS;
+  let toParse = MAX_PARSED;
+  let toRead = MAX_CHARS;
+  let visits = 0;
   const visit = (value: unknown, name: string, depth: number): void => {
-    if (groups.length >= MAX_GROUPS || left <= 0 || depth > MAX_DEPTH) return;
+    visits += 1;
+    if (groups.length >= MAX_GROUPS || left <= 0 || depth > MAX_DEPTH || visits > MAX_VISITS) return;
     if (typeof value === 'string') {
-      const parsed = value.length <= MAX_CHARS ? parseContainerOrKeep(value) : value;
-      if (typeof parsed === 'object') visit(parsed, name, depth + 1);
-      else if (depth === 0) groups.push({ name, members: textMembers(value) });
+      const isParsed = value.length <= Math.min(MAX_CHARS, toParse);
+      if (isParsed) toParse -= value.length;
+      const parsed = isParsed ? parseBoundedContainer(value) : undefined;
+      if (parsed !== undefined) visit(parsed, name, depth + 1);
+      else if (depth === 0) {
+        const members = textMembers(value.slice(0, toRead), left);
+        toRead -= Math.min(toRead, value.length);
+        left -= members.length;
+        groups.push({ name, members });
+      }
     } else if (Array.isArray(value)) {
       for (const item of value.slice(0, MAX_GROUPS)) {
         const text = textOfBlock(item);
         if (text !== undefined) visit(text, name, 0);
         else if (isPlain(item) && left > 0)
-          groups.push({ name, members: [{ key: name, parent: '', value: item }] });
+          groups.push({ name, members: [{ key: name, parent: '', value: cut(item) }] });
         else visit(item, name, depth + 1);
       }
     } else if (isObject(value)) {
@@ -51,16 +69,17 @@ export function memberGroups(result: unknown): MemberGroup[] {
     }
   };
   const collect = (object: object, parent: string, members: Member[], depth: number): void => {
-    for (const [key, value] of Object.entries(object)) {
+    for (const [name, value] of Object.entries(object)) {
       if (left <= 0 || depth > MAX_DEPTH) return;
+      const key = name.slice(0, MAX_KEY_CHARS);
       if (isPlain(value)) {
         left -= 1;
-        members.push({ key, parent, value });
+        members.push({ key, parent, value: cut(value) });
         // A text may hold a document of its own, as some servers wrap JSON in a string.
-        if (typeof value === 'string' && /^\s*[[{]/.test(value)) visit(value, key, depth + 1);
+        if (typeof value === 'string' && /^\s{0,100}[[{]/.test(value)) visit(value, key, depth + 1);
       } else if (Array.isArray(value)) visit(value, key, depth + 1);
       else if (isObject(value)) {
-        if (Object.keys(value).some((name) => OWN_NAME.test(name))) visit(value, key, depth + 1);
+        if (Object.keys(value).some((one) => OWN_NAME.test(one))) visit(value, key, depth + 1);
         else collect(value, key, members, depth + 1);
       }
     }
@@ -73,15 +92,18 @@ function isPlain(value: unknown): value is MemberValue {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
+function cut(value: MemberValue): MemberValue {
+  return typeof value === 'string' ? value.slice(0, MAX_VALUE_CHARS) : value;
+}
+
 function textOfBlock(item: unknown): string | undefined {
   return isObject(item) && item.type === 'text' && typeof item.text === 'string' ? item.text : undefined;
 }
 
 /** The `key: value` and `key=value` pairs of a text. */
-function textMembers(whole: string): Member[] {
-  const text = whole.slice(0, MAX_CHARS);
+function textMembers(text: string, most: number): Member[] {
   const members: Member[] = [];
-  for (let at = 0; at < text.length && members.length < MAX_MEMBERS; at += 1) {
+  for (let at = 0; at < text.length && members.length < most; at += 1) {
     if (text[at] !== ':' && text[at] !== '=') continue;
     // Both sides are looked at in short pieces, so the work grows with the text alone.
     const key = /([A-Za-z][\w -]*)["'`*]{0,3}\s?$/.exec(text.slice(Math.max(0, at - 40), at))?.[1];
@@ -99,6 +121,16 @@ export function plainKey(key: string): string {
 
 const WORD = /[\p{L}\p{N}_]/u;
 const MAX_TRIES = 50;
+
+const CHARS_PER_COMPARISON = 16;
+
+/**
+ * Work of looking for a value in a text, in characters read. A long value in a text that nearly repeats it is compared
+ * again at every place.
+ */
+export function searchWork(text: string, value: string): number {
+  return text.length * (1 + value.length / CHARS_PER_COMPARISON);
+}
 
 /** Whether a text holds a value as a word of its own: `17` is in `id 17`, not in `2017`. */
 export function holdsWord(text: string, value: string): boolean {

@@ -41,6 +41,7 @@ export interface ToolChainEntry {
   /** Arguments as the tool got them. */
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly success: boolean;
+  /** The value; beyond 256 Mi characters of a run's results, the text that the model was shown. */
   readonly result: unknown;
   readonly error: string | null;
   /** In seconds. */

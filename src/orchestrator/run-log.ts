@@ -1,3 +1,5 @@
+import { sliced } from '../base/index.ts';
+import { toJsonText } from '../json/index.ts';
 import { type Conflict, Conflicts } from './conflicts.ts';
 import type { RunError, ToolChainEntry } from './result.ts';
 
@@ -11,6 +13,7 @@ export class RunLog {
   iterations = 0;
   /** Attempts to recover: recovery prompts, one per failed call, and automatic retries. */
   backtracks = 0;
+  readonly #turn = sliced();
   #lastWords: { readonly text: string; readonly iteration: number } = { text: '', iteration: 0 };
 
   /** Takes note of a text the model gave beside or instead of calls. */
@@ -19,14 +22,19 @@ export class RunLog {
   }
 
   /** @returns what the results of this report disagree about with earlier ones. */
-  add(report: {
+  async add(report: {
     readonly entries: readonly ToolChainEntry[];
     readonly retried: readonly RunError[];
-  }): readonly Conflict[] {
+  }): Promise<readonly Conflict[]> {
     this.chain.push(...report.entries);
     this.errors.push(...report.retried);
     this.backtracks += report.retried.length;
-    return report.entries.flatMap((entry) => this.conflicts.add(entry));
+    const found: Conflict[] = [];
+    for (const entry of report.entries) {
+      found.push(...this.conflicts.add(entry));
+      await this.#turn();
+    }
+    return found;
   }
 
   fail(toolName: string, error: string, recovering = false): void {
@@ -43,7 +51,7 @@ export class RunLog {
     const parts = [this.#lastWords.text];
     const latest = this.chain.findLast((entry) => entry.success);
     if (latest !== undefined && latest.iteration >= this.#lastWords.iteration) {
-      parts.push(typeof latest.result === 'string' ? latest.result : JSON.stringify(latest.result));
+      parts.push(typeof latest.result === 'string' ? latest.result : (toJsonText(latest.result) ?? ''));
     }
     return parts.filter((part) => part !== '').join('\n\n') || null;
   }

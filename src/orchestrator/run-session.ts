@@ -128,7 +128,7 @@ async function undoIfAsked(
       catalog,
       `undoes step ${undo.step + 1}`,
     );
-    log.add(report);
+    await log.add(report);
     undone.push({ ...undo, done: report.failure === undefined });
   }
   return undone;

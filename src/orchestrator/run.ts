@@ -1,5 +1,6 @@
 import { errorMessage } from '../base/index.ts';
-import { conflictNotice } from './conflicts.ts';
+import { beginningOfJson } from '../json/index.ts';
+import { type Conflict, conflictNotice } from './conflicts.ts';
 import { followPlan, type PlanStep } from './declared-plan.ts';
 import { FailedCalls } from './failed-calls.ts';
 import { readResourceTool } from './linked-resources.ts';
@@ -29,6 +30,8 @@ import type { Session } from './session.ts';
 import type { CallReport, ToolRunner } from './tool-runner.ts';
 
 const MAX_CONTINUATIONS = 3;
+/** Characters of a planned call's arguments that the model is shown. They may hold whole results. */
+const MAX_TOLD_ARGUMENTS = 10_000;
 
 /** How a run ended, and with what answer. */
 export interface RunEnd {
@@ -97,7 +100,8 @@ export class GhostRun {
     const reasoning = reasoningBehind(completion);
     const reports = await this.#runner.runTurn(calls, catalog, log.iterations, reasoning);
     conversation.push({ role: 'tool', parts: reports.map((report) => report.shown) });
-    const conflicts = reports.flatMap((report) => log.add(report));
+    const conflicts: Conflict[] = [];
+    for (const report of reports) conflicts.push(...(await log.add(report)));
     this.#session.options.signal?.throwIfAborted();
     const notices = await this.#failedCalls.recover(reports, calls, catalog);
     const verdict = this.#watchLoops(reports, calls);
@@ -139,13 +143,14 @@ export class GhostRun {
       options.signal?.throwIfAborted();
       const catalog = await this.#session.catalog();
       const report = await this.#runner.runNamed(tool, args, catalog, 'declared by the plan');
-      log.add(report);
+      await log.add(report);
       const { failure } = report;
       if (failure !== undefined) log.note(failure.toolName, failure.message, null);
       const [shown] = report.shown.content;
       const text = shown?.type === 'text' ? shown.text : '';
       const ending = failure === undefined ? 'returned' : 'failed';
-      told.push(`${told.length + 1}. ${tool} ${JSON.stringify(args)} ${ending}: ${text}`);
+      const given = beginningOfJson(args, MAX_TOLD_ARGUMENTS);
+      told.push(`${told.length + 1}. ${tool} ${given} ${ending}: ${text}`);
       return { success: failure === undefined, result: report.entries.at(-1)?.result };
     });
     const end = isWhole ? '' : '\nThe plan ended there, because this call failed.';

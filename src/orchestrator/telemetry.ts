@@ -133,7 +133,7 @@ export class RunTelemetry {
     },
     call: (meta: Record<string, string>) => Promise<ToolCallOutcome>,
     mayTell: boolean,
-    failureText: (outcome: ToolCallOutcome) => string,
+    failureText: (outcome: ToolCallOutcome) => Promise<string>,
   ): Promise<ToolCallOutcome> {
     const attributes: Attributes = {
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
@@ -155,7 +155,7 @@ export class RunTelemetry {
       span.setAttribute(semconv.ATTR_MCP_METHOD_NAME, 'tools/call');
       if (mayTell) attachInteraction(span, { toolResult: callToolResult(outcome) });
       if (outcome.kind !== 'ok') {
-        if (mayTell) attachInteraction(span, { toolResultSummary: failureText(outcome) });
+        if (mayTell) attachInteraction(span, { toolResultSummary: await failureText(outcome) });
         span.setAttribute(semconv.ATTR_ERROR_TYPE, outcomeErrorType(outcome));
         span.setStatus({ code: SpanStatusCode.ERROR });
       }

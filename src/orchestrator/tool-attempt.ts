@@ -1,6 +1,5 @@
 /** One try of a tool call: cache, breaker and gate, then the server. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, ownTurn } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import {
   type CallableTool,
@@ -38,6 +37,9 @@ import {
   textOfArguments,
 } from './tool-text.ts';
 
+/** Longer results are asked for again: the cache holds hundreds. */
+const MAX_CACHED_CHARS = 1_000_000;
+
 /** Single tries of the calls of one run, each through cache, breaker and gate to its server. */
 export class ToolAttempts {
   readonly #session: Session;
@@ -74,7 +76,7 @@ export class ToolAttempts {
     const readOnly = isReadOnly(tool);
     const argumentsText = readOnly && cache !== undefined ? textOfArguments(args) : '';
     const known = readOnly ? cache?.get(server, name, argumentsText) : undefined;
-    if (known !== undefined) return finished(known, 0, true);
+    if (known !== undefined) return await finished(known, 0, true);
     if (!breakers.tryEnter(server, name)) {
       const why = breakers.keepsFailing(server, name)
         ? `The tool ${name} of ${server} failed again and again; calls to it are paused for a while.`
@@ -101,8 +103,10 @@ export class ToolAttempts {
     else if (kind === 'transport_error' || kind === 'timeout') breakers.failed(server, name);
     else if (kind === 'tool_error') breakers.failed(server, name, outcome.message);
     else breakers.succeeded(server, name);
-    if (kind === 'ok' && readOnly) cache?.set(server, name, argumentsText, outcome.result);
-    return endingOf(outcome);
+    const ending = await endingOf(outcome);
+    if (kind === 'ok' && readOnly && ending.text.length <= MAX_CACHED_CHARS)
+      cache?.set(server, name, argumentsText, outcome.result);
+    return ending;
   }
 
   async #call(
@@ -132,7 +136,7 @@ export class ToolAttempts {
         }
       },
       gated === undefined,
-      (outcome) => endingOf(outcome).text,
+      async (outcome) => (await endingOf(outcome)).text,
     );
   }
 }
@@ -141,7 +145,7 @@ export class ToolAttempts {
 async function fitted(outcome: ToolCallOutcome, tool: CallableTool): Promise<ToolCallOutcome> {
   if (outcome.kind !== 'ok' || tool.outputSchema === undefined) return outcome;
   // The result was just parsed; checking it may take as long.
-  await nextTurn();
+  await ownTurn();
   const { result, raw, durationMs } = outcome;
   const problem = await structureProblem(tool, result.structuredContent);
   if (problem === undefined) return outcome;

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ownTurn, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { CallFailure, FailureKind } from './backtrack.ts';
 import { Dependencies } from './dependencies.ts';
@@ -13,6 +15,8 @@ import { isReadOnly, ToolAttempts } from './tool-attempt.ts';
 import { type Ending, refusedEnding, shownResult, textOfArguments } from './tool-text.ts';
 
 const RETRY_DELAY_MS = 200;
+/** Characters of a result that loop detection holds as they are. */
+const MAX_COMPARED = 65_536;
 
 /** How a call of the model ended. */
 export interface CallReport {
@@ -33,6 +37,7 @@ export class ToolRunner {
   readonly #attempts: ToolAttempts;
   readonly #failuresInARow = new Map<string, number>();
   readonly #dependencies: Dependencies;
+  readonly #turn = sliced();
   #ownCalls = 0;
 
   constructor(session: Session) {
@@ -58,7 +63,12 @@ export class ToolRunner {
       if (one.status === 'rejected') throw one.reason;
       return one.value;
     });
-    for (const { entries } of done) for (const entry of entries) this.#dependencies.add(entry);
+    for (const { entries } of done) {
+      for (const entry of entries) {
+        this.#dependencies.add(entry);
+        await this.#turn();
+      }
+    }
     return done;
   }
 
@@ -107,6 +117,7 @@ export class ToolRunner {
     for (let attempt = 0; ; attempt += 1) {
       emit({ type: 'tool_started', iteration, toolName, arguments: args });
       const ending = await this.#attempts.make(call, tool, args, attempt);
+      await ownTurn();
       const entry = this.#note(toolName, args, ending, iteration, reasoning);
       entries.push(entry);
       if (tool !== undefined && this.#canRead(tool.server)) resources.add(tool.server, ending.links);
@@ -127,7 +138,7 @@ export class ToolRunner {
         );
         if (!isAborted(signal)) continue;
       }
-      return this.#report(call, toolName, tool, args, ending, entries, retried);
+      return await this.#report(call, toolName, tool, args, ending, entries, retried);
     }
   }
 
@@ -150,7 +161,9 @@ export class ToolRunner {
       toolName,
       arguments: args,
       success: ending.success,
-      result: ending.value,
+      result: this.#session.cap.isKept(sizeOf(ending))
+        ? ending.value
+        : this.#session.cap.apply(ending.text).text,
       error: ending.success ? null : ending.text,
       executionTime: ending.seconds,
       reasoning,
@@ -160,7 +173,7 @@ export class ToolRunner {
     };
   }
 
-  #report(
+  async #report(
     call: ToolCallPart,
     toolName: string,
     tool: OfferedTool | undefined,
@@ -168,12 +181,15 @@ export class ToolRunner {
     ending: Ending,
     entries: readonly ToolChainEntry[],
     retried: readonly RunError[],
-  ): CallReport {
-    const { text } = this.#session.cap.apply(ending.text);
+  ): Promise<CallReport> {
+    const resultText = await comparable(ending.text);
+    const { cap } = this.#session;
+    const { text } = cap.apply(ending.text);
+    const { images, note } = cap.fitting(ending.images);
     return {
       entries,
       retried,
-      shown: shownResult(call, text, ending.images, !ending.success),
+      shown: shownResult(call, text + note, images, !ending.success),
       failure:
         ending.kind === undefined
           ? undefined
@@ -186,7 +202,7 @@ export class ToolRunner {
             },
       trace: {
         argumentsText: textOfArguments(args),
-        resultText: ending.text,
+        resultText,
         readOnly: tool !== undefined && isReadOnly(tool),
       },
     };
@@ -206,6 +222,23 @@ export class ToolRunner {
       shown: shownResult(call, ending.text, [], !ending.success),
     };
   }
+}
+
+/** Characters of a result, about. */
+function sizeOf({ text, images }: Ending): number {
+  return images.reduce((chars, { data }) => chars + data.length, text.length);
+}
+
+/** A text that is equal for equal results: a long one by its hash, made in slices. */
+async function comparable(text: string): Promise<string> {
+  if (text.length <= MAX_COMPARED) return text;
+  const hash = createHash('sha256');
+  const turn = sliced();
+  for (let at = 0; at < text.length; at += MAX_COMPARED) {
+    hash.update(text.slice(at, at + MAX_COMPARED), 'utf16le');
+    await turn();
+  }
+  return hash.digest('base64');
 }
 
 /** Only what the server itself calls safe is repeated without asking: a timeout does not say that nothing was done. */

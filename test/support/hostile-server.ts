@@ -33,9 +33,17 @@ export async function hostileClient(tools: readonly object[], result: object): P
   return client;
 }
 
-/** A server over HTTP in this process whose tool `t` answers with `result`, the text of a JSON value, whatever it is. */
-export async function hostileHttp(result: string, type: string): Promise<{ url: string } & AsyncDisposable> {
-  const tail = Buffer.from(`,"result":${result}}`);
+/**
+ * A server over HTTP in this process whose tools answer with the results in turn, each the text of a JSON value, whatever
+ * it is.
+ */
+export async function hostileHttp(
+  results: string | readonly string[],
+  type: string,
+  tools: readonly string[] = ['t'],
+): Promise<{ url: string } & AsyncDisposable> {
+  const tails = [results].flat().map((result) => Buffer.from(`,"result":${result}}`));
+  let calls = 0;
   const http = createServer(async (request, response) => {
     if (request.method !== 'POST') return response.writeHead(405).end();
     const { id, method } = JSON.parse(await text(request)) as { id?: number; method: string };
@@ -43,11 +51,11 @@ export async function hostileHttp(result: string, type: string): Promise<{ url: 
     if (method === 'tools/call') {
       response.writeHead(200, { 'content-type': type });
       response.write(`${type === 'text/event-stream' ? ': "\ndata: ' : ''}{"jsonrpc":"2.0","id":${id}`);
-      response.write(tail);
+      response.write(tails[calls++ % tails.length]);
       return response.end('\n\n');
     }
-    const answer =
-      method === 'initialize' ? INITIALIZED : { tools: [{ name: 't', inputSchema: { type: 'object' } }] };
+    const listed = tools.map((name) => ({ name, inputSchema: { type: 'object' } }));
+    const answer = method === 'initialize' ? INITIALIZED : { tools: listed };
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ jsonrpc: '2.0', id, result: answer }));
