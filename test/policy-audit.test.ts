@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { gateCommand } from '../src/cli/gate.ts';
 import { AuditLog, cleanPreview, verifyAudit } from '../src/policy/index.ts';
+import { assertFree } from './support/loop-hold.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { sized } from './support/size.ts';
@@ -227,4 +228,22 @@ test('a record is written whatever its fields are, and never throws', async () =
       .map(({ length }) => length),
   );
   assert.ok(longest < 600_000, `${longest} characters`);
+});
+
+test('a record, or arguments kept with it, of any size lose their secrets without holding the event loop', async () => {
+  const dir = tempDir();
+  using audit = new AuditLog({ dir, captureContent: true });
+  const run = audit.startRun();
+  const text = '| password | hunter22 |\n'.repeat(100_000);
+  await assertFree('a record of much text', async () => run.record('call_decided', { text }));
+  await assertFree('arguments of much text', async () => {
+    assert.deepEqual(
+      run.keepNow(() => ({ data: { text } })),
+      { content_omitted: true },
+    );
+  });
+  run.finish();
+  const written = readFileSync(join(dir, runFiles(dir)[0] ?? ''), 'utf8');
+  assert.match(written, /\[cut\]/);
+  assert.doesNotMatch(written, /hunter22/);
 });
