@@ -48,6 +48,7 @@ const SECRETS: readonly (readonly [name: string, text: string, secret: string])[
     'Hugging Face': ['h', 'f_', random(LOWER + LOWER.toUpperCase(), 34)],
     'Hugging Face organization': ['api_', 'org_', random(LOWER, 34)],
     npm: ['np', 'm_', alnum(36)],
+    'Jenkins, encrypted': ['{AQ', 'AA', base64(40), '==}'],
     PyPI: ['py', 'pi-AgEIcHlwaS5vcmcC', alnum(70)],
     RubyGems: ['ruby', 'gems_', hex(48)],
     NuGet: ['o', 'y2', random(LOWER + DIGITS, 43)],
@@ -472,4 +473,13 @@ test('a text in which each replacement makes the end of another secret is redact
   assert.ok(once.includes('[redacted: secret]'));
   assert.ok(once.endsWith('plain words, '.repeat(1_000)), 'what the chain does not reach stays');
   assert.equal(redactText(once), once);
+});
+
+test('members whose names are those of session cookies and of passwords in more words lose their values', () => {
+  const value = hex(26);
+  for (const name of ['PHPSESSID', 'JSESSIONID', "parola d'ordine"]) {
+    assert.deepEqual(redactValue({ cookies: { [name]: value } }), {
+      cookies: { [name]: '[redacted: secret]' },
+    });
+  }
 });

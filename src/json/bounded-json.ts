@@ -1,19 +1,4 @@
-/** Reading and writing JSON of foreign size on the event loop: what would take too long is left as it is. */
-import { parseContainer } from './lenient-json.ts';
-import { payForParse, StepBudget, StepsExceededError } from './schema/index.ts';
-
-/** Parses a JSON object or array; `undefined` for other text, and for JSON that takes longer than one budget of steps. */
-export function parseBoundedContainer(text: string): unknown {
-  // The first character decides about most texts, before anything is counted.
-  if (!/^[ \t\r\n]*[[{]/.test(text)) return undefined;
-  try {
-    payForParse(text, new StepBudget());
-  } catch (error) {
-    if (error instanceof StepsExceededError) return undefined;
-    throw error;
-  }
-  return parseContainer(text);
-}
+/** Writing JSON of foreign size on the event loop. */
 
 /** Deeper levels are written as `null`. */
 const MAX_DEPTH = 64;

@@ -1,4 +1,4 @@
-export { beginningOfJson, parseBoundedContainer } from './bounded-json.ts';
+export { beginningOfJson } from './bounded-json.ts';
 export {
   type CanonicalJsonOptions,
   canonicalHash,
@@ -36,6 +36,7 @@ export {
   groupPatterns,
   METASCHEMA,
   type PatternGroup,
+  parseBoundedContainer,
   payForParse,
   payForWalk,
   SchemaRefusedError,

@@ -9,7 +9,7 @@ export type NameKind = 'strong' | 'weak' | 'faint' | 'header';
 
 /** Words for a password, without accents, spaces and signs. */
 const FOREIGN_WORDS = (
-  'contrasena contrasenya motdepasse mdp passwort kennwort wachtwoord adgangskode passord losenord salasana jelszo ' +
+  'contrasena contrasenya motdepasse paroladordine mdp passwort kennwort wachtwoord adgangskode passord losenord salasana jelszo ' +
   'heslo haslo senha palavrapasse sifre lozinka geslo slaptazodis matkhau пароль пароля гасло лозинка секрет ' +
   'κωδικος συνθηματικο סיסמה 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호 패스워드 كلمةالمرور كلمةالسر รหัสผ่าน पासवर्ड'
 ).split(' ');
@@ -33,10 +33,13 @@ const STRONG: readonly string[] = [
 ];
 
 /** Names that are no such word's end in another. */
-const WHOLE = new Set('pw psk pword idtoken dbpass userpass mysqlpass smtppass ftppass authpass'.split(' '));
+const WHOLE = new Set(
+  'pw psk pword idtoken dbpass userpass mysqlpass smtppass ftppass authpass phpsessid jsessionid aspsessionid'.split(
+    ' ',
+  ),
+);
 
-const WEAK =
-  /(?:token|credentials?|auth|jwt|creds?|phpsessid|jsessionid|(?:api|access|secret|private)(?:key|token)?s)$/;
+const WEAK = /(?:token|credentials?|auth|jwt|creds?|(?:api|access|secret|private)(?:key|token)?s)$/;
 
 const FAINT = new Set('clave parola pin otp passe parool'.split(' '));
 

@@ -51,6 +51,8 @@ export const tokenRules = (): readonly TokenRule[] => [
     starts: 'glpat- gldt- glrt- glcbt- glptt- glft- glimt- glsoat- gloas- glagent- glffct-',
     form: /gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w-]{16,}(?:\.[\w-]{1,20}){0,2}/y,
   },
+  // What Jenkins encrypts in its configuration.
+  { starts: '{aqaa', form: /\{AQAA[A-Za-z0-9+/]{20,}={0,2}\}/y, kind: 'secret' },
   { starts: 'npm_', form: /\bnpm_[A-Za-z0-9]{30,}/y },
   { starts: 'pypi-age', form: /\bpypi-AgE[\w-]{40,}/y },
   { starts: 'rubygems_', form: /\brubygems_[a-f0-9]{40,}/y },

@@ -1,3 +1,4 @@
+export { parseBoundedContainer } from './bounded-parse.ts';
 export {
   type CompiledSchema,
   type CompileOptions,
