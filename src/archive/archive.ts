@@ -54,11 +54,13 @@ export async function archive(
   options: ArchiveOptions = {},
 ): Promise<ArchivedTable[]> {
   const { isDryRun = false, onArchived } = options;
-  const closed = (await listPartitions(pool)).filter((partition) => isClosed(partition, before));
+  const closed = async () => (await listPartitions(pool)).filter((partition) => isClosed(partition, before));
   if (isDryRun) {
-    return closed.map(({ name, from }) => ({ table: name, file: fileOf(name, from), rows: null }));
+    return (await closed()).map(({ name, from }) => ({ table: name, file: fileOf(name, from), rows: null }));
   }
-  const done = await aloneArchiving(pool, () => archiveTables(pool, folder, before, closed, onArchived));
+  const done = await aloneArchiving(pool, async () =>
+    archiveTables(pool, folder, before, await closed(), onArchived),
+  );
   if (done !== undefined) return done;
   throw new ObservatoryError('ARCHIVE_REFUSED', 'Another process is archiving this database');
 }

@@ -60,11 +60,14 @@ class Gathered {
   }
 }
 
-/** A table function of DuckDB with the rows of the file. */
+/**
+ * A table function of DuckDB with the rows of the file. Line ends are named and the file is read from its start: texts hold
+ * line ends and quotes of any kind, which a guess from the middle of a file would take for those of rows.
+ */
 export function readCsv({ path, longestRow }: CsvFile): string {
   const columns = DUCK_COLUMNS.map(([column, type]) => `${literal(column)}: ${literal(type)}`).join(', ');
   const line = Math.max(LEAST_LINE_BYTES, longestRow + 1);
   return `read_csv(${literal(path)}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"',
-    nullstr = '', allow_quoted_nulls = false, max_line_size = ${line}, buffer_size = ${2 * line},
+    new_line = '\\n', parallel = false, nullstr = '', allow_quoted_nulls = false, max_line_size = ${line}, buffer_size = ${2 * line},
     columns = {${columns}})`;
 }
