@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { errorMessage, importPeer, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openPool, type PoolOptions } from './pool.ts';
+import { copyPrepared } from './prepared-directory.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
@@ -19,6 +20,8 @@ export interface OpenDatabaseOptions extends PoolOptions {
   readonly create?: boolean | undefined;
   /** Address of the module of `@electric-sql/pglite`. @defaultValue the installed package */
   readonly pglite?: string | undefined;
+  /** Whether a new embedded database is a copy of the empty one that ships with the package. @defaultValue true */
+  readonly isPrepared?: boolean | undefined;
 }
 
 /**
@@ -65,6 +68,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     await makePrivateFolder(directory);
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(directory, 0o700);
+    if (options.isPrepared !== false) await copyPrepared(directory, options.pglite);
     const pglite = await PGlite.create(directory);
     let closed: Promise<void> | undefined;
     const close = () => {

@@ -50,14 +50,29 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
   coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
   left(attributes->>'jsonrpc.request.id', 100) AS "requestId"`;
 
+/** Spans of one statement: an embedded database holds the event loop while it works on one. */
+const PART_SPANS = 2000;
+
 /** The spans of a run in the order of their start, at most 20,000. @throws the database's errors. */
 export async function readRunSpans(db: Queryable, id: string): Promise<readonly RunSpan[]> {
-  const rows = await ask(
-    db,
-    `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid ORDER BY start_time, span_id LIMIT ${MAX_SPANS}`,
-    [id],
-  );
-  return rows as unknown as readonly RunSpan[];
+  const spans: RunSpan[] = [];
+  let after: readonly [time: unknown, span: unknown] | undefined;
+  while (spans.length < MAX_SPANS) {
+    const rows = await ask(
+      db,
+      `SELECT ${COLUMNS}, start_time::text AS "startText", span_id AS "spanUuid" FROM mcp_traces
+        WHERE trace_id = $1::uuid${after === undefined ? '' : ' AND (start_time, span_id) > ($2::timestamptz, $3::uuid)'}
+        ORDER BY start_time, span_id LIMIT ${PART_SPANS}`,
+      [id, ...(after ?? [])],
+    );
+    for (const { startText: _, spanUuid: __, ...span } of rows) spans.push(span as unknown as RunSpan);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PART_SPANS) break;
+    after = [last.startText, last.spanUuid];
+    // Other requests get their turn.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  return spans;
 }
 
 /** Every field of one span, as SQL words; undefined when there is none. @throws the database's errors. */

@@ -23,18 +23,26 @@ export interface ToolRow {
   readonly clients: readonly { readonly client: string; readonly calls: number }[];
 }
 
+const BUCKETS = 17;
+
+/** Buckets of durations added up, place by place: a tenth of the work of `mcp_traces_sum_buckets`. */
+function summed(column: string): string {
+  const sums = Array.from({ length: BUCKETS }, (_, i) => `coalesce(sum(${column}[${i + 1}]), 0)`);
+  return `ARRAY[${sums.join(', ')}]::bigint[]`;
+}
+
 /** Tools by server, those with the most calls first. A call that both sides recorded counts once. */
 export async function toolHealth(db: Queryable, range: TimeRange): Promise<readonly ToolRow[]> {
   const rows = await ask(
     db,
     `WITH sides AS (
       SELECT server_name, tool_name, span_kind, client_name, sum(spans) AS calls, sum(errors) AS errors,
-        sum(gate_blocked) AS denied, max(duration_ms_max) AS max_ms, mcp_traces_sum_buckets(duration_buckets) AS buckets
+        sum(gate_blocked) AS denied, max(duration_ms_max) AS max_ms, ${summed('duration_buckets')} AS buckets
       FROM mcp_tools_hourly WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz AND tool_name <> ''
       GROUP BY server_name, tool_name, span_kind, client_name
     ), kinds AS (
       SELECT server_name, tool_name, span_kind, sum(calls) AS calls, sum(errors) AS errors, sum(denied) AS denied,
-        max(max_ms) AS max_ms, mcp_traces_sum_buckets(buckets) AS buckets,
+        max(max_ms) AS max_ms, ${summed('buckets')} AS buckets,
         json_agg(json_build_object('client', client_name, 'calls', calls) ORDER BY calls DESC) AS clients
       FROM sides GROUP BY server_name, tool_name, span_kind
     ), chosen AS (

@@ -1,0 +1,174 @@
+/**
+ * Times what the views of the page ask for, over a day of rows.
+ *
+ *     node dist/bench/page.js [rows, default 5000000]             PostgreSQL, a throwaway server
+ *     node dist/bench/page.js [rows, default 300000] --embedded   the embedded store
+ *
+ * Each question is asked five times over HTTP. Shown are the median, the CPU time of the database and of this process for
+ * one answer, the longest the event loop was held, and the tables that the plans read whole.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { type Database, migrate, openDatabase, refreshRollups } from '../src/postgres/index.ts';
+import { startPage } from '../src/ui/index.ts';
+import { insertDay } from '../test/support/day-of-rows.ts';
+import { startOwnPostgres } from '../test/support/postgres-server.ts';
+
+const TIMES = 5;
+const BATCH = 250_000;
+const LONG = 'f'.repeat(32);
+const TICKS_PER_MS = 0.1;
+
+const isEmbedded = process.argv.includes('--embedded');
+const rows = Number(process.argv[2]?.match(/^\d+$/)?.[0] ?? (isEmbedded ? 300_000 : 5_000_000));
+
+async function server(): Promise<void> {
+  await using cluster = await startOwnPostgres({
+    fsync: 'off',
+    full_page_writes: 'off',
+    max_wal_size: '8GB',
+    shared_buffers: '512MB',
+  });
+  await using db = await openDatabase({ url: await cluster.createDatabase() });
+  const { rows: found } = await db.query(
+    `SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid`,
+  );
+  await measure(db, () => cpuOf(Number(found[0]?.pid)));
+}
+
+async function embedded(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-page-'));
+  try {
+    await using db = await openDatabase({ dataDir });
+    await measure(db, () => 0);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function measure(db: Database, databaseCpuMs: () => number): Promise<void> {
+  await migrate(db);
+  const began = performance.now();
+  const day = insertDay(rows);
+  const all = `generate_series(0, ${rows - 1})`;
+  for (let from = 0; from < rows; from += BATCH) {
+    const part = `generate_series(${from}, ${Math.min(rows, from + BATCH) - 1})`;
+    if (!day.includes(all)) throw new Error('insertDay() has another form');
+    await db.query(day.replace(all, part));
+    if ((from / BATCH) % 4 === 3)
+      say(`${from + BATCH} rows after ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  }
+  await db.query(LONG_RUN);
+  await db.query('VACUUM ANALYZE mcp_traces');
+  say(`${rows} rows in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  await timed('add up', () => refreshRollups(db));
+  await db.query('VACUUM ANALYZE mcp_runs');
+  await using page = await startPage({ db, port: 0 });
+  const { rows: some } = await db.query(
+    `SELECT replace(trace_id::text, '-', '') AS id FROM mcp_runs WHERE spans = 20 ORDER BY started_at DESC LIMIT 2 OFFSET 100`,
+  );
+  const since = Date.now() - 86_400_000;
+  const [a, b] = some.map(({ id }) => String(id));
+  const questions: Readonly<Record<string, string>> = {
+    Runs: `/api/runs?limit=50&since=${since}`,
+    'Runs, figures': `/api/metrics?since=${since}`,
+    'Runs, a tool that failed': `/api/runs?limit=50&since=${since}&q=tool:tool-7+status:failed`,
+    'Runs, figures of it': `/api/metrics?since=${since}&q=tool:tool-7+status:failed`,
+    Sessions: `/api/sessions?since=${since}`,
+    'A run': `/api/runs/${a}`,
+    'A run of 20,000 spans': `/api/runs/${LONG}`,
+    Tools: `/api/tools?since=${since}`,
+    'Cost by model': `/api/cost?by=model&since=${since}`,
+    'Cost by user': `/api/cost?by=user&since=${since}`,
+    'Cost by service': `/api/cost?by=service&since=${since}`,
+    'Compare two runs': `/api/compare/${a}/${b}`,
+  };
+  say(
+    `${''.padEnd(28)}${'median'.padStart(10)}${'database'.padStart(10)}${'page'.padStart(10)}${'held'.padStart(10)}  read whole`,
+  );
+  for (const [name, path] of Object.entries(questions)) {
+    const loop = monitorEventLoopDelay({ resolution: 5 });
+    const times: number[] = [];
+    const [database, own] = [databaseCpuMs(), process.cpuUsage()];
+    loop.enable();
+    for (let i = 0; i < TIMES; i += 1) times.push(await answered(new URL(path, page.url)));
+    loop.disable();
+    const { user, system } = process.cpuUsage(own);
+    const figures = [
+      times.sort((x, y) => x - y)[Math.floor(TIMES / 2)] as number,
+      (databaseCpuMs() - database) / TIMES,
+      (user + system) / 1000 / TIMES,
+      loop.max / 1e6,
+    ];
+    const whole = await readWhole(db, new URL(path, page.url));
+    say(`${name.padEnd(28)}${figures.map((ms) => `${ms.toFixed(0)} ms`.padStart(10)).join('')}  ${whole}`);
+  }
+  say(`resident memory of this process: ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);
+}
+
+/** 20,000 spans in one run. */
+const LONG_RUN = `INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, service, start_time, end_time, span_name, span_kind,
+    status_code, method, tool_name, server_name, attributes, resource, events, links)
+  SELECT '${LONG}'::uuid, ('00000000-0000-0000-0000-' || lpad(to_hex(n + 1), 12, '0'))::uuid,
+    CASE WHEN n > 0 THEN '00000000-0000-0000-0000-000000000001'::uuid END, 'long', now() - interval '5 minutes' + n * interval '1 ms',
+    now() - interval '5 minutes' + (n + 1) * interval '1 ms', 'tools/call tool-' || n % 7, 'client',
+    CASE WHEN n % 999 = 0 THEN 'error' ELSE 'unset' END, 'tools/call', 'tool-' || n % 7, 'server-1',
+    jsonb_build_object('gen_ai.tool.call.arguments', '{"page": 1}'), '{}', '[]', '[]' FROM generate_series(0, 19999) AS n`;
+
+async function answered(url: URL): Promise<number> {
+  const began = performance.now();
+  const response = await fetch(url);
+  const reader = response.body?.getReader();
+  while (reader !== undefined && !(await reader.read()).done);
+  if (!response.ok) throw new Error(`${url.pathname}: ${response.status}`);
+  return performance.now() - began;
+}
+
+/** Tables that a plan of the statements behind an answer scans without an index. */
+async function readWhole(db: Database, url: URL): Promise<string> {
+  url.searchParams.set('sql', '');
+  const { statements } = (await (await fetch(url)).json()) as { statements: readonly string[] };
+  const tables = new Set<string>();
+  for (const statement of statements) {
+    const { rows: lines } = await db.query(`EXPLAIN ${statement.replace(/;$/, '')}`);
+    for (const line of lines) {
+      const match = /Seq Scan on (\S+)/.exec(String(line['QUERY PLAN']));
+      if (match?.[1] !== undefined && !match[1].endsWith('_history')) tables.add(match[1]);
+    }
+  }
+  return [...tables].join(' ');
+}
+
+/** CPU time of a server, in milliseconds: of its main process, those that have ended and those that run. */
+function cpuOf(pid: number): number {
+  let ticks = 0;
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+        .map(Number);
+      const [parent] = [fields[1]];
+      const [user, system, ended, endedSystem] = fields.slice(11, 15) as [number, number, number, number];
+      if (Number(name) === pid) ticks += user + system + ended + endedSystem;
+      else if (parent === pid) ticks += user + system;
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return ticks / TICKS_PER_MS;
+}
+
+async function timed(name: string, work: () => Promise<unknown>): Promise<void> {
+  const began = performance.now();
+  await work();
+  say(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+await (isEmbedded ? embedded() : server());

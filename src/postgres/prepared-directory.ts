@@ -1,0 +1,119 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
+import { locate, packageFile } from '../base/index.ts';
+
+/** An empty, migrated data directory of PGlite: opening a copy takes a sixth of the work, and less memory, than `initdb`. */
+const PREPARED = 'dist/lib/empty-store.br';
+/** Stands in a directory while it is filled. */
+const UNFINISHED = 'unfinished-copy';
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+
+/** What is packed: paths with `/`, and sizes in bytes; a folder has none. */
+interface Contents {
+  /** Minor version of PGlite that made it, such as `0.5`; others may store data differently. */
+  readonly line: string;
+  readonly entries: readonly (readonly [path: string, size: number | null])[];
+}
+
+/**
+ * Fills an empty directory from the prepared one of this package. Does nothing where there is none for this version of
+ * PGlite, or where the directory has other files.
+ *
+ * @param pglite address of the module of PGlite, undefined for the installed package.
+ */
+export async function copyPrepared(
+  directory: string,
+  pglite: string | undefined,
+  prepared: URL | string = packageFile(PREPARED),
+): Promise<boolean> {
+  const present = await readdir(directory);
+  if (present.length > 0 && !present.includes(UNFINISHED)) return false;
+  const line = lineOfPglite(pglite);
+  if (line === undefined || !existsSync(prepared)) return false;
+  const packed = await promisify(brotliDecompress)(await readFile(prepared));
+  const length = packed.readUInt32LE(0);
+  const contents = JSON.parse(packed.toString('utf8', 4, 4 + length)) as Contents;
+  if (contents.line !== line) return false;
+  const marker = join(directory, UNFINISHED);
+  await writeFile(marker, '', { mode: FILE_MODE });
+  let at = 4 + length;
+  for (const [path, size] of contents.entries) {
+    const target = join(directory, path);
+    if (size === null) await mkdir(target, { recursive: true, mode: FOLDER_MODE });
+    else await writeFile(target, packed.subarray(at, at + size), { mode: FILE_MODE });
+    at += size ?? 0;
+  }
+  await rm(marker);
+  return true;
+}
+
+/** Packs the data directory of a PGlite that was closed. */
+export async function packDirectory(directory: string): Promise<Buffer> {
+  const found = await readdir(directory, { recursive: true, withFileTypes: true });
+  const entries: [string, number | null][] = [];
+  const bodies: Buffer[] = [];
+  const paths = found.map((entry) => ({
+    path: join(entry.parentPath.slice(directory.length + 1), entry.name).replaceAll('\\', '/'),
+    isFolder: entry.isDirectory(),
+  }));
+  for (const { path } of paths.filter(({ isFolder }) => isFolder).sort(byPath)) entries.push([path, null]);
+  for (const { path } of paths.filter(({ isFolder }) => !isFolder).sort(byTwin)) {
+    const body = readFileSync(join(directory, path));
+    bodies.push(/^pg_wal\/0/.test(path) ? withoutHistory(body, directory) : body);
+    entries.push([path, body.length]);
+  }
+  const line = lineOfPglite(undefined) ?? '';
+  const head = Buffer.from(JSON.stringify({ line, entries } satisfies Contents));
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(head.length);
+  const all = Buffer.concat([size, head, ...bodies]);
+  return promisify(brotliCompress)(all, {
+    params: {
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+      [constants.BROTLI_PARAM_QUALITY]: 9,
+      [constants.BROTLI_PARAM_SIZE_HINT]: all.length,
+    },
+  });
+}
+
+interface Named {
+  readonly path: string;
+}
+
+const byPath = (a: Named, b: Named) => (a.path < b.path ? -1 : 1);
+/** Equal files of the three databases beside each other, where compression finds them. */
+const twinOf = ({ path }: Named) => path.replace(/^base\/(\d+)\/(.*)$/, 'base/$2/$1');
+const byTwin = (a: Named, b: Named) => (twinOf(a) < twinOf(b) ? -1 : 1);
+
+const PAGE_BYTES = 8192;
+/** Offset of the position of the last checkpoint in `global/pg_control`. */
+const CHECKPOINT_AT = 32;
+
+/**
+ * The write-ahead log from its last checkpoint on. After a clean end, nothing before it is read, but for the first page
+ * of the file, which says what the file is.
+ */
+function withoutHistory(log: Buffer, directory: string): Buffer {
+  const control = readFileSync(join(directory, 'global/pg_control'));
+  const offset = Number(control.readBigUInt64LE(CHECKPOINT_AT) % BigInt(log.length));
+  const copy = Buffer.from(log);
+  copy.fill(0, PAGE_BYTES, Math.max(PAGE_BYTES, Math.floor(offset / PAGE_BYTES) * PAGE_BYTES));
+  return copy;
+}
+
+/** `0.5` for 0.5.14; undefined when it cannot be told. */
+function lineOfPglite(pglite: string | undefined): string | undefined {
+  try {
+    const module = pglite === undefined ? locate('@electric-sql/pglite') : fileURLToPath(pglite);
+    const file = join(dirname(module ?? ''), '..', 'package.json');
+    const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as { name?: string; version?: string };
+    return name === '@electric-sql/pglite' ? version?.split('.', 2).join('.') : undefined;
+  } catch {
+    return undefined;
+  }
+}
