@@ -133,6 +133,13 @@ export const STORY: readonly ReadableSpan[] = runOf(7, 5, [
         'Find the open invoice of Nordlicht GmbH and pay it today if the risk check allows it.',
       ),
       'gen_ai.output.messages': said('assistant', 'I will look for the open invoice.'),
+      'gen_ai.usage.input_tokens': 1640,
+      'observatory.offered_tools': 11,
+      'observatory.offered_tools_hash': 'ab'.repeat(32),
+      'observatory.offered_tools_tokens': 670,
+      'observatory.offered_tools_cost_usd': 0.0041,
+      'observatory.offered_tools_list':
+        '{"total":670,"tools":{"bank":{"get_balance":60,"send_payment":90,"payment_risk_check":80,"list_accounts":70,"freeze_card":70,"close_account":80,"change_limit":70},"invoices":{"list_invoices":80,"get_invoice":70}}}',
     },
   }),
   ...Array.from({ length: 14 }, (_, i) =>

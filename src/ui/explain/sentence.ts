@@ -1,4 +1,5 @@
 import type { RunSpan } from '../store/index.ts';
+import { definitionsOf } from './definitions.ts';
 import { factsOf, type RunCall, type RunFacts } from './facts.ts';
 import { formatDuration, formatUsd } from './units.ts';
 
@@ -20,7 +21,14 @@ type Clause = readonly SentencePart[];
 export function explainRun(spans: readonly RunSpan[]): readonly SentencePart[] {
   if (spans.length === 0) return [{ text: 'No spans.' }];
   const facts = factsOf(spans);
-  const clauses = [waits(facts), calls(facts), errors(facts), answer(facts), cost(facts), duration(facts)];
+  const clauses = [
+    waits(facts),
+    calls(facts),
+    errors(facts),
+    answer(facts),
+    cost(facts, spans),
+    duration(facts),
+  ];
   const parts: SentencePart[] = [];
   for (const clause of clauses) {
     if (clause.length === 0) continue;
@@ -95,10 +103,10 @@ function answer({ contradicted, unsupported }: RunFacts): Clause {
   ];
 }
 
-function cost({ modelCalls, unpriced, costUsd }: RunFacts): Clause {
+function cost({ modelCalls, unpriced, costUsd }: RunFacts, spans: readonly RunSpan[]): Clause {
   if (modelCalls.length === 0) return [];
   const first = unpriced[0];
-  if (first === undefined) return [{ text: formatUsd(costUsd) }];
+  if (first === undefined) return [{ text: `${formatUsd(costUsd)}${definitions(spans)}` }];
   if (unpriced.length === modelCalls.length) {
     return [
       { text: `unpriced: no price is known for ${clipped(first.model ?? 'the model')}`, span: first.id },
@@ -106,6 +114,17 @@ function cost({ modelCalls, unpriced, costUsd }: RunFacts): Clause {
   }
   const count = unpriced.length === 1 ? '1 model call' : `${unpriced.length} model calls`;
   return [{ text: `${formatUsd(costUsd)} and ${count} unpriced`, span: first.id }];
+}
+
+/** Of the cost, what tool definitions took: those of the server that took the most, where the spans tell. */
+function definitions(spans: readonly RunSpan[]): string {
+  const found = definitionsOf(spans);
+  if (found === undefined || found.costUsd <= 0) return '';
+  const [first] = found.servers;
+  if (first === undefined) return `, of which ${formatUsd(found.costUsd)} are tool definitions`;
+  const whose = first.server === '' ? 'the program' : `server ${clipped(first.server)}`;
+  const usd = formatUsd(found.costUsd * first.share);
+  return `, of which ${usd} are definitions of ${whose} (${first.offered} offered, ${first.used} used)`;
 }
 
 function duration({ durationMs, heldMs, pending }: RunFacts): Clause {

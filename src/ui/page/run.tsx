@@ -10,6 +10,7 @@ import { Raw } from './raw.tsx';
 import { here, link, type Route, replaceRoute } from './route.ts';
 import { statusOf } from './run-row.tsx';
 import { SqlButton } from './sql.tsx';
+import { TaxBar } from './tax-bar.tsx';
 import { longWait, Waterfall } from './waterfall.tsx';
 
 /** What the server tells of a run. */
@@ -67,7 +68,7 @@ export function Run({ route }: { route: Route }) {
   const view = { spans, said, chosen: chosen?.id, open, at, toggle };
   return (
     <>
-      <Head run={run} explanation={explanation} address={address} at={at} />
+      <Head run={run} spans={spans} explanation={explanation} address={address} at={at} />
       {error !== undefined && <Trouble error={error} retry={retry} />}
       <div class={asked === null ? 'split' : 'split has'}>
         <div class="mainc">
@@ -119,12 +120,13 @@ export function Run({ route }: { route: Route }) {
 
 interface HeadProps {
   readonly run: RunRow;
+  readonly spans: readonly RunSpan[];
   readonly explanation: readonly SentencePart[];
   readonly address: string;
   readonly at: (span: string) => string;
 }
 
-function Head({ run, explanation, address, at }: HeadProps) {
+function Head({ run, spans, explanation, address, at }: HeadProps) {
   return (
     <div class="runhead">
       <div class="crumb">
@@ -156,6 +158,7 @@ function Head({ run, explanation, address, at }: HeadProps) {
           );
         })}
       </p>
+      <TaxBar spans={spans} />
     </div>
   );
 }

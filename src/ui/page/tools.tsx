@@ -1,8 +1,8 @@
 import { formatCount } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
-import type { ToolRow } from '../store/index.ts';
+import type { TaxedTool, TaxReport, ToolRow } from '../store/index.ts';
 import { useData } from './data.ts';
-import { Count, Duration, Empty, Trouble } from './parts.tsx';
+import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';
 import { here, link, type Route, rangeOf } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
@@ -13,14 +13,14 @@ const HIGH_RATE = 0.05;
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
   const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
-  const { data, error, retry } = useData<{ tools: readonly ToolRow[] }>(address);
+  const { data, error, retry } = useData<{ tools: readonly ToolRow[]; tax: TaxReport }>(address);
   const by = route.query.get('by') === 'client' ? 'client' : 'server';
   const tools = data?.tools ?? [];
   return (
     <>
       <h1 class="vh">Tools</h1>
       <div class="bar">
-        <p class="explain sm">{data !== undefined && <Sentence tools={tools} />}</p>
+        <p class="explain sm">{data !== undefined && <Sentence tools={tools} tax={data.tax} />}</p>
         <span class="push" />
         <fieldset class="seg">
           <legend class="vh">Group by</legend>
@@ -47,7 +47,13 @@ export function Tools({ route }: { route: Route }) {
         </Empty>
       )}
       {tools.length > 0 && (
-        <div class="scroll">{by === 'server' ? <ByServer tools={tools} /> : <ByClient tools={tools} />}</div>
+        <div class="scroll">
+          {by === 'server' ? (
+            <ByServer tools={tools} taxed={data?.tax.tools ?? []} />
+          ) : (
+            <ByClient tools={tools} />
+          )}
+        </div>
       )}
     </>
   );
@@ -58,7 +64,7 @@ function hourly(ms: number): number {
   return Math.floor(ms / 3_600_000) * 3_600_000;
 }
 
-function Sentence({ tools }: { tools: readonly ToolRow[] }) {
+function Sentence({ tools, tax }: { tools: readonly ToolRow[]; tax: TaxReport }) {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
   const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
   const worst = tools
@@ -76,6 +82,17 @@ function Sentence({ tools }: { tools: readonly ToolRow[] }) {
           {percent(worst.errors / worst.calls)})
         </>
       )}
+      {tax.tokens > 0 && (
+        <>
+          ; definitions took <b>{formatCount(tax.tokens)} tokens</b>
+          {tax.costUsd > 0 && (
+            <>
+              {' '}
+              (<Usd of={tax.costUsd} />)
+            </>
+          )}
+        </>
+      )}
       {slowest?.p95Ms != null && (
         <>
           ; slowest: <a href={link('runs', { q: `tool:${filterValue(slowest.tool)}` })}>{slowest.tool}</a>{' '}
@@ -89,8 +106,14 @@ function Sentence({ tools }: { tools: readonly ToolRow[] }) {
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
-function ByServer({ tools }: { tools: readonly ToolRow[] }) {
-  const servers = [...new Set(tools.map(({ server }) => server))];
+interface ByServerProps {
+  readonly tools: readonly ToolRow[];
+  readonly taxed: readonly TaxedTool[];
+}
+
+function ByServer({ tools, taxed }: ByServerProps) {
+  const hasTax = taxed.length > 0;
+  const servers = [...new Set([...tools, ...taxed].map(({ server }) => server))];
   const most = Math.max(...tools.map(({ p99Ms, p95Ms }) => p99Ms ?? p95Ms ?? 1), 10);
   return (
     <table class="tbl tools">
@@ -105,27 +128,44 @@ function ByServer({ tools }: { tools: readonly ToolRow[] }) {
           <th class="num">p99</th>
           <th class="cw">p50 to p99, log</th>
           <th class="num">Denied</th>
+          {hasTax && (
+            <>
+              <th class="num" title="Input tokens that the definition took">
+                Definition
+              </th>
+              <th class="num">Cost of it</th>
+            </>
+          )}
         </tr>
       </thead>
       {servers.map((server) => {
         const own = tools.filter((tool) => tool.server === server);
+        const offered = taxed.filter((tool) => tool.server === server);
         const calls = own.reduce((sum, tool) => sum + tool.calls, 0);
         return (
           <tbody key={server}>
             <tr class="grp">
-              <td colSpan={9}>
+              <td colSpan={hasTax ? 11 : 9}>
                 <div class="gh">
                   <b class="mono">{server === '' ? 'server not known' : server}</b>
                   <span class="sub">{server === '' ? '' : 'self-reported name'}</span>
                   <span class="gt">
+                    {offered.length > 0 && `${offered.length} offered · `}
                     {own.length} used · {formatCount(calls)} calls
                   </span>
                 </div>
               </td>
             </tr>
             {own.map((tool) => (
-              <ToolLine key={tool.tool} tool={tool} most={most} />
+              <ToolLine
+                key={tool.tool}
+                tool={tool}
+                most={most}
+                hasTax={hasTax}
+                tax={offered.find((one) => one.tool === tool.tool)}
+              />
             ))}
+            <NeverCalled tools={offered.filter(({ used }) => used === 0)} />
           </tbody>
         );
       })}
@@ -133,7 +173,41 @@ function ByServer({ tools }: { tools: readonly ToolRow[] }) {
   );
 }
 
-function ToolLine({ tool, most }: { tool: ToolRow; most: number }) {
+/** Names of tools that are shown; the title has more. */
+const MAX_NAMES = 6;
+
+/** What was offered to models and never called, and what that cost. */
+function NeverCalled({ tools }: { tools: readonly TaxedTool[] }) {
+  if (tools.length === 0) return null;
+  const names = tools.map(({ tool }) => tool);
+  const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
+  return (
+    <tr>
+      <td class="tn" colSpan={9} title={names.slice(0, 100).join(', ')}>
+        <span class="sub">
+          {tools.length} offered and never called:{' '}
+          <span class="mono">{names.slice(0, MAX_NAMES).join(', ')}</span>
+          {names.length > MAX_NAMES && ` and ${names.length - MAX_NAMES} more`}
+        </span>
+      </td>
+      <td class="num">
+        <Count of={tokens} />
+      </td>
+      <td class="num">
+        <Usd of={tools.reduce((sum, tool) => sum + tool.costUsd, 0)} />
+      </td>
+    </tr>
+  );
+}
+
+interface ToolLineProps {
+  readonly tool: ToolRow;
+  readonly most: number;
+  readonly hasTax: boolean;
+  readonly tax: TaxedTool | undefined;
+}
+
+function ToolLine({ tool, most, hasTax, tax }: ToolLineProps) {
   const rate = tool.calls === 0 ? 0 : tool.errors / tool.calls;
   const tone = rate > HIGH_RATE ? 'num neg' : 'num';
   const ms = (value: number | null) => (value === null ? '–' : <Duration ms={value} />);
@@ -175,6 +249,8 @@ function ToolLine({ tool, most }: { tool: ToolRow; most: number }) {
         </svg>
       </td>
       <td class="num">{tool.denied === 0 ? '' : <Count of={tool.denied} />}</td>
+      {hasTax && <td class="num">{tax !== undefined && <Count of={tax.tokens} />}</td>}
+      {hasTax && <td class="num">{tax !== undefined && <Usd of={tax.costUsd} />}</td>}
     </tr>
   );
 }

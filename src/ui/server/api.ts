@@ -3,6 +3,7 @@ import type { Queryable } from '../../postgres/index.ts';
 import { compareRuns, explainRun } from '../explain/index.ts';
 import {
   COST_DIMENSIONS,
+  contextTax,
   costs,
   findRun,
   listRuns,
@@ -96,7 +97,9 @@ async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
 }
 
 async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
-  return { tools: await toolHealth(db, rangeOf(query)) };
+  const range = rangeOf(query);
+  const [health, tax] = [await toolHealth(db, range), await contextTax(db, range)];
+  return { tools: health, tax };
 }
 
 async function run({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {

@@ -70,6 +70,9 @@ const NOTHING = {
   claimMismatch: false,
   argsHash: null,
   requestId: null,
+  offeredTokens: null,
+  offeredUsd: null,
+  offeredList: null,
 } as const;
 
 function spansOf({ mcp_cassette: cassette }: Golden): readonly RunSpan[] {

@@ -37,8 +37,7 @@ export async function listSessions(db: Queryable, query: RunQuery = {}): Promise
   const heads = await ask(
     db,
     `SELECT ${KEY} AS key, min(coalesce(r.session_id, r.conversation_id)) AS session,
-      (array_agg(coalesce(r.client_name, r.service) ORDER BY r.started_at DESC))[1] AS client,
-      (array_agg(r.user_id ORDER BY r.started_at DESC))[1] AS user, count(*)::float8 AS runs,
+      max(coalesce(r.client_name, r.service)) AS client, max(r.user_id) AS user, count(*)::float8 AS runs,
       count(*) FILTER (WHERE r.failed_calls > 0 OR r.errors > 0)::float8 AS failed,
       CASE WHEN sum(r.priced) > 0 THEN sum(r.cost_usd) END AS "costUsd", (count(*) OVER ())::float8 AS all
     FROM mcp_runs r WHERE ${where.text} GROUP BY 1 ORDER BY max(r.started_at) DESC, 1 LIMIT ${MAX_SESSIONS}`,

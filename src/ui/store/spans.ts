@@ -37,6 +37,11 @@ export interface RunSpan {
   readonly argsHash: string | null;
   /** Id of the JSON-RPC request, where the instrumentation recorded one. */
   readonly requestId: string | null;
+  /** What definitions of tools took of `promptTokens` and `costUsd`. */
+  readonly offeredTokens: number | null;
+  readonly offeredUsd: number | null;
+  /** Tokens of each definition by server, JSON; not on every call. */
+  readonly offeredList: string | null;
 }
 
 const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace(parent_span_id::text, '-', ''), 16) AS "parentId",
@@ -48,7 +53,9 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
   policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
   coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
   coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
-  left(attributes->>'jsonrpc.request.id', 100) AS "requestId"`;
+  left(attributes->>'jsonrpc.request.id', 100) AS "requestId",
+  offered_tools_tokens AS "offeredTokens", offered_tools_cost_usd AS "offeredUsd",
+  left(offered_tools_list, 10000) AS "offeredList"`;
 
 /** Spans of one statement: an embedded database holds the event loop while it works on one. */
 const PART_SPANS = 2000;
