@@ -68,38 +68,10 @@ const nested = (open: string, inner: string, close: string, depth: number): stri
   `${open.repeat(depth)}${inner}${close.repeat(depth)}`;
 
 /** Pairs of results of two tools about the same thing, made to take long to compare, search, hash or show. */
-const CASES: readonly (readonly [string, readonly string[], Course?])[] = [
-  [
-    'long names',
-    rep(2, (j) =>
-      structure(
-        members(
-          290,
-          (i) => '_-'.repeat(7_000) + i,
-          () => j,
-        ),
-      ),
-    ),
-  ],
-  ['JSON of many names in a text', [text(`{${rep(600_000, (i) => `"k${i}":1`).join(',')}}`)]],
-  ['JSON of many lists in a text', [text(`[${'[],'.repeat(3_000_000)}[]]`)]],
-  [
-    'long values',
-    rep(2, (j) =>
-      structure(
-        members(
-          290,
-          (i) => `f${i}`,
-          () => `${j}`.repeat(30_000),
-        ),
-      ),
-    ),
-    { callsPerTurn: 4 },
-  ],
-  ['letters with a long lower case', rep(2, (j) => structure({ id: 'C17', v: 'İ'.repeat(4_500_000) + j }))],
+const CASES: readonly (readonly [string, () => readonly string[], Course?])[] = [
   [
     'words that a text nearly repeats',
-    [
+    () => [
       JSON.stringify({
         content: [{ type: 'text', text: `${'☃'.repeat(3_000)}"`.repeat(300) }],
         structuredContent: rep(4, (i) => '☃'.repeat(4_000 + i)),
@@ -108,76 +80,115 @@ const CASES: readonly (readonly [string, readonly string[], Course?])[] = [
     { turns: 4, args: () => ({ a: rep(20, (i) => '☃'.repeat(400 + i)) }) },
   ],
   [
-    'many names of one thing',
-    rep(2, (j) =>
-      structure(
-        members(
-          290,
-          (i) => `k${i}Id`,
-          (i) => `${i}`.repeat(200) + j,
+    'long names',
+    () =>
+      rep(2, (j) =>
+        structure(
+          members(
+            290,
+            (i) => '_-'.repeat(7_000) + i,
+            () => j,
+          ),
         ),
       ),
-    ),
+  ],
+  ['JSON of many names in a text', () => [text(`{${rep(600_000, (i) => `"k${i}":1`).join(',')}}`)]],
+  ['JSON of many lists in a text', () => [text(`[${'[],'.repeat(3_000_000)}[]]`)]],
+  [
+    'long values',
+    () =>
+      rep(2, (j) =>
+        structure(
+          members(
+            290,
+            (i) => `f${i}`,
+            () => `${j}`.repeat(30_000),
+          ),
+        ),
+      ),
+    { callsPerTurn: 4 },
+  ],
+  [
+    'letters with a long lower case',
+    () => rep(2, (j) => structure({ id: 'C17', v: 'İ'.repeat(4_500_000) + j })),
+  ],
+  [
+    'many names of one thing',
+    () =>
+      rep(2, (j) =>
+        structure(
+          members(
+            290,
+            (i) => `k${i}Id`,
+            (i) => `${i}`.repeat(200) + j,
+          ),
+        ),
+      ),
   ],
   [
     'many readings',
-    rep(20, (j) =>
-      structure(
-        members(
-          290,
-          (i) => `f${i}`,
-          (i) => i + j,
+    () =>
+      rep(20, (j) =>
+        structure(
+          members(
+            290,
+            (i) => `f${i}`,
+            (i) => i + j,
+          ),
         ),
       ),
-    ),
     { turns: 8, callsPerTurn: 20 },
   ],
-  ['texts of pairs', [text('a -'.repeat(3_000) + ':'.repeat(10_000))], { turns: 4, callsPerTurn: 20 }],
+  ['texts of pairs', () => [text('a -'.repeat(3_000) + ':'.repeat(10_000))], { turns: 4, callsPerTurn: 20 }],
   [
     'many texts of pairs',
-    [JSON.stringify({ content: rep(100, () => ({ type: 'text', text: 'a -:'.repeat(5_000) })) })],
+    () => [JSON.stringify({ content: rep(100, () => ({ type: 'text', text: 'a -:'.repeat(5_000) })) })],
   ],
   [
     'arguments that hold values',
-    rep(2, (j) =>
-      structure(
-        members(
-          290,
-          (i) => `f${i}`,
-          (i) => `w${i + j}`,
+    () =>
+      rep(2, (j) =>
+        structure(
+          members(
+            290,
+            (i) => `f${i}`,
+            (i) => `w${i + j}`,
+          ),
         ),
       ),
-    ),
     { turns: 6, callsPerTurn: 6, args: () => ({ q: rep(400, (i) => `w${i}`).join(' ') }) },
   ],
   [
     'changes between readings',
-    rep(30, (j) =>
-      structure(
-        members(
-          290,
-          (i) => `f${i}`,
-          (i) => i + j,
+    () =>
+      rep(30, (j) =>
+        structure(
+          members(
+            290,
+            (i) => `f${i}`,
+            (i) => i + j,
+          ),
         ),
       ),
-    ),
     { turns: 8, callsPerTurn: 12, args: () => ({ v: 'C1'.repeat(20_000) }) },
   ],
   [
     'numbers between doubles',
-    [text(`[${rep(7_000, () => `2.4703282292062327208299${'3'.repeat(750)}e-324`).join(',')}]`)],
+    () => [text(`[${rep(7_000, () => `2.4703282292062327208299${'3'.repeat(750)}e-324`).join(',')}]`)],
   ],
-  ['a text as long as a message', [text(':'.repeat(9_000_000))]],
+  ['a text as long as a message', () => [text(':'.repeat(9_000_000))]],
   [
     'images',
-    [JSON.stringify({ content: [{ type: 'image', mimeType: 'image/png', data: 'A'.repeat(6_000_000) }] })],
+    () => [
+      JSON.stringify({ content: [{ type: 'image', mimeType: 'image/png', data: 'A'.repeat(6_000_000) }] }),
+    ],
     { turns: 3, callsPerTurn: 3 },
   ],
 ];
 
 test('results made to be slow to compare, to search or to show do not hold the event loop of a run', async () => {
-  for (const [what, results, course] of sized(CASES.slice(0, 2), CASES)) {
-    const { executionMetadata, toolChain } = await freeRun(what, results, course);
+  for (const [what, results, course] of sized(CASES.slice(0, 1), CASES)) {
+    const { executionMetadata, toolChain } = await freeRun(what, results(), course);
     assert.match(executionMetadata.stopReason, /^(completed|loop)$/, what);
     assert.ok(toolChain.length > 0 && toolChain.every(({ success }) => success), what);
   }
@@ -186,12 +197,13 @@ test('results made to be slow to compare, to search or to show do not hold the e
 test('results nested deeper than the stack do not end a run', async () => {
   const depth = 40_000;
   const deep = nested('[', '', ']', depth);
-  for (const result of [
+  const results = [
     `{"content":[],"structuredContent":${deep}}`,
     `{"content":[],"structuredContent":${nested('{"a":', '1', '}', depth / 2)}}`,
     `{"content":[${deep}]}`,
-    text(nested('[', '', ']', 2_000_000)),
-  ]) {
+    text(nested('[', '', ']', sized(200_000, 2_000_000))),
+  ];
+  for (const result of sized(results.slice(2), results)) {
     const { success, toolChain } = await freeRun(result.slice(0, 60), [result]);
     assert.ok(success && toolChain.length === 4 && toolChain.every((entry) => entry.success));
   }
@@ -264,7 +276,7 @@ function fuzzed(random: () => number): unknown {
 
 test('runs on results put together at random end, none of them holding the event loop', async () => {
   const random = seeded(20261122);
-  for (let i = 0; i < sized(2, 100); i += 1) {
+  for (let i = 0; i < sized(1, 100); i += 1) {
     const results = rep(6, () => {
       const value = fuzzed(random);
       const block = random() < 0.5 ? { type: 'text', text: JSON.stringify(value) } : { type: 'odd', value };
