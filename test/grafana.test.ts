@@ -13,6 +13,16 @@ import { recordTraffic } from './support/traffic.ts';
 const FOLDER = fileURLToPath(new URL('../../collector/grafana/', import.meta.url));
 const dashboards = readDashboards(`${FOLDER}dashboards`);
 
+const alerts = parse(readFileSync(`${FOLDER}provisioning/alerting/evidence.yaml`, 'utf8')) as {
+  groups: readonly {
+    rules: readonly {
+      title: string;
+      condition: string;
+      data: readonly { refId: string; datasourceUid: string; model: { rawSql?: string } }[];
+    }[];
+  }[];
+};
+
 const postgres = postgresDatabases();
 
 describe('every query of the dashboards', { skip: postgres.skip }, () => {
@@ -72,6 +82,17 @@ describe('every query of the dashboards', { skip: postgres.skip }, () => {
     }
   });
 
+  test('every query of the alert rules gives one number, which the threshold compares', async () => {
+    for (const { title, data } of alerts.groups.flatMap(({ rules }) => rules)) {
+      const { rows } = await db.query(data[0]?.model.rawSql ?? '');
+      assert.ok(rows.length <= 1, title);
+      for (const row of rows) assert.ok(Number.isFinite(Number(row.value)), title);
+    }
+    const [contradicted] = alerts.groups[0]?.rules ?? [];
+    const { rows } = await db.query(contradicted?.data[0]?.model.rawSql ?? '');
+    assert.equal(rows.length, 1);
+  });
+
   test('a trace dashboard opened without a trace is empty, not in error', async () => {
     const [panel] = dashboards.find(({ uid }) => uid === 'mcp-trace')?.panels ?? [];
     const sql = expand(panel?.targets[0]?.rawSql ?? '', { ...chosen, variables: { trace: [''] } });
@@ -90,6 +111,17 @@ describe('provisioning', () => {
     const uids = new Set(dataSources.datasources.map(({ uid }) => uid));
     for (const { panels } of dashboards) {
       for (const { title, datasource } of panels) assert.ok(uids.has(datasource.uid), title);
+    }
+  });
+
+  test('alert rules ask the data source that is provisioned, and their condition is one of their steps', () => {
+    const uids = new Set([...dataSources.datasources.map(({ uid }) => uid), '__expr__']);
+    for (const { title, condition, data } of alerts.groups.flatMap(({ rules }) => rules)) {
+      for (const { datasourceUid } of data) assert.ok(uids.has(datasourceUid), title);
+      assert.ok(
+        data.some(({ refId }) => refId === condition),
+        title,
+      );
     }
   });
 

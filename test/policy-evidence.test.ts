@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkInput, checkSummary, scanText } from '../src/policy/index.ts';
+import { checkInput, checkSummary, PolicyGate, scanText } from '../src/policy/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
 
 const judge = (source: unknown, claim: string, evidence: string) =>
@@ -178,4 +178,23 @@ test('a claim that turns its quote around, or says nothing of it, is refused', (
     const verdict = checkSummary({ text: `${evidence}.` }, summary);
     assert.equal(verdict.reasonCode, reason, claim);
   }
+});
+
+test('a gate with a limit refuses a summary that its result contradicts, and no other', () => {
+  const source = { text: 'Request to cancel order 77 received.', cancelled: false, error: 'already shipped' };
+  const claims = (claim: string) => ({
+    type: 'summary',
+    bullets: [{ claim, evidence: 'Request to cancel order 77 received.' }],
+  });
+  const cancelled = claims('Order 77 has been cancelled');
+  using gate = Object.assign(new PolicyGate({ policy: {}, maxEvidenceRisk: 0.7 }), {
+    [Symbol.dispose]() {
+      gate.close();
+    },
+  });
+  assert.equal(checkSummary(source, cancelled).reasonCode, 'accepted');
+  assert.equal(gate.checkSummary(source, cancelled).reasonCode, 'claim_contradicts_result');
+  const done = { text: source.text, cancelled: true };
+  assert.equal(gate.checkSummary(done, cancelled).reasonCode, 'accepted');
+  assert.throws(() => new PolicyGate({ policy: {}, maxEvidenceRisk: Number.NaN }), /maxEvidenceRisk/);
 });

@@ -40,6 +40,11 @@ export interface PolicyGateOptions {
   readonly pins?: PinStore | undefined;
   /** Output types (zod) by server and tool, beside the tools' own output schemas. */
   readonly outputTypes?: OutputTypes | undefined;
+  /**
+   * A summary whose claims, held against the result of the call, have a higher evidence risk is refused, 0..1. The risk is
+   * 0.97 where a claim contradicts the result. @defaultValue 1
+   */
+  readonly maxEvidenceRisk?: number | undefined;
   readonly decisionPoint?: PolicyDecisionPoint | undefined;
   /**
    * Where calls that need approval are put for a person to decide, in a queue that outlives the process. The caller need

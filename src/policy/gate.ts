@@ -7,7 +7,7 @@
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError, sliced } from '../base/index.ts';
+import { invalidOption, ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { APPROVAL_MS, Approvals, bindingOf } from './approvals.ts';
@@ -51,6 +51,9 @@ export class PolicyGate {
    * {@link problem}; call {@link assertReady} to refuse to start instead.
    */
   constructor(options: PolicyGateOptions) {
+    const { maxEvidenceRisk = 1 } = options;
+    if (!(maxEvidenceRisk >= 0 && maxEvidenceRisk <= 1))
+      throw invalidOption("'maxEvidenceRisk'", 'a number from 0 to 1', maxEvidenceRisk);
     this.#options = options;
     this.#contracts = new OutputContracts(options.outputTypes);
     this.#catalog = new ToolCatalog({
@@ -321,7 +324,7 @@ export class PolicyGate {
 
   /** G5: judges a summary against the typed result it is about. */
   checkSummary(source: unknown, summary: unknown, echo: Echo = {}): SummaryVerdict {
-    return checkSummary(source, summary, echo);
+    return checkSummary(source, summary, echo, this.#options);
   }
 
   /** The risk tier that the rules of a decision carry. */

@@ -6,6 +6,7 @@
  */
 
 import { checkJsonValue, isObject, StrictJsonError } from '../../json/index.ts';
+import { scoreEvidence } from '../../signals/index.ts';
 import { type ReasonCode, scanText } from '../reasons/index.ts';
 import { claimProblem } from './claim.ts';
 import { type Echo, leavesOf } from './leaves.ts';
@@ -55,8 +56,14 @@ export interface EvidenceCoverage {
  * @param source the typed result of the tool, any JSON value.
  * @param summary what the model wrote, parsed.
  * @param echo what the caller said, which is no evidence when the source repeats it.
+ * @param limits the highest evidence risk that the claims together may have.
  */
-export function checkSummary(source: unknown, summary: unknown, echo: Echo = {}): SummaryVerdict {
+export function checkSummary(
+  source: unknown,
+  summary: unknown,
+  echo: Echo = {},
+  { maxEvidenceRisk = 1 }: EvidenceLimits = {},
+): SummaryVerdict {
   const problem = formProblem(summary);
   if (problem !== undefined) return { accepted: false, ...problem };
   const leaves = leavesOf(source, echo);
@@ -91,12 +98,30 @@ export function checkSummary(source: unknown, summary: unknown, echo: Echo = {})
       });
     }
   }
+  const risk = maxEvidenceRisk < 1 ? riskOf(source, Object.values(grounded).flat(), echo) : 0;
+  if (risk > maxEvidenceRisk)
+    return {
+      accepted: false,
+      reasonCode: 'claim_contradicts_result',
+      message: `the evidence risk of the claims is ${risk}; ${maxEvidenceRisk} is allowed`,
+    };
   return {
     accepted: true,
     reasonCode: 'accepted',
     summary: grounded,
     coverage: coverageOf(grounded, leaves.evidence),
   };
+}
+
+interface EvidenceLimits {
+  readonly maxEvidenceRisk?: number | undefined;
+}
+
+/** The claims as one answer, held against the call that gave the source. */
+function riskOf(source: unknown, items: readonly GroundedItem[], { args, request = '' }: Echo): number {
+  const answer = items.map(({ claim }) => `${claim.trim().replace(/[.!?]+$/, '')}.`).join('\n');
+  const steps = [{ tool: '', arguments: args, result: source }];
+  return scoreEvidence({ prompt: request, answer, steps })?.risk ?? 0;
 }
 
 interface Item {

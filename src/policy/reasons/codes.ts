@@ -78,6 +78,7 @@ export const REASONS = {
   claim_name_unsupported: { gate: 'G5', meaning: 'A name, address or link of the claim is not in the quote' },
   claim_unrelated: { gate: 'G5', meaning: 'The claim and the quote share too few words' },
   claim_polarity: { gate: 'G5', meaning: 'One of claim and quote is negated, the other is not' },
+  claim_contradicts_result: { gate: 'G5', meaning: 'The evidence risk of the claims is above the limit' },
   claim_invisible_character: { gate: 'G5', meaning: 'The claim holds an invisible character' },
   evidence_invisible_character: { gate: 'G5', meaning: 'The quote holds an invisible character' },
   evidence_not_found: { gate: 'G5', meaning: 'The quote is not in the source' },

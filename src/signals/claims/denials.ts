@@ -25,6 +25,8 @@ export function contradictedDenials(
 ): readonly ClaimFinding[] {
   const claimed = new Set(claims.flatMap((claim) => (claim.isCompleted ? [...claim.acts] : [])));
   const writes = steps.filter((step) => !step.isRead);
+  const isDone = writes.every((step) => step.outcome === 'ok' && isClear(step.value));
+  if (!isDone && steps.some((step) => step.outcome !== 'ok')) return [];
   const last = steps.at(-1);
   const isHealthy =
     last !== undefined &&
@@ -35,7 +37,7 @@ export function contradictedDenials(
   return sentences.flatMap((sentence) => {
     if (sentence.isQuestion || isConditional(sentence)) return [];
     const text = withoutPoliteness(sentence.text);
-    const step = deniedStep(text, writes, claimed);
+    const step = isDone ? deniedStep(text, writes, claimed) : undefined;
     if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
     return isHealthy && BROKEN.test(text) && !isPlan(sentence)
       ? [finding('wrong_negation', sentence, last.index)]
@@ -61,7 +63,6 @@ function deniedStep(
   writes: readonly ReadStep[],
   claimed: ReadonlySet<string>,
 ): ReadStep | undefined {
-  if (writes.some((step) => step.outcome !== 'ok' || !isClear(step.value))) return undefined;
   const match = DENIED.exec(text);
   const isEnglish = !FOREIGN_WORD.test(text) && !hasUnspacedScript(text);
   if (match === null || (isEnglish && !DENIED_ACT.test(text))) return undefined;

@@ -6,6 +6,7 @@ const MAX_COUNTED = 48;
 const MAX_ROUNDED = 12;
 const FACTORS = [2, 3, 4, 5, 6, 7, 8, 9];
 const UNITS = [60, 3600, 24, 7, 1000, 1024, 100];
+const ROUNDINGS = [-1, 0, 1];
 /** Sums may be off by a cent. */
 const CENT = 0.0101;
 
@@ -97,18 +98,14 @@ export class Addends {
       const pairs = new Set<number>();
       for (const [i, left] of fractions.entries())
         for (const right of fractions.slice(i + 1))
-          for (const cents of [Math.round((left + right) * 100), Math.abs(Math.round((left - right) * 100))])
-            pairs
-              .add(cents - 1)
-              .add(cents)
-              .add(cents + 1);
+          pairs.add(Math.round((left + right) * 100)).add(Math.abs(Math.round((left - right) * 100)));
       this.#pairs = pairs;
     }
     const pairs = this.#pairs;
     const target = Math.round(value * 100);
     return fractions.some((third) => {
       const cents = Math.round(third * 100);
-      return pairs.has(target - cents) || pairs.has(target + cents);
+      return ROUNDINGS.some((off) => pairs.has(target - cents + off) || pairs.has(target + cents + off));
     });
   }
 

@@ -4,8 +4,8 @@ import { type Figure, NUMBER_WORDS, numberOf } from './figures.ts';
 import { Slips } from './slips.ts';
 import type { ReadStep } from './steps.ts';
 
-const MAX_TEXT_CHARS = 65_536;
-const MAX_PROMPT_CHARS = 16_384;
+const MAX_TEXT_CHARS = 32_768;
+const MAX_PROMPT_CHARS = 8192;
 /** With fewer numbers those of the answer may be combined. */
 const FEW_NUMBERS = 12;
 const FEW_DATES = 3;
@@ -31,7 +31,7 @@ export const tokensIn = (text: string): readonly { readonly token: string; reado
 
 const WORD = /\w{4,60}/g;
 const HAS_DIGIT = /\d/;
-const MAX_ID_CHARS = 65_536;
+const MAX_ID_CHARS = 40_960;
 const ID = /^(?:[A-Za-z_]+\d\w\w+|\d+)$/;
 
 /** Words that hold letters and digits, or four digits and more, with their places. */
@@ -50,7 +50,7 @@ export class Evidence {
   readonly text: string;
   readonly prompt: string;
   readonly numbers: readonly number[];
-  readonly ids: ReadonlySet<string>;
+  #ids: ReadonlySet<string> | undefined;
   /** Sizes of lists, and how often each tool was called. */
   readonly counts: ReadonlySet<number>;
   /** Sizes of the lists of results, together. */
@@ -58,8 +58,9 @@ export class Evidence {
   /** Of lists whose members say whether they are available: how many are, of how many. */
   readonly available: readonly (readonly [available: number, all: number])[];
   readonly #has: ReadonlySet<number>;
-  readonly #salient: readonly number[];
-  readonly #nouns: ReadonlyMap<string, readonly (readonly [noun: string, count: number])[]>;
+  readonly #steps: readonly ReadStep[];
+  #salient: readonly number[] | undefined;
+  #nouns: ReadonlyMap<string, readonly (readonly [noun: string, count: number])[]> | undefined;
   readonly #sorted: Addends;
   #addends: Addends | undefined;
   #dates: ReadonlySet<number> | undefined;
@@ -87,16 +88,7 @@ export class Evidence {
     this.#has = has;
     this.numbers = [...has];
     this.#sorted = new Addends(this.numbers);
-    const words = `${this.text}\n${this.prompt}`.slice(-MAX_ID_CHARS).match(WORD) ?? [];
-    this.ids = new Set(words.filter((word) => HAS_DIGIT.test(word) && ID.test(word)).slice(-MAX_IDS));
-    const recent = steps
-      .filter((step) => step.tool !== 'think')
-      .slice(-4)
-      .map((step) => `${step.text.slice(-1500)} ${step.argumentsText}`)
-      .join('\n');
-    this.#salient = [
-      ...new Set(numbersIn(`${recent} ${this.prompt.slice(-1500)}`, MAX_SALIENT).map(Math.abs)),
-    ];
+    this.#steps = steps;
     const lists = listsIn(steps);
     this.available = lists.available;
     this.listed = lists.arrays.reduce((sum, size) => sum + size, 0);
@@ -104,7 +96,30 @@ export class Evidence {
     const calls = new Map<string, number>();
     for (const step of steps) calls.set(step.tool, (calls.get(step.tool) ?? 0) + 1);
     this.counts = new Set([...lists.sizes, ...calls.values(), steps.length]);
-    this.#nouns = nounsIn(this.text);
+  }
+
+  /** Words that hold letters and digits, or four digits and more. */
+  get ids(): ReadonlySet<string> {
+    if (this.#ids === undefined) {
+      const words = `${this.text}\n${this.prompt}`.slice(-MAX_ID_CHARS).match(WORD) ?? [];
+      this.#ids = new Set(words.filter((word) => HAS_DIGIT.test(word) && ID.test(word)).slice(-MAX_IDS));
+    }
+    return this.#ids;
+  }
+
+  /** The numbers of the latest steps and of the prompt's end. */
+  #latest(): readonly number[] {
+    if (this.#salient === undefined) {
+      const recent = this.#steps
+        .filter((step) => step.tool !== 'think')
+        .slice(-4)
+        .map((step) => `${step.text.slice(-1500)} ${step.argumentsText}`)
+        .join('\n');
+      this.#salient = [
+        ...new Set(numbersIn(`${recent} ${this.prompt.slice(-1500)}`, MAX_SALIENT).map(Math.abs)),
+      ];
+    }
+    return this.#salient;
   }
 
   /** Whether a name is no name of the evidence and looks like one: one slip away, or of its series (`OPS-103`). */
@@ -180,6 +195,7 @@ export class Evidence {
   /** How often the noun is counted in the evidence, by its numbers: "0 errors", `"errors": 0`. */
   countsOf(noun: string): readonly number[] {
     const stem = noun.slice(0, Math.max(4, noun.length - 2)).toLowerCase();
+    this.#nouns ??= nounsIn(this.text);
     return (this.#nouns.get(stem.slice(0, 4)) ?? []).flatMap(([word, count]) =>
       word.startsWith(stem) ? [count] : [],
     );
@@ -202,7 +218,7 @@ export class Evidence {
    * digit off a number of the evidence; then only the latest numbers count, or chance would excuse most slips.
    */
   derives(value: number, supported: readonly number[], isSlip: boolean): boolean {
-    if (isSlip) return new Addends([...this.#salient, ...supported]).derive(value, false);
+    if (isSlip) return new Addends([...this.#latest(), ...supported]).derive(value, false);
     this.#addends ??= new Addends(
       this.numbers
         .filter((number) => Math.abs(number) < (Number.isInteger(number) ? 1e5 : 1e7))
@@ -225,7 +241,7 @@ const mostOfLength = (form: string): number => {
 function digitsOf(number: number): readonly string[] {
   const plain = String(Math.abs(number));
   const form = plain.includes('.') ? `f${plain.replace('.', '')}` : `i${plain}`;
-  return [form, `c:${Math.abs(number).toFixed(2)}`];
+  return [form, Number.isInteger(number) ? `c:${plain}.00` : `c:${Math.abs(number).toFixed(2)}`];
 }
 
 function numbersIn(text: string, limit: number): number[] {

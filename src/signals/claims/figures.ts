@@ -28,7 +28,7 @@ const READ = new WeakMap<object, readonly Figure[]>();
 export function figuresOf(sentence: { readonly text: string }): readonly Figure[] {
   const known = READ.get(sentence);
   if (known !== undefined) return known;
-  const figures = figuresIn(sentence.text);
+  const figures = /\d/.test(sentence.text) ? figuresIn(sentence.text) : [];
   READ.set(sentence, figures);
   return figures;
 }
@@ -96,8 +96,11 @@ function scaleAfter(text: string, end: number): { scale: number; length: number;
 
 const decimalsOf = (raw: string): number => /[.,](\d{1,2})$/.exec(raw)?.[1]?.length ?? 0;
 
+const PLAIN = /^\d+(?:\.\d{1,2})?$/;
+
 /** Reads `1,287.50`, `1.287,50`, `1 287` and `1287.5`. A single separator before three digits groups thousands if it is a comma. */
 export function numberOf(raw: string): number {
+  if (PLAIN.test(raw)) return Number(raw);
   let text = raw.replace(/[\s\u00A0\u202F'’]/g, '');
   const comma = text.lastIndexOf(',');
   const point = text.lastIndexOf('.');

@@ -1,4 +1,4 @@
-import { figuresOf } from './figures.ts';
+import { type Figure, figuresOf } from './figures.ts';
 import { isConditional, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 
@@ -50,7 +50,11 @@ export class Keyed {
   /** A code or a flag of the sentence, or a change that its own figures deny, is against the results. */
   contradict(sentence: Sentence): boolean {
     if (sentence.isQuestion) return false;
-    return this.#hasOtherCode(sentence.text) || this.#hasOtherFlag(sentence) || goesTheOtherWay(sentence);
+    return (
+      this.#hasOtherCode(sentence.text) ||
+      this.#hasOtherFlag(sentence) ||
+      goesTheOtherWay(sentence, figuresOf(sentence))
+    );
   }
 
   #addCode(key: string, code: string): void {
@@ -112,20 +116,20 @@ const wordOf = (key: string): string => key.toLowerCase().replace(/^(?:is|has)_?
 const formOf = (code: string): string => code.replace(/\d/g, '0');
 
 /** "went up, from 82.4 to 79.9" */
-function goesTheOtherWay(sentence: Sentence): boolean {
-  const { text } = sentence;
+function goesTheOtherWay({ text }: Sentence, figures: readonly Figure[]): boolean {
+  const pair = figures.findIndex((from, i) => {
+    const to = figures[i + 1];
+    return (
+      to !== undefined &&
+      FROM.test(text.slice(Math.max(0, from.start - 8), from.start)) &&
+      TO.test(text.slice(from.end, to.start))
+    );
+  });
+  if (pair < 0) return false;
   const isUp = UP.test(text);
   if (isUp === DOWN.test(text)) return false;
-  const figures = figuresOf(sentence);
-  return figures.some((from, i) => {
-    const to = figures[i + 1];
-    if (
-      to === undefined ||
-      !/(?:from|von|de)\s?\W{0,3}$/i.test(text.slice(Math.max(0, from.start - 8), from.start))
-    )
-      return false;
-    if (!/^\W{0,4}(?:[\p{L}%°]{1,12}\s)?(?:to|auf|a)\s?\W{0,3}$/iu.test(text.slice(from.end, to.start)))
-      return false;
-    return isUp ? to.value < from.value : to.value > from.value;
-  });
+  const change = (figures[pair + 1] as Figure).value - (figures[pair] as Figure).value;
+  return isUp ? change < 0 : change > 0;
 }
+const FROM = /(?:from|von|de)\s?\W{0,3}$/i;
+const TO = /^\W{0,4}(?:[\p{L}%°]{1,12}\s)?(?:to|auf|a)\s?\W{0,3}$/iu;

@@ -270,7 +270,15 @@ const NO_ADMISSION =
 export const withoutPoliteness = (text: string): string => text.replace(NO_ADMISSION, '');
 
 /** Whether a sentence says that something failed, was refused or was not found. */
-export const admitsFailure = ({ text }: Sentence): boolean => ADMISSIONS.test(withoutPoliteness(text));
+export function admitsFailure(sentence: Sentence): boolean {
+  let admits = ADMITTED.get(sentence);
+  if (admits === undefined) {
+    admits = ADMISSIONS.test(withoutPoliteness(sentence.text));
+    ADMITTED.set(sentence, admits);
+  }
+  return admits;
+}
+const ADMITTED = new WeakMap<Sentence, boolean>();
 
 const ABSENCES =
   /(?<![a-zß-ÿ])(?:no|none|nobody|nothing|never|neither|without|empty|zero|not|[a-zß-ÿ]{2,8}n['’]t|kein[a-zß-ÿ]{0,2}|nichts?|niemand|leer|sin|ning[uú]n[a-zß-ÿ]{0,2}|nada|nadie|vac[ií][a-zß-ÿ]{1,2}|aucun[a-zß-ÿ]{0,2}|rien|pas|nenhum[a-zß-ÿ]{0,2}|não)(?![a-zß-ÿ])|(?<![\d.,])0(?![\d.,])|没|不|未|无|無|なし|ない|なかった|ません/i;

@@ -1,4 +1,4 @@
-const MAX_CANDIDATES = 100;
+const MAX_CANDIDATES = 1000;
 
 /** Equal length, and one character that differs or two neighbors that changed places: a slip, not another name. */
 function isSlipOf(left: string, right: string): boolean {
@@ -14,38 +14,25 @@ function isSlipOf(left: string, right: string): boolean {
   );
 }
 
-/** Texts by the halves that a slip leaves as they are, so that looking for one does not read all. */
+/** Texts by their length, which a slip leaves as it is. */
 export class Slips {
-  readonly #texts = new Map<string, string[]>();
-  readonly #counts = new Map<number, number>();
+  readonly #texts = new Map<number, string[]>();
 
   constructor(texts: Iterable<string>) {
     for (const text of texts) {
-      this.#counts.set(text.length, this.countOf(text) + 1);
-      for (const key of keysOf(text)) {
-        const list = this.#texts.get(key);
-        if (list === undefined) this.#texts.set(key, [text]);
-        else if (list.length < MAX_CANDIDATES) list.push(text);
-      }
+      const list = this.#texts.get(text.length);
+      if (list === undefined) this.#texts.set(text.length, [text]);
+      else if (list.length < MAX_CANDIDATES) list.push(text);
     }
   }
 
   /** How many texts are as long as this one. */
   countOf(text: string): number {
-    return this.#counts.get(text.length) ?? 0;
+    return this.#texts.get(text.length)?.length ?? 0;
   }
 
   /** Whether a text is one slip away from one of these. */
   has(text: string): boolean {
-    return keysOf(text).some((key) => this.#texts.get(key)?.some((known) => isSlipOf(known, text)) === true);
+    return this.#texts.get(text.length)?.some((known) => isSlipOf(known, text)) === true;
   }
-}
-
-function keysOf(text: string): readonly string[] {
-  const half = text.length >> 1;
-  return [
-    `${text.length}<${text.slice(0, half)}`,
-    `${text.length}>${text.slice(half)}`,
-    `${text.length}=${text.slice(0, Math.max(0, half - 1))} ${text.slice(half + 1)}`,
-  ];
 }

@@ -9,6 +9,7 @@ import { isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Sums } from './sums.ts';
 
+const HAS_DIGIT = /\p{N}/u;
 const BELOW_ZERO = /零下|minus|below|negativ|bajo cero|マイナス|氷点下/i;
 const UNIT = /^\s?(km\/h|mph|m\/s|kg|mb|gb|kb|tb|ms|km|cm|mm|kw|kwh|hpa|psi)\b/i;
 const METRIC = /\d\s?(?:mm|cm|m|km|km\/h|kg|g|l|ml)(?![a-zß-ÿ])/i;
@@ -48,8 +49,7 @@ export function contradictedValues(
   const isWrong = sentences.map(
     (sentence) =>
       keyed.contradict(sentence) ||
-      check.misdates(sentence) ||
-      check.misnames(sentence) ||
+      (HAS_DIGIT.test(sentence.text) && (check.misdates(sentence) || check.misnames(sentence))) ||
       check.miscounts(sentence) ||
       check.misstates(sentence),
   );

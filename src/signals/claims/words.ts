@@ -127,10 +127,15 @@ export interface Word {
   readonly end: number;
 }
 
+const WORD = /[\p{L}\p{N}]+(?:['’]\p{L}+)*/gu;
+/** The same for texts without other letters, at a third of the time. */
+const LATIN_WORD = /[A-Za-z0-9]+(?:['’][A-Za-z]+)*/g;
+const IS_LATIN = /^[\n -~’–—]*$/;
+
 /** The words of a text in lower case, contractions whole, with their place. */
 export function wordsIn(text: string): readonly Word[] {
   const words: Word[] = [];
-  for (const match of text.matchAll(/[\p{L}\p{N}]+(?:['’]\p{L}+)*/gu))
+  for (const match of text.matchAll(IS_LATIN.test(text) ? LATIN_WORD : WORD))
     words.push({
       text: match[0].toLowerCase().replace('’', "'"),
       start: match.index,

@@ -51,11 +51,13 @@ export class Source {
   readonly #weights: Float64Array;
   readonly #prompt: Uint8Array;
   /** Tokens of the sources that the answer has too, and carry meaning. */
-  readonly #shared: readonly number[];
+  readonly #shared: Int32Array;
+  readonly #sharedIds: Int32Array;
   readonly #knownParts = new Set<number>();
   /** Scratch: the last sentence that has the word, and how often the window has it. */
   readonly #mark: Int32Array;
   readonly #inside: Int32Array;
+  readonly #queue: Int32Array;
   #round = 0;
 
   constructor(tokenizer: Tokenizer, limit: number, source: string, prompt: string) {
@@ -76,7 +78,9 @@ export class Source {
       (this.#counts[id] as number)++;
       if (((flags[i] as number) & CONTENT) !== 0) shared.push(i);
     }
-    this.#shared = shared;
+    this.#shared = Int32Array.from(shared);
+    this.#sharedIds = this.#shared.map((place) => ids[place] as number);
+    this.#queue = new Int32Array(shared.length);
     const blocks = 1 + ids.length / 25;
     this.#weights = Float64Array.from(this.#counts, (count) => Math.log(1 + blocks / (0.5 + count)));
     this.#prompt = new Uint8Array(limit);
@@ -204,31 +208,27 @@ export class Source {
 
   /** The first token of the window with the highest weight, or -1. */
   #bestWindow(round: number, width: number): number {
-    const { ids } = this.#tokens;
-    const shared = this.#shared;
-    const weights = this.#weights;
+    const [ids, places, mark, weights] = [this.#sharedIds, this.#shared, this.#mark, this.#weights];
     const inside = this.#inside.fill(0);
+    // The words of the window, by their index among the shared ones.
+    const queue = this.#queue;
+    let [head, tail] = [0, 0];
     let [sum, best, from] = [0, 0, -1];
-    let left = 0;
-    const skip = () => {
-      while (left < shared.length && this.#mark[ids[shared[left] as number] as number] !== round) left++;
-    };
-    skip();
-    for (const place of shared) {
-      const id = ids[place] as number;
-      if (this.#mark[id] !== round) continue;
+    for (let i = 0; i < ids.length; i++) {
+      const id = ids[i] as number;
+      if (mark[id] !== round) continue;
+      queue[tail++] = i;
       const count = inside[id] as number;
       inside[id] = count + 1;
       if (count === 0) sum += weights[id] as number;
-      while (place - (shared[left] as number) >= width) {
-        const gone = ids[shared[left] as number] as number;
+      const least = (places[i] as number) - width;
+      while ((places[queue[head] as number] as number) <= least) {
+        const gone = ids[queue[head++] as number] as number;
         const rest = (inside[gone] as number) - 1;
         inside[gone] = rest;
         if (rest === 0) sum -= weights[gone] as number;
-        left++;
-        skip();
       }
-      if (sum > best + 1e-9) [best, from] = [sum, shared[left] as number];
+      if (sum > best + 1e-9) [best, from] = [sum, places[queue[head] as number] as number];
     }
     return from;
   }

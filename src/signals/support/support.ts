@@ -35,7 +35,7 @@ export interface Support {
 }
 
 /** Larger sources are sampled: blocks at equal distances. */
-const MAX_SOURCE_CHARS = 32_768;
+const MAX_SOURCE_CHARS = 24_576;
 const BLOCK_CHARS = 1024;
 const MAX_ANSWER_CHARS = 8192;
 const MAX_PROMPT_CHARS = 8192;

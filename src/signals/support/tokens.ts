@@ -120,6 +120,13 @@ export class Tokenizer {
   #partsOf(word: string): readonly KnownPart[] {
     const known = this.#words.get(word);
     if (known !== undefined) return known;
+    if (PLAIN_WORD.test(word)) {
+      const parts = [
+        { id: this.#idOf(stemOf(word)), flags: plainMeaningOf(word), offset: 0, length: word.length },
+      ];
+      this.#words.set(word, parts);
+      return parts;
+    }
     const isNumber = DIGIT.test(word);
     const isName = CAPITAL.test(String.fromCodePoint(word.codePointAt(0) as number));
     const parts: KnownPart[] = [];
@@ -149,6 +156,11 @@ export class Tokenizer {
     return id;
   }
 }
+
+/** Most words: nothing to split, to fold or to look up in the tables of Unicode. */
+const PLAIN_WORD = /^[a-z]+$/;
+const plainMeaningOf = (word: string): number =>
+  (word.length > 1 && !FUNCTION_WORDS.has(word) ? CONTENT : 0) | (NEGATIONS.has(word) ? NEGATION : 0);
 
 function meaningOf(part: string, isNumber: boolean): number {
   const isContent = UNSPACED.test(part)
