@@ -54,7 +54,9 @@ export class Addends {
         this.hasWithin((value - 0.01) / unit, (value + 0.01) / unit),
     );
     if (isOtherUnit || this.#isProduct(value)) return true;
-    return isWide && (this.#isSumOfThree(value) || (this.size <= 12 && this.#isShare(value)));
+    if (!isWide) return false;
+    const isFew = this.size <= MAX_ROUNDED;
+    return this.#isSumOfThree(value) || (isFew && (this.#isShare(value) || this.#isComputed(value)));
   }
 
   #hasSum(value: number): boolean {
@@ -109,6 +111,21 @@ export class Addends {
     });
   }
 
+  /** A price times a quantity and a fee, or a price by its quantity. */
+  #isComputed(value: number): boolean {
+    const numbers = this.#numbers;
+    return numbers.some((left) =>
+      numbers.some(
+        (right) =>
+          (right > 1 && Math.abs(left / right - value) <= 0.0051) ||
+          [-1, 1].some((sign) => {
+            const rest = (value - left * right) * sign;
+            return left * right > 1 && rest > 0 && this.hasWithin(rest - CENT, rest + CENT);
+          }),
+      ),
+    );
+  }
+
   #isShare(value: number): boolean {
     const numbers = this.#numbers;
     return numbers.some((part) =>
@@ -125,4 +142,4 @@ export class Addends {
 
 /** Whether a count is a sum, difference or small multiple of counts. */
 export const combines = (count: number, given: readonly number[]): boolean =>
-  new Addends(given).derive(count, true);
+  given.reduce((sum, one) => sum + one, 0) === count || new Addends(given).derive(count, true);

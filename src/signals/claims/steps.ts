@@ -57,7 +57,8 @@ const within = (value: unknown, room: number) => (typeof value === 'string' ? va
 const sizeOf = (value: unknown, text: string) => (typeof value === 'string' ? value : text).length;
 
 function readStep(given: TraceStep, index: number, room: number, argumentsRoom: number): ReadStep {
-  const step = { ...given, result: within(given.result, room) };
+  // Steps may come from JSON of others: a call without a name has none.
+  const step = { ...given, tool: String(given.tool ?? ''), result: within(given.result, room) };
   const nameWords = wordsOfName(step.tool);
   const acts = actsIn(nameWords, step.tool);
   const isRead = readsOnly(nameWords, acts);

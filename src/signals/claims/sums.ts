@@ -69,7 +69,8 @@ export class Sums {
   #isOfList(value: number): boolean {
     this.#lists ??= listsOf(this.#steps);
     return this.#lists.some((list) => {
-      if (isNear(total(list), value) || isNear(total(list) / list.length, value)) return true;
+      const off = Math.abs(total(list) / list.length - value);
+      if (isNear(total(list), value) || off <= (Number.isInteger(value) ? 0.5 : 0.0051)) return true;
       if (list.length > MAX_PARTS) return false;
       let sums: readonly number[] = [0];
       for (const one of list) if (!isNear(one, value)) sums = sums.flatMap((sum) => [sum, sum + one]);

@@ -135,7 +135,7 @@ class ValueCheck {
   /** The sentence gives the measure in the units of the evidence too. */
   #isConverted(text: string, figure: Figure, figures: readonly Figure[]): boolean {
     if (!METRIC.test(text) || !IMPERIAL.test(text)) return false;
-    return figures.some(({ value }) => converts(value, figure.value) && this.#evidence.has(value));
+    return figures.some((other) => converts(other.value, figure.value) && this.#evidence.states(other));
   }
 
   /** A count of what little evidence there is about, which nothing in it gives. */
@@ -255,7 +255,10 @@ class ValueCheck {
       );
     if (noun.length < 4 || counts.has(count) || this.#evidence.has(count)) return false;
     const given = this.#evidence.countsOf(noun);
-    if (given.length > 0) return !given.includes(count) && !combines(count, given);
+    if (given.length > 0) {
+      const isRest = given.some((all) => this.#evidence.has(all - count));
+      return !given.includes(count) && !isRest && !combines(count, given);
+    }
     const [first] = this.#steps;
     const isPaged = this.#steps.length > 1 && this.#steps.every((step) => step.tool === first?.tool);
     const isAsked = `${first?.tool} ${this.#evidence.prompt}`
@@ -281,7 +284,7 @@ function isMarkerOrTime(
 /** "within 24 hours": not how long something is. */
 const isSpan = (text: string, start: number, noun: string): boolean =>
   TIME_UNIT.test(noun) &&
-  /(?:within|in|after|next|last|past|every|to|about|innerhalb|nach|dentro de|en|dans)\s$/i.test(
+  /(?:hours?|stunden?|horas?|heures?|and|und|within|in|after|next|last|past|every|to|about|innerhalb|nach|dentro de|en|dans)\s$/i.test(
     text
       .slice(Math.max(0, start - 12), start)
       .trimEnd()
