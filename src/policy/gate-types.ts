@@ -1,4 +1,5 @@
 /** The options of a gate, and the calls it decides. */
+import { invalidOption } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { GateApprovals } from './approvals.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
@@ -60,4 +61,11 @@ export interface PolicyGateOptions {
   readonly reloadIntervalMs?: number | undefined;
   /** Called after each reload of the policy file. */
   readonly onReload?: ReloadListener | undefined;
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` */
+export function checked(options: PolicyGateOptions): PolicyGateOptions {
+  const { maxEvidenceRisk = 1 } = options;
+  if (maxEvidenceRisk >= 0 && maxEvidenceRisk <= 1) return options;
+  throw invalidOption("'maxEvidenceRisk'", 'a number from 0 to 1', maxEvidenceRisk);
 }

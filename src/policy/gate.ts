@@ -7,7 +7,7 @@
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
 import { diag } from '@opentelemetry/api';
-import { invalidOption, ObservatoryError, sliced } from '../base/index.ts';
+import { ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { APPROVAL_MS, Approvals, bindingOf } from './approvals.ts';
@@ -19,7 +19,7 @@ import { evaluateCall } from './evaluate.ts';
 import type { Echo } from './evidence/index.ts';
 import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
-import type { GateCall, PolicyGateOptions } from './gate-types.ts';
+import { checked, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { decideHeldCall, isHeld } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
@@ -51,10 +51,7 @@ export class PolicyGate {
    * {@link problem}; call {@link assertReady} to refuse to start instead.
    */
   constructor(options: PolicyGateOptions) {
-    const { maxEvidenceRisk = 1 } = options;
-    if (!(maxEvidenceRisk >= 0 && maxEvidenceRisk <= 1))
-      throw invalidOption("'maxEvidenceRisk'", 'a number from 0 to 1', maxEvidenceRisk);
-    this.#options = options;
+    this.#options = checked(options);
     this.#contracts = new OutputContracts(options.outputTypes);
     this.#catalog = new ToolCatalog({
       pins: options.pins ?? new PinStore({ trustFirstUse: true }),
