@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { interactionKind, readInteraction, type SpanView } from '../src/interaction/index.ts';
-import { cpuMs } from './support/cpu-time.ts';
+import { assertGrowth } from './support/cpu-time.ts';
 
 function view(attributes: Record<string, unknown>, events: SpanView['events'] = []): SpanView {
   return { name: 'span', kind: 2, attributes, events };
@@ -169,18 +169,12 @@ test('reading 20,000 numbered messages takes time in proportion', () => {
     }
     return attributes;
   };
-  const timeOf = (count: number) => {
+  const reading = (count: number) => {
     const span = view(attributesOf(count));
-    // The best of several runs: noise of a shared machine only ever adds.
-    const times = [1, 2].map(() => {
-      return cpuMs(() => assert.equal(readInteraction(span).prompt?.length, count * 3 - 2));
-    });
-    return Math.min(...times);
+    return () => assert.equal(readInteraction(span).prompt?.length, count * 3 - 2);
   };
-  const small = timeOf(2_000);
-  const large = timeOf(20_000);
   // Ten times the messages; a quadratic reader would take a hundred times as long.
-  assert.ok(large < Math.max(small, 2) * 40, `${small} ms and ${large} ms`);
+  assertGrowth('2,000 messages', reading(2_000), reading(20_000), 40);
 });
 
 test('spans of other kinds are told apart', () => {

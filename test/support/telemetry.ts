@@ -61,7 +61,7 @@ export class Telemetry {
   }
 
   /** Waits for a number of finished spans. */
-  async until(count: number, deadlineMs = 5_000): Promise<void> {
+  async until(count: number, deadlineMs = 30_000): Promise<void> {
     const end = Date.now() + deadlineMs;
     while (this.spans.length < count) {
       if (Date.now() > end) throw new Error(`Expected ${count} spans, got ${this.spans.length}`);
