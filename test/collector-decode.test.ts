@@ -15,6 +15,7 @@ import {
   requestJson,
 } from './support/otlp-encode.ts';
 import { randomSpans, seededRandom } from './support/random-spans.ts';
+import { sized } from './support/size.ts';
 import { recordSpan } from './support/span-fixture.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered } from './support/spans.ts';
@@ -23,7 +24,7 @@ import { waitUntil } from './support/wait-until.ts';
 const MAX_SPANS = 10_000;
 
 /** Requests changed at random, for each form. */
-const FUZZ_CASES = Number(process.env.COLLECTOR_FUZZ_CASES ?? 1000);
+const FUZZ_CASES = Number(process.env.COLLECTOR_FUZZ_CASES ?? sized(300, 1000));
 
 /** Half of what the requests of one round take. */
 const MAX_GROWTH_BYTES = 8 * 1024 * 1024;
