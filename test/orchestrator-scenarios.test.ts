@@ -279,7 +279,7 @@ test('a tool that never answers, one that is too slow and a server that dies end
       { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] },
       { text: '3' },
     ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } }, timeout: 0.8 }),
+    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } }, timeout: 0.4 }),
     (result) => {
       assert.equal(result.success, true);
       assert.deepEqual(
