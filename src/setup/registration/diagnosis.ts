@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { INSTALL_SDK, VERSION } from '../../base/index.ts';
 import { FRAMEWORK_VERSIONS } from '../../instrumentation/index.ts';
 import { CAPTURE_CONTENT_VARIABLE } from '../../processor/index.ts';
-import { isDisabled } from './environment.ts';
+import { isDisabled } from './disabled.ts';
 import { inRange, installedPackage } from './installed.ts';
 import { SUPPORTED } from './self-check.ts';
 

@@ -2,11 +2,6 @@ import { diag } from '@opentelemetry/api';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `OTEL_SDK_DISABLED=true`: nothing is hooked and nothing started. */
-export function isDisabled(environment: Environment): boolean {
-  return environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true';
-}
-
 /**
  * Whether `OTEL_TRACES_EXPORTER` selects OTLP: `otlp` or `none`. The default is `otlp`, except with a database and no
  * endpoint. Other exporters are not supported; `console` would write to stdout, which belongs to the application.

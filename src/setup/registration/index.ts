@@ -1,6 +1,7 @@
 export { isBun, patchInstalled } from './bun.ts';
 export { diagnose } from './diagnosis.ts';
-export { isDisabled, wantsOtlp } from './environment.ts';
+export { isDisabled } from './disabled.ts';
+export { wantsOtlp } from './environment.ts';
 export { installModuleHooks } from './module-hooks.ts';
 export { addSpanProcessor, giveWay, onMeterProvider } from './running-sdk.ts';
 export { reportHooks, warnOfObstacles } from './self-check.ts';
