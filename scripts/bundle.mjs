@@ -27,6 +27,7 @@ const ENTRIES = {
 /** Without declarations. All but the first are loaded by a chunk, which expects them beside itself. */
 const PROGRAMS = {
   cli: 'cli/main',
+  registering: 'setup/registering',
   'last-export-process': 'setup/last-export-process',
   'hook-probe': 'setup/registration/hook-probe',
 };

@@ -93,7 +93,7 @@ test('the bundle exports the values that the sources name, one class for all ent
 /** Rooms that an entry must not load when it is imported. */
 const NOT_LOADED: Readonly<Record<string, readonly string[]>> = {
   index: ['policy', 'orchestrator', 'golden', 'mcp-client', 'collector', 'cli'],
-  register: ['policy', 'orchestrator', 'golden', 'mcp-client', 'collector', 'cli'],
+  registering: ['policy', 'orchestrator', 'golden', 'mcp-client', 'collector', 'cli'],
   policy: ['instrumentation', 'orchestrator', 'golden', 'collector', 'cli', 'setup', 'postgres', 'durable'],
   orchestrator: ['instrumentation', 'collector', 'cli', 'setup', 'postgres', 'durable'],
   execution: [
@@ -125,13 +125,23 @@ test('no entry loads more packages than the API, and the instrumentations what t
   const api = '@opentelemetry/api';
   const hooks = [api, '@opentelemetry/instrumentation', 'require-in-the-middle'];
   const packages = Object.fromEntries(
-    ['index', 'register', 'policy', 'orchestrator', 'golden', 'execution', 'collector', 'cli'].map(
-      (entry) => [entry, loadOf(entry).packages],
-    ),
+    [
+      'index',
+      'register',
+      'registering',
+      'policy',
+      'orchestrator',
+      'golden',
+      'execution',
+      'collector',
+      'cli',
+    ].map((entry) => [entry, loadOf(entry).packages]),
   );
   assert.deepEqual(packages, {
     index: hooks,
-    register: hooks,
+    // Loads the other where it is not disabled.
+    register: [],
+    registering: hooks,
     policy: [api],
     orchestrator: [api],
     golden: [api],
