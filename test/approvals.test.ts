@@ -6,6 +6,7 @@ import { guardedCall, PolicyGate, type PolicyGateOptions } from '../src/policy/i
 import type { Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
+import { TelemetryBench } from './support/telemetry-bench.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 for (const databases of testDatabases()) {
@@ -69,6 +70,7 @@ for (const databases of testDatabases()) {
     });
 
     test('a gate that waits goes on when a person decides, and stays closed when nobody does', async () => {
+      await using bench = new TelemetryBench();
       using gate = gateOf({ approvals: { queue, waitMs: 60_000 } });
       let made = 0;
       const call = guardedCall(HELD_CALL, async () => ({ content: [{ type: 'text', text: `${++made}` }] }), {
@@ -79,6 +81,11 @@ for (const databases of testDatabases()) {
       await decideOldest(queue, 'approve');
       assert.equal((await call).decision.reasonCode, 'approved');
       assert.equal(made, 1);
+      const [wait, held] = ['approval_wait', 'policy_gate'].map((name) =>
+        bench.spans.find((span) => span.name.startsWith(name)),
+      );
+      assert.equal(wait?.attributes['observatory.review_status'], 'approved');
+      assert.equal(wait?.parentSpanContext?.spanId, held?.spanContext().spanId);
       using hasty = gateOf({ approvals: { queue, waitMs: 1 } });
       assert.equal(await reason(hasty), 'approval_required');
     });

@@ -83,6 +83,18 @@ test('with the coming names of the conventions, each decision is an event of the
       { 'gen_ai.tool.call.decision.outcome': 'allow', 'gen_ai.tool.name': 'fetch_sharepoint_doc' },
     ],
   );
+  const guardrails = bench.spans
+    .filter(({ name }) => name.startsWith('policy_gate'))
+    .map(({ attributes }) =>
+      Object.entries(attributes).filter(([name]) => name.startsWith('gen_ai.guardrail.')),
+    )
+    .map((found) => Object.fromEntries(found.map(([name, value]) => [name.slice(17), value])));
+  const ours = { 'component.name': 'mcp-observatory', 'target.type': 'tool_call' };
+  assert.deepEqual(guardrails, [
+    {},
+    { ...ours, 'verdict.type': 'block', 'verdict.reason': 'not_allowlisted', 'action.type': 'block' },
+    { ...ours, 'verdict.type': 'allow', 'verdict.reason': 'allowed', 'action.type': 'allow' },
+  ]);
 });
 
 test('no member of the client goes around the gate', async (t) => {

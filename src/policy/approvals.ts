@@ -7,6 +7,7 @@ import { printable } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { Decision } from './decision.ts';
 import type { GateCall } from './gate-types.ts';
+import { inGateSpan } from './telemetry.ts';
 
 /** The call that an approval covers. */
 export interface ApprovalBinding {
@@ -88,9 +89,15 @@ export async function askForApproval(
 ): Promise<ApprovalAnswer> {
   const answer = await queue.takeApproval(request);
   if (answer.state !== 'waiting' || waitMs <= 0) return answer;
-  // Not decided in time: it may have been at the last moment.
-  await queue.waitFor(answer.id, { timeoutMs: waitMs }).catch(() => undefined);
-  return queue.takeApproval(request);
+  // Often most of the time that a run takes.
+  return inGateSpan('approval_wait', async (span) => {
+    span.setAttribute('observatory.review_id', answer.id);
+    // Not decided in time: it may have been at the last moment.
+    await queue.waitFor(answer.id, { timeoutMs: waitMs }).catch(() => undefined);
+    const decided = await queue.takeApproval(request);
+    span.setAttribute('observatory.review_status', decided.state);
+    return decided;
+  });
 }
 
 interface Approval {

@@ -69,8 +69,23 @@ export function setDecision(
       [semconv.ATTR_GEN_AI_TOOL_CALL_DECISION_OUTCOME]: decision.decision,
       [semconv.ATTR_GEN_AI_TOOL_NAME]: tool,
     });
+    const verdict = GUARDRAIL_WORDS[decision.decision];
+    setGuardrail(span, verdict, isStopped ? verdict : 'allow', decision.reasonCode);
   }
   if (isStopped) setFallback(span, decision.decision === 'require_approval' ? 'human_review' : 'template');
+}
+
+const GUARDRAIL_WORDS = { allow: 'allow', deny: 'block', require_approval: 'escalate' } as const;
+
+/** The proposed attributes of guardrails. In shadow mode the action differs from the verdict. */
+function setGuardrail(span: Span, verdict: string, action: string, reason: ReasonCode): void {
+  span.setAttributes({
+    [semconv.ATTR_GEN_AI_GUARDRAIL_COMPONENT_NAME]: 'mcp-observatory',
+    [semconv.ATTR_GEN_AI_GUARDRAIL_TARGET_TYPE]: 'tool_call',
+    [semconv.ATTR_GEN_AI_GUARDRAIL_VERDICT_TYPE]: verdict,
+    [semconv.ATTR_GEN_AI_GUARDRAIL_VERDICT_REASON]: reason,
+    [semconv.ATTR_GEN_AI_GUARDRAIL_ACTION_TYPE]: action,
+  });
 }
 
 /** Records that a gate stopped a step outside of a call, which has no decision of its own. */

@@ -53,7 +53,8 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     gen_ai.response.id gen_ai.response.model gen_ai.response.service_tier
     gen_ai.response.time_to_first_chunk# gen_ai.output.type gen_ai.agent.id gen_ai.agent.name
     gen_ai.agent.version gen_ai.data_source.id gen_ai.tool.name gen_ai.tool.type gen_ai.tool.call.id
-    gen_ai.tool.call.decision.outcome
+    gen_ai.tool.call.decision.outcome gen_ai.guardrail.component.name gen_ai.guardrail.target.type
+    gen_ai.guardrail.verdict.type gen_ai.guardrail.verdict.reason gen_ai.guardrail.action.type
     gen_ai.prompt.name gen_ai.prompt.version gen_ai.workflow.name gen_ai.evaluation.name
     gen_ai.usage.input_tokens# gen_ai.usage.output_tokens# gen_ai.usage.prompt_tokens#
     gen_ai.usage.completion_tokens# gen_ai.usage.total_tokens# gen_ai.usage.reasoning_tokens#
