@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { FreshApps, node24, REGISTER } from '../support/fresh-app.ts';
+import { assertSums } from '../support/one-run.ts';
 
 const SDKS = ['@modelcontextprotocol/sdk@1', 'openai@6', 'zod@4'];
 const METRICS = ['gen_ai.client.operation.duration', 'mcp.client.operation.duration'];
@@ -41,21 +42,24 @@ before(async () => {
 after(() => apps[Symbol.asyncDispose]());
 
 for (const { name, packages, flags, newest, sendsSpans } of PEERS) {
-  test(`beside ${name}, loaded first or last, calls are seen, metrics are exported and no warning is ours`, async () => {
+  test(`beside ${name}, loaded first or last, calls are seen and counted once, metrics are exported and no warning is ours`, async () => {
     const folder = await apps.install(name.replaceAll(/\W/g, '-').toLowerCase(), [...SDKS, ...packages]);
     const node = newest === true ? await node24() : undefined;
     for (const order of [
       [...flags, ...REGISTER],
       [...REGISTER, ...flags],
     ]) {
-      const { code, stdout, stderr, spans, metrics } = await apps.run(folder, 'sdk-calls.mjs', {
+      const { code, stdout, stderr, spans, metrics, sums } = await apps.run(folder, 'sdk-calls.mjs', {
         node,
         flags: order,
+        isStored: sendsSpans === true ? 'by service' : true,
         env: { DD_TRACE_STARTUP_LOGS: 'false', DD_INSTRUMENTATION_TELEMETRY_ENABLED: 'false' },
       });
       assert.deepEqual([code, stdout], [0, 'done\n'], stderr);
       assert.doesNotMatch(stderr, /not hooked|keeps ES modules|shutdown MeterProvider/);
       for (const metric of METRICS) assert.ok(metrics.includes(metric), `${order}: ${metric}`);
+      assertSums(sums, 1);
+      if (sums !== undefined) assert.equal(sums.chats, 1, order.join(' '));
       if (sendsSpans === true) continue;
       const ours = spans.filter(({ scope }) => scope.startsWith('mcp-observatory/'));
       // Of initialize, initialized and tools/call both sides, and the model call.

@@ -4,6 +4,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { startCollector } from '../../src/collector/index.ts';
 import { Consumers, NODE_24, ROOT } from './consumer.ts';
 import { type CollectedSpan, OtlpCollector } from './otlp-collector.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
@@ -21,6 +22,8 @@ const OPENTELEMETRY = [
   'pg@8.23.1',
 ];
 
+const ANYWHERE = { host: '127.0.0.1', port: 0 };
+
 export const REGISTER = ['--import', 'mcp-observatory/register'] as const;
 
 /** What plain sums over `mcp_traces` give. */
@@ -28,6 +31,8 @@ export interface StoredSums {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly costUsd: number;
+  /** Spans of ours for a request to a model. */
+  readonly chats: number;
 }
 
 interface AppRun extends ProgramOutcome {
@@ -45,8 +50,11 @@ interface RunOptions {
   /** Flags before the program. @defaultValue `REGISTER` */
   readonly flags?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Whether spans are written to a database too, where there is one. */
-  readonly isStored?: boolean | undefined;
+  /**
+   * Whether spans are written to a database too, where there is one: by the application itself, or by a service that
+   * receives them at `STORE_URL`.
+   */
+  readonly isStored?: boolean | 'by service' | undefined;
 }
 
 export class FreshApps implements AsyncDisposable {
@@ -81,7 +89,11 @@ export class FreshApps implements AsyncDisposable {
   async run(folder: string, program: string, options: RunOptions = {}): Promise<AppRun> {
     this.collector.spans.length = 0;
     this.collector.points.length = 0;
-    const database = options.isStored === true ? await this.#database() : undefined;
+    const database = options.isStored ? await this.#database() : undefined;
+    const service =
+      database === undefined || options.isStored !== 'by service'
+        ? undefined
+        : await startCollector({ databaseUrl: database, http: ANYWHERE, grpc: false, health: ANYWHERE });
     const child = spawn(options.node ?? process.execPath, [...(options.flags ?? REGISTER), program], {
       cwd: folder,
       env: {
@@ -96,7 +108,8 @@ export class FreshApps implements AsyncDisposable {
         OTEL_SERVICE_NAME: 'app',
         OTEL_EXPORTER_OTLP_ENDPOINT: this.collector.url,
         OTEL_BSP_SCHEDULE_DELAY: '100',
-        ...(database === undefined
+        ...(service === undefined ? {} : { STORE_URL: service.httpUrl ?? '' }),
+        ...(database === undefined || service !== undefined
           ? {}
           : { MCP_OBSERVATORY_DATABASE_URL: database, OTEL_TRACES_EXPORTER: 'otlp' }),
         ...options.env,
@@ -104,6 +117,7 @@ export class FreshApps implements AsyncDisposable {
     });
     child.stdin.end();
     const outcome = await outcomeOf(child);
+    await service?.close();
     const sums = database === undefined ? undefined : await sumsIn(database);
     const metrics = [...new Set(this.collector.points.map(({ metric }) => metric))].sort();
     const spans = [...new Map(this.collector.spans.map((span) => [span.spanId, span])).values()];
@@ -138,7 +152,9 @@ async function sumsIn(connectionString: string): Promise<StoredSums> {
   const { rows } = await client.query(`
     SELECT coalesce(sum(prompt_tokens), 0)::int AS "promptTokens",
            coalesce(sum(completion_tokens), 0)::int AS "completionTokens",
-           coalesce(sum(cost_usd), 0)::float AS "costUsd" FROM mcp_traces`);
+           coalesce(sum(cost_usd), 0)::float AS "costUsd",
+           (count(*) FILTER (WHERE scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat %'))::int AS chats
+    FROM mcp_traces`);
   await client.end();
   return rows[0] as StoredSums;
 }

@@ -122,21 +122,33 @@ function patch(by: Owner['current'], exports: unknown, point: PatchPoint): Outco
   if (!isObject(prototype)) return 'missing';
   const original: unknown = Reflect.get(prototype, point.method);
   if (typeof original !== 'function') return 'missing';
-  const known = Reflect.get(original, OWNER) as Owner | undefined;
+  const known = (Reflect.get(original, OWNER) as Owner | undefined) ?? ownersIn(prototype).get(point.method);
   if (known !== undefined) {
     // The same method hooked again: the enabled instrumentation handles it.
     if (known.current === by || known.current.isEnabled()) return 'known';
     known.current = by;
     return 'patched';
   }
-  const wrapped = observed(original as Method, point, { current: by });
+  const made: Owner = { current: by };
+  const wrapped = observed(original as Method, point, made);
   const defined = Reflect.defineProperty(prototype, point.method, {
     value: wrapped,
     configurable: true,
     writable: true,
     enumerable: false,
   });
-  return defined ? 'patched' : 'missing';
+  if (!defined) return 'missing';
+  ownersIn(prototype).set(point.method, made);
+  return 'patched';
+}
+
+/** Methods patched, by their prototype: another instrumentation may have wrapped ours since. */
+const owners = new WeakMap<object, Map<string, Owner>>();
+
+function ownersIn(prototype: object): Map<string, Owner> {
+  const known = owners.get(prototype) ?? new Map<string, Owner>();
+  owners.set(prototype, known);
+  return known;
 }
 
 function observed(original: Method, point: PatchPoint, owner: Owner): Method {
