@@ -2,12 +2,21 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
-import { assertNoContent, assertOneRun } from '../support/one-run.ts';
+import { assertNoContent, assertOneRun, assertSums, isModelCall } from '../support/one-run.ts';
 
 const COMMON = ['zod@4', '@modelcontextprotocol/sdk@1'];
 const VERSIONS = [
   { major: 7, packages: ['ai@7', '@ai-sdk/openai@4', '@ai-sdk/mcp@2'], isNewest: true },
   { major: 6, packages: ['ai@6', '@ai-sdk/openai@3', '@ai-sdk/mcp@1'], isNewest: false },
+];
+
+/** How many model calls are paid for, how many traces there are, and how many spans are errors. */
+const CASES = [
+  { CASE: 'nested', output: 'done', calls: 3, traces: 1, red: 0 },
+  { CASE: 'failing tool', output: 'done', calls: 2, traces: 1, red: 1 },
+  { CASE: 'failing model', output: 'AI_APICallError', calls: 0, traces: 1, red: 2 },
+  { CASE: 'aborted', output: 'AbortError', calls: 0, traces: 1, red: 2 },
+  { CASE: 'parallel', output: 'done,done,done', calls: 3, traces: 3, red: 0 },
 ];
 
 let apps: FreshApps;
@@ -16,21 +25,56 @@ before(async () => {
 });
 after(() => apps[Symbol.asyncDispose]());
 
+const folders = new Map<number, Promise<string>>();
+
+/** The application with this version, made once. */
+function installed(major: number, packages: readonly string[]): Promise<string> {
+  const folder = folders.get(major) ?? apps.install(`ai-${major}`, [...COMMON, ...packages]);
+  folders.set(major, folder);
+  return folder;
+}
+
 for (const { major, packages, isNewest } of VERSIONS) {
   test(`AI SDK ${major}: a run is one trace, each call once, its output as without us`, async () => {
-    const folder = await apps.install(`ai-${major}`, [...COMMON, ...packages]);
+    const folder = await installed(major, packages);
     const node = isNewest ? await node24() : undefined;
     for (const MODE of ['plain', 'stream']) {
       const bare = await apps.run(folder, 'ai-sdk.mjs', { node, flags: [], env: { MODE } });
-      const { code, stdout, stderr, spans } = await apps.run(folder, 'ai-sdk.mjs', { node, env: { MODE } });
+      const { code, stdout, stderr, spans, sums } = await apps.run(folder, 'ai-sdk.mjs', {
+        node,
+        env: { MODE },
+        isStored: true,
+      });
       assert.deepEqual([code, stdout, stderr], [bare.code, bare.stdout, bare.stderr]);
       assert.equal(stdout, 'done\n');
       assertOneRun(spans);
       assertNoContent(spans);
+      assertSums(sums, 2);
       const hashed = spans.filter(({ attributes }) => attributes['observatory.prompt_hash'] !== undefined);
       assert.ok(hashed.length >= 2, 'prompts are hashed');
       const clients = spans.filter(({ kind }) => kind === 'CLIENT').map(({ name }) => name);
       for (const name of ['initialize', 'tools/list']) assert.ok(clients.includes(name), name);
     }
   });
+
+  for (const { CASE, output, calls, traces, red } of CASES) {
+    test(`AI SDK ${major}, ${CASE}: one trace for a run, red where it failed, sums right`, async () => {
+      const folder = await installed(major, packages);
+      const node = isNewest ? await node24() : undefined;
+      const env = { CASE };
+      const bare = await apps.run(folder, 'ai-sdk-runs.mjs', { node, flags: [], env });
+      const { code, stdout, stderr, spans, sums } = await apps.run(folder, 'ai-sdk-runs.mjs', {
+        node,
+        env,
+        isStored: true,
+      });
+      assert.deepEqual([code, stdout, stderr], [bare.code, bare.stdout, bare.stderr]);
+      assert.equal(stdout, `${output}\n`);
+      assertSums(sums, calls);
+      assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, traces);
+      assert.equal(spans.filter(({ parentSpanId }) => parentSpanId === '').length, traces);
+      assert.equal(spans.filter(isModelCall).length, Math.max(calls, 1));
+      assert.equal(spans.filter(({ status }) => status.code === 'ERROR').length, red);
+    });
+  }
 }
