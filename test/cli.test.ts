@@ -57,6 +57,14 @@ test('demo --live without a key is bad usage', async () => {
   assert.match(stderr, /OPENAI_API_KEY/);
 });
 
+test('a subcommand has a help of its own, which errors name', async () => {
+  const help = await cli(['gate', 'plan', '--help']);
+  assert.match(help.stdout, /^Usage: mcp-observatory gate plan --tools FILE/);
+  assert.doesNotMatch(help.stdout, /gate lint/);
+  const flag = await cli(['gate', 'plan', '--nonsense']);
+  assert.match(flag.stderr, /^mcp-observatory gate plan: .*\nSee 'mcp-observatory gate plan --help'\.\n$/);
+});
+
 test('every command explains itself with --help', async () => {
   for (const name of ['demo', 'score', 'db']) {
     const { code, stdout } = await cli([name, '--help']);

@@ -135,7 +135,7 @@ test('gate lint tells of shadow mode, counts, and fails for warnings with --stri
   });
   const cut = await runCommand(gateCommand, ['lint', '--policy', tempFile('policy.json', '{"mail":["send"')]);
   assert.equal(cut.code, 1);
-  assert.match(cut.stdout, /^error unusable: .*\n1 errors, 0 warnings\n$/);
+  assert.match(cut.stdout, /^error unusable: .*\n1 error, 0 warnings\n$/);
 });
 
 test('gate lint asks the servers of a config', async () => {
@@ -146,7 +146,7 @@ test('gate lint asks the servers of a config', async () => {
   });
   const { code, stdout } = await runCommand(gateCommand, ['lint', '--policy', policy, '--servers', servers]);
   assert.equal(code, 1);
-  assert.match(stdout, /has no tool 'fetch_sharepoint_dok'\n1 errors, 0 warnings\n$/);
+  assert.match(stdout, /has no tool 'fetch_sharepoint_dok'\n1 error, 0 warnings\n$/);
 });
 
 const RULES = [

@@ -100,7 +100,9 @@ test('a confidence or a fallback type out of its range is left out, counted and 
   });
   assert.equal(span().attributes['observatory.risk_tier'], 'low');
   assert.equal(span().attributes['observatory.confidence'], undefined);
-  assert.equal(span().attributes['observatory.fallback_type'], undefined);
+  // A fallback has both halves in any case.
+  assert.equal(span().attributes['observatory.fallback_type'], 'unspecified');
+  assert.equal(span().attributes['observatory.fallback_reason'], 'tool_error');
   assert.equal(processor.stats.faults, 1);
   assert.match(lines.join(), /confidence, fallback_type/);
 });

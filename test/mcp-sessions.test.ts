@@ -109,6 +109,15 @@ test('a 401 names what to do, at the start and in a call', async () => {
   assert.equal(server.runs, 1);
 });
 
+test('an address without an MCP server is named as that', async () => {
+  await using http = await listen((_request, response) => response.writeHead(404).end());
+  await using pool = await connectServers({ s: { url: http.url } });
+  assert.match(
+    pool.server('s').error?.message ?? '',
+    /no MCP server at this address, HTTP 404; check the path/,
+  );
+});
+
 test('headers may be a function: it is asked before each request, and once more after a 401', async () => {
   const server = new SessionServer();
   let token = 'one';

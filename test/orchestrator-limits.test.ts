@@ -289,6 +289,11 @@ test('bad input is a typed error before anything starts', async () => {
   const good = { serverConfig, systemPrompt: '', userPrompt: 'x', provider: 'openai', apiKey: 'k' };
   await assert.rejects(mcpGhost({ ...good, provider: 'nobody' }), { code: 'INVALID_OPTION' });
   await assert.rejects(mcpGhost({ ...good, userPrompt: ' ' }), { code: 'INVALID_OPTION' });
+  // Ignored, these would be a run without its gate and one without its budget.
+  await assert.rejects(mcpGhost({ ...good, gates: {} } as never), { message: /nearest is 'gate'/ });
+  await assert.rejects(mcpGhost({ ...good, max_cost_usd: 1 } as never), {
+    message: /nearest is 'maxCostUsd'/,
+  });
   await assert.rejects(mcpGhost({ ...good, maxIterations: 0 }), { code: 'INVALID_OPTION' });
   await assert.rejects(mcpGhost({ ...good, maxCostUsd: 1, model: 'nobody-knows-this' }), {
     code: 'INVALID_OPTION',

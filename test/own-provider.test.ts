@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { after, afterEach, before, test } from 'node:test';
 import { type DiagLogger, diag, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-node';
@@ -60,6 +60,23 @@ test('with an exporter of its own the quick start of the seed stores its row, in
   assert.match(String(row?.prompt_hash), /^[0-9a-f]{64}$/);
 });
 
+test('with an exporter of its own a program without an SDK has context: govern() applies and calls are nested', async () => {
+  const program = `import { instrument, govern } from 'mcp-observatory';
+import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-node';
+const exporter = new InMemorySpanExporter();
+const interceptor = instrument({ serviceName: 's', exporter });
+await govern({ promptTemplateId: 'risk-v3' }, () => interceptor.interceptModelCall({ model: 'gpt-4o', prompt: 'p', call:
+  () => interceptor.interceptToolCall({ toolName: 't', call: async () => 'done' }) }));
+await interceptor.forceFlush();
+const [tool, model] = exporter.getFinishedSpans();
+console.log(JSON.stringify([model.attributes['observatory.prompt_template_id'],
+  tool.parentSpanContext?.spanId === model.spanContext().spanId]));`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  assert.equal(stdout.trim(), '["risk-v3",true]');
+});
+
 test('shutdown of the interceptor exports every call at once, and closes the exporter', async () => {
   const stored: string[] = [];
   let isClosed = false;
@@ -101,7 +118,7 @@ test('options that nothing reads are refused, with the nearest known one', async
   assert.match(refused({ exporters: {} }), /^INVALID_OPTION .*'exporters'; the nearest is 'exporter'/);
   assert.match(refused({ service_name: 's' }), /'service_name'; the nearest is 'serviceName'/);
   assert.match(refused({ capture: true }), /'capture'; the nearest is 'captureContent'/);
-  assert.match(refused({ ['x'.repeat(100_000)]: 1 }), /^INVALID_OPTION .{1,300}$/);
+  assert.match(refused({ ['x'.repeat(100_000)]: 1 }), /^INVALID_OPTION .{1,1000}$/);
   assert.match(refused({ exporter: {} }), /^INVALID_OPTION .*'exporter'/);
   const provider = trace.getTracerProvider();
   assert.match(refused({ exporter: new InMemorySpanExporter(), tracerProvider: provider }), /not both/);
@@ -113,9 +130,7 @@ test('options that nothing reads are refused, with the nearest known one', async
 
 test('a program that records with no SDK registered is told once', () => {
   // In a process of its own: another file may have been told before.
-  const program = `import { DiagConsoleLogger, diag } from '@opentelemetry/api';
-import { instrument } from 'mcp-observatory';
-diag.setLogger(Object.assign(new DiagConsoleLogger(), { warn: console.log }));
+  const program = `import { instrument } from 'mcp-observatory';
 const call = ${JSON.stringify(CALL)};
 const interceptor = instrument({ serviceName: 's' });
 await interceptor.interceptModelCall(call);
@@ -123,8 +138,11 @@ await interceptor.interceptModelCall(call);
 await instrument({ serviceName: 'other' }).interceptModelCall(call);
 await interceptor.shutdown();`;
   const args = ['--input-type=module', '-e', program];
-  const told = execFileSync(process.execPath, args, { encoding: 'utf8' });
-  assert.equal(told.match(/no OpenTelemetry SDK is registered/g)?.length, 1, told);
+  const stderrOf = (env: object) =>
+    spawnSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, ...env } }).stderr;
+  const warning = stderrOf({});
+  assert.equal(warning.match(/no OpenTelemetry SDK is registered/g)?.length, 1, warning);
+  assert.equal(stderrOf({ OTEL_SDK_DISABLED: 'true' }), '');
 });
 
 test('a prompt template can be asked for: calls without one are told, or not made', async () => {

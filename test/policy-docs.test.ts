@@ -16,19 +16,31 @@ const fences = (text: string, language: string) =>
 
 test('the commands of the quickstart print what it shows', async () => {
   const text = docs('policy-quickstart.md');
-  const tools = tempFile('tools.json', {
-    notes: { tools: [{ name: 'read', inputSchema: { type: 'object' } }] },
-  });
-  const allowlist = tempFile('allowlist.json', { notes: ['read'] });
   const shells = fences(text, 'sh');
   const shown = fences(text, 'text');
-  for (const [index, args] of [
-    ['plan', '--tools', tools, '--allowlist', allowlist],
-    ['evidence'],
-  ].entries()) {
-    const line = /^echo '(.*)' \|$/m.exec(shells[index] ?? '')?.[1] ?? '';
-    const { code, stdout } = await runCommand(gateCommand, args, [line]);
-    assert.deepEqual([code, stdout], [0, shown[index]]);
+  // The files it needs are those it says to write.
+  const files = new Map(
+    [...text.matchAll(/^echo '(.*)' > (\S+)$/gm)].map(([, body = '', name = '']) => [
+      name,
+      tempFile(name, JSON.parse(body)),
+    ]),
+  );
+  const commands = shells.flatMap((shell) =>
+    [
+      ...shell.matchAll(/^(?:echo '(.*)' \|\n *)?mcp-observatory gate ((?:plan|evidence|explain)\b.*)$/gm),
+    ].map(([, line, command = '']) => ({
+      lines: line === undefined ? [] : [line],
+      args: [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? ''),
+    })),
+  );
+  assert.equal(commands.length, shown.length);
+  for (const [index, { lines, args }] of commands.entries()) {
+    const { stdout } = await runCommand(
+      gateCommand,
+      args.map((arg) => files.get(arg) ?? arg),
+      lines,
+    );
+    assert.equal(stdout, shown[index]);
   }
 });
 

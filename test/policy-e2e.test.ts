@@ -28,7 +28,13 @@ test('gate e2e: no call of the gated host goes against the policy, where the nai
   const { safe, naive } = JSON.parse(read('_metrics.json'));
   assert.deepEqual([safe.cases, safe.violations, naive.violations >= 6], [12, 0, true]);
   assert.deepEqual(Object.keys(safe.gate_us_p50), ['G0', 'G1', 'G3', 'G4']);
-  assert.equal(read('_runs.jsonl').trim().split('\n').length, 24);
+  const runs = read('_runs.jsonl')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(runs.length, 24);
+  // Also the first naive run is judged by what the servers list: its call is one that the policy allows.
+  assert.deepEqual([runs[0].mode, runs[0].calls.length, runs[0].violations], ['naive', 1, []]);
   assert.match(read('_table.md'), /\| of these against the policy \| 0 \|/);
 });
 

@@ -65,6 +65,12 @@ test('allows what the allowlist names and denies the rest by default', () => {
   );
 });
 
+test('a misspelled option is refused, since the gate would decide without it', () => {
+  assert.throws(() => new PolicyGate({ polcy: SEED_ALLOWLIST } as object), {
+    message: /nearest is 'policy'/,
+  });
+});
+
 test('the wire form has the words of the specification and leaves values alone', () => {
   using gate = new PolicyGate({ policy: SEED_ALLOWLIST, tools: SEED_TOOLS });
   const keys = Object.keys(decisionToWire(gate.evaluate(FETCH)));

@@ -43,6 +43,8 @@ export { importPeer, loadPeer } from './peer.ts';
 export { printable, printableLine } from './printable.ts';
 export { makePrivateFolder, writePrivateFile, writePrivateFileSync } from './private-files.ts';
 export {
+  contextManagerIn,
+  ensureContextManager,
   loadSdk,
   loadSdkNow,
   locateRequired,
@@ -50,7 +52,7 @@ export {
   runningProvider,
 } from './sdk.ts';
 export { ownTurn, sliced } from './slices.ts';
-export { useStderrDiag } from './stderr-diag.ts';
+export { useStderrDiag, warnVisibly } from './stderr-diag.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';

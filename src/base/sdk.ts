@@ -1,4 +1,11 @@
-import { diag, type TracerProvider, trace } from '@opentelemetry/api';
+import {
+  type ContextManager,
+  context,
+  createContextKey,
+  diag,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ObservatoryError } from './errors.ts';
 import { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
@@ -26,6 +33,24 @@ export function runningProvider(): TracerProvider | undefined {
   const proxy = trace.getTracerProvider() as { getDelegate?: () => TracerProvider };
   const delegate = proxy.getDelegate?.() ?? (proxy as unknown as TracerProvider);
   return delegate.constructor.name === 'NoopTracerProvider' ? undefined : delegate;
+}
+
+/**
+ * Registers the SDK's context manager unless the program has one: without it no context lasts across `await`, so spans
+ * have no parents and `govern` sets nothing.
+ */
+export function ensureContextManager(): void {
+  const probe = createContextKey('mcp-observatory probe');
+  const isKept = () => context.active().getValue(probe) === true;
+  if (context.with(context.active().setValue(probe, true), isKept)) return;
+  const hooks = loadNow(locateRequired('@opentelemetry/context-async-hooks', findSdk().file));
+  context.setGlobalContextManager(contextManagerIn(hooks));
+}
+
+/** A started context manager of the SDK's package for it. */
+export function contextManagerIn(hooks: Loaded): ContextManager {
+  const Manager = hooks.AsyncLocalStorageContextManager as unknown as Constructor<[], ContextManager>;
+  return new Manager().enable();
 }
 
 /**

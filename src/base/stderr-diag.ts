@@ -22,6 +22,12 @@ export function useStderrDiag(level: string | undefined): void {
   diag.setLogger(stderrLogger(), { logLevel: chosen, suppressOverrideMessage: true });
 }
 
+/** A warning that is seen also in a program without a logger for OpenTelemetry, whose warnings go nowhere. */
+export function warnVisibly(message: string): void {
+  if (hasDiagLogger()) diag.warn(message);
+  else process.emitWarning(message);
+}
+
 /** The API keeps its globals under a registered symbol and has no getter for this one. */
 function hasDiagLogger(): boolean {
   const globals = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1')) as

@@ -82,7 +82,7 @@ export const dbCommand: Command = {
 };
 
 async function runMigrate(values: Values, io: CommandIo): Promise<number> {
-  await using db = await openDatabaseOf(values, io.env, true);
+  await using db = await openDatabaseOf(values, io, true);
   const { applied, version } = await migrate(db);
   const done = applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`;
   print(
@@ -98,7 +98,7 @@ async function runPrune(values: Values, io: CommandIo): Promise<number> {
   const { 'older-than': olderThan, 'dry-run': isDryRun } = values;
   if (olderThan === undefined) throw usageError('prune needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
-  await using db = await openDatabaseOf(values, io.env);
+  await using db = await openDatabaseOf(values, io);
   const { dropped, deletedRows } = await prune(db, before, isDryRun);
   const deletedReviews = await new PostgresReviewQueue({ connection: db }).prune(before, isDryRun);
   if (values.json) {
@@ -118,7 +118,7 @@ async function runPrune(values: Values, io: CommandIo): Promise<number> {
 }
 
 async function runRollup(values: Values, io: CommandIo): Promise<number> {
-  await using db = await openDatabaseOf(values, io.env);
+  await using db = await openDatabaseOf(values, io);
   const counted = await refreshRollups(db);
   const what = counted === null ? 'another process is counting' : `${counted} spans counted`;
   print(
@@ -130,7 +130,7 @@ async function runRollup(values: Values, io: CommandIo): Promise<number> {
 
 async function runStatus(values: Values, io: CommandIo): Promise<number> {
   const spool = values.spool === undefined ? undefined : await spoolStatus(values.spool);
-  await using db = await openDatabaseOf(values, io.env);
+  await using db = await openDatabaseOf(values, io);
   const status = await databaseStatus(db);
   const { name: database, kind } = db;
   const ofSpool = spool === undefined ? {} : { spool: snakeKeys(spool) };

@@ -5,7 +5,7 @@ const HELP = `Usage: mcp-observatory demo [--live] [--model MODEL]
 
 Runs the whole path on this machine: two real MCP servers over stdio, model calls through the openai client, spans
 with hashes, cost and risk in Postgres, and the trace read back by SQL. Packages that only the demo needs are fetched
-into the cache of npx if they are not installed; the project is left as it is.
+into the user's cache if they are not installed; the project is left as it is.
 
   --live          ask the real API instead of playing the scripted conversation; needs OPENAI_API_KEY
   --model MODEL   model to ask with --live (default gpt-4o)

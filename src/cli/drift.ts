@@ -66,7 +66,7 @@ export const driftCommand: Command = {
       minPrompts: numberFlag('--min-prompts', values['min-prompts']),
       countTemplateChanges: values['count-template-changes'],
     };
-    await using db = await openDatabaseOf(values, io.env);
+    await using db = await openDatabaseOf(values, io);
     const report = await driftReport(db, query, rule);
     await tellMetrics(report);
     print(io, values.json ? driftJson(db.name, report, rule) : formatDrift(db.name, report));

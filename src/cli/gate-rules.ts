@@ -36,9 +36,13 @@ export async function runGateLint(args: readonly string[], io: CommandIo): Promi
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   if (values.json !== true) {
     const warnings = findings.length - errors;
-    io.stdout.writeLine(`${errors} errors, ${warnings} warnings`);
+    io.stdout.writeLine(`${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
   }
   return errors > 0 || (values.strict === true && findings.length > 0) ? EXIT_FAILED : EXIT_OK;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function readBytes(path: string): Buffer {

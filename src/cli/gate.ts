@@ -17,6 +17,7 @@ import {
 import {
   type Command,
   type CommandIo,
+  type CommandTable,
   EXIT_FAILED,
   EXIT_OK,
   EXIT_USAGE,
@@ -27,75 +28,50 @@ import {
 } from './command-line/index.ts';
 import { runGateE2e } from './gate-e2e.ts';
 import { runGateEval } from './gate-eval.ts';
+import { GATE_HELP } from './gate-help.ts';
 import { runGatePin } from './gate-pin.ts';
 import { runGateReplay } from './gate-replay.ts';
 import { runGateExplain, runGateLint } from './gate-rules.ts';
 import { openGate, POLICY_FLAGS, readToolsFile } from './policy-options/index.ts';
 
-const HELP = `Usage: mcp-observatory gate <plan|evidence|verify|replay|pin|lint|explain|eval|e2e> [options]
+/** What each subcommand does, in a line, and what runs it. */
+const VERBS = {
+  plan: ['decide planner outputs (JSONL)', runPlan],
+  evidence: ['check that every claim of a summary has its quote (JSONL)', runEvidence],
+  explain: ['show what a policy decides about a call, and by which rules', runGateExplain],
+  lint: ['find mistakes in a policy', runGateLint],
+  pin: ['show and approve tool definitions', runGatePin],
+  verify: ['verify an audit trail', runVerify],
+  replay: ['decide recorded runs again, by the same or another policy', runGateReplay],
+  eval: ['evaluate every gate offline', runGateEval],
+  e2e: ['run cases over real servers, with the gate and without', runGateE2e],
+} satisfies Record<keyof typeof GATE_HELP, readonly [string, Command['run']]>;
 
-  plan      Read JSONL {id, raw} and say what the gate does with each plan.
-            --tools FILE       {"<server>": {"tools": [...]}}, as tools/list gives them (required)
-            --policy FILE      policy or allowlist (else SAFE_ALLOWLIST_PATH, else config/allowlist.json);
-                               --allowlist is the same
-            --pins FILE        approved tool definitions, from 'gate pin' (else SAFE_PINS_PATH)
-            -> {id, decision: allow|deny|final_answer|needs_approval, gate, reason_code, message}
-            A line may hold the user's 'query', for rules about where arguments come from, and the
-            'prompt_template_id', for policies that require one.
-            A policy that cannot be used denies every line and ends in exit code 2. A line that cannot be read gets
-            an error instead of a decision, and ends in exit code 1; so with evidence.
-  evidence  Read JSONL {id, source, summary} and say whether every claim has its quote.
-            -> {id, decision: accept|reject, reason_code, bullets: [{path, start, end, match}]}
-  verify    Check the audit trail in DIR (default: SAFE_TRACE_DIR). Exit code 1 when a record was changed,
-            removed or reordered. SAFE_AUDIT_KEY holds the key, if one was used.
-            --expect HEAD  the trail must contain this head, kept elsewhere: a file with what --json printed
-                           before, or the hash of a record (observatory.audit_head of a span); repeatable
-            --json         print the report, with the head to keep
-  replay    Decide again what the runs in TRACE... (run-*.jsonl of an audit trail) decided, and show the first
-            difference. Nothing is called. The runs must have been recorded with content
-            (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true). Exit code 1 when a decision is another one.
-            --policy FILE  decide by this policy instead of the recorded one; --json: one line per decision
-            SAFE_AUDIT_KEY opens content that was encrypted
-  pin       Compare what the servers of --servers FILE (or a --tools FILE) list with the pins of --pins FILE, and
-            show what is new, changed, refused or gone. Nothing is written without --approve. Exit code 1 while
-            something waits for approval. SERVER or SERVER/TOOL arguments restrict it to these.
-            --approve DIGEST   pin exactly what was shown under this digest; --approve all pins what is listed now
-            --json             whole definitions and differences
-  lint      Look for mistakes in --policy FILE: rules that cannot decide, contradict or repeat each other, or are
-            wider than they look, and words about servers that do nothing; with --servers FILE or --tools FILE
-            also unknown tools and arguments. Exit code 1 for an error, with --strict for a warning too. --json
-            prints one finding per line.
-  explain   Say what the policy decides about CALL ({"server", "tool", "args"}, or - for stdin), by which rules, and
-            why the others do not apply; or about a request ({"server", "method", "params"}, such as resources/read),
-            by which word about its server. --policy, --pins; --servers or --tools to check definition and arguments
-            too; --query TEXT is the user's request, --prompt-template ID its
-            template; --json
-  eval      Run the offline evaluation of every gate and write eval/results/offline_gate_eval.json.
-            --out FILE, --cases N (fuzzed cases per suite), --seed N, --json
-  e2e       Run the cases of --cases FILE (JSONL {id, query, plan?}) over the servers of --servers FILE
-            (in the form of server_config.json), with the gate (--policy, --pins) and without, and write metrics, runs and a
-            table to --out DIR (eval/results). The planner is scripted and adversarial; --model M [--base-url URL]
-            asks an OpenAI-compatible endpoint instead. With SAFE_TRACE_DIR the trace of each gated run is kept there,
-            as run-ID.jsonl with the run_id of the runs file. Exit code 1 when a gated call went against the policy.`;
+const SUBCOMMANDS: CommandTable = Object.fromEntries(
+  Object.entries(VERBS).map(([name, [summary, run]]) => {
+    const command: Command = { help: GATE_HELP[name as keyof typeof VERBS], run };
+    return [name, { summary, load: async () => command }];
+  }),
+);
 
-const SUBCOMMANDS: Readonly<Record<string, Command['run']>> = {
-  plan: runPlan,
-  evidence: runEvidence,
-  verify: runVerify,
-  replay: runGateReplay,
-  pin: runGatePin,
-  lint: runGateLint,
-  explain: runGateExplain,
-  eval: runGateEval,
-  e2e: runGateE2e,
-};
+const HELP = [
+  'Usage: mcp-observatory gate <command> [options]',
+  '',
+  'The policy gate: checks of policies, plans, summaries and audit trails.',
+  '',
+  'Commands:',
+  ...Object.entries(SUBCOMMANDS).map(([name, { summary }]) => `  ${name.padEnd(9)} ${summary}`),
+  '',
+  "Options of a command: 'mcp-observatory gate <command> --help'.",
+].join('\n');
 
 export const gateCommand: Command = {
   help: HELP,
+  subcommands: SUBCOMMANDS,
   async run(args, io) {
     const [verb = '', ...rest] = args;
-    const run = Object.hasOwn(SUBCOMMANDS, verb) ? SUBCOMMANDS[verb] : undefined;
-    if (run !== undefined) return run(rest, io);
+    const subcommand = Object.hasOwn(SUBCOMMANDS, verb) ? SUBCOMMANDS[verb] : undefined;
+    if (subcommand !== undefined) return (await subcommand.load()).run(rest, io);
     const seen = verb === '' ? 'nothing' : `'${verb}'`;
     throw usageError(`Expected one of ${Object.keys(SUBCOMMANDS).join(', ')}, got ${seen}`);
   },

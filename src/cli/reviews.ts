@@ -87,7 +87,7 @@ export const reviewsCommand: Command = {
         `Expected one subcommand, ${known}, and at most one id, got '${positionals.join(' ')}'`,
       );
     }
-    await using db = await openDatabaseOf(values, io.env);
+    await using db = await openDatabaseOf(values, io);
     return await run({ queue: new PostgresReviewQueue({ connection: db }), id, values, io });
   },
 };

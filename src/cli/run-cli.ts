@@ -114,19 +114,25 @@ export async function runCli(argv: readonly string[], streams: ProcessStreams): 
     io.stderr.write(`\n${HELP}\n`);
     return EXIT_USAGE;
   }
+  let shown = name;
   try {
     const command = await (COMMANDS[name] as CommandTable[string]).load();
+    if (isSubcommand(command, rest[0])) shown = `${name} ${rest[0]}`;
     if (!rest.includes('--help') && !rest.includes('-h')) return await command.run(rest, io);
     print(io, await helpOf(command, rest));
     return EXIT_OK;
   } catch (error) {
-    return report(error, name, io);
+    return report(error, shown, io);
   }
 }
 
 async function helpOf(command: Command, [word]: readonly string[]): Promise<string> {
-  const subcommand = word === undefined ? undefined : command.subcommands?.[word];
+  const subcommand = isSubcommand(command, word) ? command.subcommands?.[word] : undefined;
   return subcommand === undefined ? command.help : (await subcommand.load()).help;
+}
+
+function isSubcommand(command: Command, word: string | undefined): word is string {
+  return word !== undefined && Object.hasOwn(command.subcommands ?? {}, word);
 }
 
 function report(error: unknown, command: string, io: CommandIo): number {

@@ -80,7 +80,10 @@ export const runCommand: Command = {
 function tellFailure({ summary, errors }: GhostResult, { stderr }: CommandIo): void {
   const last = errors.at(-1);
   stderr.writeLine(summary);
-  if (last !== undefined) stderr.writeLine(`Last error: ${last.toolName}: ${last.error}`);
+  if (last === undefined) return;
+  // Errors of providers name them already.
+  const { toolName, error } = last;
+  stderr.writeLine(`Last error: ${error.startsWith(`${toolName}: `) ? '' : `${toolName}: `}${error}`);
 }
 
 async function readOptions(args: readonly string[], io: CommandIo) {

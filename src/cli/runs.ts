@@ -86,7 +86,7 @@ export const runsCommand: Command = {
     if (run === undefined) {
       throw usageError(`Expected one subcommand, ${Object.keys(SUBCOMMANDS).join(', ')}, got '${name}'`);
     }
-    await using db = await openDatabaseOf(values, io.env);
+    await using db = await openDatabaseOf(values, io);
     await refreshIfAllowed(db);
     return await run({ db, words, values, io });
   },

@@ -57,7 +57,7 @@ export const taxCommand: Command = {
     const sinceMs = untilMs - parseDuration('--since', values.since);
     const limit = numberFlag('--limit', values.limit, { from: 1, to: 5000, whole: true }) ?? DEFAULT_LIMIT;
     const failOver = numberFlag('--fail-over', values['fail-over'], { to: 1 });
-    await using db = await openDatabaseOf(values, io.env);
+    await using db = await openDatabaseOf(values, io);
     await refreshIfAllowed(db);
     const report = await contextTax(db, { sinceMs, untilMs, model: values.model });
     const tools = report.tools

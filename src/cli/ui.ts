@@ -46,7 +46,7 @@ export const uiCommand: Command = {
   run: async (args, io) => {
     const { values } = readFlags(args, OPTIONS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    await using db = await openDatabaseOf(values, io.env);
+    await using db = await openDatabaseOf(values, io);
     await using page = await startPage({
       db,
       host: values.host,

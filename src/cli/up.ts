@@ -2,22 +2,21 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
-import { type Database, DEFAULT_DATA_DIR, databaseBytes, openDatabase, prune } from '../postgres/index.ts';
+import { type Database, DEFAULT_DATA_DIR, databaseBytes, prune } from '../postgres/index.ts';
 import { startPage } from '../ui/index.ts';
 import { agentSettingsText } from './agent-settings.ts';
 import {
   type Command,
   type CommandIo,
   DATABASE_FLAGS,
-  databaseUrlFrom,
   EXIT_OK,
   numberFlag,
+  openDatabaseOf,
   parseDuration,
   print,
   readFlags,
   sizeFlag,
 } from './command-line/index.ts';
-import { fetchedPglite } from './fetched-pglite.ts';
 import { printableLine } from './terminal/index.ts';
 
 const PAGE_PORT = 4320;
@@ -99,11 +98,9 @@ export const upCommand: Command = {
 
 type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
 
-async function openStore(values: Values, io: CommandIo): Promise<Database> {
-  const url = values['database-url'] ?? databaseUrlFrom(io.env);
-  if (url !== undefined) return openDatabase({ url });
+function openStore(values: Values, io: CommandIo): Promise<Database> {
   const dataDir = values['data-dir'] ?? join(process.cwd(), DEFAULT_DATA_DIR);
-  return openDatabase({ dataDir, pglite: await fetchedPglite(io) });
+  return openDatabaseOf({ ...values, 'data-dir': dataDir }, io, true);
 }
 
 /** Deletes what is too old, and the oldest days of what is too large; today's spans stay. */

@@ -231,7 +231,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 function notSafe(spans: number): ObservatoryError {
   return new ObservatoryError(
     'SPANS_NOT_SAFE',
-    `${spans} spans are neither stored nor on disk. Give the processor a spool, a larger queue or more time`,
+    `${spans === 1 ? '1 span is' : `${spans} spans are`} neither stored nor on disk; the log has the reason. Give the processor a spool, a larger queue or more time`,
   );
 }
 

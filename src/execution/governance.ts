@@ -47,7 +47,7 @@ export function governanceDecided(options: GovernanceOptions): GovernanceFields 
  * `isShadow`, `shadowParentTraceId`) also apply in MCP servers of other processes if the MCP instrumentation may send baggage: by
  * default to local peers only, see its option `propagate`.
  *
- * Needs the context manager of an OpenTelemetry SDK.
+ * Needs the context manager of an OpenTelemetry SDK, which `startObservatory` and an exporter of `instrument` register too.
  *
  * ```ts
  * await govern({ riskTier: 'high', promptTemplateId: 'risk-v3.2' }, () => client.callTool({ name: 'score' }));

@@ -1,11 +1,14 @@
-import { diag, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import { type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import {
+  ensureContextManager,
   loadSdkNow,
   type ManagedProvider,
   ObservatoryError,
   runningProvider,
+  useStderrDiag,
   VERSION,
+  warnVisibly,
 } from '../base/index.ts';
 import { DurableSpanProcessor } from '../durable/index.ts';
 
@@ -32,6 +35,9 @@ export function openSpans(
   // Exported at once, so that nothing waits where a program closes the exporter itself.
   const processor = new DurableSpanProcessor({ exporter, scheduledDelayMs: 0 });
   const sdk = loadSdkNow();
+  // This is the program's whole set-up of OpenTelemetry, so it does what `startObservatory` would.
+  ensureContextManager();
+  useStderrDiag(process.env.OTEL_LOG_LEVEL);
   const provider = sdk.createProvider(sdk.createResource(serviceName), [processor]);
   let stopped: Promise<void> | undefined;
   const stop = async () => {
@@ -57,7 +63,7 @@ function registered(): SpanDestination {
   return {
     tracer: () => {
       const provider = runningProvider();
-      if (provider === undefined) tellOnce();
+      if (provider === undefined) warnOnce();
       return tracerOf(provider ?? trace);
     },
     forceFlush: () => flush(runningProvider()),
@@ -65,12 +71,12 @@ function registered(): SpanDestination {
   };
 }
 
-let isTold = false;
+let hasWarned = false;
 
-function tellOnce(): void {
-  if (isTold) return;
-  isTold = true;
-  diag.warn(
+function warnOnce(): void {
+  if (hasWarned || process.env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return;
+  hasWarned = true;
+  warnVisibly(
     'mcp-observatory: calls are recorded, but no OpenTelemetry SDK is registered, so their spans go nowhere. Call ' +
       'startObservatory() first, or give instrument() an exporter',
   );

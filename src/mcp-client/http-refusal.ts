@@ -18,7 +18,8 @@ export async function refusalOf(
   const { status } = response;
   if (init?.method !== 'POST') return { response };
   if (status === 401 || status === 403) return { response, error: unauthorized(response) };
-  if (!new Headers(init.headers).has('mcp-session-id')) return { response };
+  if (!new Headers(init.headers).has('mcp-session-id'))
+    return status === 404 || status === 405 ? { response, error: nothingThere(status) } : { response };
   if (status === 404)
     return { response, error: new SessionExpired('the server has ended the session (HTTP 404)') };
   if (status !== 400) return { response };
@@ -26,6 +27,12 @@ export async function refusalOf(
   const again = new Response(text, response);
   if (!ABOUT_SESSION.test(text)) return { response: again };
   return { response: again, error: new SessionExpired('the server does not know the session (HTTP 400)') };
+}
+
+function nothingThere(status: number): Error {
+  return new Error(
+    `there is no MCP server at this address, HTTP ${status}; check the path of "url" (often /mcp), or set "type": "sse" for an older server`,
+  );
 }
 
 /** The error for 401 and 403, with what to do about it. */

@@ -1,4 +1,4 @@
-import { invalidOption, type ObservatoryError, wholeNumber } from '../base/index.ts';
+import { invalidOption, type ObservatoryError, refuseUnknownOptions, wholeNumber } from '../base/index.ts';
 import type { ConnectionOptions, ServerRequestHandlers } from '../mcp-client/index.ts';
 import type { AuditOption, PolicyGate } from '../policy/index.ts';
 import type { GovernanceFields } from '../processor/index.ts';
@@ -111,8 +111,52 @@ export type ResolvedOptions = Omit<RunOptions, Defaulted> & {
   readonly [Key in Defaulted]: NonNullable<RunOptions[Key]>;
 };
 
-/** @throws ObservatoryError `INVALID_OPTION` that names the option, the value and what is expected. */
+const KNOWN = Object.keys({
+  serverConfig: true,
+  systemPrompt: true,
+  provider: true,
+  apiKey: true,
+  userPrompt: true,
+  model: true,
+  namespace: true,
+  timeout: true,
+  maxIterations: true,
+  enableBacktracking: true,
+  conversationMemory: true,
+  signal: true,
+  onEvent: true,
+  baseUrl: true,
+  api: true,
+  gate: true,
+  audit: true,
+  caller: true,
+  govern: true,
+  plan: true,
+  undo: true,
+  maxTokens: true,
+  maxCostUsd: true,
+  priceOf: true,
+  temperature: true,
+  maxOutputTokens: true,
+  extraBody: true,
+  retry: true,
+  maxContextTokens: true,
+  keepTurns: true,
+  maxResultChars: true,
+  toolRetries: true,
+  breaker: true,
+  loop: true,
+  toolCache: true,
+  handlers: true,
+  connection: true,
+} satisfies Record<keyof RunOptions, true>);
+
+/**
+ * A misspelled option is refused: a run without its gate or its budget is worse than none.
+ * @throws ObservatoryError `INVALID_OPTION` that names the option, the value and what is expected.
+ */
 export function resolveOptions(options: RunOptions): ResolvedOptions {
+  refuseUnknownOptions(options, KNOWN, 'mcpGhost()');
   text('systemPrompt', options.systemPrompt);
   text('userPrompt', options.userPrompt);
   if (options.userPrompt.trim() === '')

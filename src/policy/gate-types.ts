@@ -1,5 +1,5 @@
 /** The options of a gate, and the calls it decides. */
-import { invalidOption } from '../base/index.ts';
+import { invalidOption, refuseUnknownOptions } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { GateApprovals } from './approvals.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
@@ -63,8 +63,23 @@ export interface PolicyGateOptions {
   readonly onReload?: ReloadListener | undefined;
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` */
+const GATE_OPTIONS: readonly string[] = Object.keys({
+  policy: true,
+  tools: true,
+  pins: true,
+  outputTypes: true,
+  decisionPoint: true,
+  approvals: true,
+  metaKeys: true,
+  digestKey: true,
+  reloadIntervalMs: true,
+  onReload: true,
+  maxEvidenceRisk: true,
+} satisfies Record<keyof PolicyGateOptions, true>);
+
+/** @throws ObservatoryError `INVALID_OPTION` for an unknown option, or one out of range. */
 export function checked(options: PolicyGateOptions): PolicyGateOptions {
+  refuseUnknownOptions(options, GATE_OPTIONS, 'PolicyGate');
   const { maxEvidenceRisk = 1 } = options;
   if (maxEvidenceRisk >= 0 && maxEvidenceRisk <= 1) return options;
   throw invalidOption("'maxEvidenceRisk'", 'a number from 0 to 1', maxEvidenceRisk);

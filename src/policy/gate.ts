@@ -16,8 +16,7 @@ import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
 import { applyAnswer, askDecisionPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
-import type { Echo } from './evidence/index.ts';
-import { checkSummary, type SummaryVerdict } from './evidence/index.ts';
+import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
 import { checked, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { decideHeldCall, isHeld } from './held-call.ts';
@@ -49,6 +48,7 @@ export class PolicyGate {
   /**
    * Opens a gate. A policy that cannot be used does not throw here: the gate denies everything and says why in
    * {@link problem}; call {@link assertReady} to refuse to start instead.
+   * @throws ObservatoryError `INVALID_OPTION` for an unknown option.
    */
   constructor(options: PolicyGateOptions) {
     this.#options = checked(options);

@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, importPeer, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { openPool, type PoolOptions } from './pool.ts';
+import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
 import type { Database } from './types.ts';
 
@@ -11,15 +11,13 @@ import type { Database } from './types.ts';
 export const DEFAULT_DATA_DIR: string = join('.mcp-observatory', 'pgdata');
 
 /** Which database to open. */
-export interface OpenDatabaseOptions extends PoolOptions {
+export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
   /** Connection string of a Postgres server. @defaultValue the embedded PGlite */
   readonly url?: string | undefined;
   /** Data directory of the embedded PGlite, used without `url`. @defaultValue `.mcp-observatory/pgdata` */
   readonly dataDir?: string | undefined;
   /** Whether to create the embedded database if its directory is missing. @defaultValue true */
   readonly create?: boolean | undefined;
-  /** Address of the module of `@electric-sql/pglite`. @defaultValue the installed package */
-  readonly pglite?: string | undefined;
   /** Whether a new embedded database is a copy of the empty one that ships with the package. @defaultValue true */
   readonly isPrepared?: boolean | undefined;
 }
@@ -36,7 +34,7 @@ export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<D
   return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
 }
 
-async function openServer(url: string, options: PoolOptions): Promise<Database> {
+async function openServer(url: string, options: PoolOptions & DriverSource): Promise<Database> {
   const pool = await openPool(url, options);
   return {
     kind: pool.kind,
@@ -56,9 +54,10 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
     );
   }
+  const at = await options.packageAt?.('@electric-sql/pglite');
   const { PGlite } = await loadPeer(
     '@electric-sql/pglite',
-    () => importPeer<typeof import('@electric-sql/pglite')>(options.pglite ?? '@electric-sql/pglite'),
+    () => importPeer<typeof import('@electric-sql/pglite')>(at ?? '@electric-sql/pglite'),
     {
       neededFor: 'The embedded database',
     },
@@ -68,7 +67,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     await makePrivateFolder(directory);
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(directory, 0o700);
-    if (options.isPrepared !== false) await copyPrepared(directory, options.pglite);
+    if (options.isPrepared !== false) await copyPrepared(directory, at);
     const pglite = await PGlite.create(directory);
     let closed: Promise<void> | undefined;
     const close = () => {

@@ -27,6 +27,15 @@ export interface PoolOptions {
   readonly holdsProcess?: boolean | undefined;
 }
 
+/** Where the packages of the drivers are. */
+export interface DriverSource {
+  /**
+   * Address of the module of an optional package (`pg`, `@electric-sql/pglite`), or undefined for the installed one.
+   * @defaultValue the installed package
+   */
+  readonly packageAt?: ((name: string) => Promise<string | undefined>) | undefined;
+}
+
 /** A pool that this package opened. */
 export interface OwnPool extends CopyPool {
   readonly kind: 'postgres';
@@ -45,11 +54,12 @@ export interface OwnPool extends CopyPool {
  */
 export async function openPool(
   connectionString: string,
-  options: PoolOptions = {},
+  options: PoolOptions & DriverSource = {},
   signal?: AbortSignal,
 ): Promise<OwnPool> {
   const name = nameOfConnectionString(connectionString);
-  const { default: pg } = await loadPeer('pg', () => importPeer<typeof import('pg')>('pg'), {
+  const at = await options.packageAt?.('pg');
+  const { default: pg } = await loadPeer('pg', () => importPeer<typeof import('pg')>(at ?? 'pg'), {
     neededFor: 'A connection to Postgres',
   });
   const statementTimeoutMs = options.statementTimeoutMs ?? 0;

@@ -53,7 +53,7 @@ export function isName(value: unknown): value is string {
 }
 
 /** Value of the missing half of a fallback, so that rows always have both. */
-const UNSPECIFIED = 'unspecified';
+export const UNSPECIFIED = 'unspecified';
 
 /**
  * Completes the fields of a fallback, so that `fallbackType` and `fallbackReason` are both present or both absent. A

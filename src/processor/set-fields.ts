@@ -8,6 +8,7 @@ import {
   semconv,
 } from '../base/index.ts';
 import { hasFieldValue, isUsageColumn } from '../interaction/index.ts';
+import { UNSPECIFIED } from './governance.ts';
 
 /** A span with readable attributes, such as the SDK's. */
 export interface WritableSpan {
@@ -62,8 +63,13 @@ export function checkFields(values: FieldValues): { values: FieldValues; refused
     .filter(([column, value]) => !isOfType(column, value))
     .map(([column]) => column);
   if (refused.length === 0) return { values, refused };
-  const good = entriesOf(values).filter(([column]) => !refused.includes(column));
-  return { values: Object.fromEntries(good) as FieldValues, refused };
+  const good = Object.fromEntries(
+    entriesOf(values).filter(([column]) => !refused.includes(column)),
+  ) as FieldValues;
+  // A fallback keeps its type and reason together, also when one of them could not be used.
+  const isHalf = (good.fallback_type === undefined) !== (good.fallback_reason === undefined);
+  const missing = good.fallback_type === undefined ? 'fallback_type' : 'fallback_reason';
+  return { values: isHalf ? { ...good, [missing]: UNSPECIFIED } : good, refused };
 }
 
 /** Whether a span has tokens or a cost: computed now, or set by code that enriches its spans itself. */

@@ -1,5 +1,12 @@
 import { context, diag, propagation, trace } from '@opentelemetry/api';
-import { type Constructor, load, locate, locateRequired, type ManagedProvider } from '../base/index.ts';
+import {
+  type Constructor,
+  contextManagerIn,
+  load,
+  locate,
+  locateRequired,
+  type ManagedProvider,
+} from '../base/index.ts';
 
 /**
  * Registers a global provider, with context across `await` and W3C propagation, in the same way for SDK 2 and 3.
@@ -10,11 +17,10 @@ export async function registerGlobally(provider: ManagedProvider): Promise<boole
   const anchor = locate('@opentelemetry/sdk-trace-node') ?? locate('@opentelemetry/sdk-trace');
   const core = await load(locateRequired('@opentelemetry/core', anchor));
   const hooks = await load(locateRequired('@opentelemetry/context-async-hooks', anchor));
-  const Manager = hooks.AsyncLocalStorageContextManager as unknown as Constructor<[], { enable(): never }>;
   const Composite = core.CompositePropagator as unknown as Constructor<[{ propagators: unknown[] }], never>;
   const registered = trace.setGlobalTracerProvider(provider);
   if (registered) {
-    context.setGlobalContextManager(new Manager().enable());
+    context.setGlobalContextManager(contextManagerIn(hooks));
     const propagators = propagatorsIn(process.env).map(
       (name) => new (core[name] as unknown as Constructor<[], unknown>)(),
     );

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { diag } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { loadSdk, type ManagedProvider } from '../base/index.ts';
+import { loadSdk, type ManagedProvider, useStderrDiag } from '../base/index.ts';
 import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
@@ -41,10 +41,13 @@ export interface Observatory extends AsyncDisposable {
  * With an existing SDK, add `ObservatorySpanProcessor` and `PostgresSpanExporter` to it instead.
  *
  * @throws ObservatoryError `INVALID_OPTION` for values that cannot be used, `MISSING_PEER` when an SDK or exporter
- * package is not installed. Once started it does not throw; an unreachable database is logged through `diag`.
+ * package is not installed. Once started it does not throw; an unreachable database is logged through
+ * `diag`, to stderr unless the program has a logger (`OTEL_LOG_LEVEL`, default `warn`).
  */
 export async function startObservatory(options: StartOptions = {}): Promise<Observatory> {
-  return start(options);
+  const observatory = await start(options);
+  useStderrDiag(process.env.OTEL_LOG_LEVEL);
+  return observatory;
 }
 
 /** An observatory whose parts can be stopped one by one, where an application brings its own. */

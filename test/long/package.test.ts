@@ -55,9 +55,17 @@ for (const compiler of ['typescript@5.9', 'typescript@7']) {
   });
 }
 
-test('a bare npx runs the demo', async () => {
-  const stdout = await consumers.npx('bare', 'demo');
-  assert.match(stdout, /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +blocked: human_review/);
+const CLAIM = /gpt-4o-2024-08-06 +441 +24 .*high +mismatch +blocked: human_review/;
+
+test('a bare npx runs the demo, and then shows its run', async () => {
+  const folder = await consumers.empty('bare');
+  assert.match(await consumers.npx(folder, 'demo'), CLAIM);
+  assert.match(await consumers.npx(folder, 'runs', 'list'), /invoke_workflow invoice-review .*send_payment/);
+});
+
+test('the demo runs where the package is installed without what the demo needs', async () => {
+  const folder = await consumers.install('without-peers', []);
+  assert.match(await consumers.npx(folder, 'demo'), CLAIM);
 });
 
 test("the README's first example runs as it is in an install of its install line, under plain Node", async () => {

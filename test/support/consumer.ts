@@ -37,10 +37,15 @@ export class Consumers implements AsyncDisposable {
     return folder;
   }
 
-  /** Runs the command line by npx, in an empty folder where nothing is installed. */
-  async npx(name: string, ...args: readonly string[]): Promise<string> {
-    const cwd = await mkdtemp(join(this.#work, `${name}-`));
-    const { DATABASE_URL: _, OTEL_EXPORTER_OTLP_ENDPOINT: __, ...env } = process.env;
+  /** An empty folder. */
+  async empty(name: string): Promise<string> {
+    return await mkdtemp(join(this.#work, `${name}-`));
+  }
+
+  /** Runs the command line by npx in a folder. What it fetches goes into a cache of these consumers. */
+  async npx(cwd: string, ...args: readonly string[]): Promise<string> {
+    const { DATABASE_URL: _, OTEL_EXPORTER_OTLP_ENDPOINT: __, ...inherited } = process.env;
+    const env = { ...inherited, XDG_CACHE_HOME: join(this.#work, 'cache') };
     const command = ['--yes', `--package=${this.#tarball}`, 'mcp-observatory', ...args];
     return (await run('npx', command, { cwd, env })).stdout;
   }

@@ -1,5 +1,6 @@
 import type { Database } from '../../postgres/index.ts';
 import { type CommandIo, usageError } from './command.ts';
+import { fetchedModule } from './fetched-packages.ts';
 
 const MS_OF_UNIT = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const DURATION = /^(\d{1,6})([mhdw])$/;
@@ -77,14 +78,20 @@ export const DATABASE_FLAGS = { 'database-url': { type: 'string' }, 'data-dir': 
 
 /**
  * Opens the database that the flags or the environment name; an embedded one must exist unless `create` is true.
- * Postgres is loaded here, so that commands without a database do not load it.
+ * Postgres is loaded here, so that commands without a database do not load it; a driver that is not installed is
+ * fetched into the user's cache.
  */
 export async function openDatabaseOf(
   values: { readonly [F in keyof typeof DATABASE_FLAGS]?: string | undefined },
-  env: CommandIo['env'],
+  io: CommandIo,
   create = false,
 ): Promise<Database> {
   const { openDatabase } = await import('../../postgres/index.ts');
-  const url = values['database-url'] ?? databaseUrlFrom(env);
-  return openDatabase({ url, dataDir: values['data-dir'], create });
+  const url = values['database-url'] ?? databaseUrlFrom(io.env);
+  return openDatabase({
+    url,
+    dataDir: values['data-dir'],
+    create,
+    packageAt: (name) => fetchedModule(name, io),
+  });
 }

@@ -109,15 +109,16 @@ async function inWorkflow(name: string, work: () => Promise<void>): Promise<stri
 
 function nextSteps(env: CommandIo['env']): string {
   const steps = [
-    'npx mcp-observatory db status            what the table holds',
-    'npx mcp-observatory score --help         the same scores for your own prompts and answers, as JSONL',
+    ['npx mcp-observatory up', 'this run, and those of your programs, on a page'],
+    ['npx mcp-observatory runs list', 'the same in the terminal'],
+    ['npx mcp-observatory score --help', 'the same scores for your own prompts and answers, as JSONL'],
   ];
-  if (!env.DATABASE_URL)
-    steps.unshift('DATABASE_URL=postgresql://... npx mcp-observatory demo   the same, in your own Postgres');
-  if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) {
-    steps.push(
-      'OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 npx mcp-observatory demo   and on your OTLP back end',
-    );
+  if (!env.DATABASE_URL) {
+    steps.push(['DATABASE_URL=postgresql://... npx mcp-observatory demo', 'the demo in your own Postgres']);
   }
-  return steps.map((step) => `  ${step}`).join('\n');
+  if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) {
+    const command = 'OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 npx mcp-observatory demo';
+    steps.push([command, 'the demo in your OTLP back end too']);
+  }
+  return steps.map(([command, what]) => `  # ${what}\n  ${command}`).join('\n');
 }

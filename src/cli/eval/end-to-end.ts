@@ -3,6 +3,7 @@
 import { objectOf } from '../../json/index.ts';
 import {
   type AuditLog,
+  discoverTools,
   type Planner,
   type PolicyGate,
   PolicyHost,
@@ -123,6 +124,8 @@ const callOf = (server: string, tool: string, args: object) => ({ type: 'call_to
 /** Runs all cases in both modes, sequentially. */
 export async function runEndToEnd(options: EndToEndOptions): Promise<EndToEndReport> {
   const runs: EndToEndRun[] = [];
+  // The gate knows the servers before the first call is judged: a naive run, which comes first, discovers nothing.
+  await discoverTools(options.gate, options.servers);
   for (const item of options.cases) {
     runs.push(await runCase(item, 'naive', options));
     runs.push(await runCase(item, 'safe', options));

@@ -52,7 +52,7 @@ export const goldenFromTraceCommand: Command = {
       throw usageError(`Expected one trace id, got ${positionals.length}`);
     }
     const path = resolve(values.out ?? `trace_${traceId.replaceAll('-', '').slice(0, 8)}.json`);
-    await using db = await openDatabaseOf(values, io.env);
+    await using db = await openDatabaseOf(values, io);
     const golden = await goldenFromTrace(db, {
       traceId,
       path,

@@ -35,7 +35,11 @@ export const goldenListCommand: Command = {
     const goldens = isUnreviewed ? all.goldens.filter(({ approved }) => !approved) : all.goldens;
     const library = { ...all, goldens };
     const { paint } = io.stdout;
-    print(io, values.json ? toWire(library, now) : format(library, folder, now, paint));
+    const none = isUnreviewed && all.goldens.length > 0 ? 'All goldens are approved in' : 'No goldens in';
+    print(
+      io,
+      values.json ? toWire(library, now) : format(library, `${none} ${printableLine(folder)}`, now, paint),
+    );
     const doubtful = goldens.some(({ problems }) => isUnreviewed || problems.length > 0);
     return library.unreadable.length > 0 || (values.strict === true && doubtful) ? EXIT_FAILED : EXIT_OK;
   },
@@ -43,12 +47,12 @@ export const goldenListCommand: Command = {
 
 function format(
   { goldens, unreadable, coverage }: GoldenLibrary,
-  folder: string,
+  none: string,
   now: Date,
   paint: Paint,
 ): string {
   const blocks: string[] = [];
-  if (goldens.length === 0) blocks.push(`No goldens in ${printableLine(folder)}`);
+  if (goldens.length === 0) blocks.push(none);
   else
     blocks.push(
       formatTable(

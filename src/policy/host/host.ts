@@ -7,7 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError, refuseUnknownOptions } from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
 import type { ServerEntry, ServerRequestHandlers } from '../../mcp-client/index.ts';
@@ -74,6 +74,16 @@ export interface PolicyHostOptions {
   readonly summarize?: boolean | undefined;
 }
 
+const OPTIONS = Object.keys({
+  gate: true,
+  planner: true,
+  servers: true,
+  handlers: true,
+  audit: true,
+  onGate: true,
+  summarize: true,
+} satisfies Record<keyof PolicyHostOptions, true>);
+
 export interface AskOptions {
   readonly caller?: string | undefined;
   /** Template of the question, for policies that require one. @defaultValue that of `govern()` */
@@ -105,9 +115,10 @@ export class PolicyHost {
 
   /**
    * Opens the audit trail and the servers.
-   * @throws ObservatoryError `AUDIT_UNAVAILABLE`, or what connecting throws; servers opened before are closed.
+   * @throws ObservatoryError `INVALID_OPTION`, `AUDIT_UNAVAILABLE`, or what connecting throws; servers opened before are closed.
    */
   static async open(options: PolicyHostOptions): Promise<PolicyHost> {
+    refuseUnknownOptions(options, OPTIONS, 'PolicyHost.open()');
     const audit = openAudit(options.audit);
     try {
       return new PolicyHost(options, await openServers(options, audit.log), audit);
