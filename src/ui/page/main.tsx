@@ -13,11 +13,13 @@ import { Runs } from './runs.tsx';
 import { Start } from './start.tsx';
 import { isDark, useTheme } from './theme.ts';
 import { Tools } from './tools.tsx';
+import { useWaitingCount, WaitingView } from './waiting.tsx';
 
 const VIEWS = [
   ['runs', 'Runs', 'r'],
   ['tools', 'Tools', 't'],
   ['cost', 'Cost', 'c'],
+  ['waiting', 'Waiting', 'w'],
   ['compare', 'Compare', 'm'],
 ] as const satisfies readonly (readonly [IconName, string, string])[];
 
@@ -31,6 +33,7 @@ function App() {
   const [isPaused, pause] = useState(false);
   const [theme, setTheme] = useTheme();
   const [layer, setLayer] = useState<'help' | 'palette' | undefined>(undefined);
+  const waits = useWaitingCount();
   const togglePause = () => {
     setPaused(!isPaused);
     pause(!isPaused);
@@ -40,15 +43,17 @@ function App() {
   const openHelp = () => setLayer('help');
   useKeys(views, { p: togglePause, t: toggleTheme, '?': openHelp, palette: () => setLayer('palette') });
   useEffect(() => {
-    document.title = `${TITLES[route.view] ?? 'Page'} · mcp-observatory`;
+    const count = waits === 0 ? '' : `(${waits}) `;
+    document.title = `${count}${TITLES[route.view] ?? 'Page'} · mcp-observatory`;
     document.body.dataset.view = route.view;
-  }, [route.view]);
+  }, [route.view, waits]);
   const current = route.view === 'run' ? 'runs' : route.view;
   const nav = (isTabs: boolean) =>
     VIEWS.map(([view, name]) => (
       <a key={view} href={link(view)} aria-current={view === current ? 'page' : undefined}>
         {isTabs && <Icon name={view} class="" />}
         {name}
+        {view === 'waiting' && waits > 0 && <span class="count"> {waits}</span>}
       </a>
     ));
   return (
@@ -132,6 +137,8 @@ function View({ route }: { route: Route }) {
       return <Cost route={route} />;
     case 'start':
       return <Start />;
+    case 'waiting':
+      return <WaitingView route={route} />;
     case 'compare':
       return <Compare route={route} />;
     default:

@@ -8,12 +8,14 @@ import {
   findRun,
   listRuns,
   listSessions,
+  listWaiting,
   primaryOf,
   readRunSpan,
   readRunSpans,
   readSaid,
   readSaidOf,
   readShapes,
+  readWaiting,
   runMetrics,
   toolHealth,
 } from '../store/index.ts';
@@ -35,7 +37,7 @@ export interface ApiSources {
 type Answer = Promise<object | undefined>;
 type Route = (sources: ApiSources, query: URLSearchParams, ...parts: string[]) => Answer;
 
-/** What the page asks for, by path; all of it only reads. */
+/** What the page asks for by GET; all of it only reads. */
 const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/runs$/u, runs],
   [/^\/api\/sessions$/u, sessions],
@@ -47,6 +49,8 @@ const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/tools$/u, tools],
   [/^\/api\/cost$/u, cost],
   [/^\/api\/goldens$/u, async ({ goldens }) => ({ goldens: await goldenNames(goldens) })],
+  [/^\/api\/waiting$/u, async ({ db }) => listWaiting(db)],
+  [/^\/api\/waiting\/([0-9a-f-]{36})$/u, async ({ db }, _query, id = '') => readWaiting(db, id)],
   [/^\/api\/compare\/([0-9a-f]{1,32})\/([0-9a-f]{1,32})$/u, compare],
   [/^\/api\/compare\/golden\/([0-9a-f]{1,32})$/u, compareWithGolden],
   [/^\/api\/compare\/ranges$/u, compareRanges],

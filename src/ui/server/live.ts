@@ -9,7 +9,8 @@ const ROLLUP_EVERY = 15;
 const MAX_LISTENERS = 64;
 
 /**
- * Keeps what the page shows fresh while somebody looks, and tells the pages (server-sent events) that runs have changed.
+ * Keeps what the page shows fresh while somebody looks, and tells the pages (server-sent events) that runs, or what waits
+ * for a person, have changed.
  * A database that is gone is tried again with each turn.
  */
 export class Live {
@@ -66,9 +67,18 @@ export class Live {
       `SELECT count(*)::text || ' ' || coalesce(sum(spans), 0)::text AS state FROM mcp_runs
         WHERE started_at > now() - interval '1 day'`,
     );
-    const state = String(rows[0]?.state);
+    const state = `${rows[0]?.state} ${await this.#waiting()}`;
     if (state !== this.#seen) this.#tell('changed', '');
     this.#seen = state;
+  }
+
+  /** Tells open reviews from those of the last turn: one more, one fewer, one claimed. */
+  async #waiting(): Promise<string> {
+    const { rows } = await this.#db.query(
+      `SELECT count(*)::text || ' ' || coalesce(sum(claim_token), 0)::text || ' ' || coalesce(max(created_at), 'epoch')::text AS state
+        FROM mcp_reviews WHERE status IN ('pending', 'claimed') AND expires_at > now()`,
+    );
+    return String(rows[0]?.state);
   }
 
   /** A role that may only read leaves it to the process that writes. */

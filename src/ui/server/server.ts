@@ -6,6 +6,7 @@ import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { type ApiSources, answerApi } from './api.ts';
 import { type Asset, readAssets } from './assets.ts';
+import { decideWaiting, readJsonBody } from './decide.ts';
 import { checkRequest, setSecurityHeaders } from './guard.ts';
 import { jsonParts } from './json-parts.ts';
 import { Live } from './live.ts';
@@ -37,7 +38,7 @@ export interface Page extends AsyncDisposable {
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
- * Serves the page over a database. It only reads, apart from adding up runs.
+ * Serves the page over a database. It only reads, apart from adding up runs and deciding what waits for a person.
  *
  * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or is not loopback and has no token.
  */
@@ -97,10 +98,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
       response.writeHead(303, { location: verdict.redirect.location }).end();
       return;
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'Only GET');
     const target = request.url ?? '/';
     if (target.length > MAX_URL_CHARS) return sendText(response, 414, 'The address is too long');
     const url = new URL(target, 'http://page');
+    if (request.method === 'POST') return await sendPosted(request, response, url, parts);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'Only GET');
     const asset = parts.assets.get(url.pathname);
     if (asset !== undefined) return sendAsset(response, asset);
     if (url.pathname === '/api/live') {
@@ -118,12 +120,49 @@ async function sendAnswer(response: ServerResponse, url: URL, { db, goldens, liv
     if (url.searchParams.has('fresh')) await live.refresh();
     const answer = await answerApi({ db, goldens }, url.pathname, url.searchParams);
     if (answer !== undefined) return await streamJson(response, answer);
-    sendJson(response, 404, { error: { code: 'NOT_FOUND', message: 'Nothing is here' } });
+    sendNotFound(response);
   } catch (error) {
-    const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
-    const status = code === 'INVALID_OPTION' ? 400 : 503;
-    sendJson(response, status, { error: { code, message: errorMessage(error) } });
+    sendError(response, error);
   }
+}
+
+const MAX_POSTED_BYTES = 65_536;
+
+/** Answers what changes something; the check of `Host` and `Origin` has been made. */
+async function sendPosted(
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+  { db, live }: Parts,
+): Promise<void> {
+  try {
+    const [, id] = /^\/api\/waiting\/([0-9a-f-]{36})$/u.exec(url.pathname) ?? [];
+    if (id === undefined) return sendText(response, 405, 'Only GET');
+    const decided = await decideWaiting(db, id, await readJsonBody(request, MAX_POSTED_BYTES));
+    if (decided === undefined) return sendNotFound(response);
+    sendJson(response, 200, decided);
+    void live.refresh();
+  } catch (error) {
+    sendError(response, error);
+  }
+}
+
+/** Statuses of errors; of any other the database is the cause. */
+const STATUSES: Readonly<Record<string, number>> = {
+  INVALID_OPTION: 400,
+  INVALID_INPUT: 400,
+  REVIEW_NOT_FOUND: 404,
+  REVIEW_CONFLICT: 409,
+  INTERNAL: 500,
+};
+
+function sendError(response: ServerResponse, error: unknown): void {
+  const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
+  sendJson(response, STATUSES[code] ?? 503, { error: { code, message: errorMessage(error) } });
+}
+
+function sendNotFound(response: ServerResponse): void {
+  sendJson(response, 404, { error: { code: 'NOT_FOUND', message: 'Nothing is here' } });
 }
 
 function sendAsset(response: ServerResponse, { type, body }: Asset): void {

@@ -1,0 +1,231 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatDuration } from '../explain/units.ts';
+import type { WaitingDetail, WaitingRow } from '../store/index.ts';
+import { type ApiError, useData } from './data.ts';
+import { Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
+import { link, type Route } from './route.ts';
+
+/** How long a request must have been on screen before a key decides it, in milliseconds. */
+const LOOK_MS = 600;
+
+interface Waiting {
+  readonly open: readonly WaitingRow[];
+  readonly decided: readonly WaitingRow[];
+}
+
+/** Waiting: what a person has to decide, and on what grounds. */
+export function WaitingView({ route }: { route: Route }) {
+  const { data, error } = useData<Waiting>('/api/waiting');
+  const id = route.args[0] ?? data?.open[0]?.id;
+  const isNothing = data !== undefined && data.open.length === 0 && data.decided.length === 0;
+  return (
+    <>
+      <h1 class="vh">Waiting</h1>
+      {error !== undefined && <Trouble error={error} />}
+      {isNothing && (
+        <Empty title="Nothing waits">
+          <p>New approvals appear here and in the title of this tab.</p>
+        </Empty>
+      )}
+      {data !== undefined && !isNothing && (
+        <div class="waiting">
+          <nav class="wlist" aria-label="What waits">
+            {data.open.length === 0 && <p class="dim">Nothing waits.</p>}
+            <List rows={data.open} chosen={id} />
+            {data.decided.length > 0 && <h2>Decided</h2>}
+            <List rows={data.decided} chosen={id} />
+          </nav>
+          {id !== undefined && <Detail key={id} id={id} open={data.open} />}
+        </div>
+      )}
+    </>
+  );
+}
+
+function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | undefined }) {
+  return (
+    <ul>
+      {rows.map((row) => (
+        <li key={row.id}>
+          <a
+            class="witem"
+            href={link(`waiting/${row.id}`)}
+            aria-current={row.id === chosen ? 'true' : undefined}
+          >
+            <StatusTag row={row} />
+            <b>{row.tool ?? row.reason}</b>
+            <span class="dim">
+              {row.caller ?? 'nobody named'}
+              {row.server !== null && ` on ${row.server}`},{' '}
+              {isOpen(row) ? `${formatDuration(Math.max(0, Date.now() - row.createdMs))} ago` : row.decidedBy}
+            </span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const isOpen = ({ status }: WaitingRow) => status === 'pending' || status === 'claimed';
+
+const TAGS: Readonly<Record<WaitingRow['status'], readonly [Status, string]>> = {
+  pending: ['held', 'waits'],
+  claimed: ['held', 'claimed'],
+  approved: ['ok', 'approved'],
+  rejected: ['denied', 'rejected'],
+  expired: ['failed', 'expired'],
+};
+
+function StatusTag({ row }: { row: WaitingRow }) {
+  const [status, word] = TAGS[row.status];
+  return <Tag status={status}>{word}</Tag>;
+}
+
+function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
+  const { data, error } = useData<WaitingDetail>(`/api/waiting/${id}`);
+  const [failed, setFailed] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const note = useRef<HTMLInputElement>(null);
+  const shownAt = useRef(Number.POSITIVE_INFINITY);
+  const canDecide = data !== undefined && isOpen(data) && !isBusy;
+  useEffect(() => {
+    if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
+      shownAt.current = performance.now();
+  }, [data]);
+  const decide = async (decision: 'approve' | 'reject') => {
+    if (!canDecide) return;
+    setBusy(true);
+    setFailed(await post(id, decision, note.current?.value ?? ''));
+    setBusy(false);
+  };
+  useKeysOfWaiting(open, id, (decision) => {
+    if (performance.now() - shownAt.current >= LOOK_MS) void decide(decision);
+  });
+  if (error !== undefined) return <Trouble error={error} />;
+  if (data === undefined) return null;
+  return (
+    <section class="wdetail" aria-label={`Request ${data.tool ?? data.reason}`}>
+      <h2>
+        {data.tool ?? data.reason} <StatusTag row={data} />
+      </h2>
+      <p class="explain sm">{sentenceOf(data)}</p>
+      <dl>
+        <Row name="Asked">
+          <Time ms={data.createdMs} />
+        </Row>
+        {data.caller !== null && <Row name="Who asks">{data.caller}</Row>}
+        {data.server !== null && <Row name="Server">{data.server}</Row>}
+        {data.ruleIds.length > 0 && <Row name="Rule">{data.ruleIds.join(', ')}</Row>}
+        {data.run !== null && (
+          <Row name="Run">
+            <a href={link(`run/${data.run}`)}>{data.run.slice(0, 16)}</a>
+          </Row>
+        )}
+        {data.decidedBy !== null && (
+          <Row name="Decided by">
+            {data.decidedBy} {data.decidedMs !== null && <Time ms={data.decidedMs} />}
+          </Row>
+        )}
+        {data.note !== null && <Row name="Note">{data.note}</Row>}
+      </dl>
+      <h3>
+        {data.kind === 'approval' ? 'Arguments' : 'Content'}, whole, {data.contentBytes} bytes
+      </h3>
+      <pre class="code whole">{data.content}</pre>
+      {data.argsDigest !== null && (
+        <p class="dim">
+          Bound to the digest <code>{data.argsDigest.slice(0, 16)}</code>: a call with other arguments asks
+          again.
+        </p>
+      )}
+      {failed !== undefined && (
+        <p class="neg" role="alert">
+          {failed.message}
+        </p>
+      )}
+      {isOpen(data) && (
+        <div class="decide">
+          <input
+            ref={note}
+            class="note"
+            type="text"
+            maxLength={2000}
+            aria-label="Note"
+            placeholder="Note (optional)"
+          />
+          <button type="button" class="btn pri" disabled={!canDecide} onClick={() => void decide('approve')}>
+            <Icon name="ok" class="" /> Approve <kbd>a</kbd>
+          </button>
+          <button type="button" class="btn" disabled={!canDecide} onClick={() => void decide('reject')}>
+            <Icon name="denied" class="" /> Reject <kbd>x</kbd>
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Row({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div class="kv">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function sentenceOf(row: WaitingDetail): string {
+  if (row.status === 'approved' || row.status === 'rejected') {
+    return `This was ${row.status} by ${row.decidedBy}${row.kind === 'approval' ? ' for one call' : ''}.`;
+  }
+  if (row.status === 'expired') return 'Nobody decided this in time.';
+  if (row.kind === 'review') return `A fallback put this aside: ${row.reason}.`;
+  return `A policy holds this call until a person decides${row.message === null ? '' : `: ${row.message}`}.`;
+}
+
+/** @returns why it could not be decided. */
+async function post(id: string, decision: 'approve' | 'reject', note: string): Promise<ApiError | undefined> {
+  try {
+    const response = await fetch(`/api/waiting/${id}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ decision, note }),
+    });
+    if (response.ok) return undefined;
+    const { error } = (await response.json()) as { error: ApiError };
+    return error;
+  } catch {
+    return { code: 'OFFLINE', message: 'The page cannot reach its server.', status: 0 };
+  }
+}
+
+/** `j k` go through what waits, `a` approves, `x` rejects. */
+function useKeysOfWaiting(
+  open: readonly WaitingRow[],
+  id: string,
+  decide: (decision: 'approve' | 'reject') => void,
+): void {
+  const latest = useRef({ open, decide });
+  latest.current = { open, decide };
+  useEffect(() => {
+    const onKey = ({ key, target, metaKey, ctrlKey, altKey }: KeyboardEvent) => {
+      if (metaKey || ctrlKey || altKey || document.querySelector('dialog[open]') !== null) return;
+      if (target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+      const rows = latest.current.open;
+      if (key === 'a') latest.current.decide('approve');
+      else if (key === 'x') latest.current.decide('reject');
+      else if (key === 'j' || key === 'k') {
+        const at = rows.findIndex((row) => row.id === id);
+        const next = rows[Math.min(rows.length - 1, Math.max(0, at + (key === 'j' ? 1 : -1)))];
+        if (next !== undefined) location.hash = link(`waiting/${next.id}`);
+      }
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [id]);
+}
+
+/** How many wait, for the title of the tab. */
+export function useWaitingCount(): number {
+  return useData<Waiting>('/api/waiting').data?.open.length ?? 0;
+}

@@ -1,0 +1,156 @@
+/** What waits for a person, over the page's API: who may decide, once, and what others see. */
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PolicyGate } from '../src/policy/index.ts';
+import { migrate, openDatabase } from '../src/postgres/index.ts';
+import { startPage } from '../src/ui/index.ts';
+import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
+import { post } from './support/http-post.ts';
+import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { waitUntil } from './support/wait-until.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const HOSTILE = '<script>alert(1)</script>\u0000\u202e';
+
+describe('what waits', { skip: noPostgres() }, () => {
+  let server: PostgresServer;
+  let db: Awaited<ReturnType<typeof openDatabase>>;
+  let queue: PostgresReviewQueue;
+  before(async () => {
+    server = await startPostgres();
+    db = await openDatabase({ url: await server.createDatabase() });
+    await migrate(db);
+    queue = new PostgresReviewQueue({ connection: db });
+  });
+  after(async () => {
+    await db?.close();
+    await server?.stop();
+  });
+
+  const get = async (url: string) => {
+    const answer = await post(url, {}, undefined, 'GET');
+    return { status: answer.status, body: JSON.parse(answer.body.toString()) };
+  };
+  const decide = async (
+    url: string,
+    id: string,
+    body: object,
+    headers: Record<string, string> = JSON_TYPE,
+  ) => {
+    const answer = await post(`${url}api/waiting/${id}`, headers, Buffer.from(JSON.stringify(body)));
+    return { status: answer.status, text: answer.body.toString() };
+  };
+  const hold = async (caller: string, args: Record<string, unknown> = HELD_CALL.args) => {
+    using gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });
+    const { message } = await gate.authorize({ ...HELD_CALL, caller, args });
+    return /[0-9a-f-]{36}/u.exec(message)?.[0] ?? '';
+  };
+
+  test('a held call is listed with who asks, shown with whole arguments, and goes through once approved', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const id = await hold('alice');
+    const { open } = (await get(`${page.url}api/waiting`)).body;
+    const [row] = open.filter((one: { id: string }) => one.id === id);
+    assert.deepEqual(
+      [row.kind, row.status, row.tool, row.server, row.caller],
+      ['approval', 'pending', 'send_payment', 'bank', 'alice'],
+    );
+    const { body: detail } = await get(`${page.url}api/waiting/${id}`);
+    assert.deepEqual(JSON.parse(detail.content), HELD_CALL.args);
+    assert.deepEqual(detail.ruleIds, ['pay']);
+    const approved = await decide(page.url, id, { decision: 'approve', note: 'known' });
+    assert.equal(approved.status, 200);
+    assert.match(approved.text, /"status":"approved".*"decidedBy":"page"/);
+    using gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });
+    assert.equal((await gate.authorize({ ...HELD_CALL, caller: 'alice' })).reasonCode, 'approved');
+    const { decided } = (await get(`${page.url}api/waiting`)).body;
+    assert.equal(decided[0].id, id);
+  });
+
+  test('of two who decide, the second is told who did', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const id = await hold('bob');
+    const [first, second] = await Promise.all([
+      decide(page.url, id, { decision: 'approve' }),
+      decide(page.url, id, { decision: 'reject' }),
+    ]);
+    assert.deepEqual([first.status, second.status].sort(), [200, 409]);
+    const late = await decide(page.url, id, { decision: 'reject' });
+    assert.equal(late.status, 409);
+    assert.match(late.text, /REVIEW_CONFLICT.*(?:approved|rejected) by page already/);
+    const claimed = await hold('carol');
+    await queue.claim({ worker: 'ada', id: claimed });
+    assert.match((await decide(page.url, claimed, { decision: 'approve' })).text, /claimed by ada/);
+  });
+
+  test('other pages, other types, other bodies and unknown ids decide nothing', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const id = await hold('dora');
+    const approve = { decision: 'approve' };
+    const from = (headers: Record<string, string>) => decide(page.url, id, approve, headers);
+    assert.equal((await from({ ...JSON_TYPE, origin: 'http://evil.example' })).status, 403);
+    assert.equal((await from({ ...JSON_TYPE, 'sec-fetch-site': 'cross-site' })).status, 403);
+    assert.equal((await from({ ...JSON_TYPE, host: 'evil.example' })).status, 421);
+    assert.equal((await from({ 'content-type': 'text/plain' })).status, 400);
+    assert.equal((await from({ 'content-type': 'application/x-www-form-urlencoded' })).status, 400);
+    for (const body of [
+      {},
+      { decision: 'yes' },
+      { ...approve, note: 7 },
+      { ...approve, note: 'x'.repeat(2001) },
+    ]) {
+      assert.equal((await decide(page.url, id, body)).status, 400);
+    }
+    assert.equal((await decide(page.url, id, { ...approve, note: 'x'.repeat(100_000) })).status, 400);
+    assert.equal((await decide(page.url, '00000000-0000-4000-8000-000000000000', approve)).status, 404);
+    const elsewhere = await post(`${page.url}api/runs`, JSON_TYPE, Buffer.from('{}'));
+    assert.equal(elsewhere.status, 405);
+    assert.equal((await queue.get(id)).status, 'pending');
+    await using locked = await startPage({ db, port: 0, token: 'a-token-of-enough-characters' });
+    const { origin } = new URL(locked.url);
+    assert.equal((await decide(`${origin}/`, id, approve)).status, 401);
+    const bearer = { ...JSON_TYPE, authorization: 'Bearer a-token-of-enough-characters' };
+    assert.equal((await decide(`${origin}/`, id, approve, bearer)).status, 200);
+  });
+
+  test('content of any kind is listed and shown as text', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const id = await hold(HOSTILE, { to: HOSTILE, amount: 1 });
+    const contents = [
+      null,
+      7,
+      'text',
+      [HOSTILE],
+      { approval: 7 },
+      { approval: { args: HOSTILE, ruleIds: [{}] } },
+    ];
+    const ids = await Promise.all(
+      contents.map((content) => queue.submit({ fallbackReason: HOSTILE, content, toolName: HOSTILE })),
+    );
+    for (const one of [id, ...ids]) {
+      const { status, body } = await get(`${page.url}api/waiting/${one}`);
+      assert.equal(status, 200);
+      assert.equal(typeof body.content, 'string');
+    }
+    assert.equal((await get(`${page.url}api/waiting`)).status, 200);
+  });
+
+  test('a decision is told to everybody who looks', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const id = await hold('erin');
+    let told = '';
+    const listening = request(`${page.url}api/live`, (response) => {
+      response.setEncoding('utf8').on('data', (chunk) => {
+        told += chunk;
+      });
+    });
+    listening.on('error', () => {}).end();
+    await waitUntil(() => told.includes('changed'));
+    told = '';
+    await queue.reject((await queue.claim({ worker: 'ada', id })) as never);
+    await waitUntil(() => told.includes('changed'));
+    listening.destroy();
+  });
+});
