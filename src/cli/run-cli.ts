@@ -59,6 +59,10 @@ export const COMMANDS: CommandTable = {
     summary: 'the page: runs, tools, costs',
     load: async () => (await import('./ui.ts')).uiCommand,
   },
+  mcp: {
+    summary: 'the runs for agents: an MCP server over stdio',
+    load: async () => (await import('./mcp.ts')).mcpCommand,
+  },
   drift: {
     summary: 'prompt drift by service and tool',
     load: async () => (await import('./drift.ts')).driftCommand,

@@ -11,14 +11,15 @@ import {
   print,
   readFlags,
 } from './command-line/index.ts';
+import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
 
 const DEFAULT_PORT = 4320;
 
 const HELP = `Usage: mcp-observatory ui [options]
 
-Serves the page over the database: runs with their explanation, tools, costs, comparison. It only reads, apart from
-adding up new runs, and needs no network.
+Serves the page over the database: runs with their explanation, tools, costs, what waits for a person, comparison; and
+an MCP endpoint for agents at /mcp. It reads, adds up new runs, and decides what you decide.
 
 Options:
   --port N              port (default ${DEFAULT_PORT})
@@ -49,6 +50,7 @@ export const uiCommand: Command = {
     await using db = await openDatabaseOf(values, io);
     await using page = await startPage({
       db,
+      mcp: lazyStoreMcp(io, db),
       host: values.host,
       port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? DEFAULT_PORT,
       goldens: values.goldens,

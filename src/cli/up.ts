@@ -17,6 +17,7 @@ import {
   readFlags,
   sizeFlag,
 } from './command-line/index.ts';
+import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
 
 const PAGE_PORT = 4320;
@@ -28,7 +29,7 @@ const DAY_MS = 86_400_000;
 const HELP = `Usage: mcp-observatory up [options]
 
 One process to see what happens: it takes spans and the events of coding agents over OTLP (HTTP on port ${HTTP_PORT},
-gRPC on port ${GRPC_PORT}), keeps them in an embedded database, and serves the page. It prints how to set up Claude Code,
+gRPC on port ${GRPC_PORT}), keeps them in an embedded database, and serves the page, and an MCP endpoint for agents at /mcp. It prints how to set up Claude Code,
 Codex, VS Code Copilot and Gemini CLI.
 
 Options:
@@ -81,6 +82,7 @@ export const upCommand: Command = {
     });
     await using page = await startPage({
       db,
+      mcp: lazyStoreMcp(io, db),
       port: port('--port', values.port, PAGE_PORT),
       goldens: values.goldens,
     });
@@ -121,13 +123,14 @@ async function tidy(db: Database, keepMs: number, maxBytes: number, io: CommandI
 }
 
 function readyJson(page: string, { httpUrl, grpcAddress, database }: Collector): object {
-  return { ready: true, page, http: httpUrl, grpc: grpcAddress, database };
+  return { ready: true, page, mcp: `${page}mcp`, http: httpUrl, grpc: grpcAddress, database };
 }
 
 function readyText(page: string, { httpUrl, grpcAddress, database }: Collector): string {
   const lines = [
     `mcp-observatory up: ${page}`,
     `  store          ${database}`,
+    `  MCP            ${page}mcp, for agents that look into runs`,
     `  OTLP           ${httpUrl} (HTTP), ${grpcAddress} (gRPC)`,
     '',
     ...agentSettingsText(httpUrl ?? '', grpcAddress ?? ''),

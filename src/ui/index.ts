@@ -7,6 +7,7 @@ export {
   formatUsd,
   sentenceText,
 } from './explain/index.ts';
+export { type McpSdk, type McpStdioSdk, type StoreMcp, serveStoreOverStdio, storeMcp } from './mcp/index.ts';
 export { startPage } from './server/index.ts';
 export {
   contextTax,

@@ -13,14 +13,16 @@ const FETCH_TIMEOUT_MS = 300_000;
 
 /**
  * Address of the module of an optional package: the installed one, else one fetched into the user's cache.
+ * @param path of the module below the package. @defaultValue that of the package itself
  * @returns undefined if it is installed beside this package.
  * @throws ObservatoryError `MISSING_PEER` when it cannot be fetched.
  */
-export async function fetchedModule(name: string, io: CommandIo): Promise<string | undefined> {
+export async function fetchedModule(name: string, io: CommandIo, path = ''): Promise<string | undefined> {
   if (isInstalled(name)) return undefined;
+  const module = `${name}${path}`;
   const file =
-    locate(name) ??
-    locate(name, join(await fetchedFolder(name.replace(/^.*\//, ''), [name], io), 'package.json'));
+    locate(module) ??
+    locate(module, join(await fetchedFolder(name.replace(/^.*\//, ''), [name], io), 'package.json'));
   if (file !== undefined) return pathToFileURL(file).href;
   throw new ObservatoryError('MISSING_PEER', `${name} cannot be loaded from the cache: npm install ${name}`);
 }

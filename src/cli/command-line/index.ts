@@ -13,7 +13,7 @@ export {
   readFlags,
   usageError,
 } from './command.ts';
-export { fetchedFolder, isInstalled } from './fetched-packages.ts';
+export { fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
 export {
   DATABASE_FLAGS,
   databaseUrlFrom,

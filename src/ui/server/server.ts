@@ -4,12 +4,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
+import type { StoreMcp } from '../mcp/index.ts';
 import { type ApiSources, answerApi } from './api.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
 import { checkRequest, setSecurityHeaders } from './guard.ts';
 import { jsonParts } from './json-parts.ts';
 import { Live } from './live.ts';
+import { answerMcp } from './mcp-endpoint.ts';
 
 const MAX_URL_CHARS = 8192;
 const MAX_CONNECTIONS = 256;
@@ -22,6 +24,8 @@ export interface PageOptions {
   readonly host?: string | undefined;
   /** 0 is any free one. @defaultValue 4320 */
   readonly port?: number | undefined;
+  /** Answers at `/mcp`; closed with the page. @defaultValue none */
+  readonly mcp?: StoreMcp | undefined;
   /** Required of every request; needed for any address but loopback. */
   readonly token?: string | undefined;
   /** Folder of the goldens that runs can be compared with. @defaultValue `goldens` */
@@ -43,7 +47,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
  * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or is not loopback and has no token.
  */
 export async function startPage(options: PageOptions): Promise<Page> {
-  const { db, host = '127.0.0.1', port = 4320, token, goldens = 'goldens' } = options;
+  const { db, host = '127.0.0.1', port = 4320, token, goldens = 'goldens', mcp } = options;
   if (!LOOPBACK.has(host) && (token === undefined || token.length < 16)) {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -54,7 +58,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const live = new Live(db);
   const hosts: string[] = [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
-    void handle(request, response, { db, goldens, assets, live, hosts, token });
+    void handle(request, response, { db, goldens, assets, live, hosts, token, mcp });
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, host);
@@ -68,7 +72,10 @@ export async function startPage(options: PageOptions): Promise<Page> {
   hosts.push(`127.0.0.1:${open}`, `localhost:${open}`, `[::1]:${open}`);
   const name = host.includes(':') ? `[${host}]` : host;
   const query = token === undefined ? '' : `?token=${encodeURIComponent(token)}`;
-  const close = () => stop(server, live);
+  const close = async () => {
+    await stop(server, live);
+    await mcp?.close();
+  };
   return { url: `http://${name}:${open}/${query}`, close, [Symbol.asyncDispose]: close };
 }
 
@@ -86,6 +93,7 @@ interface Parts extends ApiSources {
   readonly live: Live;
   readonly hosts: readonly string[];
   readonly token: string | undefined;
+  readonly mcp: StoreMcp | undefined;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
@@ -101,6 +109,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
     const target = request.url ?? '/';
     if (target.length > MAX_URL_CHARS) return sendText(response, 414, 'The address is too long');
     const url = new URL(target, 'http://page');
+    if (url.pathname === '/mcp' && parts.mcp !== undefined) {
+      return await answerMcp(request, response, url, parts.mcp).catch((error: unknown) =>
+        sendError(response, error),
+      );
+    }
     if (request.method === 'POST') return await sendPosted(request, response, url, parts);
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendText(response, 405, 'Only GET');
     const asset = parts.assets.get(url.pathname);

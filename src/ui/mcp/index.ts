@@ -1,0 +1,1 @@
+export { type McpSdk, type McpStdioSdk, type StoreMcp, serveStoreOverStdio, storeMcp } from './server.ts';

@@ -1,0 +1,84 @@
+import { explainRun, formatDuration, formatUsd, isPartOfCall, sentenceText } from '../explain/index.ts';
+import type { RunRow, RunSpan } from '../store/index.ts';
+import { oneLine } from './bounded.ts';
+
+const MAX_FAILURES = 5;
+const MAX_CALLS = 60;
+const MAX_DEPTH = 20;
+
+/** One run of a list, in a line. */
+export function runLine(run: RunRow): string {
+  const facts = [
+    `${run.toolCalls} calls`,
+    run.failedCalls > 0
+      ? `${run.failedCalls} failed (${run.failedTools
+          .slice(0, 3)
+          .map((tool) => oneLine(tool, 60))
+          .join(', ')})`
+      : '',
+    run.denied > 0 ? `${run.denied} denied` : '',
+    run.held > 0 ? `${run.held} held for approval` : '',
+    run.contradicted ? 'the answer is contradicted by the trace' : '',
+    formatDuration(run.endMs - run.startMs),
+    run.costUsd === null ? (run.unpriced > 0 ? 'unpriced' : '') : formatUsd(run.costUsd),
+    run.client ?? run.service ?? '',
+  ];
+  const started = new Date(run.startMs).toISOString().slice(0, 19);
+  return `${run.id} ${started}Z ${oneLine(run.name, 80)}: ${facts
+    .filter(Boolean)
+    .map((fact) => oneLine(fact))
+    .join(', ')}`;
+}
+
+/** A run: the sentence that explains it, the way to each failure, and its calls. */
+export function runText(run: RunRow, spans: readonly RunSpan[]): string[] {
+  const failures = spans.filter(isFailure);
+  const calls = spans.filter(isPartOfCall);
+  const lines = [
+    `run ${run.id}: ${oneLine(run.name)}`,
+    oneLine(sentenceText(explainRun(spans)), 1000),
+    `service ${oneLine(run.service ?? 'unknown')}, client ${oneLine(run.client ?? 'unknown')}, models ${run.models.map((model) => oneLine(model, 60)).join(', ') || 'none'}, ${spans.length} spans`,
+  ];
+  if (failures.length > 0) lines.push('', 'what failed, from the root to the failure:');
+  for (const failure of failures.slice(0, MAX_FAILURES)) lines.push(...wayTo(failure, spans));
+  if (failures.length > MAX_FAILURES) lines.push(`(${failures.length - MAX_FAILURES} more failed spans)`);
+  if (
+    failures.some(({ status }) => status === 'error') &&
+    failures.every(({ message }) => message === null)
+  ) {
+    lines.push('(no error messages are stored: the traced program captures no content)');
+  }
+  if (calls.length > 0) lines.push('', 'tool calls in order:');
+  for (const call of calls.slice(0, MAX_CALLS)) lines.push(`  ${spanLine(call)}`);
+  if (calls.length > MAX_CALLS) lines.push(`  (${calls.length - MAX_CALLS} more calls are left out)`);
+  return lines;
+}
+
+function isFailure({ status, decision, isBlocked }: RunSpan): boolean {
+  return status === 'error' || decision === 'deny' || isBlocked;
+}
+
+/** The spans around a failure, the outermost first. */
+function wayTo(failure: RunSpan, spans: readonly RunSpan[]): string[] {
+  const byId = new Map(spans.map((span) => [span.id, span]));
+  const way: RunSpan[] = [];
+  for (let at: RunSpan | undefined = failure; at !== undefined && way.length < MAX_DEPTH; ) {
+    way.unshift(at);
+    at = at.parentId === null ? undefined : byId.get(at.parentId);
+  }
+  return way.map((span, depth) => `${'  '.repeat(depth + 1)}${spanLine(span)}`);
+}
+
+function spanLine(span: RunSpan): string {
+  const facts = [
+    span.status === 'error' ? 'failed' : '',
+    span.decision === 'deny' || (span.isBlocked && span.decision === null) ? 'denied' : '',
+    span.decision === 'require_approval' ? 'held for approval' : '',
+    span.message === null ? '' : `message: ${oneLine(span.message, 300)}`,
+    span.reason === null ? '' : `reason: ${oneLine(span.reason)}`,
+    span.tool === null ? '' : `tool ${oneLine(span.tool, 80)}`,
+    span.server === null ? '' : `of ${oneLine(span.server, 80)}`,
+    formatDuration(Math.max(0, span.endMs - span.startMs)),
+  ];
+  return `span ${span.id} ${oneLine(span.name, 80)} [${span.kind}]: ${facts.filter(Boolean).join(', ')}`;
+}
