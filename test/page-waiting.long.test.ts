@@ -71,8 +71,11 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
     const second = await hold('carol');
     await visit(`${page.url}#/waiting`, async (view) => {
       await shows(view, 'carol');
-      await view.press('j');
-      await waitUntil(async () => String(await view.evaluate('location.hash')).includes(second), PATIENCE_MS);
+      // The keys work once the page listens, which it may not at the first press.
+      await waitUntil(async () => {
+        await view.press('j');
+        return String(await view.evaluate('location.hash')).includes(second);
+      }, PATIENCE_MS);
       await shows(view, 'Who asks');
       // The key works once the request has been looked at for a moment.
       await waitUntil(async () => {
