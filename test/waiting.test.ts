@@ -147,7 +147,8 @@ describe('what waits', { skip: noPostgres() }, () => {
       });
     });
     listening.on('error', () => {}).end();
-    await waitUntil(() => told.includes('changed'));
+    // At once, and when what is there was seen the first time.
+    await waitUntil(() => told.split('event: changed').length > 2);
     told = '';
     await queue.reject((await queue.claim({ worker: 'ada', id })) as never);
     await waitUntil(() => told.includes('changed'));

@@ -35,7 +35,8 @@ export class Live {
       if (this.#listeners.size === 0) this.#stop();
     });
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-    response.write('retry: 2000\n\n');
+    // What changed between the loading of the page and now, or while it was not connected, would be missed.
+    response.write('retry: 2000\n\nevent: changed\ndata: ""\n\n');
     this.#timer ??= setInterval(() => void this.refresh(), REFRESH_MS).unref();
     return true;
   }
