@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterEach, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { context, trace } from '@opentelemetry/api';
+import { context, diag, trace } from '@opentelemetry/api';
 import OpenAI from 'openai';
 import { drainShadows, type ShadowComparison, shadow } from '../src/execution/index.ts';
 import { instrument, ObservatorySpanProcessor, startObservatory } from '../src/index.ts';
@@ -18,6 +18,8 @@ let telemetry: Telemetry;
 beforeEach(() => {
   telemetry = new Telemetry(new ObservatorySpanProcessor());
 });
+// startObservatory() sets a logger where there is none.
+after(() => diag.disable());
 afterEach(() => telemetry.shutdown());
 
 const never = () => new Promise<never>(() => {});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { context, propagation, trace } from '@opentelemetry/api';
+import { after, afterEach, before, test } from 'node:test';
+import { context, diag, propagation, trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { gateCommand } from '../src/cli/gate.ts';
 import { templatesCommand } from '../src/cli/templates.ts';
@@ -16,6 +16,11 @@ let server: PostgresServer;
 
 before(async () => {
   if (skip === false) server = await startPostgres();
+});
+// instrument() with an exporter registers both where there is none.
+afterEach(() => {
+  context.disable();
+  diag.disable();
 });
 after(async () => {
   await server?.stop();
