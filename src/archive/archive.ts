@@ -32,7 +32,7 @@ export interface ArchivedTable {
 export interface ArchiveOptions {
   /** Only report. @defaultValue false */
   readonly isDryRun?: boolean | undefined;
-  /** Told of each file when its rows are no longer in the database. */
+  /** Called for each file once its rows are no longer in the database. */
   readonly onArchived?: ((table: ArchivedTable) => void) | undefined;
 }
 
@@ -95,7 +95,7 @@ interface Place {
   readonly work: string;
 }
 
-/** A day of its own that is over; what came before partitions, and what has no start, stays. */
+/** Whether it is the partition of one day that is over. Rows from before partitions, or without a start, stay. */
 function isClosed({ from, to }: Partition, before: Date): boolean {
   return from !== null && to !== null && Date.parse(to) <= before.getTime();
 }

@@ -9,7 +9,7 @@ interface SpanNotes {
   readonly interactions: WeakMap<object, Interaction>;
   /** Whether a processor reads interactions; without one none are kept. */
   isRead: boolean;
-  /** Told of the tools of a call before it is made, to prepare for its end. */
+  /** Receives the tools of a call before it is made, to prepare for its end. */
   prepare?: ((tools: unknown, model: string | undefined) => void) | undefined;
 }
 
@@ -50,7 +50,7 @@ export function wantsInteraction(span: Span): boolean {
 
 /**
  * Declares that attached data will be read. A processor calls this when it is created.
- * @param prepare is told of the tools of a call before the call is made.
+ * @param prepare receives the tools of a call before the call is made.
  */
 export function readInteractions(prepare?: SpanNotes['prepare']): void {
   const notes = spanNotes();

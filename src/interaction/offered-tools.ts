@@ -9,7 +9,7 @@ export interface ToolOffer {
   readonly source: object;
   /** Absent for a tool that the provider defines and runs, whose definition it does not show. */
   readonly definition?: ToolDefinitionView | undefined;
-  /** As the model is told. */
+  /** As the model gets it. */
   readonly name: string;
 }
 

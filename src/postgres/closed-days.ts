@@ -84,7 +84,7 @@ export async function tablesSetAside(db: Queryable): Promise<string[]> {
 
 /**
  * Runs work that one process does at a time, over a connection that is its own: not behind a pooler in transaction mode.
- * @returns `undefined` when another process is at it.
+ * @returns `undefined` while another process archives.
  */
 export function aloneArchiving<T>(pool: CopyPool, work: () => Promise<T>): Promise<T | undefined> {
   return withClient(pool, async (client) => {

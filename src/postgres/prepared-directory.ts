@@ -106,7 +106,7 @@ function withoutHistory(log: Buffer, directory: string): Buffer {
   return copy;
 }
 
-/** `0.5` for 0.5.14; undefined when it cannot be told. */
+/** `0.5` for 0.5.14; undefined when it is unknown. */
 function lineOfPglite(pglite: string | undefined): string | undefined {
   try {
     const module = pglite === undefined ? locate('@electric-sql/pglite') : fileURLToPath(pglite);

@@ -17,12 +17,12 @@ import { RecentMap } from './recent-map.ts';
 
 /** Sets of tools, by model, whose tax is kept. */
 const MAX_SETS = 1_024;
-/** A list is told again after this time: the span that told it may not have been sampled or kept. */
+/** A list is recorded again after this time: the span that held it may not have been sampled or kept. */
 const TOLD_FOR_MS = 60_000;
 /** Characters of a list on one span; content redaction removes texts of more than 8,192. */
 const MAX_LIST = 8_000;
 
-/** What providers and MCP take as the name of a tool. Any other text may be content, and is not told. */
+/** What providers and MCP take as the name of a tool. Any other text may be content and is not recorded. */
 const TOOL_NAME = /^[\w.:/-]{1,128}$/;
 
 interface KnownSet {
@@ -30,7 +30,7 @@ interface KnownSet {
   best: TaxEstimate;
   /** Tokens of the definitions the figure stands for. */
   definitionTokens: number;
-  /** The names of the tools and their tokens, in parts that fit on a span; and which is told next. */
+  /** The names of the tools and their tokens, in parts that fit on a span, and the part to record next. */
   parts: readonly string[];
   next: number;
   toldAt: number;
@@ -138,7 +138,7 @@ function mayImprove(model: TaxModel, { tokens, variance }: TaxEstimate, inputTok
   return (model.textDeviation * text) ** 2 + 1 < 0.8 * variance;
 }
 
-/** The next part of the list, until all have been told. */
+/** The next part of the list, until all parts are recorded. */
 function tellOf(set: KnownSet, now: number): FieldValues {
   const part = set.parts[set.next];
   if (part === undefined) return {};

@@ -106,7 +106,7 @@ function define(owner: object, name: string | symbol, value: unknown): void {
 type Steps = Pick<AsyncGenerator, 'next' | 'return' | 'throw'>;
 
 function observed(steps: Steps, source: object, run: ClaudeRun, isQuiet: boolean): Steps {
-  /** Whoever asks twice at once gets the messages in order. */
+  /** Two requests at once get the messages in order. */
   let last: Promise<unknown> = Promise.resolve();
   const nextShown = async (args: []): Step => {
     for (;;) {
