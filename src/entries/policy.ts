@@ -2,6 +2,9 @@ export { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 export { type JsonObject, redactText } from '../json/index.ts';
 export type { ServerEntry, ServerRequestGuard, ServerRequestHandlers } from '../mcp-client/index.ts';
 export {
+  type ApprovalAnswer,
+  type ApprovalQueue,
+  type ApprovalRequest,
   type AskOptions,
   type AskResult,
   AuditLog,
