@@ -15,7 +15,7 @@ import { openDatabase } from '../src/postgres/index.ts';
 import { serveMcp } from './support/http-mcp-server.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { ScriptedProvider } from './support/scripted-provider.ts';
-import { sized } from './support/size.ts';
+import { longTest, sized } from './support/size.ts';
 import { storyGolden } from './support/story-golden.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -191,7 +191,7 @@ test('run prints the names, errors, progress and answers of hostile servers and 
   }
 });
 
-test('the golden commands print every text of a golden safely', async () => {
+longTest('the golden commands print every text of a golden safely', async () => {
   const original = storyGolden({ resultChars: 60 });
   const library = join(folder, 'library');
   mkdirSync(library);
@@ -264,7 +264,7 @@ describe('with Postgres', { skip: noPostgres() }, () => {
   });
   after(() => server.stop());
 
-  test('the names and texts of stored spans and reviews are printed safely', async () => {
+  longTest('the names and texts of stored spans and reviews are printed safely', async () => {
     const url = await server.createMigrated();
     await using db = await openDatabase({ url });
     await db.query(

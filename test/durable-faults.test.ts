@@ -14,6 +14,7 @@ import { encodeRecord } from '../src/durable/record.ts';
 import { Spool } from '../src/durable/spool.ts';
 import { CollectingExporter } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
+import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -214,7 +215,7 @@ for (const days of [8, -30]) {
   });
 }
 
-test('a batch that always takes the back end too long does not hold up those behind it', async () => {
+longTest('a batch that always takes the back end too long does not hold up those behind it', async () => {
   const isSlow = ({ name }: { name: string }) => name === 'slow';
   const exporter = new CollectingExporter((spans) =>
     spans.some(isSlow) ? new Promise<never>(() => {}) : undefined,

@@ -8,7 +8,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { DurableSpanProcessor, type DurableSpanProcessorOptions } from '../src/durable/index.ts';
 import { CollectingExporter, unreachable } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
-import { sized } from './support/size.ts';
+import { longTest, sized } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -58,7 +58,7 @@ describe('spans that the back end refuses', () => {
     });
   }
 
-  test('one alone at the head of the disk does not hold up those behind it', async () => {
+  longTest('one alone at the head of the disk does not hold up those behind it', async () => {
     let isDown = true;
     const exporter = new CollectingExporter((spans) => {
       if (isDown) return unreachable();

@@ -21,6 +21,7 @@ import {
 import { PostgresSpanExporter } from '../src/postgres/index.ts';
 import { CollectingExporter, unreachable } from './support/collecting-exporter.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
+import { longTest } from './support/size.ts';
 import { spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -95,7 +96,7 @@ describe('at shutdown', LIMIT, () => {
     assert.equal(processor.stats.dropped, 700);
   });
 
-  test('spans of a hanging exporter go to the disk, at forceFlush as at shutdown', async () => {
+  longTest('spans of a hanging exporter go to the disk, at forceFlush as at shutdown', async () => {
     const options = { spool: { directory }, exportTimeoutMs: NEVER_MS, flushTimeoutMs: 3000 };
     const processor = processorOf(new HangingExporter(), options);
     end(processor, manySpans(600));

@@ -16,7 +16,7 @@ import { HOSTILE } from './support/hostile-cases.ts';
 import { hostileClient, hostileHttp, hostileStdio } from './support/hostile-server.ts';
 import { assertFree } from './support/loop-hold.ts';
 import { seeded } from './support/random-values.ts';
-import { sized } from './support/size.ts';
+import { longTest, sized } from './support/size.ts';
 
 /** Cases of the fuzzer. */
 const CASES = sized(20, 5_000);
@@ -76,117 +76,128 @@ test('the validator that SDK v1 made of an output schema is not asked', async ()
   );
 });
 
-test('thousands of tools, and large schemas of tools that no rule names, do not hold the event loop', async () => {
-  const properties = Object.fromEntries(
-    Array.from({ length: 25 }, (_, i) => [`p${i}`, { type: 'string', description: 'x'.repeat(30) }]),
-  );
-  const many = Array.from({ length: 9_000 }, (_, i) => ({
-    name: `t${i}`,
-    inputSchema: { ...object, properties },
-  }));
-  const large = {
-    ...object,
-    properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`p${i}`, { type: 'string' }])),
-  };
-  const tools = [
-    { name: 't', inputSchema: object },
-    { name: 'large', inputSchema: large, outputSchema: large },
-    { name: 'larger', inputSchema: large, outputSchema: large },
-  ];
-  for (const [what, listed] of [
-    ['9,000 tools', [...tools.slice(0, 1), ...many]],
-    ['large schemas', tools],
-  ] as const) {
-    const client = await hostileClient(listed, { content: [{ type: 'text', text: 'fine' }] });
-    using gate = new PolicyGate({ policy: { s: ['t'] } });
-    const gated = gateClient(client, gate, { server: 's' });
-    await assertFree(what, async () => {
-      assert.equal((await gated.listTools()).tools.length, 1);
-      await gated.callTool({ name: 't', arguments: {} });
-    });
-  }
-  const all = many.map(({ name }) => name);
-  using gate = new PolicyGate({ policy: { s: all } });
-  await assertFree('9,000 tools that are all allowed', () =>
-    gate.refreshTools('s', structuredClone(many) as ToolDefinition[], { all: true }),
-  );
-  assert.equal(gate.find('s', 't8999')?.barred, undefined);
-});
-
-test('a result whose parts are many, large or deep is judged without holding the event loop', async () => {
-  const typed = { name: 't', inputSchema: object, outputSchema: { type: 'object', properties: { v: {} } } };
-  const numbers = Array.from({ length: 60_000 }, (_, i) => i % 10);
-  const deep = JSON.parse('['.repeat(400_000) + ']'.repeat(400_000)) as unknown;
-  const text = (content: string) => ({ type: 'text', text: content });
-  const results: readonly (readonly [string, object])[] = [
-    [
-      'many numbers and their text',
-      { structuredContent: { v: numbers }, content: [text(JSON.stringify({ v: numbers }))] },
-    ],
-    [
-      'many texts',
-      { structuredContent: { v: numbers }, content: numbers.slice(0, 20_000).map((n) => text(`[${n}]`)) },
-    ],
-    ['a text of brackets', { structuredContent: { v: 1 }, content: [text('[],'.repeat(300_000))] }],
-    [
-      'many empty parts',
-      { structuredContent: { v: 1 }, content: Array.from({ length: 300_000 }, () => ({})) },
-    ],
-    ['a deep structure', { structuredContent: { v: deep }, content: [] }],
-    ['a deep part', { structuredContent: { v: 1 }, content: [{ type: 'x', v: deep }] }],
-    ['a large error', { isError: true, content: [text('é'.repeat(3_000_000))] }],
-    ['an error of many parts', { isError: true, content: numbers.map((n) => text(`password=hunter${n}`)) }],
-  ];
-  for (const [what, result] of results) {
-    for (const tool of [typed, { name: 't', inputSchema: object }]) {
-      await assertFree(`${what}, ${tool === typed ? 'typed' : 'untyped'}`, () => callThrough([tool], result));
-    }
-  }
-});
-
-test('a message whose text takes long to parse ends the call without holding the event loop', async () => {
-  const mebibytes10 = 10 * 1024 * 1024 - 1_000;
-  const empties = '[],'.repeat(Math.floor(mebibytes10 / 3));
-  const below = 49_800;
-  const escapes = '\\n'.repeat(5_000_000);
-  const halfway = `2.4703282292062327208299${'3'.repeat(750)}e-324`;
-  const wide = Array.from({ length: 40_000 }, (_, i) => `"k${i}":1`).join(',');
-  const longNames = Array.from({ length: 600 }, (_, i) => `"${'n'.repeat(16_400)}${i}":1`);
-  const results: readonly (readonly [string, string, RegExp])[] = [
-    ['10 MiB of empty arrays', `{"content":[],"v":[${empties}[]]}`, /more than 100000 JSON values/],
-    ['as many as allowed', `{"content":[],"v":[${'[],'.repeat(below)}[]]}`, /^(tool_result|blocked)/],
-    ['a wide result', `{"content":[],${wide}}`, /more than 100000 JSON values/],
-    ['a wide _meta', `{"content":[],"_meta":{${wide}}}`, /more than 100000 JSON values/],
-    ['many escapes', `{"content":[],"v":"${escapes}"}`, /raise `maxMessageValues`/],
-    [
-      'numbers between doubles',
-      `{"content":[],"v":[${`${halfway},`.repeat(5_000)}0]}`,
-      /more than 100000 JSON/,
-    ],
-    ['names of one hash', `{"content":[],"v":{${longNames.join(',')}}}`, /raise `maxMessageValues`/],
-    ['letters of several bytes', `{"content":[],"v":"${'☃'.repeat(3_000_000)}"}`, /^(tool_result|blocked)/],
-    ['a long text', `{"content":[],"v":"${'[],'.repeat(1_000_000)}"}`, /^(tool_result|blocked)/],
-  ];
-  for (const type of ['application/json', 'text/event-stream']) {
-    for (const [what, result, expected] of results) {
-      await using server = await hostileHttp(result, type);
+longTest(
+  'thousands of tools, and large schemas of tools that no rule names, do not hold the event loop',
+  async () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 25 }, (_, i) => [`p${i}`, { type: 'string', description: 'x'.repeat(30) }]),
+    );
+    const many = Array.from({ length: 9_000 }, (_, i) => ({
+      name: `t${i}`,
+      inputSchema: { ...object, properties },
+    }));
+    const large = {
+      ...object,
+      properties: Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`p${i}`, { type: 'string' }])),
+    };
+    const tools = [
+      { name: 't', inputSchema: object },
+      { name: 'large', inputSchema: large, outputSchema: large },
+      { name: 'larger', inputSchema: large, outputSchema: large },
+    ];
+    for (const [what, listed] of [
+      ['9,000 tools', [...tools.slice(0, 1), ...many]],
+      ['large schemas', tools],
+    ] as const) {
+      const client = await hostileClient(listed, { content: [{ type: 'text', text: 'fine' }] });
       using gate = new PolicyGate({ policy: { s: ['t'] } });
-      let outcome = '';
-      await assertFree(`${what}, ${type}`, async () => {
-        const planner = script(call('s', 't', {}));
-        const options = { gate, planner, servers: { s: { url: server.url } }, audit: false } as const;
-        await using host = await PolicyHost.open({ ...options, summarize: false });
-        outcome = await host.askOnce('go').then(
-          (answer) => (answer.type === 'blocked' ? answer.reasonCode : answer.type),
-          (error: Error) => error.message,
-        );
+      const gated = gateClient(client, gate, { server: 's' });
+      await assertFree(what, async () => {
+        assert.equal((await gated.listTools()).tools.length, 1);
+        await gated.callTool({ name: 't', arguments: {} });
       });
-      assert.match(outcome, expected, `${what}, ${type}`);
     }
-  }
-});
+    const all = many.map(({ name }) => name);
+    using gate = new PolicyGate({ policy: { s: all } });
+    await assertFree('9,000 tools that are all allowed', () =>
+      gate.refreshTools('s', structuredClone(many) as ToolDefinition[], { all: true }),
+    );
+    assert.equal(gate.find('s', 't8999')?.barred, undefined);
+  },
+);
 
-test('messages over a transport of the application are bounded too', async () => {
+longTest(
+  'a result whose parts are many, large or deep is judged without holding the event loop',
+  async () => {
+    const typed = { name: 't', inputSchema: object, outputSchema: { type: 'object', properties: { v: {} } } };
+    const numbers = Array.from({ length: 60_000 }, (_, i) => i % 10);
+    const deep = JSON.parse('['.repeat(400_000) + ']'.repeat(400_000)) as unknown;
+    const text = (content: string) => ({ type: 'text', text: content });
+    const results: readonly (readonly [string, object])[] = [
+      [
+        'many numbers and their text',
+        { structuredContent: { v: numbers }, content: [text(JSON.stringify({ v: numbers }))] },
+      ],
+      [
+        'many texts',
+        { structuredContent: { v: numbers }, content: numbers.slice(0, 20_000).map((n) => text(`[${n}]`)) },
+      ],
+      ['a text of brackets', { structuredContent: { v: 1 }, content: [text('[],'.repeat(300_000))] }],
+      [
+        'many empty parts',
+        { structuredContent: { v: 1 }, content: Array.from({ length: 300_000 }, () => ({})) },
+      ],
+      ['a deep structure', { structuredContent: { v: deep }, content: [] }],
+      ['a deep part', { structuredContent: { v: 1 }, content: [{ type: 'x', v: deep }] }],
+      ['a large error', { isError: true, content: [text('é'.repeat(3_000_000))] }],
+      ['an error of many parts', { isError: true, content: numbers.map((n) => text(`password=hunter${n}`)) }],
+    ];
+    for (const [what, result] of results) {
+      for (const tool of [typed, { name: 't', inputSchema: object }]) {
+        await assertFree(`${what}, ${tool === typed ? 'typed' : 'untyped'}`, () =>
+          callThrough([tool], result),
+        );
+      }
+    }
+  },
+);
+
+longTest(
+  'a message whose text takes long to parse ends the call without holding the event loop',
+  async () => {
+    const mebibytes10 = 10 * 1024 * 1024 - 1_000;
+    const empties = '[],'.repeat(Math.floor(mebibytes10 / 3));
+    const below = 49_800;
+    const escapes = '\\n'.repeat(5_000_000);
+    const halfway = `2.4703282292062327208299${'3'.repeat(750)}e-324`;
+    const wide = Array.from({ length: 40_000 }, (_, i) => `"k${i}":1`).join(',');
+    const longNames = Array.from({ length: 600 }, (_, i) => `"${'n'.repeat(16_400)}${i}":1`);
+    const results: readonly (readonly [string, string, RegExp])[] = [
+      ['10 MiB of empty arrays', `{"content":[],"v":[${empties}[]]}`, /more than 100000 JSON values/],
+      ['as many as allowed', `{"content":[],"v":[${'[],'.repeat(below)}[]]}`, /^(tool_result|blocked)/],
+      ['a wide result', `{"content":[],${wide}}`, /more than 100000 JSON values/],
+      ['a wide _meta', `{"content":[],"_meta":{${wide}}}`, /more than 100000 JSON values/],
+      ['many escapes', `{"content":[],"v":"${escapes}"}`, /raise `maxMessageValues`/],
+      [
+        'numbers between doubles',
+        `{"content":[],"v":[${`${halfway},`.repeat(5_000)}0]}`,
+        /more than 100000 JSON/,
+      ],
+      ['names of one hash', `{"content":[],"v":{${longNames.join(',')}}}`, /raise `maxMessageValues`/],
+      ['letters of several bytes', `{"content":[],"v":"${'☃'.repeat(3_000_000)}"}`, /^(tool_result|blocked)/],
+      ['a long text', `{"content":[],"v":"${'[],'.repeat(1_000_000)}"}`, /^(tool_result|blocked)/],
+    ];
+    for (const type of ['application/json', 'text/event-stream']) {
+      for (const [what, result, expected] of results) {
+        await using server = await hostileHttp(result, type);
+        using gate = new PolicyGate({ policy: { s: ['t'] } });
+        let outcome = '';
+        await assertFree(`${what}, ${type}`, async () => {
+          const planner = script(call('s', 't', {}));
+          const options = { gate, planner, servers: { s: { url: server.url } }, audit: false } as const;
+          await using host = await PolicyHost.open({ ...options, summarize: false });
+          outcome = await host.askOnce('go').then(
+            (answer) => (answer.type === 'blocked' ? answer.reasonCode : answer.type),
+            (error: Error) => error.message,
+          );
+        });
+        assert.match(outcome, expected, `${what}, ${type}`);
+      }
+    }
+  },
+);
+
+longTest('messages over a transport of the application are bounded too', async () => {
   const values = `'{"content":[],"v":[' + '[],'.repeat(2e5) + '[]]}'`;
   const fine = '\'{"content":[{"type":"text","text":"fine"}]}\'';
   const notes = `'{"jsonrpc":"2.0","method":"x"}\\n'.repeat(20_000)`;

@@ -144,7 +144,7 @@ longTest(
   },
 );
 
-test('parallel calls run side by side and come back in the order of the calls', async () => {
+longTest('parallel calls run side by side and come back in the order of the calls', async () => {
   await withAll(
     'parallel_calls',
     () => [
@@ -269,31 +269,34 @@ test('what the model gets wrong is answered, not thrown: broken JSON, an unknown
   );
 });
 
-test('a tool that never answers, one that is too slow and a server that dies end in recovery', async () => {
-  await withAll(
-    'no_answer_too_slow_dead',
-    () => [
-      { calls: [{ name: 'scenario__never' }] },
-      { calls: [{ name: 'scenario__slow_report', arguments: { ms: 20_000 } }] },
-      { calls: [{ name: 'scenario__die' }] },
-      { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] },
-      { text: '3' },
-    ],
-    () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } }, timeout: 0.4 }),
-    (result) => {
-      assert.equal(result.success, true);
-      assert.deepEqual(
-        result.errors.map((error) => error.recoveryAction),
-        ['decomposition', 'decomposition', 'context_clarification'],
-      );
-      assert.equal(result.toolChain[3]?.result, '3', 'the server was started again');
-      assert.equal(result.toolChain[3]?.success, true);
-    },
-    WITH_PROCESSES,
-  );
-});
+longTest(
+  'a tool that never answers, one that is too slow and a server that dies end in recovery',
+  async () => {
+    await withAll(
+      'no_answer_too_slow_dead',
+      () => [
+        { calls: [{ name: 'scenario__never' }] },
+        { calls: [{ name: 'scenario__slow_report', arguments: { ms: 20_000 } }] },
+        { calls: [{ name: 'scenario__die' }] },
+        { calls: [{ name: 'scenario__add', arguments: { a: 1, b: 2 } }] },
+        { text: '3' },
+      ],
+      () => ({ serverConfig: { mcpServers: { scenario: scenarioServer() } }, timeout: 0.4 }),
+      (result) => {
+        assert.equal(result.success, true);
+        assert.deepEqual(
+          result.errors.map((error) => error.recoveryAction),
+          ['decomposition', 'decomposition', 'context_clarification'],
+        );
+        assert.equal(result.toolChain[3]?.result, '3', 'the server was started again');
+        assert.equal(result.toolChain[3]?.success, true);
+      },
+      WITH_PROCESSES,
+    );
+  },
+);
 
-test('a read-only call that gets no answer is made again by itself, others are not', async () => {
+longTest('a read-only call that gets no answer is made again by itself, others are not', async () => {
   let file = 0;
   await withAll(
     'read_only_again',

@@ -439,7 +439,7 @@ test('a server that dies is restarted for the next question, and hangs and refus
   await assert.rejects(host.askOnce('Refuse'), { code: 'TOOL_CALL_FAILED', message: /not today/ });
 });
 
-test('closing a host ends a stubborn server and the processes it started', async () => {
+longTest('closing a host ends a stubborn server and the processes it started', async () => {
   using gate = new PolicyGate({ policy: { rogue: ['echo'] } });
   const before = new Set(children());
   const mark = `POLICY_HOST_TEST=${process.pid}`;

@@ -7,6 +7,7 @@ import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from '../src/postgres/marks.
 import { countRows, readRows, testDatabases } from './support/databases.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
 import { ATTRIBUTE_FIELDS, randomSpans, randomValue, seededRandom } from './support/random-spans.ts';
+import { longTest } from './support/size.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 
@@ -170,7 +171,7 @@ for (const databases of testDatabases()) {
       }
     });
 
-    test('a table that refuses everything does not get a statement for every span', async () => {
+    longTest('a table that refuses everything does not get a statement for every span', async () => {
       await empty();
       await db.query('ALTER TABLE mcp_traces ADD CONSTRAINT refuse_all CHECK (false) NOT VALID');
       try {

@@ -16,6 +16,7 @@ import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/i
 import { LATEST_MIGRATION } from '../src/postgres/migrations.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
+import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -303,16 +304,19 @@ describe('a real server', { skip: noPostgres() }, () => {
   });
   after(async () => (await server)?.stop());
 
-  test('without the table the error says how to make it, and once it is made the exporter goes on', async () => {
-    const url = await newDatabase();
-    const exporter = exporterTo(url);
-    const { code, error } = await exportOne(exporter);
-    assert.equal(code, 1);
-    assert.ok(isError(error, 'DATABASE_SCHEMA_MISSING'));
-    assert.match(error.message, /npx mcp-observatory db migrate/);
-    await run(process.execPath, [join(root, 'dist/test/support/export-process.js'), url, 'shutdown']);
-    assert.deepEqual(await exportOne(exporter), { code: 0 });
-  });
+  longTest(
+    'without the table the error says how to make it, and once it is made the exporter goes on',
+    async () => {
+      const url = await newDatabase();
+      const exporter = exporterTo(url);
+      const { code, error } = await exportOne(exporter);
+      assert.equal(code, 1);
+      assert.ok(isError(error, 'DATABASE_SCHEMA_MISSING'));
+      assert.match(error.message, /npx mcp-observatory db migrate/);
+      await run(process.execPath, [join(root, 'dist/test/support/export-process.js'), url, 'shutdown']);
+      assert.deepEqual(await exportOne(exporter), { code: 0 });
+    },
+  );
 
   test('migrate: true makes the table before the first export, of several at once', async () => {
     const exporter = exporterTo(await newDatabase(), true);

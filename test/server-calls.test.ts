@@ -6,6 +6,7 @@ import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { connectServers, reasonOf, type ServerPool, type ToolCallOutcome } from '../src/mcp-client/index.ts';
 import { tryGhost } from './support/ghost.ts';
+import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');
@@ -136,7 +137,7 @@ test('without a gate a run holds results against the output schemas of the tools
   for (const name of ['honest', 'honest-too', 'dated']) assert.equal(errors[`rogue.${name}`], null, name);
 });
 
-test('progress starts the timeout anew, and the total holds all the same', () =>
+longTest('progress starts the timeout anew, and the total holds all the same', () =>
   withRogue(async (pool) => {
     const seen: number[] = [];
     const slow = await pool.callTool(
@@ -154,7 +155,8 @@ test('progress starts the timeout anew, and the total holds all the same', () =>
       { timeoutMs: 500, maxTotalTimeoutMs: 700 },
     );
     assert.deepEqual(endless.kind === 'timeout' && [endless.limit, endless.limitMs], ['total', 700]);
-  }));
+  }),
+);
 
 test('one signal for many calls gathers no listeners', () =>
   withRogue(async (pool) => {
@@ -210,33 +212,39 @@ test('a server that dies in the middle of a call ends the call at once and is st
   );
 });
 
-test('the exit of a server is reported, be its stdout closed before or after; its stdout only if it lives on', async () => {
-  const closed = "require('node:fs').closeSync(1);";
-  const holder = JSON.stringify('setTimeout(() => {}, 20000)');
-  const programs: Record<string, [program: string, message: RegExp]> = {
-    stdoutFirst: [`${closed} setTimeout(() => process.exit(7), 50)`, /the process exited with code 7 before/],
-    exitFirst: [
-      `const { spawn } = require('node:child_process');
+longTest(
+  'the exit of a server is reported, be its stdout closed before or after; its stdout only if it lives on',
+  async () => {
+    const closed = "require('node:fs').closeSync(1);";
+    const holder = JSON.stringify('setTimeout(() => {}, 20000)');
+    const programs: Record<string, [program: string, message: RegExp]> = {
+      stdoutFirst: [
+        `${closed} setTimeout(() => process.exit(7), 50)`,
+        /the process exited with code 7 before/,
+      ],
+      exitFirst: [
+        `const { spawn } = require('node:child_process');
       spawn(process.execPath, ['-e', ${holder}], { stdio: ['ignore', 'inherit', 'ignore'] }).on('spawn', () => process.exit(7))`,
-      /the process exited with code 7 before/,
-    ],
-    signal: [
-      `${closed} setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50)`,
-      /ended by SIGKILL before/,
-    ],
-    livesOn: [`${closed} setInterval(() => {}, 1000)`, /the server closed its stdout before/],
-  };
-  const mcpServers = Object.fromEntries(
-    Object.entries(programs).map(([name, [program]]) => [
-      name,
-      { command: process.execPath, args: ['-e', program] },
-    ]),
-  );
-  await using pool = await connectServers({ mcpServers });
-  for (const [name, [, message]] of Object.entries(programs)) {
-    assert.match(pool.server(name).error?.message ?? '', message, name);
-  }
-});
+        /the process exited with code 7 before/,
+      ],
+      signal: [
+        `${closed} setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50)`,
+        /ended by SIGKILL before/,
+      ],
+      livesOn: [`${closed} setInterval(() => {}, 1000)`, /the server closed its stdout before/],
+    };
+    const mcpServers = Object.fromEntries(
+      Object.entries(programs).map(([name, [program]]) => [
+        name,
+        { command: process.execPath, args: ['-e', program] },
+      ]),
+    );
+    await using pool = await connectServers({ mcpServers });
+    for (const [name, [, message]] of Object.entries(programs)) {
+      assert.match(pool.server(name).error?.message ?? '', message, name);
+    }
+  },
+);
 
 test('a server that sends a message without end is ended', () =>
   withRogue(async (pool) => {

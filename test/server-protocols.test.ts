@@ -86,19 +86,22 @@ for (const protocol of sized(['v1'] as const, ['v1', 'v2'] as const)) {
   });
 }
 
-test('a tool that runs as a task only is run as one, within its time, and a server gets no request it has no handler for', async () => {
-  await using pool = await connectServers({ mcpServers: { e: node(EVERYTHING) } });
-  const names = pool.tools.map((each) => each.tool.name);
-  assert.equal(names.includes('trigger-sampling-request'), false);
-  assert.equal(names.includes('get-roots-list'), false);
-  // The server takes four seconds for it.
-  if (sized(false, true))
-    assert.match(await said(pool, 'e', 'simulate-research-query', { topic: 'tides' }), /tides/);
-  const late = await pool.callTool('e', 'simulate-research-query', { topic: 'tides' }, { timeoutMs: 200 });
-  assert.equal(late.kind, 'timeout');
-});
+longTest(
+  'a tool that runs as a task only is run as one, within its time, and a server gets no request it has no handler for',
+  async () => {
+    await using pool = await connectServers({ mcpServers: { e: node(EVERYTHING) } });
+    const names = pool.tools.map((each) => each.tool.name);
+    assert.equal(names.includes('trigger-sampling-request'), false);
+    assert.equal(names.includes('get-roots-list'), false);
+    // The server takes four seconds for it.
+    if (sized(false, true))
+      assert.match(await said(pool, 'e', 'simulate-research-query', { topic: 'tides' }), /tides/);
+    const late = await pool.callTool('e', 'simulate-research-query', { topic: 'tides' }, { timeoutMs: 200 });
+    assert.equal(late.kind, 'timeout');
+  },
+);
 
-test('streamable HTTP, SSE, and the way from one to the other', async () => {
+longTest('streamable HTTP, SSE, and the way from one to the other', async () => {
   await using http = await runServer(() => [EVERYTHING, 'streamableHttp']);
   await using sse = await runServer(() => [EVERYTHING, 'sse']);
   const httpUrl = `http://127.0.0.1:${http.port}/mcp`;

@@ -98,23 +98,27 @@ for (const [mode, code, signal] of ENDS.slice(0, sized(1, ENDS.length))) {
   });
 }
 
-test('the last spans of a program that exits go to its database too', { skip: noPostgres() }, async () => {
-  await using receiver = await startOtlpReceiver();
-  const server = await startPostgres();
-  try {
-    const url = await server.createMigrated();
-    const env = { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '30000' };
-    const { exit, output } = await program('exit', receiver, env);
-    assert.deepEqual(await exit, [3, null]);
-    assert.equal(output.stderr.includes('has ended before'), false, output.stderr);
-    assert.deepEqual(await runSql(url, 'SELECT service, span_name FROM mcp_traces'), [
-      { service: 'program', span_name: 'work' },
-    ]);
-    assert.equal(receiver.spans.length, 1);
-  } finally {
-    await server.stop();
-  }
-});
+longTest(
+  'the last spans of a program that exits go to its database too',
+  { skip: noPostgres() },
+  async () => {
+    await using receiver = await startOtlpReceiver();
+    const server = await startPostgres();
+    try {
+      const url = await server.createMigrated();
+      const env = { MCP_OBSERVATORY_DATABASE_URL: url, EXIT_DEADLINE_MS: '30000' };
+      const { exit, output } = await program('exit', receiver, env);
+      assert.deepEqual(await exit, [3, null]);
+      assert.equal(output.stderr.includes('has ended before'), false, output.stderr);
+      assert.deepEqual(await runSql(url, 'SELECT service, span_name FROM mcp_traces'), [
+        { service: 'program', span_name: 'work' },
+      ]);
+      assert.equal(receiver.spans.length, 1);
+    } finally {
+      await server.stop();
+    }
+  },
+);
 
 longTest('a receiver that never answers does not keep a program that exits beyond the deadline', async () => {
   await using receiver = await startOtlpReceiver({ silent: true });

@@ -9,6 +9,7 @@ import { startPage } from '../src/ui/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -137,7 +138,7 @@ describe('what waits', { skip: noPostgres() }, () => {
     assert.equal((await get(`${page.url}api/waiting`)).status, 200);
   });
 
-  test('a decision is told to everybody who looks', async () => {
+  longTest('a decision is told to everybody who looks', async () => {
     await using page = await startPage({ db, port: 0 });
     const id = await hold('erin');
     let told = '';
