@@ -55,8 +55,10 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
         await one.evaluate(
           '[...document.querySelectorAll("button")].find((b) => b.innerText.includes("Approve")).click()',
         );
-        await shows(one, 'approved by page');
         await shows(other, 'approved by page');
+        // The first page was asked for no request of its own: the decided one leaves its place to the next.
+        await shows(one, 'Nothing waits');
+        await shows(one, 'Decided');
         assert.equal(await other.evaluate('document.querySelectorAll(".decide").length'), 0);
         assert.deepEqual(other.complaints, []);
       });
