@@ -94,7 +94,9 @@ export class ProviderServer implements AsyncDisposable {
     // Counted apart: the stream of an earlier test may still be going when the next one starts.
     let sent = 0;
     this.eventsSent = 0;
+    const closed = new AbortController();
     response.on('close', () => {
+      closed.abort();
       if (!response.writableFinished) this.hangUps++;
     });
     response.writeHead(reply.status ?? 200, { 'content-type': 'text/event-stream', ...reply.headers });
@@ -108,7 +110,8 @@ export class ProviderServer implements AsyncDisposable {
       response.write(event);
       sent += 1;
       this.eventsSent = sent;
-      if (reply.pauseMs !== undefined) await sleep(reply.pauseMs);
+      // A pause that nobody waits for any more would keep the process of the tests alive.
+      if (reply.pauseMs !== undefined) await sleep(reply.pauseMs, undefined, closed).catch(() => {});
     }
     response.end();
   }
