@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mcpGhost } from '../src/golden/index.ts';
-import type { GhostEvent, PlanStep } from '../src/orchestrator/index.ts';
+import {
+  type GhostEvent,
+  type PlanStep,
+  type RunOptions,
+  registerProvider,
+} from '../src/orchestrator/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { answersServer, anyTool, textResult } from './support/answers.ts';
 import { tryGhost } from './support/ghost.ts';
@@ -99,6 +104,26 @@ test('a function chooses by the task; the last provider that fails ends the run'
   const failed = await run('prove it');
   assert.equal(failed.executionMetadata.stopReason, 'provider_failed');
   assert.equal(failed.executionMetadata.provider, 'anthropic');
+});
+
+test('a provider whose factory throws is left out of a list, and named; alone, its error is thrown', async (t) => {
+  await using helping = await ScriptedProvider.start([{ text: 'Three are left.' }]);
+  const undo = registerProvider('absent', () => {
+    throw new Error('no model file');
+  });
+  t.after(undo);
+  const other = { provider: 'openai', apiKey: 'k', baseUrl: helping.baseUrl('openai') };
+  const run = (provider: RunOptions['provider']) =>
+    mcpGhost({ ...task, serverConfig: { mcpServers: {} }, retry, provider });
+  const result = await run(['absent', other]);
+  assert.equal(result.finalResult, 'Three are left.');
+  assert.deepEqual(
+    result.errors.map(({ error }) => error),
+    ['absent: no model file'],
+  );
+  for (const alone of ['absent', ['absent'], ['absent', 'absent']]) {
+    await assert.rejects(run(alone), /^Error: no model file$/);
+  }
 });
 
 test('lists of providers that cannot be used are refused', async () => {

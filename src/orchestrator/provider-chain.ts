@@ -40,8 +40,9 @@ export class ProviderChain {
 }
 
 /**
- * Opens the providers of a run. In a list, one whose key or package is missing is left out, unless it is the only one.
- * @throws ObservatoryError `INVALID_OPTION`, `API_KEY_MISSING`, `MISSING_PEER`.
+ * Opens the providers of a run. In a list, one whose key or package is missing or whose factory throws is left out,
+ * unless it is the only one.
+ * @throws ObservatoryError `INVALID_OPTION`, `API_KEY_MISSING`, `MISSING_PEER`; what the only factory throws.
  */
 export async function openProviders(options: ResolvedOptions, tape: Tape): Promise<ProviderChain> {
   const candidates = await candidatesOf(options);
@@ -58,10 +59,10 @@ export async function openProviders(options: ResolvedOptions, tape: Tape): Promi
     try {
       links.push(await open(settings, options, tape));
     } catch (error) {
-      const code = ObservatoryError.isInstance(error) ? error.code : undefined;
-      if (code !== 'API_KEY_MISSING' && code !== 'MISSING_PEER') throw error;
+      const known = ObservatoryError.isInstance(error);
+      if (known && error.code !== 'API_KEY_MISSING' && error.code !== 'MISSING_PEER') throw error;
       missing ??= error;
-      leftOut.push(errorMessage(error));
+      leftOut.push(known ? errorMessage(error) : `${settings.provider}: ${errorMessage(error)}`);
     }
   }
   const [first, ...rest] = links;
