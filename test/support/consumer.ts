@@ -44,8 +44,14 @@ export class Consumers implements AsyncDisposable {
 
   /** Runs the command line by npx in a folder. What it fetches goes into a cache of these consumers. */
   async npx(cwd: string, ...args: readonly string[]): Promise<string> {
-    const { DATABASE_URL: _, OTEL_EXPORTER_OTLP_ENDPOINT: __, ...inherited } = process.env;
-    const env = { ...inherited, XDG_CACHE_HOME: join(this.#work, 'cache') };
+    // `undefined` unsets: the run is kept in the folder, whatever this machine names.
+    const env = {
+      ...process.env,
+      DATABASE_URL: undefined,
+      MCP_OBSERVATORY_DATABASE_URL: undefined,
+      OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
+      XDG_CACHE_HOME: join(this.#work, 'cache'),
+    };
     const command = ['--yes', `--package=${this.#tarball}`, 'mcp-observatory', ...args];
     return (await run('npx', command, { cwd, env })).stdout;
   }
