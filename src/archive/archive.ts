@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ObservatoryError } from '../base/index.ts';
 import {
@@ -13,6 +13,7 @@ import {
   setLateAside,
   tablesSetAside,
 } from '../postgres/index.ts';
+import { archivedFiles } from './archived-files.ts';
 import { readCsv, writeCsv } from './csv-file.ts';
 import { type DuckDb, literal, openDuckDb } from './duckdb.ts';
 
@@ -132,7 +133,9 @@ async function writeParquet(
   const name = randomBytes(6).toString('hex');
   const csv = await writeCsv(pool, quotedName(table), join(work, `${name}.csv`));
   const target = join(work, `${name}.parquet`);
-  const known = path.startsWith(join(folder, 'late')) ? await knownFiles(folder, path) : [];
+  const known = path.startsWith(join(folder, 'late'))
+    ? (await archivedFiles(folder)).filter((file) => file !== path)
+    : [];
   // A span that was sent again after its day had been archived is in the archive already.
   const fresh =
     known.length === 0
@@ -157,15 +160,6 @@ async function writeParquet(
   await rename(target, path);
   await flushToDisk(dirname(path));
   return written;
-}
-
-/** All files of the archive but one. */
-async function knownFiles(folder: string, except: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true });
-  return entries
-    .filter((entry) => /^(?:day=[^/\\]+|late)[/\\][^/\\]+\.parquet$/.test(entry))
-    .map((entry) => join(folder, entry))
-    .filter((path) => path !== except);
 }
 
 async function flushToDisk(path: string): Promise<void> {

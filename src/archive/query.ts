@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ObservatoryError } from '../base/index.ts';
 import type { CopyPool } from '../postgres/index.ts';
+import { archivedFiles } from './archived-files.ts';
 import { readCsv, writeCsv } from './csv-file.ts';
 import { DUCK_COLUMNS, type DuckResult, literal, openDuckDb } from './duckdb.ts';
 
@@ -29,7 +30,8 @@ export interface ArchiveQuery {
  */
 export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
   const { folder, sql, pool, since, maxRows = 10_000 } = query;
-  if (!(await hasFiles(folder))) {
+  const files = await archivedFiles(folder);
+  if (files.length === 0) {
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
       `There are no files of an archive in ${folder}. Make some: npx mcp-observatory db archive --to ${folder} --older-than 30d`,
@@ -43,7 +45,7 @@ export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
     await duck.run(
       `CREATE TEMP TABLE shape (${DUCK_COLUMNS.map(([column, type]) => `${column} ${type}`).join(', ')});
       CREATE VIEW archived AS SELECT ${names.join(', ')} FROM (SELECT * FROM shape UNION ALL BY NAME
-        SELECT * FROM read_parquet(${literal(join(folder, '*', '*.parquet'))}, union_by_name = true, hive_partitioning = false))`,
+        SELECT * FROM read_parquet([${files.map(literal).join(', ')}], union_by_name = true, hive_partitioning = false))`,
     );
     if (pool === undefined) await duck.run('CREATE VIEW mcp_traces AS FROM archived');
     else {
@@ -62,9 +64,4 @@ export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-}
-
-async function hasFiles(folder: string): Promise<boolean> {
-  const entries = await readdir(folder, { recursive: true }).catch(() => []);
-  return entries.some((entry) => entry.endsWith('.parquet'));
 }
