@@ -75,7 +75,7 @@ export async function packDirectory(directory: string): Promise<Buffer> {
   return promisify(brotliCompress)(all, {
     params: {
       [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
-      [constants.BROTLI_PARAM_QUALITY]: 9,
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
       [constants.BROTLI_PARAM_SIZE_HINT]: all.length,
     },
   });
