@@ -17,14 +17,18 @@ export function reportIngest(
   base: { readonly ceiling: string; readonly single: string },
 ): void {
   const of = (name: string) => measures.get(name) ?? [];
-  const ratio = (name: string, other: string) =>
-    median(of(name).map(({ rate }, round) => rate / (of(other)[round]?.rate ?? Number.NaN)));
-  line(['', 'rows/s', 'of \\copy', 'x one row', 'x first', 'Node us', 'server us']);
+  const ratios = (name: string, other: string) =>
+    of(name).map(({ rate }, round) => rate / (of(other)[round]?.rate ?? Number.NaN));
+  const ratio = (name: string, other: string) => median(ratios(name, other));
+  const range = (values: readonly number[]) =>
+    `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
+  line(['', 'rows/s', 'of \\copy', '(range)', 'x one row', 'x first', 'Node us', 'server us']);
   for (const { name, resendOf } of methods) {
     line([
       name,
       Math.round(median(of(name).map(({ rate }) => rate))).toString(),
       ratio(name, base.ceiling).toFixed(2),
+      range(ratios(name, base.ceiling)),
       ratio(name, base.single).toFixed(1),
       resendOf === undefined ? '' : ratio(name, resendOf).toFixed(2),
       median(of(name).map(({ nodeMicros }) => nodeMicros)).toFixed(1),

@@ -12,9 +12,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
 import { COLUMNS, type TraceRow } from '../src/base/fields.ts';
+import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { joinPlaces } from '../src/postgres/byte-writer.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
 import { databaseStatus, migrate, PostgresSpanExporter } from '../src/postgres/index.ts';
@@ -35,8 +38,9 @@ const NAMES = COLUMNS.join(', ');
 const [rowCount = 40_000, rounds = 5] = process.argv.slice(2).map(Number);
 await using server = await startOwnPostgres({});
 const url = await server.createDatabase();
-const pool = new pg.Pool({ connectionString: url, max: 4 });
+const pool = new pg.Pool({ connectionString: url, max: 5 });
 await migrate(pool);
+const oneConnection = new pg.Pool({ connectionString: url, max: 1 });
 const client = await pool.connect();
 const backend = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
 const postmaster = statOf(Number(backend.rows[0]?.pid))?.parent ?? 0;
@@ -96,15 +100,13 @@ const methods: readonly Method[] = [
       inBatches(spans.slice(0, count), BATCH, async (part) => {
         const places = part.map((span) => encoder.binary(span).place);
         const sql = `COPY mcp_traces (${BINARY_COLUMNS.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
-        await copyIn(client as unknown as CopyClient, sql, [
-          BINARY_HEADER,
-          ...joinPlaces(places),
-          BINARY_TRAILER,
-        ]);
+        const data = Readable.from([[BINARY_HEADER, ...joinPlaces(places), BINARY_TRAILER]]);
+        await copyIn(client as unknown as CopyClient, sql, data);
       }),
   },
   { name: 'exporter, INSERT, 1 connection', run: (count) => exportAll(count, { copy: false }, 1) },
   { name: 'exporter, COPY, 1 connection', run: (count) => exportAll(count, {}, 1) },
+  { name: 'processor, COPY, 1 connection', run: (count) => processAll(count, oneConnection) },
   {
     name: 'exporter, COPY, 1, all sent again',
     resendOf: 'exporter, COPY, 1 connection',
@@ -116,6 +118,7 @@ const methods: readonly Method[] = [
     resendOf: 'exporter, COPY, 4 in flight',
     run: (count) => exportAll(count, {}, 4),
   },
+  { name: 'processor, COPY, its defaults', run: (count) => processAll(count, pool) },
   {
     name: 'psql \\copy',
     run: async (count) => {
@@ -146,6 +149,7 @@ const { bytesPerSpan } = (await databaseStatus(pool)).table ?? {};
 process.stdout.write(`${bytesPerSpan} bytes per span, with indexes\n`);
 client.release();
 await pool.end();
+await oneConnection.end();
 rmSync(folder, { recursive: true });
 
 async function timed(count: number, work: () => Promise<void>): Promise<Measure> {
@@ -173,6 +177,20 @@ async function exportAll(count: number, options: { copy?: boolean }, atOnce: num
     }
   };
   await Promise.all(Array.from({ length: atOnce }, next));
+}
+
+/** As a program ends spans: one after the other, the processor batches and sends them. */
+async function processAll(count: number, connection: pg.Pool): Promise<void> {
+  const processor = new DurableSpanProcessor({
+    exporter: new PostgresSpanExporter({ connection }),
+    maxQueueSize: count,
+    flushTimeoutMs: 600_000,
+  });
+  for (let i = 0; i < count; i += BATCH) {
+    for (const span of spans.slice(i, i + BATCH)) processor.onEnd(span);
+    await nextTurn();
+  }
+  await processor.shutdown();
 }
 
 async function inBatches<T>(

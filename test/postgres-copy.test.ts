@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import pg from 'pg';
 import { COLUMNS } from '../src/base/fields.ts';
+import type { RefusedSpansError } from '../src/postgres/exporter.ts';
 import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { countRows, readRows } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
@@ -100,6 +102,45 @@ describe('binary COPY', { skip: noPostgres() }, () => {
     assert.deepEqual(await exportSpans(exporter, [...spans, ...spans]), { code: 0 });
     assert.deepEqual(statements, ['COPY', 'STAGING']);
     assert.equal(await countRows(pool), 20);
+  });
+
+  test('the server reads the first rows of an export while the last are encoded', async () => {
+    await empty();
+    const spans = randomSpans(200, 5);
+    const last = new Proxy(spans.at(-1) as ReadableSpan, {
+      get: (target, key) => {
+        if (key === 'attributes') statements.push('last span');
+        return Reflect.get(target, key, target);
+      },
+    });
+    const exporter = new PostgresSpanExporter({ connection: watched() });
+    assert.deepEqual(await exportSpans(exporter, [...spans.slice(0, -1), last]), { code: 0 });
+    assert.deepEqual([...new Set(statements)], ['COPY', 'last span']);
+    assert.equal(await countRows(pool), 200);
+  });
+
+  test('exports that share a connection keep their rows apart when the server refuses one half way', async () => {
+    await empty();
+    await pool.query(`ALTER TABLE mcp_traces ADD CONSTRAINT no_poison CHECK (risk_tier <> 'poison')`);
+    const one = new pg.Pool({ connectionString: pool.options.connectionString, max: 1 });
+    try {
+      const exporter = new PostgresSpanExporter({ connection: one });
+      const parts = Array.from({ length: 3 }, (_, part) =>
+        Array.from({ length: 300 }, (_, i) =>
+          spanWith({ 'observatory.risk_tier': i === 70 * part ? 'poison' : 'low', note: 'n'.repeat(2_000) }),
+        ),
+      );
+      const results = await Promise.all(parts.map((spans) => exportSpans(exporter, spans)));
+      assert.deepEqual(
+        results.map(({ error }) => (error as RefusedSpansError).refusedSpans),
+        parts.map((spans, part) => [spans[70 * part]]),
+      );
+      assert.equal(await countRows(pool), 3 * 299);
+    } finally {
+      await one.end();
+      await empty();
+      await pool.query('ALTER TABLE mcp_traces DROP CONSTRAINT no_poison');
+    }
   });
 
   test('a span the table refuses does not take the others with it, known ones among them', async () => {

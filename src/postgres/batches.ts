@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { bisect } from '../base/index.ts';
 import { isRowAtFault } from './database-error.ts';
+import { GrowingRows } from './growing-rows.ts';
 
 /**
  * Work before yielding to the host program, per export. It is counted, not timed: time spent in the host, or in other
@@ -10,7 +11,7 @@ import { isRowAtFault } from './database-error.ts';
 const SPANS_PER_TURN = 64;
 const SIZE_PER_TURN = 128 * 1024;
 
-/** Concurrent statements of one export: while one is written, the next is encoded. */
+/** Concurrent statements of one export: while one is committed, the next is encoded. */
 const STATEMENTS_AHEAD = 2;
 
 /**
@@ -62,65 +63,73 @@ export interface RefusedSpan {
   readonly reason: unknown;
 }
 
+/** How the rows of a statement are written. */
+export interface RowWriter<R> {
+  /** In one statement. */
+  whole(rows: readonly R[]): Promise<void>;
+  /** In one statement that begins before all rows are there. @defaultValue `whole`, when they are */
+  growing?(rows: GrowingRows<R>): Promise<void>;
+}
+
 /**
- * Encodes spans and writes them one statement at a time; after an error no more are started.
+ * Encodes spans and writes them one statement at a time, on demand, so that memory is bounded whatever the number of
+ * spans, and yields to the event loop every few spans. A span that cannot become a row counts as refused. After an error
+ * no more statements are started.
  * @throws the driver's error when no span is at fault.
  */
 export async function writeInBatches<R extends EncodedSpan>(
   spans: readonly ReadableSpan[],
   limits: BatchLimits,
   encode: (span: ReadableSpan) => R,
-  writeRows: (rows: readonly R[]) => Promise<void>,
+  writer: RowWriter<R>,
   tally: StoreTally,
 ): Promise<void> {
   const underWay = new Set<Promise<void>>();
   const errors: unknown[] = [];
-  for await (const rows of encodeInBatches(spans, limits, encode, tally)) {
-    const written = storeRows(rows, writeRows, tally)
+  const begin = (rows: GrowingRows<R>): void => {
+    const written: Promise<void> = storeRows(rows, writer, tally)
       .catch((error: unknown) => void errors.push(error))
       .finally(() => underWay.delete(written));
     underWay.add(written);
-    if (underWay.size >= STATEMENTS_AHEAD) await Promise.race(underWay);
-    if (errors.length > 0) break;
-  }
-  await Promise.all(underWay);
-  if (errors.length > 0) throw errors[0];
-}
-
-/**
- * Encodes the spans of one statement at a time, on demand, so that memory is bounded whatever the number of spans, and
- * yields to the event loop every few spans. A span that cannot become a row counts as refused.
- */
-async function* encodeInBatches<R extends EncodedSpan>(
-  spans: readonly ReadableSpan[],
-  limits: BatchLimits,
-  encode: (span: ReadableSpan) => R,
-  tally: StoreTally,
-): AsyncGenerator<readonly R[]> {
-  let rows: R[] = [];
+  };
+  let open: GrowingRows<R> | undefined;
   let size = 0;
   let spansOfTurn = 0;
   let sizeOfTurn = 0;
-  for (const span of spans) {
-    if (spansOfTurn >= SPANS_PER_TURN || sizeOfTurn >= SIZE_PER_TURN) {
-      await nextTurn();
-      spansOfTurn = 0;
-      sizeOfTurn = 0;
+  try {
+    for (const span of spans) {
+      if (spansOfTurn >= SPANS_PER_TURN || sizeOfTurn >= SIZE_PER_TURN) {
+        open?.tell();
+        await nextTurn();
+        spansOfTurn = 0;
+        sizeOfTurn = 0;
+      }
+      spansOfTurn += 1;
+      const row = encodeOrRefuse(span, encode, tally);
+      if (row === undefined) continue;
+      sizeOfTurn += row.size;
+      const isFull =
+        open !== undefined &&
+        (open.rows.length >= limits.maxRowsPerStatement || size + row.size > limits.maxCharsPerStatement);
+      if (isFull) {
+        open?.complete();
+        open = undefined;
+        if (underWay.size >= STATEMENTS_AHEAD) await Promise.race(underWay);
+        if (errors.length > 0) break;
+      }
+      if (open === undefined) {
+        open = new GrowingRows();
+        size = 0;
+        begin(open);
+      }
+      open.add(row);
+      size += row.size;
     }
-    spansOfTurn += 1;
-    const row = encodeOrRefuse(span, encode, tally);
-    if (row === undefined) continue;
-    sizeOfTurn += row.size;
-    const isFull = rows.length >= limits.maxRowsPerStatement || size + row.size > limits.maxCharsPerStatement;
-    if (isFull && rows.length > 0) {
-      yield rows;
-      rows = [];
-      size = 0;
-    }
-    rows.push(row);
-    size += row.size;
+  } finally {
+    open?.complete();
   }
-  if (rows.length > 0) yield rows;
+  await Promise.all(underWay);
+  if (errors.length > 0) throw errors[0];
 }
 
 function encodeOrRefuse<R extends EncodedSpan>(
@@ -142,15 +151,20 @@ function encodeOrRefuse<R extends EncodedSpan>(
  * @throws the driver's error when no row is at fault.
  */
 async function storeRows<R extends EncodedSpan>(
-  rows: readonly R[],
-  writeRows: (rows: readonly R[]) => Promise<void>,
+  growing: GrowingRows<R>,
+  writer: RowWriter<R>,
   tally: StoreTally,
 ): Promise<void> {
   let failedStatements = 0;
+  const { rows } = growing;
   await bisect(rows, async (part) => {
     try {
-      await writeRows(part);
+      if (part !== rows) await writer.whole(part);
+      else if (writer.growing === undefined) await writer.whole(await growing.all());
+      else await writer.growing(growing);
     } catch (reason) {
+      // The search for bad rows is among all of them.
+      await growing.all();
       failedStatements += 1;
       if (!isRowAtFault(reason) || failedStatements > MAX_FAILED_STATEMENTS) throw reason;
       const [only] = part;

@@ -69,15 +69,20 @@ export function canCopy(client: CopyClient): boolean {
 }
 
 /**
- * Runs statements, one of which is a `COPY ... FROM STDIN` of these buffers. They are sent as one message, so Postgres
- * runs them in one transaction.
+ * Runs statements, one of which is a `COPY ... FROM STDIN` of these buffers. The statements are sent as one message, so
+ * Postgres runs them in one transaction.
  *
+ * @param data must not fail: the rest of it may come while the first is read by the server.
  * @returns the tags of the commands completed, e.g. `INSERT 0 5`.
  * @throws the driver's or server's error.
  */
-export function copyIn(client: CopyClient, sql: string, buffers: readonly Buffer[]): Promise<string[]> {
+export function copyIn(
+  client: CopyClient,
+  sql: string,
+  data: AsyncIterable<readonly Buffer[]>,
+): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const statement = new CopyStatement(sql, buffers);
+    const statement = new CopyStatement(sql, data);
     // The callback is a separate argument, because instrumentations and the timeout of `pg` wrap it.
     client.query(statement, (error) => {
       if (error === null || error === undefined) resolve(statement.tags);
@@ -92,11 +97,13 @@ class CopyStatement {
   /** Set by `pg`. */
   callback: ((error: unknown) => void) | undefined;
   readonly #sql: string;
-  readonly #buffers: readonly Buffer[];
+  readonly #data: AsyncIterable<readonly Buffer[]>;
+  /** Set when the server has answered: what is sent later would be taken for the data of the next statement. */
+  #isOver = false;
 
-  constructor(sql: string, buffers: readonly Buffer[]) {
+  constructor(sql: string, data: AsyncIterable<readonly Buffer[]>) {
     this.#sql = sql;
-    this.#buffers = buffers;
+    this.#data = data;
   }
 
   submit(connection: CopyConnection): void {
@@ -104,17 +111,24 @@ class CopyStatement {
   }
 
   handleCopyInResponse(connection: CopyConnection): void {
+    void this.#send(connection);
+  }
+
+  async #send(connection: CopyConnection): Promise<void> {
     const { stream } = connection;
-    // A lost connection is reported by `pg`.
-    if (!stream.writable) return;
-    // Straight to the socket, in one write: the driver would copy every byte into its own buffer.
-    stream.cork();
-    for (const buffer of this.#buffers) {
-      stream.write(headerOf(buffer));
-      stream.write(buffer);
+    for await (const buffers of this.#data) {
+      // A lost connection is reported by `pg`.
+      if (this.#isOver || !stream.writable) return;
+      // Straight to the socket: the driver would copy every byte into its own buffer. What is there now, the end
+      // included, is one write.
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+      for (const buffer of buffers) {
+        stream.write(headerOf(buffer));
+        stream.write(buffer);
+      }
     }
-    connection.endCopyFrom();
-    stream.uncork();
+    if (!this.#isOver && stream.writable) connection.endCopyFrom();
   }
 
   handleCommandComplete(message: { readonly text: string }): void {
@@ -122,10 +136,12 @@ class CopyStatement {
   }
 
   handleReadyForQuery(): void {
+    this.#isOver = true;
     this.callback?.(null);
   }
 
   handleError(error: unknown): void {
+    this.#isOver = true;
     this.callback?.(error);
   }
 

@@ -25,8 +25,8 @@ export interface InsertRow extends EncodedSpan {
 export function insertWriter(db: Queryable, limits: BatchLimits & ResolvedRowLimits): SpanWriter {
   const encoder = new RowEncoder(limits);
   const encode = (span: ReadableSpan) => encodeForInsert(encoder, span);
-  const insert = (rows: readonly InsertRow[]) => insertRows(db, rows);
-  return { write: (spans, tally) => writeInBatches(spans, limits, encode, insert, tally) };
+  const whole = (rows: readonly InsertRow[]) => insertRows(db, rows);
+  return { write: (spans, tally) => writeInBatches(spans, limits, encode, { whole }, tally) };
 }
 
 /** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */
