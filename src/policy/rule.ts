@@ -126,13 +126,13 @@ export class ToolRules {
       else rules.push({ rule, pattern });
     }
     this.#patterned = [...byArgument].flatMap(([argument, rules]) =>
-      groupPatterns(rules.map(({ pattern }) => pattern)).map(({ places, test }) => ({
+      groupPatterns(rules.map(({ pattern }) => pattern)).map((group) => ({
         argument,
-        rules: places.flatMap((place) => rules[place]?.rule ?? []),
-        test,
+        group,
+        at: (place: number) => rules[place]?.rule,
       })),
     );
-    const grouped = new Set(this.#patterned.flatMap(({ rules }) => rules));
+    const grouped = new Set(this.#patterned.flatMap(({ group, at }) => group.places.map(at)));
     this.#unkeyed = this.#unkeyed.filter((rule) => !grouped.has(rule));
   }
 
@@ -140,9 +140,11 @@ export class ToolRules {
   applying(args: JsonObject, budget: StepBudget): readonly CompiledRule[] {
     const applying = this.#unkeyed.filter((rule) => applies(rule, args, budget));
     const count = applying.length;
-    for (const group of this.#patterned) {
-      if (!mayApply(group, args, budget)) continue;
-      for (const rule of group.rules) if (applies(rule, args, budget)) applying.push(rule);
+    for (const patterned of this.#patterned) {
+      for (const place of placesThatMayApply(patterned, args, budget)) {
+        const rule = patterned.at(place);
+        if (rule !== undefined && applies(rule, args, budget)) applying.push(rule);
+      }
     }
     for (const [argument, byValue] of this.#keyed) {
       if (!Object.hasOwn(args, argument)) continue;
@@ -157,9 +159,11 @@ export class ToolRules {
 }
 
 /** Rules that each want an argument, if it is a text, to match a pattern of their own. */
-interface PatternedRules extends Pick<PatternGroup, 'test'> {
+interface PatternedRules {
   readonly argument: string;
-  readonly rules: readonly CompiledRule[];
+  readonly group: PatternGroup;
+  /** The rule with the pattern at a place of the group. */
+  at(place: number): CompiledRule | undefined;
 }
 
 function patternOf({ document }: CompiledRule): { argument: string; pattern: string } | undefined {
@@ -171,14 +175,18 @@ function patternOf({ document }: CompiledRule): { argument: string; pattern: str
   return undefined;
 }
 
-/** False only if none of the rules applies. */
-function mayApply({ argument, test }: PatternedRules, args: JsonObject, budget: StepBudget): boolean {
+/** Rules at other places do not apply. */
+function placesThatMayApply(
+  { argument, group }: PatternedRules,
+  args: JsonObject,
+  budget: StepBudget,
+): readonly number[] {
   const value = Object.hasOwn(args, argument) ? args[argument] : undefined;
-  if (typeof value !== 'string') return true;
+  if (typeof value !== 'string') return group.places;
   try {
-    return test(value, budget);
+    return group.candidates(value, budget);
   } catch {
-    return true;
+    return group.places;
   }
 }
 

@@ -8,6 +8,6 @@ export {
   type SchemaVerdict,
 } from './compile.ts';
 export { METASCHEMA } from './metaschema.ts';
-export { groupPatterns, type PatternGroup } from './patterns.ts';
+export { groupPatterns, type PatternGroup } from './pattern-groups.ts';
 export { SchemaRefusedError } from './refused.ts';
 export { payForParse, payForWalk, StepBudget, StepsExceededError } from './steps.ts';

@@ -59,63 +59,7 @@ export function compilePattern(pattern: string, budget: StepBudget): PatternTest
   }
 }
 
-/** Patterns that are tried at once. Of a group with a match all are tried again one by one. */
-const GROUP_PATTERNS = 32;
-/** Characters the patterns of a group may have together. */
-const GROUP_CHARS = 1_900;
-
-/** Some of a list of patterns, by their places in it, and whether any of them matches. */
-export interface PatternGroup {
-  readonly places: readonly number[];
-  readonly test: PatternTest;
-}
-
-/**
- * Puts patterns together so that a text that matches none is found out at once: a thousand patterns take about 10
- * microseconds instead of some hundred. Each pattern runs on the engine it has by itself, so both say the same.
- * Patterns that cannot be put together are in no group.
- */
-export function groupPatterns(patterns: readonly string[]): readonly PatternGroup[] {
-  const groups: PatternGroup[] = [];
-  const open = new Map<boolean, number[]>();
-  const close = (isSimple: boolean): void => {
-    const places = open.get(isSimple) ?? [];
-    const group = places.length > 1 ? groupOf(places, patterns, isSimple) : undefined;
-    if (group !== undefined) groups.push(group);
-    open.delete(isSimple);
-  };
-  for (const [place, pattern] of patterns.entries()) {
-    const { isSimple } = sizeOf(pattern);
-    const places = open.get(isSimple) ?? [];
-    const chars = places.reduce((sum, at) => sum + (patterns[at]?.length ?? 0) + 5, pattern.length);
-    if (places.length === GROUP_PATTERNS || chars > GROUP_CHARS) close(isSimple);
-    open.set(isSimple, [...(open.get(isSimple) ?? []), place]);
-  }
-  close(true);
-  close(false);
-  return groups;
-}
-
-function groupOf(places: readonly number[], patterns: readonly string[], isSimple: boolean) {
-  const all = places.map((place) => patterns[place] ?? '');
-  const source = all.map((pattern) => `(?:${pattern})`).join('|');
-  const steps = all
-    .map(sizeOf)
-    .reduce((sum, { tail, instructions }) => sum + (isSimple ? (1 + tail) / 16 : 2 + instructions / 3), 0);
-  try {
-    const engine = isSimple ? new RegExp(source, 'u') : compileLinear(source);
-    engine.test('');
-    const test: PatternTest = (text, run) => {
-      run.spend(20 + text.length * steps);
-      return engine.test(text);
-    };
-    return { places, test };
-  } catch {
-    return undefined;
-  }
-}
-
-interface PatternSize {
+export interface PatternSize {
   /** About the instructions of its automaton: characters and classes, as often as they are repeated. */
   readonly instructions: number;
   /** Anchored, without groups and alternatives, at most one repeat of variable length. */
@@ -126,11 +70,11 @@ interface PatternSize {
   readonly tail: number;
 }
 
-const QUANTIFIER = /[*+?]\??|\{(\d+)(,?)(\d*)\}\??/y;
-const ESCAPE = /\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|[pP]\{[^}]*\}|c[a-z]|k<[^>]*>|.)/isy;
+export const QUANTIFIER = /[*+?]\??|\{(\d+)(,?)(\d*)\}\??/y;
+export const ESCAPE = /\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|[pP]\{[^}]*\}|c[a-z]|k<[^>]*>|.)/isy;
 
 /** @throws SyntaxError when it is not an ECMAScript pattern. */
-function sizeOf(pattern: string): PatternSize {
+export function sizeOf(pattern: string): PatternSize {
   new RegExp(pattern, 'u');
   /** Instructions of the open groups, outermost first. */
   const open: number[] = [];
@@ -194,7 +138,7 @@ function sizeOf(pattern: string): PatternSize {
   return { instructions, isSimple: isSimple && variable <= 1, startup, tail };
 }
 
-function endOfClass(pattern: string, start: number): number {
+export function endOfClass(pattern: string, start: number): number {
   for (let at = start + 1; at < pattern.length; at += 1) {
     const char = pattern.charAt(at);
     if (char === '\\') at += 1;
