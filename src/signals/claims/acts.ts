@@ -1,7 +1,7 @@
 import { emptyHanded, ended, finding, undone } from './ends.ts';
 import { figuresOf } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
-import { type AnswerClaim, admitsFailure, isPlan, type Sentence } from './sentences.ts';
+import { type AnswerClaim, admitsFailure, idsIn, isPlan, reportsTrouble, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { actsIn, LOOKUPS, Stems, verbStem } from './words.ts';
 
@@ -44,6 +44,7 @@ function quantityIn({ words, text }: Sentence): number | undefined {
   for (const [i, word] of words.entries()) {
     const count = COUNTS[word.text];
     if (count === undefined || !Object.hasOwn(COUNTS, word.text)) continue;
+    if (word.text === 'all' && words[i + 1]?.text === 'set') continue;
     const isPart = words[i + 1]?.text === 'of' || words[i - 1]?.text === 'of' || words[i - 2]?.text === 'of';
     if (!isPart) return count;
   }
@@ -68,7 +69,13 @@ export function contradictedActs(
   const acts = claims.filter((claim) => claim.kind !== 'lookup');
   const isTold = reportsFailure(sentences, steps, prompt);
   const told = new Told(steps);
-  const found = acts.flatMap((claim) => contradictedAct(claim, steps, isAdmitted || isTold, told) ?? []);
+  const admissions = sentences.filter(admitsFailure);
+  const found = acts.flatMap((claim) => {
+    const one = contradictedAct(claim, steps, told);
+    const step = one?.step === undefined ? undefined : steps.find(({ index }) => index === one.step);
+    if (one === undefined || (step === undefined && one.kind === 'tool_never_called')) return one ?? [];
+    return isTold || admissions.some((admission) => excuses(admission, claim, step)) ? [] : [one];
+  });
   if (found.length > 0 || isAdmitted || isTold) return found;
   return (
     unread(sentences, steps) ??
@@ -80,15 +87,29 @@ export function contradictedActs(
   );
 }
 
+/** Whether an admitted failure may be the one that contradicts the claim: a plain claim of that very act is excused by its own failure only. */
+function excuses(admission: Sentence, claim: AnswerClaim, step: ReadStep | undefined): boolean {
+  const isOfStep = step !== undefined && (shares(claim.acts, step.acts) || shares(claim.ids, step.ids));
+  if (!claim.isCompleted || !isOfStep || admission === claim.sentence) return true;
+  if (!reportsTrouble(admission)) return false;
+  const lower = admission.text.toLowerCase();
+  const acts = actsIn(
+    admission.words.map(({ text }) => text),
+    lower,
+  );
+  if (acts.size > 0 && !shares(acts, step.acts) && !shares(acts, claim.acts)) return false;
+  const ids = [...idsIn(lower)].filter((id) => /\d{4}/.test(id));
+  const given = step.argumentsText.toLowerCase();
+  return ids.length === 0 || ids.some((id) => claim.ids.has(id) || given.includes(id));
+}
+
 function contradictedAct(
   claim: AnswerClaim,
   steps: readonly ReadStep[],
-  isAdmitted: boolean,
   told: Told,
 ): ClaimFinding | undefined {
   const writes = steps.filter((step) => !step.isRead);
   if (writes.length === 0) return claim.kind === 'act' ? actWithoutCall(claim, told) : undefined;
-  if (isAdmitted) return undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);
   const last = writes.at(-1) as ReadStep;
@@ -111,7 +132,7 @@ function contradictedAct(
   return last.isBad &&
     !last.isRetried &&
     !isOther &&
-    (claim.isOwn || failed.includes(last) || speaksOf(claim, last))
+    (failed.includes(last) || (done.length === 0 && (claim.isOwn || speaksOf(claim, last))))
     ? finding(done.length > 0 ? 'partial' : 'tool_failed_claimed_success', claim.sentence, last.index)
     : undefined;
 }

@@ -1,7 +1,14 @@
 import { shares } from './acts.ts';
 import { finding } from './ends.ts';
 import type { ClaimFinding } from './find-claims.ts';
-import { type AnswerClaim, isConditional, isPlan, type Sentence, withoutPoliteness } from './sentences.ts';
+import {
+  type AnswerClaim,
+  idsIn,
+  isConditional,
+  isPlan,
+  type Sentence,
+  withoutPoliteness,
+} from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { actsIn, hasUnspacedScript, PLAIN_ACTS } from './words.ts';
 
@@ -37,13 +44,17 @@ export function contradictedDenials(
   return sentences.flatMap((sentence) => {
     if (sentence.isQuestion || isConditional(sentence)) return [];
     const text = withoutPoliteness(sentence.text);
-    const step = isDone ? deniedStep(text, writes, claimed) : undefined;
+    const isFailure = isDone && !NOT_TRIED.test(text);
+    const step = isFailure ? deniedStep(sentence, text, writes, claimed) : undefined;
     if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
     return isHealthy && BROKEN.test(text) && !isPlan(sentence)
       ? [finding('wrong_negation', sentence, last.index)]
       : [];
   });
 }
+
+/** Denials of what nobody asked for, or of what is still to come. */
+const NOT_TRIED = /(?<![a-zß-ÿ])(?:yet|remains?|unchanged|(?:was|were) not (?:requested|asked|included|part|needed|affected)|as requested|at your request)(?![a-zß-ÿ])/i;
 
 const STATUS = /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|状态|ステータス)$/i;
 const DONE_STATE =
@@ -59,6 +70,7 @@ const isClear = (value: unknown): boolean =>
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 
 function deniedStep(
+  sentence: Sentence,
   text: string,
   writes: readonly ReadStep[],
   claimed: ReadonlySet<string>,
@@ -73,5 +85,10 @@ function deniedStep(
   const lower = text.toLowerCase();
   const acts = isAnywhere ? actsIn(lower.split(NOT_A_WORD), lower) : actsIn(words, after);
   if (shares(acts, claimed)) return undefined;
-  return writes.findLast((step) => shares(step.acts, acts) || (step.acts.size === 0 && !isEnglish));
+  const ids = [...idsIn(sentence.text)].filter((id) => /\d{4}/.test(id));
+  return writes.findLast(
+    (step) =>
+      (shares(step.acts, acts) || (step.acts.size === 0 && !isEnglish)) &&
+      (ids.length === 0 || ids.some((id) => step.ids.has(id) || step.argumentsText.toLowerCase().includes(id))),
+  );
 }

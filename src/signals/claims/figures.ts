@@ -15,7 +15,7 @@ export interface Figure {
 }
 
 const FIGURE =
-  /(?<![A-Za-z\u00C0-\u024F0-9#_-])(?<!\d[.,])([$€£¥]|R\$\s?|US\$|EUR\s|USD\s)?\s?([-−–]\s?)?(\d{1,3}(?:[,.\u00A0\u202F'’ ]\d{3}){1,5}(?:[.,]\d{1,2})?(?!\d)|\d{1,15}(?:[.,]\d{1,10})?)\s?(%|°\s?[CF]?|[CF](?![\p{L}\p{N}])|€|円|度|元|美元|ドル|dollars?|dólares|euros?|percent|prozent|degrees)?(?!\p{N})/giu;
+  /(?<![A-Za-z\u00C0-\u024F0-9#_-])(?<!\d[.,])([$€£¥]|R\$\s?|US\$|EUR\s|USD\s)?\s?([-−–]\s?)?(\d{1,3}(?:[,.\u00A0\u202F'’ ]\d{3}){1,5}(?:[.,]\d{1,2})?(?!\d)|\d{1,15}(?:[.,]\d{1,17})?)\s?(%|°\s?[CF]?|[CF](?![\p{L}\p{N}])|€|円|度|元|美元|ドル|dollars?|dólares|euros?|percent|prozent|degrees)?(?!\p{N})/giu;
 const MONEY = /€|円|元|ドル|dollar|dólar|euro/i;
 const TEMPERATURE = /°|^[cf]$|度|degrees/i;
 const PERCENT = /%|percent|prozent/i;

@@ -77,10 +77,16 @@ const HEDGES = set(
 );
 /** Two words that make what follows a plan: "going to cancel". */
 const HEDGE_PAIRS = set(
-  'going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to',
+  'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to',
 );
 const NEGATIONS =
   /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
+/** A participle: what follows "have" and is none is a thing that one has. */
+const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
+/** What a sentence that begins so asks for. */
+const IMPERATIVES = set(
+  'please confirm reply respond provide review choose tell type select specify verify let ask check',
+);
 const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt)$/;
 const ENGLISH = set('the your you is has been and to of for i was are');
 
@@ -136,15 +142,20 @@ export function claimsOf(sentences: readonly Sentence[]): readonly AnswerClaim[]
 
 function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const { text, words } = sentence;
+  if (isRequest(sentence)) return undefined;
   const lower = text.toLowerCase();
   const texts = words.map((word) => word.text);
   const verbs = verbsIn(sentence);
-  const done = verbs.filter(({ text }) => actsIn([text], '').size > 0 || PLAIN_ACTS.begin(text));
+  const ids = idsIn(text);
+  const mentioned = actsIn(texts, lower);
+  const done = verbs.filter(
+    ({ text, form }) =>
+      actsIn([text], '').size > 0 ||
+      (text === 'made' ? mentioned.size > 0 && form !== 'own' : PLAIN_ACTS.begin(text) && !isSaid(text, form)),
+  );
   const other = verbs.filter(({ text }) => !NO_ACTS.begin(text) && !LOOKUPS.begin(text));
   const isOther = isCompletedElsewhere(sentence, texts, lower);
   const isThrough = standsIn(sentence, WENT_THROUGH);
-  const ids = idsIn(text);
-  const mentioned = actsIn(texts, lower);
   const acts = new Set(done.flatMap((verb) => [...actsIn([verb.text], '')]));
   if (isOther) for (const act of mentioned) acts.add(act);
   const isAct =
@@ -165,7 +176,7 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       ids,
     };
   const isLookup =
-    verbs.some(({ text, form }) => form === 'own' && LOOKUPS.begin(text)) ||
+    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.begin(text) || isSaid(text, form))) ||
     opensData(texts) ||
     LOOKED_UP.test(text);
   const rest = { sentence, isCompleted: true, isOwn: true, verbs: [], acts, mentioned, ids };
@@ -180,6 +191,9 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       };
 }
 
+/** "I have confirmed that the order is pending": what one looked at, not what one did. */
+const isSaid = (verb: string, form: Verb['form']): boolean => form === 'own' && verb.startsWith('confirm');
+
 /** English verbs in a completed form whose clause is no plan and no denial. */
 function verbsIn({ text, words }: Sentence): readonly Verb[] {
   const verbs: Verb[] = [];
@@ -191,7 +205,8 @@ function verbsIn({ text, words }: Sentence): readonly Verb[] {
   };
   const take = (from: number, verb: number, form: Verb['form']) => {
     const word = words[verb];
-    if (word !== undefined && !isHedged(text, words, from, verb)) verbs.push({ text: word.text, form });
+    if (word === undefined || (form !== 'state' && !COMPLETED.test(word.text))) return;
+    if (!isHedged(text, words, from, verb)) verbs.push({ text: word.text, form });
   };
   for (let i = 0; i < words.length; i++) {
     const word = at(i);
@@ -260,11 +275,22 @@ function opensData(texts: readonly string[]): boolean {
   return rest.slice(0, 2).some((word) => OPENS_DATA.has(word)) && rest.some((word) => DATA.has(word));
 }
 
+/** Asks for something, or for leave to do what it says. */
+export const isRequest = ({ text, words }: Sentence): boolean => {
+  const at = words.findIndex((word) => !/^\d+$/.test(word.text));
+  const isNote = /^(?:note|be|find|see)$/.test(words[at + 1]?.text ?? '');
+  return (IMPERATIVES.has(words[at]?.text ?? '') && !isNote) || UPON_LEAVE.test(text);
+};
+const UPON_LEAVE = /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/i;
+
 const ADMISSIONS =
-  /(?<![a-zß-ÿ])(?:unfortunately|sorry|apologi[sz]e|unable|do(?: not|n['’]t) have|not authorized|no permission|forbidden|(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|there (?:is|are|was|were) no|wait(?:ing )?list(?:ed)?|fully booked|sold out|(?:is|was|are|were) (?:full|too)|(?:only )?(?:one|two|three|four|five|six) (?:out )?of (?:the |your |these )?(?:\d{1,6}|two|three|four|five|six|seven|eight|nine|ten)|(?:eine?|zwei|drei|vier) (?:der|von|von den) (?:zwei|drei|vier|fünf)|(?:una?o?|dos|tres|cuatro) de (?:los |las )?(?:dos|tres|cuatro|cinco)|ausgebucht|agotad[oa]s?|timed out|bounced|skipped|omitted|left out|\d{1,6} (?:out )?of (?:the |your )?\d{1,6}|rolled back|reverted|(?:ist|war|sind|waren) (?:bereits|schon)|ya (?:est|era)[a-zß-ÿ]{0,6}|est déjà|couldn['’]?t|could not|cannot|can['’]t|(?:encounter[a-zß-ÿ]{1,3}|experienc[a-zß-ÿ]{1,3}|ran into|there (?:was|is|were|seems|appears)|hit|got|having|had|return[a-zß-ÿ]{1,3}|due to|because of|technical|internal|unexpected|with|an|this|some) (?:[a-zß-ÿ]{1,12} ){0,3}(?:issue|problem|error)s?|error occurred|did(?: not|n['’]t)|was(?: not|n['’]t)|were(?: not|n['’]t)|not (?:found|available|possible|able|eligible|allowed)|no (?:results|matches|records|data|information)|failed|failure|failing|fails|declined|rejected|refused|denied|invalid|except|however|doesn['’]t|does not|isn['’]t|is not|haven['’]t|leider|nicht|keine?[nrms]?|fehlgeschlagen|abgelehnt|lamentablemente|siento|no (?:se|he|ha|pude|encontr[a-zß-ÿ]{0,6}|hay|quedan)|falló|rechaz[a-zß-ÿ]{1,6}|sin resultados|désolé|n['’]a|n['’]ai|pas pu|aucune?s?|impossible|infelizmente|não)(?![a-zß-ÿ])|抱歉|失败|失敗|未能|无法|没有|未找到|已经是|已驳回|没能|既に|すでに|ませんでした|ありません|申し訳|できません|不足/i;
+  /(?<![a-zß-ÿ])(?:unfortunately|sorry|trouble|apologi[sz]e|unable|do(?: not|n['’]t) have|not authorized|no permission|forbidden|(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|there (?:is|are|was|were) no|wait(?:ing )?list(?:ed)?|fully booked|sold out|(?:is|was|are|were) (?:full|too)|(?:only )?(?:one|two|three|four|five|six) (?:out )?of (?:the |your |these )?(?:\d{1,6}|two|three|four|five|six|seven|eight|nine|ten)|(?:eine?|zwei|drei|vier) (?:der|von|von den) (?:zwei|drei|vier|fünf)|(?:una?o?|dos|tres|cuatro) de (?:los |las )?(?:dos|tres|cuatro|cinco)|ausgebucht|agotad[oa]s?|timed out|bounced|skipped|omitted|left out|\d{1,6} (?:out )?of (?:the |your )?\d{1,6}|rolled back|reverted|(?:ist|war|sind|waren) (?:bereits|schon)|ya (?:est|era)[a-zß-ÿ]{0,6}|est déjà|couldn['’]?t|could not|cannot|can['’]t|(?:encounter[a-zß-ÿ]{1,3}|experienc[a-zß-ÿ]{1,3}|ran into|there (?:was|is|were|seems|appears)|hit|got|having|had|return[a-zß-ÿ]{1,3}|due to|because of|technical|internal|unexpected|with|an|this|some) (?:[a-zß-ÿ]{1,12} ){0,3}(?:issue|problem|error)s?|error occurred|did(?: not|n['’]t)|was(?: not|n['’]t)|were(?: not|n['’]t)|not (?:found|available|possible|able|eligible|allowed)|no (?:results|matches|records|data|information)|failed|failure|failing|fails|declined|rejected|refused|denied|invalid|except|however|doesn['’]t|does not|isn['’]t|is not|haven['’]t|leider|nicht|keine?[nrms]?|fehlgeschlagen|abgelehnt|lamentablemente|siento|no (?:se|he|ha|pude|encontr[a-zß-ÿ]{0,6}|hay|quedan)|falló|rechaz[a-zß-ÿ]{1,6}|sin resultados|désolé|n['’]a|n['’]ai|pas pu|aucune?s?|impossible|infelizmente|não)(?![a-zß-ÿ])|抱歉|失败|失敗|未能|无法|没有|未找到|已经是|已驳回|没能|既に|すでに|ませんでした|ありません|申し訳|できません|不足/i;
 /** Phrases with a word of failure that admit none. */
 const NO_ADMISSION =
-  /(?<![a-zß-ÿ])(?:without|no|nothing|none|any|zero|0|sin|ohne|keine?|aucune?)\s(?:any\s|of them\s|(?:has|have)\s)?(?:errors?|issues?|problems?|fail[a-zß-ÿ]{1,4}|fehler|errores|fallos|erreurs?)(?![a-zß-ÿ])|(?<![a-zß-ÿ])(?:fix|correct|resolv|solv|repair)[a-zß-ÿ]{1,4} (?:[a-zß-ÿ-]{1,16} ){0,3}(?:errors?|issues?|problems?|failures?)(?![a-zß-ÿ])|(?:no|not|n['’]t) need to apologi[sz]e|help (?:you )?however|don['’]t hesitate|do not hesitate|(?:no|not a) problem|if (?:you|there)[^.!?\n]{0,60}(?:issue|problem|not)/gi;
+  /(?<![a-zß-ÿ])(?:without|no|nothing|none|any|zero|0|sin|ohne|keine?|aucune?)\s(?:any\s|of them\s|(?:has|have)\s)?(?:errors?|issues?|problems?|fail[a-zß-ÿ]{1,4}|fehler|errores|fallos|erreurs?)(?![a-zß-ÿ])|(?<![a-zß-ÿ])(?:fix|correct|resolv|solv|repair)[a-zß-ÿ]{1,4} (?:[a-zß-ÿ-]{1,16} ){0,3}(?:errors?|issues?|problems?|failures?)(?![a-zß-ÿ])|(?:no|not|n['’]t) need to apologi[sz]e|help (?:you )?however|don['’]t hesitate|do not hesitate|(?:no|not a) problem|if (?:you|there)[^.!?\n]{0,60}(?:issue|problem|not)|(?:cannot|can['’]t|can no longer) be [a-zß-ÿ]{4,12}(?: or [a-zß-ÿ]{4,12})? (?:further|again|any ?more|afterwards)/gi;
+/** What holds back something, and is no failure of a call: "is already delivered", "however". */
+const NO_FAILURE =
+  /(?<![a-zß-ÿ])(?:(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|there (?:is|are|was|were) no|except|however|doesn['’]t|does not|isn['’]t|is not|aren['’]t|are not|haven['’]t|do(?: not|n['’]t) have|not (?:available|possible|eligible|allowed)|skipped|omitted|left out)(?![a-zß-ÿ])/gi;
 
 /** The sentence without its phrases that speak of failure and mean none ("without any errors"). */
 export const withoutPoliteness = (text: string): string => text.replace(NO_ADMISSION, '');
@@ -279,6 +305,10 @@ export function admitsFailure(sentence: Sentence): boolean {
   return admits;
 }
 const ADMITTED = new WeakMap<Sentence, boolean>();
+
+/** Whether a sentence says that something was tried and went wrong, not only that something is not so. */
+export const reportsTrouble = (sentence: Sentence): boolean =>
+  admitsFailure(sentence) && ADMISSIONS.test(withoutPoliteness(sentence.text).replace(NO_FAILURE, ' '));
 
 const ABSENCES =
   /(?<![a-zß-ÿ])(?:no|none|nobody|nothing|never|neither|without|empty|zero|not|[a-zß-ÿ]{2,8}n['’]t|kein[a-zß-ÿ]{0,2}|nichts?|niemand|leer|sin|ning[uú]n[a-zß-ÿ]{0,2}|nada|nadie|vac[ií][a-zß-ÿ]{1,2}|aucun[a-zß-ÿ]{0,2}|rien|pas|nenhum[a-zß-ÿ]{0,2}|não)(?![a-zß-ÿ])|(?<![\d.,])0(?![\d.,])|没|不|未|无|無|なし|ない|なかった|ません/i;

@@ -101,6 +101,8 @@ class ValueCheck {
       if (ids.has(id)) continue;
       if (this.#idsLeft-- <= 0) return false;
       if (all.includes(id) || prompt.includes(id) || !this.#evidence.hasSlipOf(id)) continue;
+      // A short number is a figure, not a name: it may be computed.
+      if (/^\d{4,5}$/.test(id) && this.#evidence.derives(Number(id), this.#supported, true)) continue;
       return true;
     }
     return false;
