@@ -1,55 +1,18 @@
 import { emptyHanded, ended, finding, undone } from './ends.ts';
 import { figuresOf } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
-import { type AnswerClaim, admitsFailure, idsIn, isPlan, reportsTrouble, type Sentence } from './sentences.ts';
+import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
+import {
+  type AnswerClaim,
+  admitsFailure,
+  idsIn,
+  isPlan,
+  reportsTrouble,
+  type Sentence,
+} from './sentences.ts';
 import type { ReadStep } from './steps.ts';
-import { actsIn, LOOKUPS, Stems, verbStem } from './words.ts';
-
-export const shares = (left: ReadonlySet<string>, right: ReadonlySet<string>): boolean => {
-  for (const item of left) if (right.has(item)) return true;
-  return false;
-};
-
-const COUNTS: Readonly<Record<string, number>> = {
-  both: 2,
-  two: 2,
-  three: 3,
-  four: 4,
-  five: 5,
-  six: 6,
-  beide: 2,
-  zwei: 2,
-  drei: 3,
-  vier: 4,
-  ambos: 2,
-  dos: 2,
-  tres: 3,
-  cuatro: 4,
-  deux: 2,
-  trois: 3,
-  all: 0,
-  every: 0,
-  each: 0,
-  everything: 0,
-  alle: 0,
-  todos: 0,
-  todas: 0,
-  tous: 0,
-  toutes: 0,
-};
-const ALL_IN_CJK = /全部|全員|全都|都|所有|すべて|全て|両方|两/u;
-
-/** "all", "both", "four": 0 stands for a word that gives no number. */
-function quantityIn({ words, text }: Sentence): number | undefined {
-  for (const [i, word] of words.entries()) {
-    const count = COUNTS[word.text];
-    if (count === undefined || !Object.hasOwn(COUNTS, word.text)) continue;
-    if (word.text === 'all' && words[i + 1]?.text === 'set') continue;
-    const isPart = words[i + 1]?.text === 'of' || words[i - 1]?.text === 'of' || words[i - 2]?.text === 'of';
-    if (!isPart) return count;
-  }
-  return ALL_IN_CJK.test(text) ? 0 : undefined;
-}
+import { Told } from './told.ts';
+import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
 export function contradictedActs(
@@ -112,6 +75,8 @@ function contradictedAct(
   if (writes.length === 0) return claim.kind === 'act' ? actWithoutCall(claim, told) : undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);
+  if (claim.kind === 'act' && claim.isCompleted && isOfMoreThanCalled(claim, writes) && !told.says(claim))
+    return finding('tool_never_called', claim.sentence);
   const last = writes.at(-1) as ReadStep;
   const isVague = claim.acts.size === 0 && claim.mentioned.size === 0 && claim.kind === 'act';
   if (isVague && last.isBad) return finding('tool_failed_claimed_success', claim.sentence, last.index);
@@ -121,7 +86,11 @@ function contradictedAct(
   if (failed.length > 0 && done.length === 0)
     return finding('tool_failed_claimed_success', claim.sentence, failed.at(-1)?.index);
   const open = failed.filter((step) => !step.isRetried);
-  const named = open.find((step) => shares(claim.ids, step.ids) || isNamedIn(claim.sentence, step));
+  const named = open.find(
+    (step) =>
+      (shares(claim.ids, step.ids) || isNamedIn(claim.sentence, step)) &&
+      !done.some((other) => fits(claim, other) > fits(claim, step)),
+  );
   if (named !== undefined || (open.length > 0 && quantityIn(claim.sentence) !== undefined))
     return finding('partial', claim.sentence, (named ?? open.at(-1))?.index);
   const partial = calls.find((step) => step.outcome === 'partial' && !step.isRetried);
@@ -142,6 +111,10 @@ const isNamedIn = ({ text }: Sentence, step: ReadStep): boolean => {
   const lower = text.toLowerCase();
   return step.names.some((name) => lower.includes(name));
 };
+
+/** How many words of the tool's name the claim has, of calls for the same thing. */
+const fits = ({ sentence, ids }: AnswerClaim, step: ReadStep): number =>
+  shares(ids, step.ids) ? sentence.words.filter(({ text }) => step.stems.has(verbStem(text))).length : 0;
 
 const speaksOf = ({ sentence }: AnswerClaim, step: ReadStep): boolean =>
   sentence.words.some(({ text }) => text === 'now' || step.stems.has(verbStem(text)));
@@ -207,54 +180,6 @@ function exactCalls(claim: AnswerClaim, calls: readonly ReadStep[]): readonly Re
   return exact.length > 0 && others.every((step) => step.acts.size === 0) ? exact : calls;
 }
 
-/** What the calls have in their texts. */
-class Told {
-  readonly #steps: readonly ReadStep[];
-  readonly #texts = new Map<boolean, string>();
-  readonly #known = new Map<string, boolean>();
-
-  constructor(steps: readonly ReadStep[]) {
-    this.#steps = steps;
-  }
-
-  /** Whether a result has the beginning of a word. */
-  has(stem: string): boolean {
-    return this.#steps.some((step) => step.isOpaque) || this.#isIn(stem, true) || this.#isIn(stem, false);
-  }
-
-  /** Whether the claim names things that calls have seen, and none of those that calls have changed. */
-  isOfOthers(claim: AnswerClaim): boolean {
-    const ids = [...claim.ids].filter((id) => /^[a-z_]+\d{4}/.test(id)).slice(0, MAX_IDS);
-    return ids.some((id) => this.#isIn(id, true)) && !ids.some((id) => this.#isIn(id, false));
-  }
-
-  #isIn(part: string, isRead: boolean): boolean {
-    const key = `${part}${isRead}`;
-    let isKnown = this.#known.get(key);
-    if (isKnown === undefined) {
-      isKnown = this.#known.size < MAX_PARTS && this.#textOf(isRead).includes(part);
-      this.#known.set(key, isKnown);
-    }
-    return isKnown;
-  }
-
-  #textOf(isRead: boolean): string {
-    let text = this.#texts.get(isRead);
-    if (text === undefined) {
-      text = this.#steps
-        .filter((step) => step.isRead === isRead)
-        .map((step) => (isRead ? step.text : `${step.argumentsText}\n${step.text}`))
-        .join('\n')
-        .toLowerCase();
-      this.#texts.set(isRead, text);
-    }
-    return text;
-  }
-}
-const MAX_IDS = 4;
-/** Different verbs of completed acts, and names, that are looked for. */
-const MAX_PARTS = 64;
-
 /** "I've completed the searches." */
 const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>
   acts.size === 0 && sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text));
@@ -263,8 +188,7 @@ const READINGS = new Stems('analy compar calcul lookup look-up assess verif read
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 function actWithoutCall(claim: AnswerClaim, told: Told): ClaimFinding | undefined {
   if (!claim.isCompleted || isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
-  const isTold = claim.verbs.some((verb) => told.has(verb.slice(0, Math.max(5, verb.length - 2))));
-  return isTold && !claim.isOwn ? undefined : finding('tool_never_called', claim.sentence);
+  return !claim.isOwn && told.says(claim) ? undefined : finding('tool_never_called', claim.sentence);
 }
 
 /** The answer speaks of all, and one call, or some of what a call should do, failed. */

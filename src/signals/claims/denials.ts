@@ -1,4 +1,3 @@
-import { shares } from './acts.ts';
 import { finding } from './ends.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import {
@@ -10,7 +9,7 @@ import {
   withoutPoliteness,
 } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
-import { actsIn, hasUnspacedScript, PLAIN_ACTS } from './words.ts';
+import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares } from './words.ts';
 
 const DENIED =
   /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有?.{0,3}成功/i;
@@ -54,7 +53,8 @@ export function contradictedDenials(
 }
 
 /** Denials of what nobody asked for, or of what is still to come. */
-const NOT_TRIED = /(?<![a-zß-ÿ])(?:yet|remains?|unchanged|(?:was|were) not (?:requested|asked|included|part|needed|affected)|as requested|at your request)(?![a-zß-ÿ])/i;
+const NOT_TRIED =
+  /(?<![a-zß-ÿ])(?:yet|remains?|unchanged|(?:was|were) not (?:requested|asked|included|part|needed|affected)|as requested|at your request)(?![a-zß-ÿ])/i;
 
 const STATUS = /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|状态|ステータス)$/i;
 const DONE_STATE =
@@ -89,6 +89,7 @@ function deniedStep(
   return writes.findLast(
     (step) =>
       (shares(step.acts, acts) || (step.acts.size === 0 && !isEnglish)) &&
-      (ids.length === 0 || ids.some((id) => step.ids.has(id) || step.argumentsText.toLowerCase().includes(id))),
+      (ids.length === 0 ||
+        ids.some((id) => step.ids.has(id) || step.argumentsText.toLowerCase().includes(id))),
   );
 }

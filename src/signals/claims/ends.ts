@@ -1,5 +1,5 @@
 import type { ClaimFinding } from './find-claims.ts';
-import { isPlan, type Sentence, saysNone } from './sentences.ts';
+import { isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { hasUnspacedScript } from './words.ts';
 
@@ -49,6 +49,9 @@ export function ended(
 /** What nothing was found of can be taken. */
 const FREE =
   /(?<!\p{L})(?:available|free|unused|frei|verfügbar|libre|disponible|disponível|libero)(?!\p{L})|可用|可以使用|空いて|使えます/iu;
+/** "I'm ready to help", "It seems I need": of the speaker, not of what was looked for. */
+const OF_SPEAKER = /^\W{0,4}(?:i['’]m|i am|i need|i can|i['’]d|it (?:seems|looks like|appears) i|to |thank)/i;
+const ASKS = /\b(?:please|could you|can you|i['’]ll need|i need)\b/i;
 const PROMISES = /\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/i;
 
 /** "can be reached at 555-0147": a figure that the user did not give, and no promise. */
@@ -66,10 +69,12 @@ export function emptyHanded(
   const last = calls.at(-1);
   if (last === undefined || !calls.every((step) => step.outcome === 'failed' || step.outcome === 'empty'))
     return undefined;
+  const asksBack = sentences.some((one) => one.isQuestion || isRequest(one) || ASKS.test(one.text));
   const sentence = sentences.find(
     (one) =>
       !one.isQuestion &&
-      (!isPlan(one) || statesMore(one, prompt)) &&
+      !OF_SPEAKER.test(one.text) &&
+      (!(isPlan(one) || asksBack) || statesMore(one, prompt)) &&
       (one.words.length >= 3 || hasUnspacedScript(one.text) || one.text.startsWith('{')),
   );
   if (sentence === undefined) return undefined;

@@ -20,6 +20,10 @@ const MAX_KEYS = 200;
 /** A failure at the beginning of a text, or said by the common words of programs. */
 const FAILED_TEXT =
   /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/i;
+/** What a short text without more says of a call that did not go through. */
+const REFUSED =
+  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/iu;
+const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
   /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/im;
@@ -108,18 +112,24 @@ export function outcomeOf(step: TraceStep, value: unknown): Outcome {
   const toolWords = wordsOfName(step.tool);
   if (value === null || value === undefined || value === '')
     return { outcome: 'empty', hadNoEffect: !toolWords.some((word) => SILENT.test(word)) };
-  if (typeof value === 'string') return textOutcome(value);
+  if (typeof value === 'string') return textOutcome(value, toolWords);
   if (Array.isArray(value)) return { outcome: value.length > 0 ? 'ok' : 'empty' };
   return isRecord(value) ? recordOutcome(value, toolWords) : { outcome: 'ok' };
 }
 
-function textOutcome(text: string): Outcome {
+function textOutcome(text: string, toolWords: readonly string[]): Outcome {
   const head = text.slice(0, 300);
   const parts = text.length > 600 ? `${head}\n${text.slice(-300)}` : text;
   const failed = [...parts.matchAll(FAILED_PARTS)].some((match) => Number(match[1] ?? match[2]) > 0);
   if (failed) return { outcome: PASSED_PARTS.test(parts) ? 'partial' : 'failed' };
   if ((FAILED_TEXT.test(head) || FAILED_LINE.test(head)) && !NO_FAILURE.test(head))
     return { outcome: 'failed' };
+  const refusal = text.length <= MAX_REFUSAL_CHARS ? REFUSED.exec(text)?.[0].toLowerCase() : undefined;
+  if (
+    refusal !== undefined &&
+    !toolWords.some((word) => word.length > 3 && refusal.startsWith(word.slice(0, 5)))
+  )
+    return { outcome: 'failed', isState: true };
   if (EMPTY_TEXT.test(head)) return { outcome: 'empty', hadNoEffect: NO_EFFECT.test(head) };
   return { outcome: 'ok' };
 }

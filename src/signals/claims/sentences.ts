@@ -151,7 +151,9 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const done = verbs.filter(
     ({ text, form }) =>
       actsIn([text], '').size > 0 ||
-      (text === 'made' ? mentioned.size > 0 && form !== 'own' : PLAIN_ACTS.begin(text) && !isSaid(text, form)),
+      (text === 'made'
+        ? mentioned.size > 0 && form !== 'own'
+        : PLAIN_ACTS.begin(text) && !isSaid(text, form)),
   );
   const other = verbs.filter(({ text }) => !NO_ACTS.begin(text) && !LOOKUPS.begin(text));
   const isOther = isCompletedElsewhere(sentence, texts, lower);
@@ -281,7 +283,8 @@ export const isRequest = ({ text, words }: Sentence): boolean => {
   const isNote = /^(?:note|be|find|see)$/.test(words[at + 1]?.text ?? '');
   return (IMPERATIVES.has(words[at]?.text ?? '') && !isNote) || UPON_LEAVE.test(text);
 };
-const UPON_LEAVE = /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/i;
+const UPON_LEAVE =
+  /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/i;
 
 const ADMISSIONS =
   /(?<![a-zß-ÿ])(?:unfortunately|sorry|trouble|apologi[sz]e|unable|do(?: not|n['’]t) have|not authorized|no permission|forbidden|(?:is|was|are|were) already|no longer (?:be|pending|possible|available|valid|open|active)|there (?:is|are|was|were) no|wait(?:ing )?list(?:ed)?|fully booked|sold out|(?:is|was|are|were) (?:full|too)|(?:only )?(?:one|two|three|four|five|six) (?:out )?of (?:the |your |these )?(?:\d{1,6}|two|three|four|five|six|seven|eight|nine|ten)|(?:eine?|zwei|drei|vier) (?:der|von|von den) (?:zwei|drei|vier|fünf)|(?:una?o?|dos|tres|cuatro) de (?:los |las )?(?:dos|tres|cuatro|cinco)|ausgebucht|agotad[oa]s?|timed out|bounced|skipped|omitted|left out|\d{1,6} (?:out )?of (?:the |your )?\d{1,6}|rolled back|reverted|(?:ist|war|sind|waren) (?:bereits|schon)|ya (?:est|era)[a-zß-ÿ]{0,6}|est déjà|couldn['’]?t|could not|cannot|can['’]t|(?:encounter[a-zß-ÿ]{1,3}|experienc[a-zß-ÿ]{1,3}|ran into|there (?:was|is|were|seems|appears)|hit|got|having|had|return[a-zß-ÿ]{1,3}|due to|because of|technical|internal|unexpected|with|an|this|some) (?:[a-zß-ÿ]{1,12} ){0,3}(?:issue|problem|error)s?|error occurred|did(?: not|n['’]t)|was(?: not|n['’]t)|were(?: not|n['’]t)|not (?:found|available|possible|able|eligible|allowed)|no (?:results|matches|records|data|information)|failed|failure|failing|fails|declined|rejected|refused|denied|invalid|except|however|doesn['’]t|does not|isn['’]t|is not|haven['’]t|leider|nicht|keine?[nrms]?|fehlgeschlagen|abgelehnt|lamentablemente|siento|no (?:se|he|ha|pude|encontr[a-zß-ÿ]{0,6}|hay|quedan)|falló|rechaz[a-zß-ÿ]{1,6}|sin resultados|désolé|n['’]a|n['’]ai|pas pu|aucune?s?|impossible|infelizmente|não)(?![a-zß-ÿ])|抱歉|失败|失敗|未能|无法|没有|未找到|已经是|已驳回|没能|既に|すでに|ませんでした|ありません|申し訳|できません|不足/i;

@@ -25,6 +25,8 @@ export interface ReadStep {
   /** Texts among the arguments, in lower case. */
   readonly names: readonly string[];
   readonly ids: ReadonlySet<string>;
+  /** The longest list among the arguments. */
+  readonly parts: number;
   /** The first argument: a later call of the tool with the same one is a second try. */
   readonly target: string;
 }
@@ -87,9 +89,10 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     text: shortText(value, room),
     argumentsText,
     names: members.flatMap((one) =>
-      typeof one === 'string' && one.length > 3 && one.length < 40 ? [one.toLowerCase()] : [],
+      typeof one === 'string' && one.length > 2 && one.length < 40 ? [one.toLowerCase()] : [],
     ),
     ids: idsIn(argumentsText),
+    parts: Math.max(0, ...members.map((one) => (Array.isArray(one) ? one.length : 0))),
     target: shortText(first, argumentsRoom),
   };
 }

@@ -27,6 +27,7 @@ const TIME_UNIT =
 /** Days that are counted from another one. */
 const RELATIVE =
   /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expires?|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
+const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/i;
 const MAX_IDS = 64;
 const MAX_CHECKED = 64;
 
@@ -127,7 +128,7 @@ class ValueCheck {
         return false;
       const isWrong =
         this.#isInventedCount(text, figure) ||
-        ((this.#isSlipOrInvented(signed) || this.#hasOtherMeasure(text, figure)) &&
+        ((this.#isSlipOrInvented(signed, text) || this.#hasOtherMeasure(text, figure)) &&
           !this.#sums.give(figure.value, sentence.start + figure.start));
       if (!isWrong) this.#supported.push(figure.value);
       return isWrong;
@@ -170,7 +171,7 @@ class ValueCheck {
     );
   }
 
-  #isSlipOrInvented(figure: Figure): boolean {
+  #isSlipOrInvented(figure: Figure, text: string): boolean {
     const { value, raw, isMoney, isTemperature, isPercent } = figure;
     const isYear = /^(?:19|20)\d\d$/.test(raw);
     const isMeasure = isMoney || isTemperature || isPercent;
@@ -180,6 +181,9 @@ class ValueCheck {
     // A whole number among many may be a total of several steps.
     const isTotal = !isMeasure && Number.isInteger(value) && numbers.length > MANY_NUMBERS;
     const isSlip = !isTotal && this.#evidence.hasSlipOfNumber(value);
+    // What is left after several payments is computed from more than the results show.
+    const isLeft = isMoney && BALANCE.test(text.slice(Math.max(0, figure.start - 40), figure.end + 12));
+    if (isLeft && (!isSlip || this.#evidence.derives(value, this.#supported, false))) return false;
     if (
       this.#evidence.derives(
         value,

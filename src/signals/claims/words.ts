@@ -85,6 +85,11 @@ export const NO_ACTS = new Stems(
   'list summar explain describ outlin mention includ provid giv shar told said answer respond clarif note notic understood understand know known see saw seen hear heard receiv gather got get had been decid consider assum suggest recommend propos ask want need plan try tried attempt hope look learn believ thought think highlight mark detail translat calculat comput comput compar analy break broke summed wait stop confirm offer happen occur chang_ refer quot us appear seem work run_ based fail',
 );
 
+export const shares = (left: ReadonlySet<string>, right: ReadonlySet<string>): boolean => {
+  for (const item of left) if (right.has(item)) return true;
+  return false;
+};
+
 /** The beginning of a word that its forms share: "pushed", "push". */
 export const verbStem = (word: string): string => word.replace(/(?:ing|ed|e|s)$/, '').replace(/(.)\1$/, '$1');
 
