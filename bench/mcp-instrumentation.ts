@@ -1,152 +1,246 @@
 /**
- * Time an instrumentation adds to one in-memory `tools/call` round trip, client and server side together, and whether
+ * What an instrumentation adds to one in-memory `tools/call` round trip, client and server side together, and whether
  * memory stays flat.
  *
- * Each contender runs in its own process: SDK v1, a linked pair of in-memory transports, a tracer provider and a meter
- * provider without exporters. All calls are made inside an active span, as in a traced server, so that the cost of
- * async context is not attributed to a contender. Rounds of all contenders are interleaved. The result is the median
- * over the rounds of the mean CPU time per call, garbage collection included; a busy machine disturbs CPU time less
- * than wall time. Sentry uses its own SDK; its envelopes are dropped.
+ * Each contender has a process of its own with an SDK that is set up to export: the pair of spans made by hand and the
+ * instrumentations inside somebody else's SDK through OpenTelemetry's `BatchSpanProcessor` and OTLP exporter, ours through
+ * `startObservatory`. The receiver is a server in this process, so that it costs the contenders nothing, and what it got
+ * is counted. All processes take turns of {@link BURSTS} bursts of calls; after each burst the event loop turns, as it does
+ * in a program that waits for something.
  *
- * `two bare SDK spans` is a floor: a CLIENT and a SERVER span with three attributes each, made by hand around the call
- * and in the handler, active while it runs, and nothing else. `two bare SDK spans, linked` is the floor of one trace
- * across the wire: the same, with the configured propagator writing the context into `_meta` and reading it there.
- * `ours, enriched` has an `ObservatorySpanProcessor`, as `register` sets up.
+ * - *on the path*: CPU time of the bursts alone, per call. This is what the caller of a tool waits for.
+ * - *all CPU*: of the whole process, from the first call to the end of the flush after the last.
  *
- *   npm run build && node dist/bench/mcp-instrumentation.js            # the table
+ * Figures are medians over the turns of the differences to the contender without spans in the same turn; `spread` is
+ * their quartiles. Ratios are of these medians, to the two linked spans made by hand: a CLIENT and a SERVER span with
+ * three attributes each, active while the call and its handler run, the context written into `_meta` and read there by the
+ * configured propagator. All calls are made inside an active span, as in a traced server.
+ *
+ *   npm run build && node dist/bench/mcp-instrumentation.js            # the table; --peers adds Traceloop and Sentry
  *   npm run build && node dist/bench/mcp-instrumentation.js --memory   # heap over 100,000 calls, or as many as follow
  *
- * The other instrumentations are installed on demand in `bench/peers`, which is not part of the repository.
+ * The peers are installed on demand in `bench/peers`, which is not part of the repository.
  */
-import { execFileSync, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server as HttpServer } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { type Context, context, metrics, propagation, SpanKind, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
-import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { startObservatory } from '../src/setup/index.ts';
+import { distribution, median } from './spread.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PEERS = join(ROOT, 'bench/peers/mcp');
 const PEER_VERSIONS = { '@traceloop/instrumentation-mcp': '0.27.0', '@sentry/node': '11.11.0' };
-const FLOOR = 'two bare SDK spans';
-const LINKED = 'two bare SDK spans, linked';
-const TRACES = 'ours, traces';
-const ENRICHED = 'ours, enriched';
-const METRICS = 'ours, traces and metrics';
-const CONTENT = 'ours, all with content';
-const CONTENDERS = ['none', FLOOR, LINKED, TRACES, ENRICHED, METRICS, CONTENT, ...Object.keys(PEER_VERSIONS)];
+const LINKED = 'two linked spans by hand';
+const OWNED = 'ours, startObservatory';
+const THEIRS = 'ours in another SDK';
+const TRACES = 'ours in another SDK, not enriched';
+const METRICS = 'ours, startObservatory, metrics';
+const CONTENT = 'ours, startObservatory, content';
+const OURS = [OWNED, THEIRS, TRACES, METRICS, CONTENT];
 const RESULT_CHARS = [100, 50_000];
-const ROUNDS = 5;
-const CALLS = 10_000;
-const WARM_UP = 10_000;
+const TURNS = Number(process.env.BENCH_ROUNDS ?? 25);
+const BURSTS = 20;
+const CALLS_PER_BURST = 50;
+const WARM_UP_TURNS = 8;
 
-/** Spans each `tools/call` must give here; a contender that traces less does less work. */
+/** Spans each `tools/call` must give at the receiver; a contender that traces less does less work. */
 const SPANS_PER_CALL: Readonly<Record<string, number>> = {
   none: 0,
-  [FLOOR]: 2,
   [LINKED]: 2,
-  [ENRICHED]: 2,
-  [TRACES]: 2,
-  [METRICS]: 2,
-  [CONTENT]: 2,
+  ...Object.fromEntries(OURS.map((name) => [name, 2])),
   '@traceloop/instrumentation-mcp': 1,
 };
 
-async function compare(): Promise<void> {
-  installPeers();
+/** CPU microseconds per call. */
+interface Reading {
+  readonly path: number;
+  readonly all: number;
+}
+
+async function compare(contenders: readonly string[]): Promise<void> {
   for (const chars of RESULT_CHARS) {
-    const times = new Map<string, number[]>(CONTENDERS.map((name) => [name, []]));
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const name of CONTENDERS) times.get(name)?.push(await runContender(name, chars));
+    const children = contenders.map((name) => new Contender(name, chars));
+    const readings = new Map<string, Reading[]>(contenders.map((name) => [name, []]));
+    for (const child of children) await child.ready;
+    for (let at = -WARM_UP_TURNS; at < TURNS; at++) {
+      for (const child of children) {
+        const reading = await child.turn();
+        if (at >= 0) readings.get(child.name)?.push(reading);
+      }
     }
-    const base = median(times.get('none') ?? []);
-    const floor = median(times.get(LINKED) ?? []) - base;
-    console.log(`\ntools/call with a result of ${chars} characters`);
-    console.table(
-      [...times].map(([contender, list]) => ({
-        contender,
-        'CPU us per call': median(list).toFixed(1),
-        'added us': (median(list) - base).toFixed(1),
-        'ratio to none': (median(list) / base).toFixed(2),
-        'added, ratio to linked spans': ((median(list) - base) / floor).toFixed(2),
-      })),
-    );
+    for (const child of children) child.end();
+    tell(chars, readings);
   }
 }
 
-function installPeers(): void {
-  if (existsSync(join(PEERS, 'node_modules'))) return;
-  mkdirSync(PEERS, { recursive: true });
-  writeFileSync(join(PEERS, 'package.json'), JSON.stringify({ private: true, dependencies: PEER_VERSIONS }));
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--silent'], { cwd: PEERS, stdio: 'inherit' });
+function tell(chars: number, readings: ReadonlyMap<string, readonly Reading[]>): void {
+  const base = readings.get('none') ?? [];
+  const added = (list: readonly Reading[], part: keyof Reading) =>
+    list.map((reading, i) => reading[part] - (base[i]?.[part] ?? Number.NaN));
+  const floor = readings.get(LINKED) ?? [];
+  const floors = { path: median(added(floor, 'path')), all: median(added(floor, 'all')) };
+  console.log(
+    `\ntools/call with a result of ${chars} characters: CPU us per call, ${TURNS} turns of ${BURSTS * CALLS_PER_BURST} calls; none ${distribution(base.map(({ path }) => path))}`,
+  );
+  console.table(
+    [...readings]
+      .filter(([name]) => name !== 'none')
+      .map(([contender, list]) => {
+        const [path, all] = [added(list, 'path'), added(list, 'all')];
+        return {
+          contender,
+          'added on the path (spread)': distribution(path),
+          'of the linked spans': (median(path) / floors.path).toFixed(2),
+          'all CPU added (spread)': distribution(all),
+          'all, of the linked spans': (median(all) / floors.all).toFixed(2),
+        };
+      }),
+  );
 }
 
-function runContender(name: string, chars: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(import.meta.url), ['--contend', name, String(chars)]);
-    child.once('message', (microseconds) => resolve(Number(microseconds)));
-    child.once('error', reject);
-    child.once('exit', (code) => code !== 0 && reject(new Error(`${name} ended with exit code ${code}`)));
-  });
+/** A contender in its process, and the receiver of its spans. */
+class Contender {
+  readonly name: string;
+  readonly ready: Promise<unknown>;
+  #received = 0;
+  #child: ChildProcess | undefined;
+  readonly #sink: HttpServer;
+
+  constructor(name: string, chars: number) {
+    this.name = name;
+    this.#sink = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        if (request.url?.endsWith('/traces')) this.#received += countSpans(Buffer.concat(parts));
+        response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+      });
+    });
+    this.ready = this.#start(chars);
+  }
+
+  async #start(chars: number): Promise<void> {
+    await new Promise<void>((resolve) => this.#sink.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(this.#sink.address() as AddressInfo).port}`;
+    this.#child = fork(fileURLToPath(import.meta.url), ['--contend', this.name, String(chars)], {
+      env: {
+        ...process.env,
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+        OTEL_METRICS_EXPORTER: 'none',
+      },
+    });
+    await this.#answer();
+  }
+
+  async turn(): Promise<Reading> {
+    this.#received = 0;
+    this.#child?.send('turn');
+    const reading = (await this.#answer()) as Reading;
+    const expected = SPANS_PER_CALL[this.name];
+    const perCall = this.#received / (BURSTS * CALLS_PER_BURST);
+    if (expected !== undefined && perCall !== expected)
+      throw new Error(`${this.name}: ${perCall} spans of each call arrived`);
+    return reading;
+  }
+
+  #answer(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#child?.once('message', resolve);
+      this.#child?.once('exit', (code) => reject(new Error(`${this.name} ended with exit code ${code}`)));
+    });
+  }
+
+  end(): void {
+    this.#child?.removeAllListeners('exit');
+    this.#child?.kill();
+    this.#sink.close();
+    this.#sink.closeAllConnections();
+  }
+}
+
+/** Spans of an OTLP request: fields 1, 2 and 2 of the three levels of messages. */
+function countSpans(body: Buffer, path: readonly number[] = [1, 2, 2]): number {
+  let count = 0;
+  for (let at = 0; at < body.length; ) {
+    let [tag, length] = [0, 0];
+    [tag, at] = varint(body, at);
+    if ((tag & 7) !== 2) throw new Error(`unexpected wire type in tag ${tag}`);
+    [length, at] = varint(body, at);
+    if (tag >>> 3 === path[0])
+      count += path.length === 1 ? 1 : countSpans(body.subarray(at, at + length), path.slice(1));
+    at += length;
+  }
+  return count;
+}
+
+function varint(body: Buffer, start: number): [value: number, end: number] {
+  let value = 0;
+  for (let at = start, shift = 0; ; at++, shift += 7) {
+    const byte = body[at] as number;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return [value, at + 1];
+  }
 }
 
 async function contend(name: string, chars: number): Promise<void> {
   const bench = await openBench(name, chars);
   const outer = trace.getTracer('bench').startSpan('outer');
-  const microseconds = await context.with(trace.setSpan(context.active(), outer), async () => {
-    for (let index = 0; index < WARM_UP; index++) await bench.call();
-    const before = bench.spans();
-    const started = process.cpuUsage();
-    for (let index = 0; index < CALLS; index++) await bench.call();
-    const { user, system } = process.cpuUsage(started);
-    const expected = SPANS_PER_CALL[name];
-    const perCall = (bench.spans() - before) / CALLS;
-    if (expected !== undefined && perCall !== expected) throw new Error(`${name}: ${perCall} spans per call`);
-    return (user + system) / CALLS;
+  const active = trace.setSpan(context.active(), outer);
+  process.on('message', async () => {
+    let path = 0;
+    const before = process.cpuUsage();
+    for (let burst = 0; burst < BURSTS; burst++) {
+      await context.with(active, async () => {
+        const started = process.cpuUsage();
+        for (let i = 0; i < CALLS_PER_BURST; i++) await bench.call();
+        path += microseconds(started);
+      });
+      await turn();
+    }
+    await bench.flush();
+    const calls = BURSTS * CALLS_PER_BURST;
+    process.send?.({ path: path / calls, all: microseconds(before) / calls } satisfies Reading);
   });
-  await bench.close();
-  process.send?.(microseconds, () => process.exit());
+  process.send?.('ready');
+}
+
+function microseconds(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return user + system;
 }
 
 interface Bench {
   call(): Promise<unknown>;
-  spans(): number;
+  flush(): Promise<void>;
   close(): Promise<void>;
 }
 
 async function openBench(name: string, chars: number): Promise<Bench> {
-  let spans = 0;
   let prepare = (server: McpServer): McpServer => server;
+  let flush = async () => {};
   if (name === '@sentry/node') prepare = startSentry();
-  else {
-    const counting = {
-      onStart: () => void spans++,
-      onEnd() {},
-      forceFlush: async () => {},
-      shutdown: async () => {},
-    };
-    const spanProcessors = name === ENRICHED ? [new ObservatorySpanProcessor(), counting] : [counting];
-    const tracerProvider = new NodeTracerProvider({ spanProcessors });
-    tracerProvider.register();
-    const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
-    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
-    if (name === METRICS || name === CONTENT)
-      metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
-    instrument(name, tracerProvider);
-  }
+  else flush = await startSdk(name);
   const result = { content: [{ type: 'text' as const, text: 'x'.repeat(chars) }] };
   const server = prepare(new McpServer({ name: 'bench', version: '1' }));
   server.registerTool(
@@ -157,14 +251,36 @@ async function openBench(name: string, chars: number): Promise<Bench> {
   const client = new Client({ name: 'bench', version: '1' });
   const [here, there] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(there), client.connect(here)]);
+  await flush();
   const request = { name: 'work', arguments: { query: 'q', limit: 3 } };
   return {
     call: bareCall(name, (meta) =>
       client.callTool(meta === undefined ? request : { ...request, _meta: meta }),
     ),
-    spans: () => spans,
+    flush,
     close: () => client.close(),
   };
+}
+
+/** @returns what exports all spans that have ended. */
+async function startSdk(name: string): Promise<() => Promise<void>> {
+  if (name === METRICS) {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+    metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  }
+  if ([OWNED, METRICS, CONTENT].includes(name)) {
+    const observatory = await startObservatory({ otlp: true, captureContent: name === CONTENT });
+    instrument(name, observatory.tracerProvider);
+    return () => observatory.forceFlush();
+  }
+  // As many as ours holds; on a busy machine the default drops some.
+  const batches = new BatchSpanProcessor(new OTLPTraceExporter(), { maxQueueSize: 16_384 });
+  const spanProcessors = name === THEIRS ? [new ObservatorySpanProcessor(), batches] : [batches];
+  const provider = new NodeTracerProvider({ spanProcessors });
+  provider.register();
+  instrument(name, provider);
+  return () => provider.forceFlush();
 }
 
 const BARE_ATTRIBUTES = {
@@ -175,13 +291,12 @@ const BARE_ATTRIBUTES = {
 
 type Meta = Record<string, unknown>;
 
-/** The call in a span made by hand, for the floors; else as it is. */
+/** The call in a span made by hand, for the floor; else as it is. */
 function bareCall<T>(name: string, call: (meta?: Meta) => Promise<T>): () => Promise<T> {
-  if (name !== FLOOR && name !== LINKED) return () => call();
+  if (name !== LINKED) return () => call();
   const inSpan = bareSpan(SpanKind.CLIENT);
   return () =>
     inSpan(context.active(), () => {
-      if (name === FLOOR) return call();
       const meta: Meta = {};
       propagation.inject(context.active(), meta);
       return call(meta);
@@ -189,12 +304,9 @@ function bareCall<T>(name: string, call: (meta?: Meta) => Promise<T>): () => Pro
 }
 
 function bareHandler<T>(name: string, work: () => T): (extra: { _meta?: Meta }) => T | Promise<T> {
-  if (name !== FLOOR && name !== LINKED) return work;
+  if (name !== LINKED) return work;
   const inSpan = bareSpan(SpanKind.SERVER);
-  return (extra) => {
-    const active = context.active();
-    return inSpan(name === FLOOR ? active : propagation.extract(active, extra._meta ?? {}), work);
-  };
+  return (extra) => inSpan(propagation.extract(context.active(), extra._meta ?? {}), work);
 }
 
 /** What any instrumentation must do at least: start a span, run the work in it, end it when the work has ended. */
@@ -210,8 +322,8 @@ function bareSpan(kind: SpanKind): <T>(parent: Context, work: () => T | Promise<
   };
 }
 
-function instrument(name: string, tracerProvider: NodeTracerProvider): void {
-  if (name.startsWith('ours')) {
+function instrument(name: string, tracerProvider: unknown): void {
+  if (OURS.includes(name)) {
     new McpInstrumentation({ captureContent: name === CONTENT }).manuallyInstrument({
       Client,
       Server,
@@ -231,6 +343,7 @@ function instrument(name: string, tracerProvider: NodeTracerProvider): void {
   }
 }
 
+/** Its own SDK; its envelopes are dropped. */
 function startSentry(): (server: McpServer) => McpServer {
   const sentry = createRequire(join(PEERS, 'package.json'))('@sentry/node') as {
     init(options: object): void;
@@ -241,17 +354,31 @@ function startSentry(): (server: McpServer) => McpServer {
   return (server) => sentry.wrapMcpServerWithSentry(server, { recordInputs: false, recordOutputs: false });
 }
 
+function installPeers(): void {
+  if (existsSync(join(PEERS, 'node_modules'))) return;
+  mkdirSync(PEERS, { recursive: true });
+  writeFileSync(join(PEERS, 'package.json'), JSON.stringify({ private: true, dependencies: PEER_VERSIONS }));
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--silent'], { cwd: PEERS, stdio: 'inherit' });
+}
+
 async function memory(calls: number): Promise<void> {
   const { gc } = globalThis;
   if (gc === undefined) {
     fork(fileURLToPath(import.meta.url), ['--memory', String(calls)], { execArgv: ['--expose-gc'] });
     return;
   }
-  const bench = await openBench(METRICS, 100);
+  const sink = createServer((request, response) => request.resume().on('end', () => response.end()));
+  await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  const bench = await openBench(OWNED, 100);
   const rows: { calls: number; 'heap MB': string }[] = [];
   const steps = 10;
   for (let step = 0; step <= steps; step++) {
-    for (let index = 0; step > 0 && index < calls / steps; index++) await bench.call();
+    for (let index = 0; step > 0 && index < calls / steps; index++) {
+      await bench.call();
+      if (index % CALLS_PER_BURST === 0) await turn();
+    }
+    await bench.flush();
     gc();
     rows.push({
       calls: Math.round((calls / steps) * step),
@@ -263,12 +390,11 @@ async function memory(calls: number): Promise<void> {
   process.exit();
 }
 
-function median(list: readonly number[]): number {
-  const sorted = [...list].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
 const [mode, first, second] = process.argv.slice(2);
 if (mode === '--contend') await contend(first ?? 'none', Number(second));
 else if (mode === '--memory') await memory(Number(first ?? 100_000));
-else await compare();
+else {
+  const withPeers = mode === '--peers';
+  if (withPeers) installPeers();
+  await compare(['none', LINKED, ...OURS, ...(withPeers ? Object.keys(PEER_VERSIONS) : [])]);
+}

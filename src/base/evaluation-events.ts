@@ -2,13 +2,13 @@
  * Scores as `gen_ai.evaluation.result` span events (semconv 1.41.1), for back ends that do not know our attributes.
  * `gen_ai.evaluation.name` is the column name without `_score`.
  */
-import type { Attributes } from '@opentelemetry/api';
+import type { Attributes, HrTime } from '@opentelemetry/api';
 import type { Column, FieldValues } from './fields.ts';
 import * as semconv from './semconv.ts';
 
 /** A recording span. */
 export interface EventSpan {
-  addEvent(name: string, attributes: Attributes): unknown;
+  addEvent(name: string, attributes: Attributes, time?: HrTime): unknown;
 }
 
 /** Score columns by evaluation name. */
@@ -31,8 +31,10 @@ type EvaluationName = keyof typeof COLUMN_OF;
  *
  * `hallucination_risk` and `evidence_risk` have their level as label, `verifier` its objections as explanation, and `tool_claim_mismatch` is 1
  * or 0 with the label `mismatch` or `match`.
+ *
+ * @param time when the events happened. @defaultValue now
  */
-export function addEvaluationEvents(span: EventSpan, values: FieldValues): void {
+export function addEvaluationEvents(span: EventSpan, values: FieldValues, time?: HrTime): void {
   if (!hasScore(values)) return;
   for (const key in COLUMN_OF) {
     const name = key as EvaluationName;
@@ -47,7 +49,7 @@ export function addEvaluationEvents(span: EventSpan, values: FieldValues): void 
     if (name === 'verifier' && values.verifier_reason) {
       attributes[semconv.ATTR_GEN_AI_EVALUATION_EXPLANATION] = values.verifier_reason;
     }
-    span.addEvent(semconv.EVENT_GEN_AI_EVALUATION_RESULT, attributes);
+    span.addEvent(semconv.EVENT_GEN_AI_EVALUATION_RESULT, attributes, time);
   }
 }
 

@@ -1,33 +1,35 @@
 import type { Span } from '@opentelemetry/api';
+import { canonicalJson } from '../json/index.ts';
 import type { Interaction } from './types.ts';
 
 /**
- * Data passed to the processor alongside a span. It is kept on `globalThis` under a registered symbol, so that an
+ * Who reads the data passed alongside spans. It is kept on `globalThis` under a registered symbol, so that an
  * instrumentation and a processor from two installed copies of this package share it.
  */
 interface SpanNotes {
-  readonly interactions: WeakMap<object, Interaction>;
   /** Whether a processor reads interactions; without one none are kept. */
   isRead: boolean;
   /** Receives the tools of a call before it is made, to prepare for its end. */
   prepare?: ((tools: unknown, model: string | undefined) => void) | undefined;
 }
 
-const KEY = Symbol.for('mcp-observatory.span-notes.v1');
+const KEY = Symbol.for('mcp-observatory.span-notes.v2');
 
 /**
- * Set to true on an enriched span. A property rather than a WeakSet: a WeakSet of every ended span slows down garbage
- * collection, and each enrichment by a sixth.
+ * The data of a span, and whether it is enriched. Properties rather than a WeakMap and a WeakSet: with every ended span in
+ * them they slow down garbage collection, and each enrichment by a sixth.
  */
+const INTERACTION: unique symbol = Symbol.for('mcp-observatory.interaction') as never;
 const ENRICHED: unique symbol = Symbol.for('mcp-observatory.enriched') as never;
 
 interface MarkedSpan {
+  [INTERACTION]?: Interaction | undefined;
   [ENRICHED]?: boolean;
 }
 
 function spanNotes(): SpanNotes {
   const holder = globalThis as { [KEY]?: SpanNotes };
-  holder[KEY] ??= { interactions: new WeakMap(), isRead: false };
+  holder[KEY] ??= { isRead: false };
   return holder[KEY];
 }
 
@@ -38,9 +40,17 @@ function spanNotes(): SpanNotes {
  */
 export function attachInteraction(span: Span, part: Interaction): void {
   if (!wantsInteraction(span)) return;
-  const { interactions } = spanNotes();
-  const before = interactions.get(span);
-  interactions.set(span, before === undefined ? part : mergeInteractions(before, part));
+  const before = interactionOf(span);
+  note(span, before === undefined ? part : mergeInteractions(before, part));
+}
+
+function interactionOf(span: object): Interaction | undefined {
+  return (span as MarkedSpan)[INTERACTION];
+}
+
+/** A frozen span takes none: it is enriched from its attributes. */
+function note(span: object, interaction: Interaction | undefined): void {
+  Reflect.set(span, INTERACTION, interaction);
 }
 
 /** Whether data attached to a span would be kept; check it before building expensive data. */
@@ -65,15 +75,62 @@ export function announceTools(span: Span, tools: unknown, model: string | undefi
 
 /** Returns and removes the data attached to a span. */
 export function takeInteraction(span: object): Interaction | undefined {
-  const { interactions } = spanNotes();
-  const interaction = interactions.get(span);
-  if (interaction !== undefined) interactions.delete(span);
+  const interaction = interactionOf(span);
+  if (interaction !== undefined) note(span, undefined);
   return interaction;
 }
 
 /** Whether a span has attached data that was not taken yet. */
 export function hasInteraction(span: object): boolean {
-  return spanNotes().interactions.has(span);
+  return interactionOf(span) !== undefined;
+}
+
+/**
+ * Replaces the data attached to a span by what it says now: its parts are read, and the application may change its
+ * messages and arguments afterwards. The messages themselves, for content capture, are not kept.
+ * @returns the characters that are kept.
+ */
+export function keepInteraction(span: object): number {
+  const attached = interactionOf(span);
+  if (attached === undefined) return 0;
+  const { prompt, answer, retrievedContext, toolArguments, tools } = attached;
+  const kept: Interaction = {
+    prompt,
+    answer,
+    retrievedContext,
+    secondaryAnswer: attached.secondaryAnswer,
+    toolResultSummary: attached.toolResultSummary,
+    steps: attached.steps,
+    stepsArePartial: attached.stepsArePartial,
+    stepContext: attached.stepContext,
+    provider: attached.provider,
+    model: attached.model,
+    usage: attached.usage,
+    serverAddress: attached.serverAddress,
+    serviceTier: attached.serviceTier,
+    providerCostUsd: attached.providerCostUsd,
+    tools,
+    // Read for nothing but the share of the tools.
+    plainRequest: tools === undefined ? undefined : attached.plainRequest,
+    toolArguments,
+    toolArgumentsText: toolArguments === undefined ? undefined : textOfArguments(toolArguments),
+  };
+  note(span, kept);
+  return (
+    (prompt?.length ?? 0) +
+    (answer?.length ?? 0) +
+    (retrievedContext?.length ?? 0) +
+    (kept.toolArgumentsText?.length ?? 0)
+  );
+}
+
+/** Undefined for what is no JSON, which is told where it is hashed. */
+function textOfArguments(value: unknown): string | undefined {
+  try {
+    return canonicalJson(value, { loneSurrogates: 'escape' });
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ export {
   attachInteraction,
   hasInteraction,
   isEnriched,
+  keepInteraction,
   markEnriched,
   mergeInteractions,
   readInteractions,

@@ -48,6 +48,8 @@ export interface Interaction {
   readonly plainRequest?: PlainRequest | undefined;
   /** Arguments of a tool call, as a JSON value. */
   readonly toolArguments?: unknown;
+  /** @internal Their canonical JSON, where it was written before they could change. */
+  readonly toolArgumentsText?: string | undefined;
   /** Result of a tool call, as a JSON value. Used for content capture only. */
   readonly toolResult?: unknown;
   /** Returns the messages; called only if content is captured. */

@@ -1,6 +1,6 @@
 import type { FieldValues } from '../base/index.ts';
 import type { Interaction, InteractionKind } from '../interaction/index.ts';
-import { canonicalHash } from '../json/index.ts';
+import { canonicalHash, sha256Hex } from '../json/index.ts';
 import {
   computeSignals,
   estimateTokens,
@@ -31,11 +31,12 @@ export interface EnrichOptions {
  */
 export function enrich(interaction: Interaction, options: EnrichOptions): FieldValues {
   const { kind = 'model' } = options;
-  const { model, provider, toolArguments } = interaction;
+  const { model, provider, toolArguments, toolArgumentsText } = interaction;
   const values: Draft = computeSignals(interaction, options.config);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;
-  if (toolArguments !== undefined) values.tool_args_hash = canonicalHash(toolArguments);
+  if (toolArgumentsText !== undefined) values.tool_args_hash = sha256Hex(toolArgumentsText);
+  else if (toolArguments !== undefined) values.tool_args_hash = canonicalHash(toolArguments);
   if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, options);
   else addTokens(values, interaction.usage);
   return values;

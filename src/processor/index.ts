@@ -1,4 +1,5 @@
 export { CAPTURE_CONTENT_VARIABLE, resolveCaptureContent } from './capture-content.ts';
+export { DeferredEnrichment } from './deferred-enrichment.ts';
 export { type EnrichOptions, enrich } from './enrich.ts';
 export { type GovernanceFields, getGovernance, isName, pairFallback, setGovernance } from './governance.ts';
 export { governanceFromBaggage, governanceToBaggage } from './governance-baggage.ts';

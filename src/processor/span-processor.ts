@@ -1,4 +1,4 @@
-import { type Context, context as contextApi, diag, SpanStatusCode } from '@opentelemetry/api';
+import { type Context, context as contextApi, type HrTime, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { FieldValues } from '../base/index.ts';
 import {
@@ -17,6 +17,7 @@ import {
   interactionKind,
   isAggregate,
   isEnriched,
+  keepInteraction,
   markEnriched,
   readInteraction,
   readInteractions,
@@ -24,7 +25,9 @@ import {
 } from '../interaction/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
+import { EndedSpan, writeEnded } from './ended-span.ts';
 import { enrich } from './enrich.ts';
+import { type Fault, FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance, isName } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
@@ -96,6 +99,11 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     return { ...this.#stats };
   }
 
+  /** Whether messages become attributes, which are read as a span ends. */
+  get capturesContent(): boolean {
+    return this.#options.captureContent;
+  }
+
   onStart(span: Span, parentContext: Context): void {
     try {
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
@@ -127,6 +135,24 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       'this OpenTelemetry SDK calls no onEnding (2.3 brought it); exporters registered before the processor miss its fields',
     );
     this.#finish(span, new EndedSpan(span));
+  }
+
+  /**
+   * Keeps what an ended span is to be enriched from, as it is now, for {@link enrichLate}. Never throws.
+   * @returns the characters that are kept.
+   */
+  keepForLater(span: ReadableSpan): number {
+    try {
+      return keepInteraction(span);
+    } catch (error) {
+      this.#fault('enrichment', error);
+      return 0;
+    }
+  }
+
+  /** Enriches a span of this process some time after its end, before anything exports it. Never throws. */
+  enrichLate(span: ReadableSpan): void {
+    writeEnded(span, (target) => this.#finish(span, target));
   }
 
   /** Tells of a span that ended in another process, before those around it are enriched. Never throws. */
@@ -247,7 +273,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   #publish(span: ReadableSpan, target: WritableSpan, values: FieldValues): void {
     try {
       if (this.#options.evaluationEvents && 'addEvent' in target) {
-        addEvaluationEvents(target as WritableSpan & EventSpan, values);
+        addEvaluationEvents(target as WritableSpan & EventSpan, values, endOf(span));
       }
       if (span.attributes[COUNTED_ON] === undefined) this.#metrics?.record(span.attributes, values);
     } catch (error) {
@@ -297,40 +323,12 @@ function namesTemplate({ attributes }: ReadableSpan): boolean {
 const COUNTED_ON = attributeOf('counted_on');
 const OFFERED_TOOLS = attributeOf('offered_tools');
 
+/** When a span ended, if it has: what is written later belongs to that time. */
+function endOf({ endTime }: ReadableSpan): HrTime | undefined {
+  return endTime !== undefined && endTime[0] > 0 ? endTime : undefined;
+}
+
 /** The kind of a span without GenAI attributes, derived from its attached data. */
 function kindOfAttached(attached: Interaction | undefined): InteractionKind {
   return attached?.prompt === undefined && attached?.toolArguments !== undefined ? 'tool' : 'model';
-}
-
-/** Writes to an ended span: from another process, or in an SDK without `onEnding`. */
-class EndedSpan implements WritableSpan {
-  readonly attributes: Record<string, unknown>;
-
-  constructor(span: ReadableSpan) {
-    this.attributes = span.attributes;
-  }
-
-  setAttribute(key: string, value: unknown): void {
-    this.attributes[key] = value;
-  }
-}
-
-/** Kinds of faults that are logged separately. */
-type FaultKind = Fault | 'template' | 'attribute limit' | 'old SDK';
-type Fault = 'governance' | 'enrichment' | 'verifier' | 'redaction' | 'publishing';
-
-/** Logs the first fault of each kind and counts the rest, so that a fault in every span does not fill the log. */
-class FaultLog {
-  readonly #seen = new Set<FaultKind>();
-
-  warnOnce(kind: FaultKind, message: string): void {
-    if (this.#seen.has(kind)) return;
-    this.#seen.add(kind);
-    diag.warn(`mcp-observatory: ${message} (said once; later cases are only counted)`);
-  }
-}
-
-/** The name of an error; its message may quote content. */
-function nameOfError(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }

@@ -5,15 +5,24 @@ import { semconv } from '../base/index.ts';
 import type { Interaction } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 import type { TraceStep } from '../signals/index.ts';
+import { RecentMap } from './recent-map.ts';
 
 const MAX_TRACES = 500;
 const MAX_STEPS = 50;
+/** Half of them are kept at least. */
+const MAX_PARENTS = 2 * MAX_STEPS;
 
 interface KnownCall {
-  readonly spanId: string;
   readonly parentId: string | undefined;
   readonly end: HrTime;
   readonly step: TraceStep;
+}
+
+interface KnownCalls {
+  /** By the id of their span, the oldest first. */
+  readonly bySpan: Map<string, KnownCall>;
+  /** Ids of spans around calls: one that ends takes the place of those inside. */
+  readonly parents: RecentMap<true>;
 }
 
 /**
@@ -22,45 +31,64 @@ interface KnownCall {
  * end of its root span.
  */
 export class ToolMemory {
-  readonly #traces = new Map<string, KnownCall[]>();
+  readonly #traces = new Map<string, KnownCalls>();
+  /** Most calls belong to the trace of the call before. */
+  #last: readonly [traceId: string, known: KnownCalls] | undefined;
 
   /** Remembers a tool's span that ended, once. Of a call and its transport, the outer span counts. */
   add(span: ReadableSpan): void {
     const tool = textOf(span.attributes[semconv.ATTR_GEN_AI_TOOL_NAME]);
     if (tool === undefined || span.kind === SpanKind.SERVER) return;
     const { traceId, spanId } = span.spanContext();
-    const isError = span.status.code === SpanStatusCode.ERROR || span.attributes['error.type'] !== undefined;
-    const known = this.#traces.get(traceId) ?? [];
     const parentId = span.parentSpanContext?.spanId;
-    if (known.some((call) => call.spanId === spanId || call.spanId === parentId)) return;
-    const calls = known.filter((call) => call.parentId !== spanId);
-    calls.push({
-      spanId,
+    const known = this.#callsOf(traceId);
+    if (known.bySpan.has(spanId) || (parentId !== undefined && known.bySpan.has(parentId))) return;
+    if (known.parents.get(spanId) === true) {
+      for (const [id, call] of known.bySpan) if (call.parentId === spanId) known.bySpan.delete(id);
+    }
+    const isError = span.status.code === SpanStatusCode.ERROR || span.attributes['error.type'] !== undefined;
+    known.bySpan.set(spanId, {
       parentId,
       end: span.endTime,
       step: isError ? { tool, isError } : { tool, isOpaque: true },
     });
+    if (parentId !== undefined) known.parents.set(parentId, true);
+    if (known.bySpan.size <= MAX_STEPS) return;
+    for (const oldest of known.bySpan.keys()) return void known.bySpan.delete(oldest);
+  }
+
+  /** The calls of a trace, which is the one used last from now on. */
+  #callsOf(traceId: string): KnownCalls {
+    if (this.#last?.[0] === traceId) return this.#last[1];
+    const known = this.#traces.get(traceId) ?? { bySpan: new Map(), parents: new RecentMap(MAX_PARENTS) };
     this.#traces.delete(traceId);
-    this.#traces.set(traceId, calls.slice(-MAX_STEPS));
-    if (this.#traces.size > MAX_TRACES)
-      for (const oldest of this.#traces.keys()) return void this.#traces.delete(oldest);
+    this.#traces.set(traceId, known);
+    this.#last = [traceId, known];
+    if (this.#traces.size > MAX_TRACES) {
+      for (const oldest of this.#traces.keys()) {
+        this.#traces.delete(oldest);
+        break;
+      }
+    }
+    return known;
   }
 
   /** The interaction with the calls of its trace that ended before it began, if its conversation has none. */
   complete(span: ReadableSpan, interaction: Interaction): Interaction {
     const { steps, answer } = interaction;
     if (this.#traces.size === 0 || steps !== undefined || answer === undefined) return interaction;
-    const calls = this.#traces
-      .get(span.spanContext().traceId)
-      ?.filter(({ end }) => isBefore(end, span.startTime));
-    if (calls === undefined || calls.length === 0) return interaction;
+    const known = this.#traces.get(span.spanContext().traceId);
+    if (known === undefined) return interaction;
+    const calls = [...known.bySpan.values()].filter(({ end }) => isBefore(end, span.startTime));
+    if (calls.length === 0) return interaction;
     return { ...interaction, steps: calls.map(({ step }) => step), stepsArePartial: true };
   }
 
   /** Forgets the trace if this span is its root: nothing of it follows in this process. */
   forgetAfter(span: ReadableSpan): void {
-    if (this.#traces.size > 0 && span.parentSpanContext === undefined)
-      this.#traces.delete(span.spanContext().traceId);
+    if (this.#traces.size === 0 || span.parentSpanContext !== undefined) return;
+    this.#traces.delete(span.spanContext().traceId);
+    this.#last = undefined;
   }
 }
 

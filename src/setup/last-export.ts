@@ -8,6 +8,7 @@ import { errorMessage } from '../base/index.ts';
 import type { DurableSpanProcessor, OtlpRequest, OtlpSpanExporter } from '../durable/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
 import { encodeProtobuf } from '../otlp/index.ts';
+import type { DeferredEnrichment } from '../processor/index.ts';
 import type { RunningMetrics } from './meter-provider.ts';
 import type { ResolvedStartOptions } from './options.ts';
 
@@ -32,6 +33,8 @@ export interface Destinations {
     | { readonly processor: DurableSpanProcessor; readonly exporter: OtlpSpanExporter }
     | undefined;
   readonly metrics?: RunningMetrics | undefined;
+  /** What spans pass through before they are exported. */
+  readonly enrichment?: DeferredEnrichment | undefined;
 }
 
 /**
@@ -44,6 +47,7 @@ export interface Destinations {
 export function exportNow(to: Destinations, options: ResolvedStartOptions, deadlineMs: number): void {
   try {
     openCalls.abandonAll();
+    to.enrichment?.settleNow();
     const last = lastExport(to, options);
     if (Object.values(last).every((part) => part === undefined)) return;
     if (deadlineMs <= 0) throw new Error('no time was left');

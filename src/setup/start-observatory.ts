@@ -6,7 +6,7 @@ import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
 import type { PostgresSpanExporterOptions } from '../postgres/index.ts';
-import { ObservatorySpanProcessor, withEvidence } from '../processor/index.ts';
+import { DeferredEnrichment, ObservatorySpanProcessor, withEvidence } from '../processor/index.ts';
 import { type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
@@ -77,10 +77,12 @@ export async function start(options: StartOptions): Promise<RunningObservatory> 
   };
   const all = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
   const resource = sdk.createResource(resolved.serviceName);
-  const tracerProvider = sdk.createProvider(resource, [
-    new ObservatorySpanProcessor(withEvidence(options)),
-    ...all,
-  ]);
+  const enricher = new ObservatorySpanProcessor(withEvidence(options));
+  const enrichment = enricher.capturesContent ? undefined : new DeferredEnrichment(enricher, all);
+  const tracerProvider = sdk.createProvider(
+    resource,
+    enrichment === undefined ? [enricher, ...all] : [enrichment],
+  );
   const isGlobal = await registerGlobally(tracerProvider);
   if (!isGlobal) {
     diag.warn(
@@ -91,7 +93,7 @@ export async function start(options: StartOptions): Promise<RunningObservatory> 
     resolved.metrics === undefined || !isGlobal
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  return manage(tracerProvider, isGlobal, { ...to, metrics }, resolved);
+  return manage(tracerProvider, isGlobal, { ...to, metrics, enrichment }, resolved);
 }
 
 /**
@@ -129,10 +131,12 @@ function manage(
   to: Destinations,
   options: ResolvedStartOptions,
 ): RunningObservatory {
-  const { metrics } = to;
+  const { metrics, enrichment } = to;
   const exporting = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
   let exitHandlers: ExitHandlers | undefined;
   const forceFlush = async () => {
+    // It records metrics too.
+    await enrichment?.settle();
     await both(tracerProvider.forceFlush(), metrics?.provider.forceFlush());
   };
   /** Ends what is under way, then the export of spans and, if `all`, of metrics. */
@@ -141,6 +145,7 @@ function manage(
     // Half of the time is reserved for the spans of runs that did not end.
     await drainShadows(limitMs / 2);
     openCalls.abandonAll();
+    await enrichment?.settle();
     const restMs = Math.max(0, deadline - performance.now());
     const stopSpans = async () => {
       await Promise.all(exporting.map((processor) => processor.shutdown(restMs)));

@@ -45,6 +45,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     usage: attached.usage ?? readUsage(span, scalars, provider),
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
     toolArguments: attached.toolArguments ?? written.toolArguments,
+    toolArgumentsText: attached.toolArgumentsText,
     tools:
       attached.tools ?? attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'],
     plainRequest: attached.plainRequest,

@@ -1,0 +1,35 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { WritableSpan } from './set-fields.ts';
+
+/** Writes to an ended span: from another process, or in an SDK without `onEnding`. */
+export class EndedSpan implements WritableSpan {
+  readonly attributes: Record<string, unknown>;
+
+  constructor(span: ReadableSpan) {
+    this.attributes = span.attributes;
+  }
+
+  setAttribute(key: string, value: unknown): void {
+    this.attributes[key] = value;
+  }
+}
+
+/** How the spans of all SDK lines remember that they have ended; from then on they ignore what is set. */
+interface SdkSpan extends WritableSpan {
+  _ended: boolean;
+}
+
+/**
+ * Runs `write` with a target for an ended span that nobody has exported yet. It is the span itself, opened for that time,
+ * so that the limits of the SDK hold as they do in `onEnding`: number of attributes, length of values, events.
+ */
+export function writeEnded<T>(span: ReadableSpan, write: (target: WritableSpan) => T): T {
+  const own = span as unknown as SdkSpan;
+  if (own._ended !== true || typeof own.setAttribute !== 'function') return write(new EndedSpan(span));
+  own._ended = false;
+  try {
+    return write(own);
+  } finally {
+    own._ended = true;
+  }
+}

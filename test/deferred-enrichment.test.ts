@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  type SpanLimits,
+} from '@opentelemetry/sdk-trace-node';
+import { attachConversation, attachInteraction, type Message } from '../src/interaction/index.ts';
+import {
+  DeferredEnrichment,
+  ObservatorySpanProcessor,
+  type ObservatorySpanProcessorOptions,
+  setGovernance,
+} from '../src/processor/index.ts';
+import { DIALECT_CASES } from './support/dialect-cases.ts';
+import { CHAT_ATTRIBUTES, chat } from './support/observed.ts';
+
+type Pipeline = 'as it ends' | 'deferred';
+
+/** What an exporter gets of the spans that `make` ends. */
+async function exported(
+  pipeline: Pipeline,
+  make: (tracer: Tracer) => void,
+  options: ObservatorySpanProcessorOptions = {},
+  spanLimits: SpanLimits = {},
+) {
+  const memory = new InMemorySpanExporter();
+  const exporting = new SimpleSpanProcessor(memory);
+  const enricher = new ObservatorySpanProcessor({ signals: { verifier: 'evidence' }, ...options });
+  const spanProcessors =
+    pipeline === 'deferred' ? [new DeferredEnrichment(enricher, [exporting])] : [enricher, exporting];
+  const provider = new BasicTracerProvider({ spanProcessors, spanLimits });
+  make(provider.getTracer('test'));
+  await provider.forceFlush();
+  return { spans: memory.getFinishedSpans(), stats: enricher.stats };
+}
+
+/** What rows are made of, without times; an id that names a span by its place. */
+function told(spans: readonly ReadableSpan[]) {
+  const places = new Map(spans.map((span, place) => [span.spanContext().spanId, `span ${place}`]));
+  return spans.map((span) => toldOf(span, places));
+}
+
+function toldOf(span: ReadableSpan, places: ReadonlyMap<string, string>) {
+  const { name, kind, events, status, ended, droppedAttributesCount } = span;
+  const countedOn = span.attributes['observatory.counted_on'];
+  return {
+    name,
+    kind,
+    attributes: {
+      ...span.attributes,
+      ...(typeof countedOn === 'string' && { 'observatory.counted_on': places.get(countedOn) ?? countedOn }),
+    },
+    events: events.map((event) => [event.name, event.attributes]),
+    status,
+    ended,
+    droppedAttributesCount,
+  };
+}
+
+async function assertSame(
+  make: (tracer: Tracer) => void,
+  options?: ObservatorySpanProcessorOptions,
+  limits?: SpanLimits,
+) {
+  const direct = await exported('as it ends', make, options, limits);
+  const deferred = await exported('deferred', make, options, limits);
+  assert.ok(direct.spans.length > 0);
+  assert.deepEqual(told(deferred.spans), told(direct.spans));
+  assert.deepEqual(deferred.stats, direct.stats);
+  return deferred.spans;
+}
+
+function endDialects(tracer: Tracer): void {
+  for (const { span: fixture } of DIALECT_CASES) {
+    const kind = fixture.kind === undefined ? {} : { kind: fixture.kind };
+    const span = tracer.startSpan(fixture.name ?? 'span', kind);
+    span.setAttributes(fixture.attributes ?? {});
+    for (const event of fixture.events ?? []) span.addEvent(event.name, event.attributes);
+    span.end();
+  }
+}
+
+function answer(span: Span, messages: Message[]): void {
+  attachConversation(span, {
+    provider: 'openai',
+    messages: () => messages,
+    answer: () => 'Invoice 92311 was approved on 2026-02-10.',
+    model: () => 'gpt-4o',
+    usage: () => ({ inputTokens: 1200, outputTokens: 30 }),
+    tools: [{ type: 'function', function: { name: 'approve', parameters: { type: 'object' } } }],
+    calledNone: () => false,
+  });
+}
+
+for (const redactContent of [false, true]) {
+  test(`spans of every dialect are exported the same enriched later as enriched as they end${redactContent ? ', redacted' : ''}`, async () => {
+    await assertSame(endDialects, { redactContent, contextTax: false });
+  });
+}
+
+test('attached conversations, tool calls and governance are told the same', async () => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  try {
+    const spans = await assertSame(
+      (tracer) => {
+        const governed = setGovernance(context.active(), { riskTier: 'high', userId: 'u1' });
+        const run = tracer.startSpan('run', { attributes: { 'gen_ai.operation.name': 'invoke_agent' } });
+        context.with(trace.setSpan(governed, run), () => {
+          const tool = tracer.startSpan('execute_tool approve', {
+            attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'approve' },
+          });
+          attachInteraction(tool, { toolArguments: { b: [1, { c: 'x' }], a: null } });
+          tool.setStatus({ code: SpanStatusCode.ERROR, message: 'secret words' });
+          tool.end();
+          const outer = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+          context.with(trace.setSpan(context.active(), outer), () => {
+            const inner = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+            answer(inner, [{ role: 'user', parts: [{ type: 'text', content: 'Was invoice 92311 paid?' }] }]);
+            inner.end();
+          });
+          outer.setAttributes({ 'gen_ai.usage.input_tokens': 1200, 'gen_ai.usage.output_tokens': 30 });
+          outer.end();
+          tracer.startSpan('GET', { attributes: { 'url.full': 'http://x/?q=secret' } }).end();
+        });
+        run.end();
+      },
+      { redactContent: true },
+    );
+    const [tool, inner, outer] = spans;
+    assert.equal(typeof tool?.attributes['observatory.tool_args_hash'], 'string');
+    assert.equal(typeof inner?.attributes['observatory.cost_usd'], 'number');
+    assert.equal(outer?.attributes['observatory.counted_on'], inner?.spanContext().spanId);
+    assert.equal(tool?.attributes['observatory.risk_tier'], 'high');
+  } finally {
+    context.disable();
+  }
+});
+
+test('limits of the SDK hold for what is written later', async () => {
+  const long = 'word '.repeat(400);
+  const limits = { attributeCountLimit: 9, attributeValueLengthLimit: 20 };
+  const make = (tracer: Tracer) =>
+    chat(tracer, {}, (span) => attachInteraction(span, { prompt: long, answer: long }));
+  const [span] = await assertSame(make, {}, limits);
+  assert.ok((span?.droppedAttributesCount ?? 0) > 0);
+  await assertSame(make, { redactContent: true }, limits);
+});
+
+test('what an application changes after its call does not reach the fields', async () => {
+  const messages: Message[] = [{ role: 'user', parts: [{ type: 'text', content: 'one' }] }];
+  const toolArguments = { list: [1] };
+  const make = (after: () => void) => (tracer: Tracer) => {
+    const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+    answer(span, messages);
+    span.end();
+    const tool = tracer.startSpan('tool', { attributes: { 'gen_ai.operation.name': 'execute_tool' } });
+    attachInteraction(tool, { toolArguments });
+    tool.end();
+    after();
+  };
+  const options = { contextTax: false };
+  const before = await exported(
+    'deferred',
+    make(() => {}),
+    options,
+  );
+  const changed = await exported(
+    'deferred',
+    make(() => {
+      messages.push({ role: 'user', parts: [{ type: 'text', content: 'two' }] });
+      toolArguments.list.push(2);
+    }),
+    options,
+  );
+  assert.deepEqual(told(changed.spans), told(before.spans));
+});
+
+test('nothing is enriched while a span ends, and everything once a burst without an await is long', () => {
+  const memory = new InMemorySpanExporter();
+  const enricher = new ObservatorySpanProcessor();
+  const deferred = new DeferredEnrichment(enricher, [new SimpleSpanProcessor(memory)]);
+  const tracer = new BasicTracerProvider({ spanProcessors: [deferred] }).getTracer('test');
+  for (let i = 0; i < 8_192; i += 1) chat(tracer);
+  assert.equal(enricher.stats.enriched, 0);
+  for (let i = 0; i < 100; i += 1) chat(tracer);
+  assert.equal(enricher.stats.enriched, 100);
+  // Ten prompts of two million characters are more than may wait.
+  for (let i = 0; i < 10; i += 1) {
+    const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+    attachInteraction(span, { prompt: 'word '.repeat(400_000) });
+    span.end();
+  }
+  assert.ok(enricher.stats.enriched > 8_192, `${enricher.stats.enriched}`);
+  deferred.settleNow();
+  assert.equal(memory.getFinishedSpans().length, 8_302);
+});
