@@ -7,7 +7,7 @@
 -- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
 --
 -- Of reviews, the writer may add pending ones, see what became of them and use approvals, and the reader may see how the queue stands;
--- neither reads what is reviewed. The reviewer reads it all, claims and decides, and changes nothing else.
+-- neither reads what is reviewed. The reviewer reads it all, claims, decides and revokes, and changes nothing else.
 
 DO $$
 DECLARE
@@ -40,15 +40,16 @@ GRANT INSERT (
   review_id, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id,
   confidence, hallucination_risk_score, trace_id, span_id, content
 ) ON mcp_reviews TO mcp_observatory_writer;
-GRANT SELECT (review_id, status, expires_at, decided_by, decided_at, note, response) ON mcp_reviews
+GRANT SELECT (review_id, status, expires_at, decided_by, decided_at, note, response, scope, session_id) ON mcp_reviews
   TO mcp_observatory_writer;
 GRANT SELECT (
   review_id, status, created_at, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id,
   session_id, confidence, hallucination_risk_score, trace_id, span_id, claim_token, claimed_by, claimed_at,
-  lease_expires_at, decided_by, decided_at, note
+  lease_expires_at, decided_by, decided_at, note, scope
 ) ON mcp_reviews TO mcp_observatory_reader;
-GRANT SELECT, INSERT, UPDATE (used_at) ON mcp_approvals TO mcp_observatory_writer;
+GRANT SELECT, INSERT, UPDATE (used_at, uses, last_used_at, ended_at, ended_note) ON mcp_approvals TO mcp_observatory_writer;
 GRANT SELECT ON mcp_approvals TO mcp_observatory_reader;
 GRANT SELECT ON mcp_reviews, mcp_approvals TO mcp_observatory_reviewer;
-GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response)
-  ON mcp_reviews TO mcp_observatory_reviewer;
+GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response,
+  scope) ON mcp_reviews TO mcp_observatory_reviewer;
+GRANT UPDATE (ended_at, ended_by, ended_note) ON mcp_approvals TO mcp_observatory_reviewer;

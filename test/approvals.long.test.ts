@@ -32,10 +32,14 @@ describe('approvals of four processes', { skip: noPostgres() }, () => {
   });
 
   /** Starts a process that makes the held call; `lines` grows with what it says. */
-  const start = (waitMs: number, tries: number, task = 'call') => {
-    const child = spawn(process.execPath, [PROCESS, server.url, String(waitMs), String(tries), task], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+  const start = (waitMs: number, tries: number, task = 'call', session = 's-0') => {
+    const child = spawn(
+      process.execPath,
+      [PROCESS, server.url, String(waitMs), String(tries), task, session],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     running.push(child);
     const lines: string[] = [];
     createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
@@ -78,5 +82,27 @@ describe('approvals of four processes', { skip: noPostgres() }, () => {
       'SELECT count(*)::integer AS used FROM mcp_approvals WHERE used_at IS NOT NULL',
     );
     assert.equal(rows[0]?.used, 2);
+  });
+
+  test('an approval for a session lets the processes of that session through, each time, and no other', async () => {
+    await db.query('TRUNCATE mcp_reviews CASCADE');
+    const first = start(600_000, 1, 'call', 's-1');
+    await waitUntil(async () => (await queue.list({ status: 'pending' })).length === 1, PATIENCE_MS);
+    const id = await decideOldest(queue, 'approve', undefined, 'session');
+    await first.ended;
+    assert.deepEqual(first.lines, ['asking', 'made']);
+    const ours = [1, 2, 3, 4].map(() => start(0, 10, 'call', 's-1'));
+    const theirs = [1, 2].map(() => start(0, 10, 'call', 's-2'));
+    await Promise.all([...ours, ...theirs].map(({ ended }) => ended));
+    for (const { lines } of ours) assert.deepEqual(lines, ['asking', ...Array<string>(10).fill('made')]);
+    for (const { lines } of theirs) {
+      assert.deepEqual(lines, ['asking', ...Array<string>(10).fill('approval_required')]);
+    }
+    const { rows } = await db.query('SELECT uses FROM mcp_approvals WHERE review_id = $1::text::uuid', [id]);
+    assert.deepEqual(rows, [{ uses: 41 }]);
+    await queue.revoke(id, { by: 'bob' });
+    const late = start(0, 3, 'call', 's-1');
+    await late.ended;
+    assert.deepEqual(late.lines, ['asking', ...Array<string>(3).fill('approval_required')]);
   });
 });

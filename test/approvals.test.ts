@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { PostgresReviewQueue } from '../src/execution/index.ts';
-import { guardedCall, PolicyGate, type PolicyGateOptions } from '../src/policy/index.ts';
+import { gateClient, guardedCall, PolicyGate, type PolicyGateOptions } from '../src/policy/index.ts';
 import type { Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
@@ -117,6 +117,98 @@ for (const databases of testDatabases()) {
       const { decision, message } = await gate.authorize(HELD_CALL);
       assert.equal(decision, 'require_approval');
       assert.match(message, /it cannot be asked for now/);
+    });
+
+    const inSession = (sessionId: string) => ({ ...HELD_CALL, sessionId });
+    const other = { ...HELD_TOOLS.bank.tools[0], description: 'Sends money elsewhere' };
+    const changed = { bank: { tools: [other] } } as typeof HELD_TOOLS;
+
+    test('an approval for the session is for this call in this session, as often as it is made', async () => {
+      using gate = gateOf();
+      await reason(gate, inSession('s-1'));
+      await decideOldest(queue, 'approve', undefined, 'session');
+      for (let i = 0; i < 3; i += 1) assert.equal(await reason(gate, inSession('s-1')), 'approved');
+      assert.match(
+        (await gate.authorize(inSession('s-1'))).message,
+        /for this session \(request [0-9a-f-]{36}\)/,
+      );
+      assert.equal(
+        await reason(gate, { ...inSession('s-1'), args: { to: 'Eve', amount: 250 } }),
+        'approval_required',
+      );
+      assert.equal(await reason(gate, { ...inSession('s-1'), caller: 'bob' }), 'approval_required');
+      assert.equal(await reason(gate, inSession('s-2')), 'approval_required', 'another session');
+      assert.equal(await reason(gate), 'approval_required', 'no session');
+      await db.query('UPDATE mcp_approvals SET session_ms = 0');
+      assert.equal(await reason(gate, inSession('s-1')), 'approval_required', 'over');
+    });
+
+    test('an approval until the definition changes is for any session, and does not come back with the definition', async () => {
+      using gate = gateOf();
+      await reason(gate, inSession('s-1'));
+      const id = await decideOldest(queue, 'approve', undefined, 'definition');
+      for (const session of ['s-1', 's-2', 's-1'])
+        assert.equal(await reason(gate, inSession(session)), 'approved');
+      using after = gateOf({ tools: changed });
+      assert.equal(await reason(after, inSession('s-1')), 'approval_required', 'another definition');
+      assert.equal(await reason(gate, inSession('s-1')), 'approval_required', 'the old one again');
+      const { rows } = await db.query(
+        'SELECT uses, ended_by, ended_note FROM mcp_approvals WHERE review_id = $1::text::uuid',
+        [id],
+      );
+      assert.deepEqual(rows, [{ uses: 3, ended_by: null, ended_note: 'the definition changed' }]);
+    });
+
+    test('a policy says how far an approval may go; a call without a session has none for one', async () => {
+      const policy = { ...HELD_POLICY, approval: { scopes: ['once', 'session'], session_seconds: 1 } };
+      using gate = gateOf({ policy: policy as never });
+      await reason(gate, inSession('s-1'));
+      const refused = /scope of this approval.*once or session.*definition/;
+      await assert.rejects(decideOldest(queue, 'approve', undefined, 'definition'), refused);
+      const { rows } = await db.query('SELECT session_ms, definition_ms FROM mcp_approvals');
+      assert.deepEqual(rows, [{ session_ms: 1000, definition_ms: null }]);
+      await db.query('TRUNCATE mcp_reviews CASCADE');
+      await reason(gate);
+      await assert.rejects(decideOldest(queue, 'approve', undefined, 'session'), /to be once, got session/);
+    });
+
+    test('what is revoked approves nothing, and stays revoked', async () => {
+      using gate = gateOf();
+      for (const scope of ['session', undefined] as const) {
+        await reason(gate, inSession('s-1'));
+        const id = await decideOldest(queue, 'approve', undefined, scope);
+        if (scope !== undefined) assert.equal(await reason(gate, inSession('s-1')), 'approved');
+        await queue.revoke(id, { by: 'bob', note: 'card stolen' });
+        assert.equal(await reason(gate, inSession('s-1')), 'approval_required');
+        await assert.rejects(queue.revoke(id, { by: 'bob' }), /nothing to revoke/);
+        await assert.rejects(
+          async () => db.query('UPDATE mcp_approvals SET ended_at = NULL WHERE ended_at IS NOT NULL'),
+          /was ended/,
+        );
+        await db.query('TRUNCATE mcp_reviews CASCADE');
+      }
+    });
+
+    test('each connection of a gated client is a session, unless the host names one', async () => {
+      using gate = gateOf();
+      const client = () => {
+        const tools = HELD_TOOLS.bank.tools;
+        const raw = {
+          listTools: async () => ({ tools }),
+          callTool: async (_: { name: string; arguments?: Record<string, unknown> }) => ({
+            content: [{ type: 'text', text: 'paid' }],
+          }),
+        };
+        return gateClient(raw, gate, { server: 'bank', context: () => ({ caller: 'alice' }) });
+      };
+      const [one, another] = [client(), client()];
+      const pay = (by: ReturnType<typeof client>) =>
+        by.callTool({ name: 'send_payment', arguments: HELD_CALL.args });
+      await assert.rejects(pay(one), { reasonCode: 'approval_required' });
+      await decideOldest(queue, 'approve', undefined, 'session');
+      await pay(one);
+      await assert.rejects(pay(another), { reasonCode: 'approval_required' });
+      await pay(one);
     });
 
     test('what was used cannot be made unused', async () => {

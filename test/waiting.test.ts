@@ -1,7 +1,9 @@
 /** What waits for a person, over the page's API: who may decide, once, and what others see. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { approvalsCommand } from '../src/cli/approvals.ts';
 import { PostgresReviewQueue } from '../src/execution/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase } from '../src/postgres/index.ts';
@@ -9,6 +11,7 @@ import { startPage } from '../src/ui/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { runCommand } from './support/run-command.ts';
 import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -17,11 +20,13 @@ const HOSTILE = '<script>alert(1)</script>\u0000\u202e';
 
 describe('what waits', { skip: noPostgres() }, () => {
   let server: PostgresServer;
+  let url: string;
   let db: Awaited<ReturnType<typeof openDatabase>>;
   let queue: PostgresReviewQueue;
   before(async () => {
     server = await startPostgres();
-    db = await openDatabase({ url: await server.createDatabase() });
+    url = await server.createDatabase();
+    db = await openDatabase({ url });
     await migrate(db);
     queue = new PostgresReviewQueue({ connection: db });
   });
@@ -68,6 +73,57 @@ describe('what waits', { skip: noPostgres() }, () => {
     assert.equal((await gate.authorize({ ...HELD_CALL, caller: 'alice' })).reasonCode, 'approved');
     const { decided } = (await get(`${page.url}api/waiting`)).body;
     assert.equal(decided[0].id, id);
+  });
+
+  test('an approval for the session is chosen and revoked on the page; a scope that is not offered is refused', async () => {
+    await using page = await startPage({ db, port: 0 });
+    using gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });
+    const call = { ...HELD_CALL, caller: 'grace', sessionId: HOSTILE.replace('\0', '') };
+    const { message } = await gate.authorize(call);
+    const id = /[0-9a-f-]{36}/u.exec(message)?.[0] ?? '';
+    const { body: before } = await get(`${page.url}api/waiting/${id}`);
+    assert.deepEqual(before.scopes, ['once', 'session', 'definition']);
+    assert.equal(before.session, call.sessionId);
+    assert.equal((await decide(page.url, id, { decision: 'approve', scope: 'forever' })).status, 400);
+    assert.equal((await decide(page.url, id, { decision: 'revoke' })).status, 409);
+    assert.equal((await decide(page.url, id, { decision: 'approve', scope: 'session' })).status, 200);
+    for (let i = 0; i < 2; i += 1) assert.equal((await gate.authorize(call)).reasonCode, 'approved');
+    const standing = async () =>
+      (await get(`${page.url}api/waiting`)).body.standing.map((row: { id: string }) => row.id);
+    assert.deepEqual(await standing(), [id]);
+    const revoked = await decide(page.url, id, { decision: 'revoke', note: HOSTILE });
+    assert.equal(revoked.status, 200);
+    const detail = JSON.parse(revoked.text);
+    assert.deepEqual(
+      [detail.scope, detail.uses, detail.endedBy, detail.standsMs],
+      ['session', 2, 'page', null],
+    );
+    assert.deepEqual(await standing(), []);
+    assert.equal((await gate.authorize(call)).reasonCode, 'approval_required');
+    const plain = await queue.submit({ fallbackReason: 'low_confidence', content: {} });
+    assert.equal((await decide(page.url, plain, { decision: 'approve', scope: 'session' })).status, 400);
+  });
+
+  test('the shell lists, shows, approves for a scope, and revokes', async () => {
+    const id = await hold('heidi', { to: HOSTILE, amount: 9 });
+    const shell = (...args: string[]) =>
+      runCommand(approvalsCommand, [...args, '--as', 'ada', '--database-url', url]);
+    const listed = await shell('list');
+    assert.match(listed.stdout, new RegExp(`${id}  pending .*bank/send_payment  asked by heidi`));
+    const shown = await shell('show', id);
+    assert.match(shown.stdout, /arguments\n.*\n.*\n *"amount": 9/);
+    for (const hidden of ['\u0000', '\u202e']) assert.equal(shown.stdout.includes(hidden), false);
+    const approved = await shell('approve', id.toUpperCase(), '--for', 'definition', '--note', 'known');
+    assert.equal(approved.stdout, `${id} approved by ada for definition\n`);
+    const standing = (await shell('list', '--json')).rows[0]?.standing as { id: string; scope: string }[];
+    assert.deepEqual([standing[0]?.id, standing[0]?.scope], [id, 'definition']);
+    await assert.rejects(shell('reject', id), {
+      code: 'REVIEW_CONFLICT',
+      message: /approved by ada already/,
+    });
+    assert.equal((await shell('revoke', id)).stdout, `${id} revoked by ada\n`);
+    const wrong = [['approve'], ['approve', 'x'], ['approve', id, '--for', 'ever'], ['show', randomUUID()]];
+    for (const args of wrong) await assert.rejects(shell(...args), { code: 'INVALID_OPTION' }, args.join(' '));
   });
 
   test('of two who decide, the second is told who did', async () => {

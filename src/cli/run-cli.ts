@@ -39,6 +39,10 @@ export const COMMANDS: CommandTable = {
     summary: 'record runs as files, replay and compare them',
     load: async () => (await import('./golden/index.ts')).goldenCommand,
   },
+  approvals: {
+    summary: 'list, approve, reject and revoke calls that a policy holds for a person',
+    load: async () => (await import('./approvals.ts')).approvalsCommand,
+  },
   reviews: {
     summary: 'list, claim and decide answers waiting for human review',
     load: async () => (await import('./reviews.ts')).reviewsCommand,

@@ -5,6 +5,7 @@ export {
   type ApprovalAnswer,
   type ApprovalQueue,
   type ApprovalRequest,
+  type ApprovalScope,
   type AskOptions,
   type AskResult,
   AuditLog,

@@ -30,6 +30,8 @@ export { instrument } from './instrument.ts';
 export {
   type ClaimedReview,
   type ClaimOptions,
+  type DecisionNow,
+  decideNow,
   type FinalOutcome,
   PostgresReviewQueue,
   type PostgresReviewQueueOptions,
@@ -41,6 +43,7 @@ export {
   type ReviewStatus,
   type ReviewSubmission,
   type ReviewWaitOptions,
+  STANDS_UNTIL,
 } from './reviews/index.ts';
 export {
   drainShadows,

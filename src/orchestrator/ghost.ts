@@ -48,7 +48,8 @@ export async function runGhost(options: RunOptions, tape: Tape = {}): Promise<Gh
     emit({ type: 'run_started', provider: provider.name, model });
     let changes = 0;
     const { gate, caller, govern, userPrompt: userRequest } = resolved;
-    const shared = { caller, runId, userRequest, promptTemplateId: govern?.promptTemplateId };
+    const sessionId = getGovernance(context.active())?.sessionId ?? runId;
+    const shared = { caller, runId, sessionId, userRequest, promptTemplateId: govern?.promptTemplateId };
     const connecting = connectServers(resolved.serverConfig, {
       maxReconnects: DEFAULT_RECONNECTS,
       ...resolved.connection,

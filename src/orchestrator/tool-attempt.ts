@@ -163,7 +163,7 @@ export interface GatedCallsParts {
   readonly audit: AuditRun | undefined;
   /** What every call of the run has in common. */
   readonly context: Required<Pick<GateCall, 'runId' | 'userRequest'>> &
-    Pick<GateCall, 'caller' | 'promptTemplateId'>;
+    Pick<GateCall, 'caller' | 'sessionId' | 'promptTemplateId'>;
   readonly signal: AbortSignal | undefined;
 }
 

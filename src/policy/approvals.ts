@@ -1,6 +1,7 @@
 /**
  * Human approval of one exact call. An approval is bound to caller, server, tool, tool hash, arguments digest and
- * policy hash, can be used once, and expires; a call that differs in any of these needs a new one.
+ * policy hash, and expires; a call that differs in any of these needs a new one. It is for one call, unless a person says
+ * otherwise: for the same call as often as it is made in a session, or until the definition of the tool changes.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { printable } from '../base/index.ts';
@@ -32,32 +33,71 @@ export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
   };
 }
 
+/** How far an approval goes: one call, the same call in one session, or the same call under this definition of the tool. */
+export type ApprovalScope = 'once' | 'session' | 'definition';
+
+/** How long approvals can be used once they are given, in milliseconds. Absent is a scope that cannot be given. */
+export interface ApprovalLimits {
+  /** A rejection stands as long. */
+  readonly usableMs: number;
+  readonly sessionMs?: number | undefined;
+  readonly definitionMs?: number | undefined;
+}
+
+/** The approvals of a policy, as its file has them. */
+export interface ApprovalDocument {
+  readonly expires_seconds?: number | undefined;
+  /** What a person may choose. One call can always be approved. Default: all three. */
+  readonly scopes?: readonly ApprovalScope[] | undefined;
+  readonly session_seconds?: number | undefined;
+  readonly definition_seconds?: number | undefined;
+}
+
+const SESSION_SECONDS = 28_800;
+const DEFINITION_SECONDS = 2_592_000;
+
+/** What a policy says about approvals. */
+export function approvalLimits(document: ApprovalDocument = {}): ApprovalLimits {
+  const { expires_seconds, scopes = ['session', 'definition'] } = document;
+  const msOf = (scope: ApprovalScope, seconds: number) =>
+    scopes.includes(scope) ? seconds * 1_000 : undefined;
+  return {
+    usableMs: expires_seconds === undefined ? APPROVAL_MS : expires_seconds * 1_000,
+    sessionMs: msOf('session', document.session_seconds ?? SESSION_SECONDS),
+    definitionMs: msOf('definition', document.definition_seconds ?? DEFINITION_SECONDS),
+  };
+}
+
 /** A call that is held for a person, and what the person is shown. */
-export interface ApprovalRequest extends ApprovalBinding {
+export interface ApprovalRequest extends ApprovalBinding, ApprovalLimits {
   /** SHA-256 of the binding, hex: an approval is for calls with this one. */
   readonly fingerprint: string;
+  /** SHA-256 of caller, server and tool, hex: what a changed definition ends approvals of. */
+  readonly subject: string;
+  /** The session it is asked in, which an approval for a session is bound to. */
+  readonly sessionId?: string | undefined;
   readonly args: JsonObject;
   /** Why it is held. */
   readonly message: string;
   readonly ruleIds: readonly string[];
-  /** How long the approval can be used once it is given, and a rejection stands, in milliseconds. */
-  readonly usableMs: number;
 }
 
-/** Where a request stands. `approved` is said once: the approval is then used. */
+/** Where a request stands. `approved` is said once where the approval is for one call: it is then used. */
 export interface ApprovalAnswer {
   /** Id of the request, by which people decide it. */
   readonly id: string;
   readonly state: 'approved' | 'rejected' | 'waiting';
   readonly decidedBy: string | null;
   readonly note: string | null;
+  /** How far the approval goes. @defaultValue 'once' */
+  readonly scope?: ApprovalScope | undefined;
 }
 
 /** A queue of approvals that outlive the process. The built-in one is `PostgresReviewQueue`. */
 export interface ApprovalQueue {
   /**
    * Takes the approval of a call, or asks for one. Asking again while nobody has decided gives the same request. Of any
-   * number of processes one takes an approval.
+   * number of processes one takes an approval for one call.
    */
   takeApproval(request: ApprovalRequest): Promise<ApprovalAnswer>;
   /** Resolves when the request is decided or has expired; rejects after this time. */
@@ -80,6 +120,13 @@ export const APPROVAL_MS = 300_000;
 /** SHA-256 of what an approval covers, hex. */
 export function fingerprintOf(binding: ApprovalBinding): string {
   return fingerprint(binding).toString('hex');
+}
+
+/** SHA-256 of whose calls of which tool it is about, whatever its definition, hex. */
+export function subjectOf({ caller, server, tool }: ApprovalBinding): string {
+  return createHash('sha256')
+    .update(JSON.stringify([caller, server, tool]))
+    .digest('hex');
 }
 
 /** Asks for an approval, and waits for it as long as allowed. Rejects as the queue does. */

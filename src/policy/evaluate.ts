@@ -104,6 +104,11 @@ export function templateOf({ promptTemplateId }: GateCall): string | undefined {
   return promptTemplateId ?? getGovernance(context.active())?.promptTemplateId;
 }
 
+/** The session of a call: its own, or that of the context. */
+export function sessionOf({ sessionId }: Pick<GateCall, 'sessionId'>): string | undefined {
+  return sessionId ?? getGovernance(context.active())?.sessionId;
+}
+
 /** What a server sends is as large as results may be. */
 function isFromServer(method: RequestMethod | undefined): boolean {
   return method === 'sampling/createMessage' || method === 'elicitation/create' || method === 'roots/list';

@@ -1,5 +1,6 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
 
+import { randomUUID } from 'node:crypto';
 import { ObservatoryError } from '../base/index.ts';
 import { checkJsonValue, FILE_LIMITS, type JsonObject, objectOf, StrictJsonError } from '../json/index.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../mcp-client/index.ts';
 import type { AuditRun } from './audit/index.ts';
 import { gatedMember, guardHandlers } from './client-requests.ts';
+import { sessionOf } from './evaluate.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
@@ -64,7 +66,9 @@ export function gateClient<T extends GateableClient>(
   const { server } = options;
   const watch = options.recheck === 'on_change' ? new ListWatch(client) : undefined;
   const { audit, context } = options;
-  const requests: RequestGuardOptions = { gate, audit, context: () => context?.('') ?? {} };
+  const connection = randomUUID();
+  const shared = (tool: string) => ({ sessionId: sessionOf({}) ?? connection, ...context?.(tool) });
+  const requests: RequestGuardOptions = { gate, audit, context: () => shared('') };
   guardHandlers(client, server, requests);
   boundTransport((client as { transport?: unknown }).transport, options);
 
@@ -93,7 +97,7 @@ export function gateClient<T extends GateableClient>(
   const callTool = async (params: unknown, ...rest: never[]): Promise<unknown> => {
     const { name, args, isUnsafe } = readParams(params);
     const runId = options.audit?.id;
-    const call: GateCall = { runId, ...options.context?.(name), server, tool: name, args };
+    const call: GateCall = { runId, ...shared(name), server, tool: name, args };
     const invoke = async () => {
       if (isUnsafe) throw new ObservatoryError('INVALID_INPUT', "The arguments of 'callTool' are not JSON");
       return callOf(client, gate, call, rest);

@@ -21,6 +21,11 @@ export interface GateCall {
   readonly caller?: string | undefined;
   /** The run the call counts for in budgets. @defaultValue '' */
   readonly runId?: string | undefined;
+  /**
+   * The session the call is made in, as the host knows it, which an approval for a session is bound to. @defaultValue the
+   * `sessionId` of `govern()`; of `gateClient` the connection, of `PolicyHost` the host, of `mcpGhost` the run
+   */
+  readonly sessionId?: string | undefined;
   /** The user's request, for rules about where arguments come from. */
   readonly userRequest?: string | undefined;
   /** Template of the prompt behind the call, for policies that require one. @defaultValue that of `govern()` */

@@ -10,7 +10,7 @@ import { diag } from '@opentelemetry/api';
 import { ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
-import { APPROVAL_MS, Approvals, bindingOf } from './approvals.ts';
+import { type ApprovalLimits, Approvals, approvalLimits, bindingOf } from './approvals.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
@@ -262,7 +262,7 @@ export class PolicyGate {
     }
     const { approvals } = this.#options;
     if (approvals !== undefined && isHeld(call, decision)) {
-      decision = await decideHeldCall(approvals, call, decision, this.#approvalMs(), () =>
+      decision = await decideHeldCall(approvals, call, decision, this.#approvalLimits(), () =>
         this.evaluate(call),
       );
     }
@@ -284,9 +284,8 @@ export class PolicyGate {
     return decision;
   }
 
-  #approvalMs(): number {
-    const seconds = this.#source.policy?.document.approval?.expires_seconds;
-    return seconds === undefined ? APPROVAL_MS : seconds * 1_000;
+  #approvalLimits(): ApprovalLimits {
+    return approvalLimits(this.#source.policy?.document.approval);
   }
 
   /**
@@ -311,7 +310,7 @@ export class PolicyGate {
       const message = `${call.server}/${call.tool} cannot be approved: ${decision.message}`;
       throw new ObservatoryError('INVALID_INPUT', message);
     }
-    return this.#approvals.grant(bindingOf(call, decision), this.#approvalMs());
+    return this.#approvals.grant(bindingOf(call, decision), this.#approvalLimits().usableMs);
   }
 
   /** G4: judges the result of a call by the tool as it is listed now. */

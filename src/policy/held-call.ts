@@ -1,13 +1,17 @@
-import { diag } from '@opentelemetry/api';
+import { diag, trace } from '@opentelemetry/api';
 import { errorMessage } from '../base/index.ts';
 import {
   type ApprovalAnswer,
+  type ApprovalLimits,
+  type ApprovalScope,
   askForApproval,
   bindingOf,
   fingerprintOf,
   type GateApprovals,
+  subjectOf,
 } from './approvals.ts';
 import { type Decision, revise } from './decision.ts';
+import { sessionOf } from './evaluate.ts';
 import type { GateCall } from './gate-types.ts';
 
 /** Whether a person is asked about a call through the queue of approvals. */
@@ -15,32 +19,53 @@ export function isHeld(call: GateCall, { decision, enforcement }: Decision): boo
   return call.approvalToken === undefined && decision === 'require_approval' && enforcement === 'enforced';
 }
 
+/** What an approval that goes further than one call says of itself. */
+const REACH: Readonly<Record<ApprovalScope, string>> = {
+  once: '',
+  session: ' for this session',
+  definition: ' until the definition changes',
+};
+
 /**
  * The decision about a held call after its queue was asked. Without an answer it stays held.
- * @param usableMs how long an approval can be used.
+ * @param limits how long an approval can be used.
  * @param evaluate decides the call again: policy and definition may change while a person decides.
  */
 export async function decideHeldCall(
   approvals: GateApprovals,
   call: GateCall,
   held: Decision,
-  usableMs: number,
+  limits: ApprovalLimits,
   evaluate: () => Decision,
 ): Promise<Decision> {
   const binding = bindingOf(call, held);
   const fingerprint = fingerprintOf(binding);
   const { args } = call;
-  const { message, ruleIds } = held;
+  const { ruleIds } = held;
   let answer: ApprovalAnswer;
   try {
-    answer = await askForApproval(approvals, { ...binding, fingerprint, args, message, ruleIds, usableMs });
+    const subject = subjectOf(binding);
+    const sessionId = sessionOf(call);
+    answer = await askForApproval(approvals, {
+      ...binding,
+      ...limits,
+      fingerprint,
+      subject,
+      sessionId,
+      args,
+      message: held.message,
+      ruleIds,
+    });
   } catch (error) {
     diag.error(`mcp-observatory: an approval cannot be asked for: ${errorMessage(error)}`);
-    return { ...held, message: `${message}; it cannot be asked for now` };
+    return { ...held, message: `${held.message}; it cannot be asked for now` };
   }
-  const { id, state, note } = answer;
+  const { id, state, note, scope = 'once' } = answer;
+  const span = trace.getActiveSpan();
+  span?.setAttribute('observatory.review_id', id);
   const person = answer.decidedBy ?? 'a person';
-  if (state === 'waiting') return { ...held, message: `${message}; the request ${id} waits for a person` };
+  if (state === 'waiting')
+    return { ...held, message: `${held.message}; the request ${id} waits for a person` };
   const said = note === null ? '' : `: ${note}`;
   if (state === 'rejected') return revise(held, 'deny', 'approval_rejected', `Rejected by ${person}${said}`);
   // The approval is for what was asked.
@@ -49,5 +74,7 @@ export async function decideHeldCall(
   if (fingerprintOf(bindingOf(call, current)) !== fingerprint) {
     return revise(current, 'deny', 'approval_invalid', 'The policy or the call changed while it was decided');
   }
-  return revise(held, 'allow', 'approved', `${person} approved this exact call`);
+  span?.setAttribute('observatory.approval_scope', scope);
+  const message = `${person} approved this exact call${REACH[scope]} (request ${id})`;
+  return revise(held, 'allow', 'approved', message);
 }

@@ -3,6 +3,7 @@ export {
   type ApprovalAnswer,
   type ApprovalQueue,
   type ApprovalRequest,
+  type ApprovalScope,
   cleanPreview,
   type GateApprovals,
 } from './approvals.ts';

@@ -18,6 +18,7 @@ import {
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
+import type { ApprovalDocument } from './approvals.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
 
 /** The policy document in the file's own snake_case. */
@@ -40,7 +41,7 @@ export interface PolicyDocument {
   readonly servers?: Readonly<Record<string, ServerDocument>> | undefined;
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, OutputDocument>>>> | undefined;
   readonly input?: InputDocument | undefined;
-  readonly approval?: { readonly expires_seconds?: number | undefined } | undefined;
+  readonly approval?: ApprovalDocument | undefined;
 }
 
 /** Everything of MCP but tool calls, about one server. Whatever is absent is denied. */

@@ -22,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 10, name: '010_evidence_partial' },
   { id: 11, name: '011_approvals' },
   { id: 12, name: '012_context_tax' },
+  { id: 13, name: '013_approval_scopes' },
 ];
 
 /** Version of the schema that this code reads and writes. */

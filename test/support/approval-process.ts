@@ -1,6 +1,6 @@
 /**
  * A process with a gate that makes one held call again and again. Arguments: connection string, how long the gate waits
- * in milliseconds, how often it tries, and `hang` to stop between the grant and the call. Prints `asking`, then for each
+ * in milliseconds, how often it tries, `hang` to stop between the grant and the call, and the session. Prints `asking`, then for each
  * try `made`, `granted` before it hangs, or the reason code of the refusal.
  */
 import { writeSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { PostgresReviewQueue } from '../../src/execution/index.ts';
 import { guardedCall, PolicyDeniedError, PolicyGate } from '../../src/policy/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './held-call.ts';
 
-const [connection = '', waitMs = '', tries = '', task] = process.argv.slice(2);
+const [connection = '', waitMs = '', tries = '', task, sessionId] = process.argv.slice(2);
 await using queue = new PostgresReviewQueue({ connection });
 using gate = new PolicyGate({
   policy: HELD_POLICY,
@@ -28,7 +28,7 @@ async function pay(): Promise<unknown> {
 writeSync(1, 'asking\n');
 for (let i = 0; i < Number(tries); i += 1) {
   try {
-    await guardedCall(HELD_CALL, pay, { gate });
+    await guardedCall({ ...HELD_CALL, sessionId }, pay, { gate });
     writeSync(1, 'made\n');
   } catch (error) {
     if (!(error instanceof PolicyDeniedError)) throw error;

@@ -35,9 +35,10 @@ export async function decideOldest(
   queue: PostgresReviewQueue,
   how: 'approve' | 'reject',
   note?: string,
+  scope?: 'session' | 'definition',
 ): Promise<string> {
   const claim = await queue.claim({ worker: 'ada' });
   assert.ok(claim, 'something waits');
-  await queue[how](claim, { note });
+  await queue[how](claim, { note, scope });
   return claim.id;
 }

@@ -1,4 +1,6 @@
+export { type DecisionNow, decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';
+export { STANDS_UNTIL } from './sql.ts';
 export type {
   ClaimedReview,
   ClaimOptions,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
+import { invalidOption } from '../../base/index.ts';
 import { canonicalJson } from '../../json/index.ts';
-import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest } from '../../policy/index.ts';
+import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from '../../policy/index.ts';
 import {
   type Database,
   nameOfDatabase,
@@ -13,8 +14,9 @@ import {
   traceIdToUuid,
 } from '../../postgres/index.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
-import { decidedOtherwise, reviewConflict, reviewNotFound } from './review-errors.ts';
+import { decidedOtherwise, nothingToRevoke, reviewConflict, reviewNotFound } from './review-errors.ts';
 import {
+  numberText,
   plain,
   submittedValues,
   toApprovalAnswer,
@@ -34,6 +36,8 @@ import {
   PRUNABLE,
   PRUNE,
   PRUNED_AT_ONCE,
+  REVOKE,
+  SCOPES_OF,
   SUBMITTED_COLUMNS,
   TAKE_APPROVAL,
 } from './sql.ts';
@@ -88,10 +92,10 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
 
   /**
    * Takes the approval of a gated call, or submits a review that asks for one: for `approvals` of `PolicyGate`. Of any
-   * number of processes one takes an approval, once; it is used up even if that process dies before its call.
+   * number of processes one takes an approval for one call, once; it is used up even if that process dies before its call.
    */
   async takeApproval(request: ApprovalRequest): Promise<ApprovalAnswer> {
-    const { fingerprint, usableMs, tool, ...rest } = request;
+    const { fingerprint, usableMs, tool, subject, sessionId, sessionMs, definitionMs, ...rest } = request;
     const { traceId = '', spanId = '' } = trace.getActiveSpan()?.spanContext() ?? {};
     const [row] = await this.#db.query(TAKE_APPROVAL, [
       fingerprint,
@@ -102,6 +106,11 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
       traceIdToUuid(traceId) ?? null,
       spanIdToUuid(spanId) ?? null,
       jsonOf('content', { approval: { tool, ...rest } }),
+      subject,
+      request.toolHash,
+      plain(sessionId),
+      numberText(sessionMs),
+      numberText(definitionMs),
     ]);
     return toApprovalAnswer(row ?? {});
   }
@@ -117,21 +126,49 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
 
   /**
    * Approves a claimed review, optionally with an answer. Idempotent per claim, so an approval of unknown outcome may
-   * be repeated with the same response and note.
+   * be repeated with the same response and note. That of a gated call may go further than one call; see `ApprovalScope`.
    * @throws ObservatoryError `REVIEW_CONFLICT` when the claim no longer holds or was used for another decision,
    *   `REVIEW_NOT_FOUND`, `INVALID_INPUT`.
    */
-  approve(
+  async approve(
     claim: ReviewClaim,
-    decision: { readonly response?: unknown; readonly note?: string | undefined } = {},
+    decision: {
+      readonly response?: unknown;
+      readonly note?: string | undefined;
+      readonly scope?: ApprovalScope | undefined;
+    } = {},
   ): Promise<ReviewInFull> {
+    const { note, scope = 'once' } = decision;
     const response = decision.response === undefined ? null : jsonOf('response', decision.response);
-    return this.#decide(claim, 'approved', decision.note, response);
+    await this.checkScope(claim.id, scope);
+    return this.#decide(claim, 'approved', note, response, scope === 'once' ? null : scope);
+  }
+
+  /**
+   * Ends an approval that can still be used: no call goes through with it any more.
+   * @throws ObservatoryError `REVIEW_CONFLICT` when there is nothing to end, `REVIEW_NOT_FOUND`.
+   */
+  async revoke(
+    id: string,
+    decision: { readonly by: string; readonly note?: string | undefined },
+  ): Promise<void> {
+    const uuid = checkId(id);
+    const rows = await this.#db.query(REVOKE, [uuid, checkName('by', decision.by), plain(decision.note)]);
+    if (rows[0] === undefined) throw nothingToRevoke(await this.get(uuid));
+  }
+
+  /** @throws ObservatoryError `INVALID_OPTION` for a scope in which this cannot be approved. */
+  async checkScope(id: string, scope: ApprovalScope = 'once'): Promise<void> {
+    if (scope === 'once') return;
+    const [offered = {}] = await this.#db.query(SCOPES_OF, [checkId(id)]);
+    if (offered[scope] === true) return;
+    const scopes = ['once', ...(['session', 'definition'] as const).filter((one) => offered[one] === true)];
+    throw invalidOption('the scope of this approval', scopes.join(' or '), scope);
   }
 
   /** Rejects a claimed review, like `approve`. */
   reject(claim: ReviewClaim, decision: { readonly note?: string | undefined } = {}): Promise<ReviewInFull> {
-    return this.#decide(claim, 'rejected', decision.note, null);
+    return this.#decide(claim, 'rejected', decision.note, null, null);
   }
 
   /** Marks overdue reviews as expired. They cannot be claimed or decided before that either. @returns how many. */
@@ -215,6 +252,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
     status: 'approved' | 'rejected',
     note: string | undefined,
     response: string | null,
+    scope: ApprovalScope | null,
   ): Promise<ReviewInFull> {
     const id = checkId(claim.id);
     const worker = checkName('claimedBy', claim.claimedBy);
@@ -225,6 +263,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
       status,
       plain(note),
       response,
+      scope,
     ]);
     if (rows[0] !== undefined) return toReviewInFull(rows[0]);
     const found = await this.get(id);
@@ -232,7 +271,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
     if (!isOurs || found.status !== status) throw reviewConflict(found, claim);
     const repeated = response === null ? null : (JSON.parse(response) as unknown);
     const isSame = canonicalJson(found.response ?? null) === canonicalJson(repeated);
-    if (isSame && found.note === plain(note)) return found;
+    if (isSame && found.note === plain(note) && found.scope === scope) return found;
     throw decidedOtherwise(found);
   }
 

@@ -13,6 +13,12 @@ export function decidedOtherwise({ id, status, decidedBy, decidedAt }: ReviewInF
   );
 }
 
+/** An approval that approves nothing any more, or never did. */
+export function nothingToRevoke({ id, status }: ReviewInFull): ObservatoryError {
+  const how = status === 'approved' ? 'was used, was revoked or is over' : `is ${status}`;
+  return new ObservatoryError('REVIEW_CONFLICT', `The approval ${id} ${how}: there is nothing to revoke`);
+}
+
 /** Why a claim cannot decide a review. */
 export function reviewConflict(found: ReviewInFull, claim: ReviewClaim): ObservatoryError {
   const { id, status, claimedBy, decidedBy, expiresAt } = found;

@@ -28,8 +28,8 @@ export function submittedValues(
     risk_tier: plain(review.riskTier),
     prompt_template_id: plain(review.promptTemplateId),
     session_id: plain(review.sessionId),
-    confidence: finite(review.confidence),
-    hallucination_risk_score: finite(review.hallucinationRisk),
+    confidence: numberText(review.confidence),
+    hallucination_risk_score: numberText(review.hallucinationRisk),
     trace_id: traceIdToUuid(review.traceId ?? '') ?? null,
     span_id: spanIdToUuid(review.spanId ?? '') ?? null,
     content,
@@ -44,6 +44,7 @@ export function toApprovalAnswer(row: Row): ApprovalAnswer {
     state: state === 'approved' || state === 'rejected' ? state : 'waiting',
     decidedBy: textOf(row.person) ?? null,
     note: textOf(row.remark) ?? null,
+    scope: row.reach === 'session' || row.reach === 'definition' ? row.reach : 'once',
   };
 }
 
@@ -92,7 +93,8 @@ export function plain(text: string | undefined): string | null {
   return text === undefined ? null : cleanText(text);
 }
 
-function finite(value: number | undefined): string | null {
+/** A number for a parameter, or null. */
+export function numberText(value: number | undefined): string | null {
   return value === undefined || !Number.isFinite(value) ? null : String(value);
 }
 

@@ -16,7 +16,7 @@ const SUMMARY = [
   'trace_id::text AS trace_id',
   'span_id::text AS span_id',
   'fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id',
-  'confidence, hallucination_risk_score, claim_token, claimed_by, decided_by, note',
+  'confidence, hallucination_risk_score, claim_token, claimed_by, decided_by, note, scope',
 ].join(', ');
 
 const FULL = `${SUMMARY}, content::text AS content, response::text AS response`;
@@ -61,19 +61,36 @@ export const CLAIM = `UPDATE mcp_reviews SET status = 'claimed', claimed_by = $1
   RETURNING ${FULL}`;
 
 /**
- * Id, token, worker, status, note or null, response or null. The token is the fence: it stays valid after the lease has
+ * Id, token, worker, status, note or null, response or null, scope or null. The token is the fence: it stays valid after the lease has
  * lapsed, until someone else claims the review.
  */
 export const DECIDE = `UPDATE mcp_reviews SET status = $4::text, decided_by = $3::text, decided_at = now(), note = $5::text,
-    response = $6::text::json
+    response = $6::text::json, scope = $7::text
   WHERE review_id = $1::text::uuid AND status = 'claimed' AND claim_token = $2::text::integer AND claimed_by = $3::text
     AND expires_at > now()
   RETURNING ${FULL}`;
 
-/** Fingerprint, milliseconds usable, id, milliseconds to expiry, tool, trace and span or null, content. */
-export const TAKE_APPROVAL = `SELECT approval::text AS id, state, person, remark FROM mcp_approvals_take($1::text,
+/**
+ * Fingerprint, milliseconds usable, id, milliseconds to expiry, tool, trace and span or null, content, subject, hash of the
+ * definition, session or null, milliseconds usable in a session and under a definition, or null.
+ */
+export const TAKE_APPROVAL = `SELECT approval::text AS id, state, person, remark, reach FROM mcp_approvals_take($1::text,
     $2::text::double precision, $3::text::uuid, $4::text::double precision, $5::text, $6::text::uuid, $7::text::uuid,
-    $8::text::json)`;
+    $8::text::json, $9::text, $10::text, $11::text, $12::text::double precision, $13::text::double precision)`;
+
+/** An id: what may be chosen when it is approved. */
+export const SCOPES_OF = `SELECT session_ms IS NOT NULL AS session, definition_ms IS NOT NULL AS definition
+  FROM mcp_approvals WHERE review_id = $1::text::uuid`;
+
+/** Until when an approval for more than one call can be used; \`a\` is mcp_approvals, \`r\` mcp_reviews. */
+export const STANDS_UNTIL = `r.decided_at + CASE r.scope WHEN 'session' THEN a.session_ms WHEN 'definition' THEN a.definition_ms
+    END * interval '1 millisecond'`;
+
+/** Id, who, note or null. Only an approval that can still be used. */
+export const REVOKE = `UPDATE mcp_approvals a SET ended_at = now(), ended_by = $2::text, ended_note = $3::text
+  FROM mcp_reviews r WHERE a.review_id = $1::text::uuid AND r.review_id = a.review_id AND r.status = 'approved'
+    AND a.used_at IS NULL AND a.ended_at IS NULL AND coalesce(${STANDS_UNTIL}, r.decided_at + a.usable_ms * interval '1 millisecond') > now()
+  RETURNING a.review_id::text AS review_id`;
 
 export const EXPIRE = `WITH gone AS (
     UPDATE mcp_reviews SET status = 'expired', decided_at = now() WHERE ${OPEN} AND expires_at <= now() RETURNING 1)

@@ -1,3 +1,4 @@
+import type { ApprovalScope } from '../../policy/index.ts';
 import type { PostgresConnection } from '../../postgres/index.ts';
 
 /**
@@ -66,6 +67,8 @@ export interface Review {
   readonly decidedBy: string | null;
   readonly decidedAt: string | null;
   readonly note: string | null;
+  /** How far the approval of a call goes; null where it is not one, or from before scopes: once. */
+  readonly scope: ApprovalScope | null;
 }
 
 /** A review with its content and the approved answer. */

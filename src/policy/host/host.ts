@@ -13,6 +13,7 @@ import { redactText } from '../../json/index.ts';
 import type { ServerEntry, ServerRequestHandlers } from '../../mcp-client/index.ts';
 import { type AuditLog, type AuditOption, type AuditRun, auditRun, openAudit } from '../audit/index.ts';
 import { type Decision, PolicyDeniedError } from '../decision.ts';
+import { sessionOf } from '../evaluate.ts';
 import type { GroundedSummary } from '../evidence/index.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
@@ -88,12 +89,15 @@ export interface AskOptions {
   readonly caller?: string | undefined;
   /** Template of the question, for policies that require one. @defaultValue that of `govern()` */
   readonly promptTemplateId?: string | undefined;
+  /** The session that an approval for a session is bound to. @defaultValue that of `govern()`, else the host itself */
+  readonly sessionId?: string | undefined;
   /** A token from `gate.approve`, for exactly the call the plan will ask for. */
   readonly approvalToken?: string | undefined;
 }
 
 export class PolicyHost {
   readonly #gate: PolicyGate;
+  readonly #session = randomUUID();
   readonly #planner: Planner;
   readonly #servers: ReadonlyMap<string, PolicyServer>;
   readonly #audit: ReturnType<typeof openAudit>;
@@ -195,7 +199,8 @@ export class PolicyHost {
     const { server, tool, args } = plan;
     // Without a trail the run has an id all the same: budgets count by it.
     const runId = run?.id ?? randomUUID();
-    const call: GateCall = { server, tool, args, userRequest: base.query, runId, ...options };
+    const sessionId = sessionOf(options) ?? this.#session;
+    const call: GateCall = { server, tool, args, userRequest: base.query, runId, ...options, sessionId };
     const connection = this.#servers.get(server);
     let result: ToolResult;
     try {

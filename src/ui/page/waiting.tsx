@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatDuration } from '../explain/units.ts';
-import type { WaitingDetail, WaitingRow } from '../store/index.ts';
+import type { WaitingDetail, WaitingLists, WaitingRow } from '../store/index.ts';
 import { type ApiError, useData } from './data.ts';
 import { Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
 import { link, type Route } from './route.ts';
@@ -8,16 +8,12 @@ import { link, type Route } from './route.ts';
 /** How long a request must have been on screen before a key decides it, in milliseconds. */
 const LOOK_MS = 600;
 
-interface Waiting {
-  readonly open: readonly WaitingRow[];
-  readonly decided: readonly WaitingRow[];
-}
-
 /** Waiting: what a person has to decide, and on what grounds. */
 export function WaitingView({ route }: { route: Route }) {
-  const { data, error } = useData<Waiting>('/api/waiting');
+  const { data, error } = useData<WaitingLists>('/api/waiting');
   const id = route.args[0] ?? data?.open[0]?.id;
-  const isNothing = data !== undefined && data.open.length === 0 && data.decided.length === 0;
+  const isNothing =
+    data !== undefined && [data.open, data.standing, data.decided].every(({ length }) => length === 0);
   return (
     <>
       <h1 class="vh">Waiting</h1>
@@ -32,6 +28,8 @@ export function WaitingView({ route }: { route: Route }) {
           <nav class="wlist" aria-label="What waits">
             {data.open.length === 0 && <p class="dim">Nothing waits.</p>}
             <List rows={data.open} chosen={id} />
+            {data.standing.length > 0 && <h2>Approved for more than one call</h2>}
+            <List rows={data.standing} chosen={id} />
             {data.decided.length > 0 && <h2>Decided</h2>}
             <List rows={data.decided} chosen={id} />
           </nav>
@@ -58,6 +56,7 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
               {row.caller ?? 'nobody named'}
               {row.server !== null && ` on ${row.server}`},{' '}
               {isOpen(row) ? `${formatDuration(Math.max(0, Date.now() - row.createdMs))} ago` : row.decidedBy}
+              {row.standsMs !== null && row.scope !== null && `, ${REACH[row.scope]}`}
             </span>
           </a>
         </li>
@@ -67,6 +66,13 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
 }
 
 const isOpen = ({ status }: WaitingRow) => status === 'pending' || status === 'claimed';
+
+/** How far an approval goes, as words of a sentence. */
+const REACH: Readonly<Record<NonNullable<WaitingRow['scope']>, string>> = {
+  once: 'once',
+  session: 'for this session',
+  definition: 'until the definition changes',
+};
 
 const TAGS: Readonly<Record<WaitingRow['status'], readonly [Status, string]>> = {
   pending: ['held', 'waits'],
@@ -82,21 +88,25 @@ function StatusTag({ row }: { row: WaitingRow }) {
 }
 
 function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
-  const { data, error } = useData<WaitingDetail>(`/api/waiting/${id}`);
+  const address = `/api/waiting/${id}`;
+  const { data, error, retry } = useData<WaitingDetail>(address);
   const [failed, setFailed] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
   const note = useRef<HTMLInputElement>(null);
+  const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
   const canDecide = data !== undefined && isOpen(data) && !isBusy;
   useEffect(() => {
     if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
       shownAt.current = performance.now();
   }, [data]);
-  const decide = async (decision: 'approve' | 'reject') => {
-    if (!canDecide) return;
+  const decide = async (decision: Decision) => {
+    if (isBusy || (decision !== 'revoke' && !canDecide)) return;
     setBusy(true);
-    setFailed(await post(id, decision, note.current?.value ?? ''));
+    const reach = decision === 'approve' && scope.current !== null ? { scope: scope.current.value } : {};
+    setFailed(await post(id, { decision, note: note.current?.value ?? '', ...reach }));
     setBusy(false);
+    retry();
   };
   useKeysOfWaiting(open, id, (decision) => {
     if (performance.now() - shownAt.current >= LOOK_MS) void decide(decision);
@@ -127,6 +137,30 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
           </Row>
         )}
         {data.note !== null && <Row name="Note">{data.note}</Row>}
+        {data.scope !== null && (
+          <Row name="Approved">
+            {REACH[data.scope]}
+            {data.standsMs !== null && (
+              <>
+                , at most until <Time ms={data.standsMs} />
+              </>
+            )}
+          </Row>
+        )}
+        {data.scope !== null && (
+          <Row name="Used">
+            {data.uses === 0 ? 'not yet' : `${data.uses} ${data.uses === 1 ? 'time' : 'times'}, last `}
+            {data.lastUsedMs !== null && <Time ms={data.lastUsedMs} />}
+          </Row>
+        )}
+        {data.endedMs !== null && (
+          <Row name="Ended">
+            <Time ms={data.endedMs} /> {data.endedBy !== null && `by ${data.endedBy}`}
+            {data.endedNote !== null && ` (${data.endedNote})`}
+          </Row>
+        )}
+        {data.kind === 'approval' && data.session !== null && <Row name="Session">{data.session}</Row>}
+        {data.toolHash !== null && <Row name="Definition">{data.toolHash.slice(0, 16)}</Row>}
       </dl>
       <h3>
         {data.kind === 'approval' ? 'Arguments' : 'Content'}, whole, {data.contentBytes} bytes
@@ -134,8 +168,8 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
       <pre class="code whole">{data.content}</pre>
       {data.argsDigest !== null && (
         <p class="dim">
-          Bound to the digest <code>{data.argsDigest.slice(0, 16)}</code>: a call with other arguments asks
-          again.
+          Bound to the digest <code>{data.argsDigest.slice(0, 16)}</code>, however long it holds: a call with
+          other arguments asks again.
         </p>
       )}
       {failed !== undefined && (
@@ -153,11 +187,38 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
             aria-label="Note"
             placeholder="Note (optional)"
           />
+          {data.scopes.length > 1 && (
+            <label class="scope">
+              Approval holds{' '}
+              <select ref={scope}>
+                {data.scopes.map((one) => (
+                  <option key={one} value={one}>
+                    {REACH[one]}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
           <button type="button" class="btn pri" disabled={!canDecide} onClick={() => void decide('approve')}>
             <Icon name="ok" class="" /> Approve <kbd>a</kbd>
           </button>
           <button type="button" class="btn" disabled={!canDecide} onClick={() => void decide('reject')}>
             <Icon name="denied" class="" /> Reject <kbd>x</kbd>
+          </button>
+        </div>
+      )}
+      {data.standsMs !== null && data.standsMs > Date.now() && (
+        <div class="decide">
+          <input
+            ref={note}
+            class="note"
+            type="text"
+            maxLength={2000}
+            aria-label="Note"
+            placeholder="Why (optional)"
+          />
+          <button type="button" class="btn" disabled={isBusy} onClick={() => void decide('revoke')}>
+            <Icon name="denied" class="" /> Revoke
           </button>
         </div>
       )}
@@ -176,20 +237,27 @@ function Row({ name, children }: { name: string; children: preact.ComponentChild
 
 function sentenceOf(row: WaitingDetail): string {
   if (row.status === 'approved' || row.status === 'rejected') {
-    return `This was ${row.status} by ${row.decidedBy}${row.kind === 'approval' ? ' for one call' : ''}.`;
+    const reach = row.scope === null ? '' : `, ${row.scope === 'once' ? 'for one call' : REACH[row.scope]}`;
+    const ended =
+      row.endedMs === null
+        ? ''
+        : ` It was ended${row.endedBy === null ? '' : ` by ${row.endedBy}`} and approves nothing now.`;
+    return `This was ${row.status} by ${row.decidedBy}${reach}.${ended}`;
   }
   if (row.status === 'expired') return 'Nobody decided this in time.';
   if (row.kind === 'review') return `A fallback put this aside: ${row.reason}.`;
   return `A policy holds this call until a person decides${row.message === null ? '' : `: ${row.message}`}.`;
 }
 
+type Decision = 'approve' | 'reject' | 'revoke';
+
 /** @returns why it could not be decided. */
-async function post(id: string, decision: 'approve' | 'reject', note: string): Promise<ApiError | undefined> {
+async function post(id: string, body: object): Promise<ApiError | undefined> {
   try {
     const response = await fetch(`/api/waiting/${id}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ decision, note }),
+      body: JSON.stringify(body),
     });
     if (response.ok) return undefined;
     const { error } = (await response.json()) as { error: ApiError };
@@ -203,7 +271,7 @@ async function post(id: string, decision: 'approve' | 'reject', note: string): P
 function useKeysOfWaiting(
   open: readonly WaitingRow[],
   id: string,
-  decide: (decision: 'approve' | 'reject') => void,
+  decide: (decision: Decision) => void,
 ): void {
   const latest = useRef({ open, decide });
   latest.current = { open, decide };
@@ -227,5 +295,5 @@ function useKeysOfWaiting(
 
 /** How many wait, for the title of the tab. */
 export function useWaitingCount(): number {
-  return useData<Waiting>('/api/waiting').data?.open.length ?? 0;
+  return useData<WaitingLists>('/api/waiting').data?.open.length ?? 0;
 }

@@ -1,51 +1,47 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidOption, ObservatoryError } from '../../base/index.ts';
-import { PostgresReviewQueue } from '../../execution/index.ts';
+import { decideNow, PostgresReviewQueue } from '../../execution/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { readWaiting, type WaitingDetail } from '../store/index.ts';
 
 /** Who decides on the page, as the reviews name it. */
 const WORKER = 'page';
-/** A claim of the page is decided at once; a crash between the two frees it after this time. */
-const LEASE_MS = 5000;
 const MAX_NOTE_CHARS = 2000;
 
+const DECISIONS = ['approve', 'reject', 'revoke'] as const;
+const SCOPES = ['once', 'session', 'definition'] as const;
+
 /**
- * Decides what waits: `{"decision": "approve" | "reject", "note": "..."}`.
+ * Decides what waits: `{"decision": "approve" | "reject", "note": "...", "scope": "once" | "session" | "definition"}`; or
+ * ends an approval that can still be used: `{"decision": "revoke"}`.
  * @returns it as it is then; undefined when there is none of this id.
  * @throws ObservatoryError `REVIEW_CONFLICT` when somebody else has claimed or decided it, or it has expired;
- * `INVALID_OPTION` for a body that says neither.
+ * `INVALID_OPTION` for a body that says neither, or a scope that the policy does not offer.
  */
 export async function decideWaiting(
   db: Queryable,
   id: string,
   body: unknown,
 ): Promise<WaitingDetail | undefined> {
-  const { decision, note } = isObject(body) ? body : {};
-  if (decision !== 'approve' && decision !== 'reject') {
-    throw invalidOption('decision', "'approve' or 'reject'", decision);
-  }
+  const { decision, note, scope = 'once' } = isObject(body) ? body : {};
+  const how = memberOf('decision', DECISIONS, decision);
+  const reach = memberOf('scope', SCOPES, scope);
   if (note !== undefined && (typeof note !== 'string' || note.length > MAX_NOTE_CHARS)) {
     throw invalidOption('note', `a text of at most ${MAX_NOTE_CHARS} characters`, typeof note);
   }
-  const found = await readWaiting(db, id);
-  if (found === undefined) return undefined;
+  if ((await readWaiting(db, id)) === undefined) return undefined;
   const queue = new PostgresReviewQueue({ connection: db });
-  const claim = await queue.claim({ worker: WORKER, id, leaseMs: LEASE_MS });
-  if (claim === undefined) {
-    throw new ObservatoryError('REVIEW_CONFLICT', whyNot((await readWaiting(db, id)) ?? found));
-  }
   const noted = note === undefined || note.trim() === '' ? {} : { note };
-  if (decision === 'approve') await queue.approve(claim, noted);
-  else await queue.reject(claim, noted);
+  if (how === 'revoke') await queue.revoke(id, { by: WORKER, ...noted });
+  else await decideNow(queue, id, { how, by: WORKER, scope: reach, ...noted });
   return readWaiting(db, id);
 }
 
-function whyNot({ status, decidedBy, claimedBy }: WaitingDetail): string {
-  if (status === 'expired') return 'It has expired';
-  if (status === 'approved' || status === 'rejected') return `It was ${status} by ${decidedBy} already`;
-  return `It is claimed by ${claimedBy}, who decides it`;
+function memberOf<T extends string>(name: string, known: readonly T[], value: unknown): T {
+  const found = known.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw invalidOption(name, known.map((one) => `'${one}'`).join(' or '), value);
 }
 
 /**

@@ -73,13 +73,15 @@ export class Live {
     this.#seen = state;
   }
 
-  /** Tells open reviews from those of the last turn: one more, one fewer, one claimed. */
+  /** Tells reviews from those of the last turn: one more, one fewer, one claimed; an approval that was used or ended. */
   async #waiting(): Promise<string> {
     const { rows } = await this.#db.query(
       `SELECT count(*)::text || ' ' || coalesce(sum(claim_token), 0)::text || ' ' || coalesce(max(created_at), 'epoch')::text AS state
-        FROM mcp_reviews WHERE status IN ('pending', 'claimed') AND expires_at > now()`,
+        FROM mcp_reviews WHERE status IN ('pending', 'claimed') AND expires_at > now()
+      UNION ALL SELECT count(*)::text || ' ' || coalesce(sum(a.uses), 0)::text FROM mcp_approvals a JOIN mcp_reviews r USING (review_id)
+        WHERE a.used_at IS NULL AND a.ended_at IS NULL AND r.status = 'approved' AND r.scope IN ('session', 'definition')`,
     );
-    return String(rows[0]?.state);
+    return rows.map(({ state }) => String(state)).join(' ');
   }
 
   /** A role that may only read leaves it to the process that writes. */

@@ -11,4 +11,10 @@ export { listSessions, type SessionGroup, type SessionList } from './sessions.ts
 export { primaryOf, type RunSpan, readRunSpan, readRunSpans, readShapes, type ShapePart } from './spans.ts';
 export { contextTax, type TaxedTool, type TaxQuery, type TaxReport } from './tax.ts';
 export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from './tools.ts';
-export { listWaiting, readWaiting, type WaitingDetail, type WaitingRow } from './waiting.ts';
+export {
+  listWaiting,
+  readWaiting,
+  type WaitingDetail,
+  type WaitingLists,
+  type WaitingRow,
+} from './waiting.ts';

@@ -1,4 +1,6 @@
+import { STANDS_UNTIL } from '../../execution/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
+import type { ApprovalScope } from '../../policy/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
 
@@ -28,6 +30,10 @@ export interface WaitingRow {
   readonly note: string | null;
   /** Run in which it was asked, 32 hex digits. */
   readonly run: string | null;
+  /** How far an approval goes; null where none was given. */
+  readonly scope: ApprovalScope | null;
+  /** Until when an approval for more than one call can be used; null for others, and where it was ended. */
+  readonly standsMs: number | null;
 }
 
 /** One of them in full. */
@@ -37,54 +43,93 @@ export interface WaitingDetail extends WaitingRow {
   readonly ruleIds: readonly string[];
   /** SHA-256 of the arguments that an approval is bound to, hex. */
   readonly argsDigest: string | null;
+  /** SHA-256 of the definition of the tool that an approval is bound to, hex. */
+  readonly toolHash: string | null;
+  /** The session it was asked in. */
+  readonly session: string | null;
+  /** What may be chosen when it is approved. */
+  readonly scopes: readonly ApprovalScope[];
+  /** Calls that were made with the approval, and when the last one was. */
+  readonly uses: number;
+  readonly lastUsedMs: number | null;
+  /** When it was revoked, or its definition changed. */
+  readonly endedMs: number | null;
+  readonly endedBy: string | null;
+  readonly endedNote: string | null;
   /** Everything the decision is about, as JSON text: the arguments of the call, or the content of the review. */
   readonly content: string;
   readonly contentBytes: number;
 }
 
-const COLUMNS = `review_id::text AS id, CASE WHEN status IN ('pending', 'claimed') AND expires_at <= now() THEN 'expired' ELSE status END AS status,
-  fallback_reason AS reason, tool_name AS tool, (extract(epoch FROM created_at) * 1000)::float8 AS "createdMs",
-  (extract(epoch FROM expires_at) * 1000)::float8 AS "expiresMs", claimed_by AS "claimedBy", decided_by AS "decidedBy",
-  (extract(epoch FROM decided_at) * 1000)::float8 AS "decidedMs", note, replace(trace_id::text, '-', '') AS run`;
+const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
+const IS_OPEN = `r.status IN ('pending', 'claimed')`;
+const STANDS = `CASE WHEN r.status = 'approved' AND a.used_at IS NULL AND a.ended_at IS NULL THEN ${STANDS_UNTIL} END`;
 
-/** What waits now, oldest first, and what was decided lately. @throws the database's errors. */
-export async function listWaiting(
-  db: Queryable,
-): Promise<{ readonly open: readonly WaitingRow[]; readonly decided: readonly WaitingRow[] }> {
-  const short = `CASE WHEN length(content::text) <= ${MAX_CONTENT_CHARS} THEN content::text END AS content`;
-  const [open, decided] = await Promise.all([
-    ask(
-      db,
-      `SELECT ${COLUMNS}, ${short} FROM mcp_reviews WHERE status IN ('pending', 'claimed') AND expires_at > now()
-        ORDER BY created_at, review_id LIMIT ${MAX_OPEN}`,
+const COLUMNS = `r.review_id::text AS id, CASE WHEN ${IS_OPEN} AND r.expires_at <= now() THEN 'expired' ELSE r.status END AS status,
+  r.fallback_reason AS reason, r.tool_name AS tool, ${msOf('r.created_at', 'createdMs')}, ${msOf('r.expires_at', 'expiresMs')},
+  r.claimed_by AS "claimedBy", r.decided_by AS "decidedBy", ${msOf('r.decided_at', 'decidedMs')}, r.note,
+  replace(r.trace_id::text, '-', '') AS run, ${msOf(STANDS, 'standsMs')},
+  CASE WHEN r.status = 'approved' AND a.review_id IS NOT NULL THEN coalesce(r.scope, 'once') END AS scope`;
+const SHORT = `CASE WHEN length(r.content::text) <= ${MAX_CONTENT_CHARS} THEN r.content::text END AS content`;
+const FROM = 'FROM mcp_reviews r LEFT JOIN mcp_approvals a USING (review_id)';
+
+/** What waits now, oldest first, what was approved for more than one call and still is, and what was decided lately. */
+export interface WaitingLists {
+  readonly open: readonly WaitingRow[];
+  readonly standing: readonly WaitingRow[];
+  readonly decided: readonly WaitingRow[];
+}
+
+/** All that a person may have to decide, or decide anew. @throws the database's errors. */
+export async function listWaiting(db: Queryable): Promise<WaitingLists> {
+  const list = async (condition: string) =>
+    (await ask(db, `SELECT ${COLUMNS}, ${SHORT} ${FROM} WHERE ${condition}`)).map((row) =>
+      waitingRow(row, approvalIn(row.content)),
+    );
+  const [open, standing, decided] = await Promise.all([
+    list(`${IS_OPEN} AND r.expires_at > now() ORDER BY r.created_at, r.review_id LIMIT ${MAX_OPEN}`),
+    list(
+      `r.status = 'approved' AND r.scope IN ('session', 'definition') AND ${STANDS} > now()
+        ORDER BY r.decided_at DESC LIMIT ${MAX_OPEN}`,
     ),
-    ask(
-      db,
-      `SELECT ${COLUMNS}, ${short} FROM mcp_reviews WHERE status IN ('approved', 'rejected', 'expired')
-        AND created_at > now() - interval '30 days' ORDER BY decided_at DESC LIMIT ${MAX_DECIDED}`,
+    list(
+      `r.status IN ('approved', 'rejected', 'expired') AND r.created_at > now() - interval '30 days'
+        ORDER BY r.decided_at DESC LIMIT ${MAX_DECIDED}`,
     ),
   ]);
-  const rowsOf = (rows: typeof open) => rows.map((row) => waitingRow(row, approvalIn(row.content)));
-  return { open: rowsOf(open), decided: rowsOf(decided) };
+  const ids = new Set(standing.map(({ id }) => id));
+  return { open, standing, decided: decided.filter(({ id }) => !ids.has(id)) };
 }
 
 /** One of them with the whole of what is decided. @throws the database's errors. */
 export async function readWaiting(db: Queryable, id: string): Promise<WaitingDetail | undefined> {
   const [row] = await ask(
     db,
-    `SELECT ${COLUMNS}, content::text AS content FROM mcp_reviews WHERE review_id = $1::text::uuid`,
+    `SELECT ${COLUMNS}, r.content::text AS content, r.session_id AS session, coalesce(a.uses, 0) AS uses,
+      ${msOf('a.last_used_at', 'lastUsedMs')}, ${msOf('a.ended_at', 'endedMs')}, a.ended_by AS "endedBy",
+      a.ended_note AS "endedNote", a.session_ms IS NOT NULL AS "forSession", a.definition_ms IS NOT NULL AS "forDefinition"
+    ${FROM} WHERE r.review_id = $1::text::uuid`,
     [id],
   );
   if (row === undefined) return undefined;
+  const { forSession, forDefinition, ...rest } = row;
   const text = String(row.content);
   const approval = approvalIn(text);
   const shown = approval === undefined ? parseContainer(text) : approval.args;
   const content = JSON.stringify(shown ?? text, null, 2);
   return {
-    ...waitingRow(row, approval),
+    ...(rest as unknown as WaitingDetail),
+    ...waitingRow(rest, approval),
+    scopes: [
+      ...(approval === undefined ? [] : ['once' as const]),
+      ...(forSession === true ? ['session' as const] : []),
+      ...(forDefinition === true ? ['definition' as const] : []),
+    ],
+    uses: Number(row.uses),
     message: stringIn(approval, 'message'),
     ruleIds: Array.isArray(approval?.ruleIds) ? approval.ruleIds.map(String) : [],
     argsDigest: stringIn(approval, 'argsDigest'),
+    toolHash: stringIn(approval, 'toolHash'),
     content,
     contentBytes: Buffer.byteLength(JSON.stringify(shown ?? text)),
   };

@@ -1,0 +1,152 @@
+import { decideNow, PostgresReviewQueue } from '../execution/index.ts';
+import type { ApprovalScope } from '../policy/index.ts';
+import { canonicalUuid, DEFAULT_DATA_DIR, type Queryable } from '../postgres/index.ts';
+import { listWaiting, readWaiting, type WaitingDetail, type WaitingRow } from '../ui/index.ts';
+import { approvalJson, formatApproval, formatApprovals } from './approval-format.ts';
+import {
+  type Command,
+  type CommandIo,
+  DATABASE_FLAGS,
+  EXIT_OK,
+  openDatabaseOf,
+  print,
+  readFlags,
+  usageError,
+} from './command-line/index.ts';
+import { printableLine } from './terminal/index.ts';
+
+const HELP = `Usage: mcp-observatory approvals <list|show|approve|reject|revoke> [ID] [options]
+
+Calls that a policy holds for a person.
+
+  list          those that wait, those approved for more than one call, and the last decisions
+  show ID       one of them with the whole arguments
+  approve ID    let the call through; --for says how often
+  reject ID     refuse it
+  revoke ID     end an approval that can still be used
+
+Options:
+  --for SCOPE           for approve: once (default), session (the same call as often as it is made in the session that
+                        asks), or definition (the same call until the definition of the tool changes); the policy says
+                        which may be chosen. The arguments are bound in each.
+  --as NAME             who decides (default: $USER)
+  --note TEXT           the reason
+  --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
+  --json                print one JSON object instead of text`;
+
+const OPTIONS = {
+  for: { type: 'string' },
+  as: { type: 'string' },
+  note: { type: 'string' },
+  ...DATABASE_FLAGS,
+  json: { type: 'boolean', default: false },
+} as const;
+
+interface Request {
+  readonly db: Queryable;
+  readonly id: string | undefined;
+  readonly values: ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
+  readonly io: CommandIo;
+}
+
+const SUBCOMMANDS: Readonly<Record<string, (request: Request) => Promise<number>>> = {
+  list,
+  show,
+  approve: (request) => decide(request, 'approve'),
+  reject: (request) => decide(request, 'reject'),
+  revoke,
+};
+
+/** `mcp-observatory approvals`: list and decide the calls that a policy holds. */
+export const approvalsCommand: Command = {
+  help: HELP,
+  run: async (args, io) => {
+    const { values, positionals } = readFlags(args, OPTIONS, true);
+    const [name = '', id, ...rest] = positionals;
+    const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+    if (run === undefined || rest.length > 0) {
+      const known = Object.keys(SUBCOMMANDS).join(', ');
+      throw usageError(
+        `Expected one subcommand, ${known}, and at most one id, got '${positionals.join(' ')}'`,
+      );
+    }
+    await using db = await openDatabaseOf(values, io);
+    return await run({ db, id, values, io });
+  },
+};
+
+const isApproval = ({ kind }: WaitingRow) => kind === 'approval';
+
+async function list({ db, values, io }: Request): Promise<number> {
+  const { open, standing, decided } = await listWaiting(db);
+  const lists = {
+    open: open.filter(isApproval),
+    standing: standing.filter(isApproval),
+    decided: decided.filter(isApproval),
+  };
+  print(io, values.json ? approvalJson(lists) : formatApprovals(lists));
+  return EXIT_OK;
+}
+
+async function show(request: Request): Promise<number> {
+  const { values, io } = request;
+  const found = await read(request, 'show');
+  print(io, values.json ? approvalJson(found) : formatApproval(found));
+  return EXIT_OK;
+}
+
+async function decide(request: Request, how: 'approve' | 'reject'): Promise<number> {
+  const { db, values } = request;
+  const { id } = await read(request, how);
+  const scope = how === 'approve' ? scopeOf(values.for) : undefined;
+  if (how === 'reject' && values.for !== undefined) throw usageError("'--for' is of approve");
+  const queue = new PostgresReviewQueue({ connection: db });
+  await decideNow(queue, id, { how, by: workerOf(request), note: values.note, scope });
+  return await tell(request, how);
+}
+
+async function revoke(request: Request): Promise<number> {
+  const { db, values } = request;
+  const { id } = await read(request, 'revoke');
+  const queue = new PostgresReviewQueue({ connection: db });
+  await queue.revoke(id, { by: workerOf(request), note: values.note });
+  return await tell(request, 'revoke');
+}
+
+/** What became of it. */
+async function tell(request: Request, verb: string): Promise<number> {
+  const { values, io } = request;
+  const found = await read(request, verb);
+  const { id, status, decidedBy, scope, endedBy } = found;
+  const how =
+    endedBy === null
+      ? `${status} by ${decidedBy}${scope === null ? '' : ` for ${scope}`}`
+      : `revoked by ${endedBy}`;
+  print(io, values.json ? approvalJson(found) : printableLine(`${id} ${how}`));
+  return EXIT_OK;
+}
+
+async function read({ db, id }: Request, verb: string): Promise<WaitingDetail> {
+  if (id === undefined) throw usageError(`${verb} needs the id of an approval`);
+  const uuid = canonicalUuid(id);
+  if (uuid === undefined)
+    throw usageError(`'${id}' is not the id of an approval, which 'approvals list' prints`);
+  const found = await readWaiting(db, uuid);
+  if (found === undefined || !isApproval(found)) throw usageError(`There is no approval ${id}`);
+  return found;
+}
+
+const SCOPES: readonly ApprovalScope[] = ['once', 'session', 'definition'];
+
+function scopeOf(text: string | undefined): ApprovalScope | undefined {
+  const scope = SCOPES.find((one) => one === (text ?? 'once'));
+  if (scope !== undefined) return scope;
+  throw usageError(`'--for' is one of ${SCOPES.join(', ')}, got '${text}'`);
+}
+
+function workerOf({ values, io }: Request): string {
+  const name = values.as ?? (io.env.USER || io.env.USERNAME);
+  if (name !== undefined && name !== '') return name;
+  throw usageError('Say who you are with --as NAME');
+}

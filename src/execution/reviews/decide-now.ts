@@ -1,0 +1,41 @@
+import { ObservatoryError } from '../../base/index.ts';
+import type { ApprovalScope } from '../../policy/index.ts';
+import type { PostgresReviewQueue } from './postgres-queue.ts';
+import type { Review, ReviewInFull } from './types.ts';
+
+/** The claim is decided at once; a crash between the two frees it after this time. */
+const LEASE_MS = 5_000;
+
+/** A decision that needs no claim of its own. */
+export interface DecisionNow {
+  readonly how: 'approve' | 'reject';
+  /** Who decides. */
+  readonly by: string;
+  readonly note?: string | undefined;
+  /** How far the approval of a call goes. @defaultValue 'once' */
+  readonly scope?: ApprovalScope | undefined;
+}
+
+/**
+ * Claims a review and decides it.
+ * @throws ObservatoryError `REVIEW_CONFLICT` when somebody else has claimed or decided it, or it has expired;
+ * `REVIEW_NOT_FOUND`; `INVALID_OPTION` for a scope that was not offered.
+ */
+export async function decideNow(
+  queue: PostgresReviewQueue,
+  id: string,
+  { how, by, note, scope }: DecisionNow,
+): Promise<ReviewInFull> {
+  if (how === 'approve') await queue.checkScope(id, scope);
+  const claim = await queue.claim({ worker: by, id, leaseMs: LEASE_MS });
+  if (claim === undefined) throw new ObservatoryError('REVIEW_CONFLICT', whyNot(await queue.get(id)));
+  return how === 'approve'
+    ? await queue.approve(claim, { note, scope })
+    : await queue.reject(claim, { note });
+}
+
+function whyNot({ status, decidedBy, claimedBy }: Review): string {
+  if (status === 'expired') return 'It has expired';
+  if (status === 'approved' || status === 'rejected') return `It was ${status} by ${decidedBy} already`;
+  return `It is claimed by ${claimedBy}, who decides it`;
+}
