@@ -52,4 +52,4 @@ GRANT SELECT ON mcp_approvals TO mcp_observatory_reader;
 GRANT SELECT ON mcp_reviews, mcp_approvals TO mcp_observatory_reviewer;
 GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response,
   scope) ON mcp_reviews TO mcp_observatory_reviewer;
-GRANT UPDATE (ended_at, ended_by, ended_note) ON mcp_approvals TO mcp_observatory_reviewer;
+GRANT UPDATE (ended_at, ended_by, ended_note, announced_at, announce_after, announce_tries) ON mcp_approvals TO mcp_observatory_reviewer;

@@ -1,7 +1,9 @@
 /** What waits for a person, over the page's API: who may decide, once, and what others see. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
+import { createHmac, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { approvalsCommand } from '../src/cli/approvals.ts';
 import { PostgresReviewQueue } from '../src/execution/index.ts';
@@ -104,6 +106,43 @@ describe('what waits', { skip: noPostgres() }, () => {
     assert.equal((await decide(page.url, plain, { decision: 'approve', scope: 'session' })).status, 400);
   });
 
+  test('a webhook is told of what waits until it takes it, signed and without arguments', async () => {
+    const bodies: { body: string; signature: string | undefined }[] = [];
+    const hook = createServer(async (incoming, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of incoming) parts.push(part as Buffer);
+      const signature = String(incoming.headers['x-observatory-signature']);
+      bodies.push({ body: Buffer.concat(parts).toString(), signature });
+      response.writeHead(bodies.length === 1 ? 503 : 204).end();
+    });
+    await once(hook.listen(0, '127.0.0.1'), 'listening');
+    await db.query('UPDATE mcp_approvals SET announced_at = now() WHERE announced_at IS NULL');
+    const { port } = hook.address() as AddressInfo;
+    const webhook = { url: `http://127.0.0.1:${port}/`, secret: 'key' };
+    const id = await hold('ivan', { to: 'secret-recipient', amount: 1 });
+    try {
+      await using page = await startPage({ db, port: 0, webhook });
+      await waitUntil(() => bodies.length === 1);
+      await db.query('UPDATE mcp_approvals SET announce_after = now() WHERE announced_at IS NULL');
+      const isTold = async () =>
+        (await db.query('SELECT FROM mcp_approvals WHERE announced_at IS NULL')).rows.length === 0;
+      await waitUntil(isTold);
+      const { body = '', signature } = bodies[1] ?? {};
+      const told = JSON.parse(body);
+      assert.deepEqual([told.id, told.caller, told.tool], [id, 'ivan', 'send_payment']);
+      assert.equal(told.page, `${page.url}#/waiting/${id}`);
+      assert.doesNotMatch(body, /secret-recipient/);
+      assert.equal(signature, `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`);
+      assert.equal(bodies.length, 2);
+    } finally {
+      hook.close();
+    }
+    await assert.rejects(
+      startPage({ db, port: 0, webhook: { url: 'file:///etc/passwd' } }),
+      /http or https URL/,
+    );
+  });
+
   test('the shell lists, shows, approves for a scope, and revokes', async () => {
     const id = await hold('heidi', { to: HOSTILE, amount: 9 });
     const shell = (...args: string[]) =>
@@ -123,7 +162,8 @@ describe('what waits', { skip: noPostgres() }, () => {
     });
     assert.equal((await shell('revoke', id)).stdout, `${id} revoked by ada\n`);
     const wrong = [['approve'], ['approve', 'x'], ['approve', id, '--for', 'ever'], ['show', randomUUID()]];
-    for (const args of wrong) await assert.rejects(shell(...args), { code: 'INVALID_OPTION' }, args.join(' '));
+    for (const args of wrong)
+      await assert.rejects(shell(...args), { code: 'INVALID_OPTION' }, args.join(' '));
   });
 
   test('of two who decide, the second is told who did', async () => {

@@ -13,6 +13,7 @@ import {
 } from './command-line/index.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
+import { webhookOf } from './webhook.ts';
 
 const DEFAULT_PORT = 4320;
 
@@ -28,6 +29,8 @@ Options:
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
+  --webhook URL         told of each call that waits for a person (POST of JSON, without the arguments; signed with
+                        MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
   --json                print the ready line as JSON
 
 Runs until SIGTERM or SIGINT.`;
@@ -37,6 +40,7 @@ const OPTIONS = {
   host: { type: 'string' },
   token: { type: 'string' },
   goldens: { type: 'string' },
+  webhook: { type: 'string' },
   ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -54,6 +58,7 @@ export const uiCommand: Command = {
       host: values.host,
       port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? DEFAULT_PORT,
       goldens: values.goldens,
+      webhook: webhookOf(values.webhook, io.env),
       token: values.token ?? (io.env.MCP_OBSERVATORY_PAGE_TOKEN || undefined),
     });
     print(

@@ -19,6 +19,7 @@ import {
 } from './command-line/index.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
+import { webhookOf } from './webhook.ts';
 
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
@@ -43,6 +44,8 @@ Options:
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
   --database-url URL    a Postgres server instead; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
+  --webhook URL         told of each call that waits for a person (POST of JSON, without the arguments; signed with
+                        MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
   --json                print the ready line as JSON
 
 All ports listen on 127.0.0.1. Without the package @electric-sql/pglite the embedded database is fetched once, about
@@ -58,6 +61,7 @@ const OPTIONS = {
   keep: { type: 'string', default: '7d' },
   'max-size': { type: 'string', default: '1g' },
   goldens: { type: 'string' },
+  webhook: { type: 'string' },
   ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -85,6 +89,7 @@ export const upCommand: Command = {
       mcp: lazyStoreMcp(io, db),
       port: port('--port', values.port, PAGE_PORT),
       goldens: values.goldens,
+      webhook: webhookOf(values.webhook, io.env),
     });
     const tidying = setInterval(() => void tidy(db, keepMs, maxBytes, io), TIDY_EVERY_MS);
     try {

@@ -1,1 +1,2 @@
+export type { WebhookOptions } from './announce.ts';
 export { type Page, type PageOptions, startPage } from './server.ts';

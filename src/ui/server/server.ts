@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
+import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
 import { type ApiSources, answerApi } from './api.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
@@ -28,6 +29,8 @@ export interface PageOptions {
   readonly mcp?: StoreMcp | undefined;
   /** Required of every request; needed for any address but loopback. */
   readonly token?: string | undefined;
+  /** Told of each call that waits for a person. @defaultValue none */
+  readonly webhook?: WebhookOptions | undefined;
   /** Folder of the goldens that runs can be compared with. @defaultValue `goldens` */
   readonly goldens?: string | undefined;
 }
@@ -54,6 +57,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
       `A page at ${host} is open to others: give it a token of at least 16 characters, or listen at 127.0.0.1`,
     );
   }
+  checkWebhook(options.webhook);
   const assets = readAssets();
   const live = new Live(db);
   const hosts: string[] = [];
@@ -72,11 +76,14 @@ export async function startPage(options: PageOptions): Promise<Page> {
   hosts.push(`127.0.0.1:${open}`, `localhost:${open}`, `[::1]:${open}`);
   const name = host.includes(':') ? `[${host}]` : host;
   const query = token === undefined ? '' : `?token=${encodeURIComponent(token)}`;
+  const url = `http://${name}:${open}/`;
+  const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, url);
   const close = async () => {
+    await announcer?.close();
     await stop(server, live);
     await mcp?.close();
   };
-  return { url: `http://${name}:${open}/${query}`, close, [Symbol.asyncDispose]: close };
+  return { url: `${url}${query}`, close, [Symbol.asyncDispose]: close };
 }
 
 async function stop(server: Server, live: Live): Promise<void> {

@@ -1,0 +1,140 @@
+/** Tells a webhook which calls wait for a person. */
+import { createHmac } from 'node:crypto';
+import { diag } from '@opentelemetry/api';
+import { errorMessage, invalidOption, withoutTracing } from '../../base/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
+import { readWaiting, type WaitingDetail } from '../store/index.ts';
+
+const LOOK_EVERY_MS = 1000;
+const TIMEOUT_MS = 10_000;
+const AT_ONCE = 10;
+/** About half a day with the waits doubling to an hour. */
+const MAX_TRIES = 20;
+
+/** Where requests for an approval are announced. */
+export interface WebhookOptions {
+  /** Takes a POST of JSON; any status of 200 to 299 is taken as received. */
+  readonly url: string;
+  /** Key of the signature that each request carries. @defaultValue none: no signature */
+  readonly secret?: string | undefined;
+}
+
+/** @throws ObservatoryError `INVALID_OPTION` for an address that is none. */
+export function checkWebhook(webhook: WebhookOptions | undefined): void {
+  if (webhook === undefined) return;
+  if (/^https?:\/\//u.test(webhook.url) && URL.canParse(webhook.url)) return;
+  throw invalidOption('the webhook', 'an http or https URL', webhook.url);
+}
+
+/**
+ * Takes what is not announced, for as long as a try may take and longer after each failure: of several processes one
+ * sends, and one that dies while it sends leaves it to the next.
+ */
+const TAKE = `UPDATE mcp_approvals SET announce_tries = announce_tries + 1,
+    announce_after = now() + least(3600, 15 * 2 ^ announce_tries) * interval '1 second'
+  WHERE review_id IN (
+    SELECT a.review_id FROM mcp_approvals a JOIN mcp_reviews r USING (review_id)
+    WHERE a.announced_at IS NULL AND a.announce_after <= now() AND a.announce_tries < ${MAX_TRIES}
+      AND r.status IN ('pending', 'claimed') AND r.expires_at > now()
+    ORDER BY a.announce_after LIMIT ${AT_ONCE} FOR UPDATE OF a SKIP LOCKED)
+  RETURNING review_id::text AS id`;
+
+const DONE = 'UPDATE mcp_approvals SET announced_at = now() WHERE review_id = $1::text::uuid';
+
+/**
+ * Announces each request for an approval at least once, while it waits. Arguments are not sent: they may hold secrets,
+ * and whoever decides looks at them on the page.
+ */
+export class Announcer {
+  readonly #db: Queryable;
+  readonly #webhook: WebhookOptions;
+  readonly #page: string;
+  readonly #timer: NodeJS.Timeout;
+  readonly #stop = new AbortController();
+  #working: Promise<void> | undefined;
+  #problem = '';
+
+  /** @param page address of the page, without its token. */
+  constructor(db: Queryable, webhook: WebhookOptions, page: string) {
+    this.#db = db;
+    this.#webhook = webhook;
+    this.#page = page;
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stop.abort();
+    await this.#working;
+  }
+
+  #look(): void {
+    this.#working ??= withoutTracing(() => this.#announce())
+      .catch((error: unknown) => this.#warn(errorMessage(error)))
+      .finally(() => {
+        this.#working = undefined;
+      });
+  }
+
+  async #announce(): Promise<void> {
+    const { rows } = await this.#db.query(TAKE);
+    for (const { id } of rows) {
+      const found = await readWaiting(this.#db, String(id));
+      if (found === undefined) continue;
+      try {
+        await this.#send(messageOf(found, this.#page));
+        await this.#db.query(DONE, [String(id)]);
+        this.#problem = '';
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        this.#warn(errorMessage(error));
+      }
+    }
+  }
+
+  async #send(message: object): Promise<void> {
+    const { url, secret } = this.#webhook;
+    const body = JSON.stringify(message);
+    const signature =
+      secret === undefined ? undefined : createHmac('sha256', secret).update(body).digest('hex');
+    const response = await fetch(url, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        ...(signature === undefined ? {} : { 'x-observatory-signature': `sha256=${signature}` }),
+      },
+      redirect: 'manual',
+      signal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+  }
+
+  /** The same problem once. */
+  #warn(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    diag.warn(`mcp-observatory: a waiting approval could not be announced and is tried again: ${problem}`);
+  }
+}
+
+function messageOf(row: WaitingDetail, page: string): object {
+  const { id, tool, server, caller, ruleIds, message, argsDigest, scopes, run } = row;
+  return {
+    type: 'approval_requested',
+    id,
+    server,
+    tool,
+    caller,
+    rule_ids: ruleIds,
+    message,
+    args_digest: argsDigest,
+    args_bytes: row.contentBytes,
+    scopes,
+    trace_id: run,
+    requested_at: new Date(row.createdMs).toISOString(),
+    expires_at: new Date(row.expiresMs).toISOString(),
+    page: `${page}#/waiting/${id}`,
+  };
+}
