@@ -23,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 11, name: '011_approvals' },
   { id: 12, name: '012_context_tax' },
   { id: 13, name: '013_approval_scopes' },
+  { id: 14, name: '014_rollup_groups' },
 ];
 
 /** Version of the schema that this code reads and writes. */
