@@ -4,6 +4,9 @@
  *     node dist/bench/page.js [rows, default 5000000]             PostgreSQL, a throwaway server
  *     node dist/bench/page.js [rows, default 300000] --embedded   the embedded store
  *
+ * The rows are made once and thrown away; with `--at` (a connection string, or the folder of an embedded store) they are
+ * made where there are none yet, and kept.
+ *
  * Each question is asked five times over HTTP. Shown are the median, the CPU time of the database and of this process for
  * one answer, the longest the event loop was held, and the tables that the plans read whole.
  */
@@ -11,27 +14,35 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { type Database, migrate, openDatabase, refreshRollups } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
-import { insertDay } from '../test/support/day-of-rows.ts';
+import { insertDay, insertLongRun, LONG_RUN_ID } from '../test/support/day-of-rows.ts';
 import { startOwnPostgres } from '../test/support/postgres-server.ts';
 
 const TIMES = 5;
 const BATCH = 250_000;
-const LONG = 'f'.repeat(32);
 const TICKS_PER_MS = 0.1;
 
-const isEmbedded = process.argv.includes('--embedded');
-const rows = Number(process.argv[2]?.match(/^\d+$/)?.[0] ?? (isEmbedded ? 300_000 : 5_000_000));
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { embedded: { type: 'boolean', default: false }, at: { type: 'string' } },
+});
+const rows = Number(positionals[0] ?? (values.embedded ? 300_000 : 5_000_000));
 
 async function server(): Promise<void> {
+  if (values.at !== undefined) return onServer(values.at);
   await using cluster = await startOwnPostgres({
     fsync: 'off',
     full_page_writes: 'off',
     max_wal_size: '8GB',
     shared_buffers: '512MB',
   });
-  await using db = await openDatabase({ url: await cluster.createDatabase() });
+  await onServer(await cluster.createDatabase());
+}
+
+async function onServer(url: string): Promise<void> {
+  await using db = await openDatabase({ url });
   const { rows: found } = await db.query(
     `SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid`,
   );
@@ -39,17 +50,16 @@ async function server(): Promise<void> {
 }
 
 async function embedded(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bench-page-'));
+  const dataDir = values.at ?? mkdtempSync(join(tmpdir(), 'bench-page-'));
   try {
     await using db = await openDatabase({ dataDir });
     await measure(db, () => 0);
   } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    if (values.at === undefined) rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
-async function measure(db: Database, databaseCpuMs: () => number): Promise<void> {
-  await migrate(db);
+async function seed(db: Database): Promise<void> {
   const began = performance.now();
   const day = insertDay(rows);
   const all = `generate_series(0, ${rows - 1})`;
@@ -60,16 +70,26 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
     if ((from / BATCH) % 4 === 3)
       say(`${from + BATCH} rows after ${((performance.now() - began) / 1000).toFixed(0)} s`);
   }
-  await db.query(LONG_RUN);
+  await db.query(insertLongRun(20_000));
   await db.query('VACUUM ANALYZE mcp_traces');
   say(`${rows} rows in ${((performance.now() - began) / 1000).toFixed(0)} s`);
   await timed('add up', () => refreshRollups(db));
-  await db.query('VACUUM ANALYZE mcp_runs');
+  await db.query('VACUUM ANALYZE');
+}
+
+async function measure(db: Database, databaseCpuMs: () => number): Promise<void> {
+  await migrate(db);
+  const { rows: old } = await db.query('SELECT 1 FROM mcp_traces LIMIT 1');
+  if (old.length === 0) await seed(db);
+  await timed('add up what is new', () => refreshRollups(db));
   await using page = await startPage({ db, port: 0 });
   const { rows: some } = await db.query(
     `SELECT replace(trace_id::text, '-', '') AS id FROM mcp_runs WHERE spans = 20 ORDER BY started_at DESC LIMIT 2 OFFSET 100`,
   );
-  const since = Date.now() - 86_400_000;
+  const { rows: oldest } = await db.query(
+    'SELECT extract(epoch FROM min(started_at))::float8 * 1000 AS ms FROM mcp_runs',
+  );
+  const since = Math.floor(Number(oldest[0]?.ms));
   const [a, b] = some.map(({ id }) => String(id));
   const questions: Readonly<Record<string, string>> = {
     Runs: `/api/runs?limit=50&since=${since}`,
@@ -78,7 +98,7 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
     'Runs, figures of it': `/api/metrics?since=${since}&q=tool:tool-7+status:failed`,
     Sessions: `/api/sessions?since=${since}`,
     'A run': `/api/runs/${a}`,
-    'A run of 20,000 spans': `/api/runs/${LONG}`,
+    'A run of 20,000 spans': `/api/runs/${LONG_RUN_ID}`,
     Tools: `/api/tools?since=${since}`,
     'Cost by model': `/api/cost?by=model&since=${since}`,
     'Cost by user': `/api/cost?by=user&since=${since}`,
@@ -107,15 +127,6 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
   }
   say(`resident memory of this process: ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);
 }
-
-/** 20,000 spans in one run. */
-const LONG_RUN = `INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, service, start_time, end_time, span_name, span_kind,
-    status_code, method, tool_name, server_name, attributes, resource, events, links)
-  SELECT '${LONG}'::uuid, ('00000000-0000-0000-0000-' || lpad(to_hex(n + 1), 12, '0'))::uuid,
-    CASE WHEN n > 0 THEN '00000000-0000-0000-0000-000000000001'::uuid END, 'long', now() - interval '5 minutes' + n * interval '1 ms',
-    now() - interval '5 minutes' + (n + 1) * interval '1 ms', 'tools/call tool-' || n % 7, 'client',
-    CASE WHEN n % 999 = 0 THEN 'error' ELSE 'unset' END, 'tools/call', 'tool-' || n % 7, 'server-1',
-    jsonb_build_object('gen_ai.tool.call.arguments', '{"page": 1}'), '{}', '[]', '[]' FROM generate_series(0, 19999) AS n`;
 
 async function answered(url: URL): Promise<number> {
   const began = performance.now();
@@ -171,4 +182,4 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-await (isEmbedded ? embedded() : server());
+await (values.embedded ? embedded() : server());

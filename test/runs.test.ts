@@ -158,8 +158,10 @@ for (const databases of all) {
 
     test('a run is explained by its spans', async () => {
       const db = await seeded();
-      const explained = async (n: number) =>
-        sentenceText(explainRun(await readRunSpans(db, n.toString(16).padStart(32, '0'))));
+      const explained = async (n: number) => {
+        const run = await findRun(db, n.toString(16).padStart(32, '0'));
+        return sentenceText(explainRun(run === undefined ? [] : await readRunSpans(db, run)));
+      };
       assert.equal(
         await explained(1),
         '3 tool calls, 1 failed (send_payment: card_declined), 1 denied (delete_all: not_allowed); the answer says what the trace contradicts: risk high; $0.0200; 2.00 s in all.',

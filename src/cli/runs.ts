@@ -167,7 +167,7 @@ async function only(
       io.stderr.writeLine(`No run ${id}. It may have been pruned, or belong to another database.`);
       return undefined;
     }
-    found.push({ row, spans: await readRunSpans(db, row.id) });
+    found.push({ row, spans: await readRunSpans(db, row) });
   }
   return found;
 }

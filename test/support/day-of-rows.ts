@@ -63,6 +63,21 @@ export function insertDay(rows: number): string {
       n * interval '1 day' / ${rows} AS start FROM generate_series(0, ${rows - 1}) AS n) AS spans`;
 }
 
+/** Trace id of {@link insertLongRun}. */
+export const LONG_RUN_ID: string = 'f'.repeat(32);
+
+/** SQL that inserts one run of this many spans, of the last minutes: its root, and calls of seven tools. */
+export function insertLongRun(spans: number): string {
+  const start = (n: string) => `now() - interval '5 minutes' + ${n} * interval '1 ms'`;
+  return `INSERT INTO mcp_traces (trace_id, span_id, parent_span_id, service, start_time, end_time, span_name, span_kind,
+      status_code, method, tool_name, server_name, attributes, resource, events, links)
+    SELECT '${LONG_RUN_ID}'::uuid, ('00000000-0000-0000-0000-' || lpad(to_hex(n + 1), 12, '0'))::uuid,
+      CASE WHEN n > 0 THEN '00000000-0000-0000-0000-000000000001'::uuid END, 'long', ${start('n')}, ${start('(n + 1)')},
+      'tools/call tool-' || n % 7, 'client', CASE WHEN n % 999 = 0 THEN 'error' ELSE 'unset' END, 'tools/call',
+      'tool-' || n % 7, 'server-1', jsonb_build_object('gen_ai.tool.call.arguments', '{"page": 1}'), '{}', '[]', '[]'
+    FROM generate_series(0, ${spans - 1}) AS n`;
+}
+
 /** The questions that have an index of their own, about the middle of the rows. */
 export function questions(rows: number): Readonly<Record<string, string>> {
   const session = Math.floor(rows / 100);

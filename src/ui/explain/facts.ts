@@ -37,7 +37,6 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
   const isMended = mending(calls);
   const failures = calls.filter((call) => call.isFailed);
   const denied = calls.filter((call) => call.isDenied);
-  const callSpans = new Set(calls.map(({ span }) => span));
   const modelCalls = spans.filter((span) => span.costSource !== null || span.promptTokens !== null);
   const isContradicted = (span: RunSpan) => span.claimMismatch || hasContradiction(span);
   const first = spans.reduce((least, { startMs }) => Math.min(least, startMs), Number.POSITIVE_INFINITY);
@@ -54,8 +53,7 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
     costUsd: modelCalls.reduce((sum, span) => sum + (span.costUsd ?? 0), 0),
     unpriced: modelCalls.filter((span) => span.costUsd === null && span.costSource === 'unknown'),
     otherErrors: spans.filter(
-      (span) =>
-        span.status === 'error' && !callSpans.has(span) && !isPartOfCall(span) && span.parentId !== null,
+      (span) => span.status === 'error' && !isPartOfCall(span) && span.parentId !== null,
     ),
     durationMs: spans.length === 0 ? 0 : last - first,
     heldMs: spans
@@ -66,14 +64,14 @@ export function factsOf(spans: readonly RunSpan[]): RunFacts {
 
 /** Whether a later call of the same tool went well, for each call. */
 function mending(calls: readonly RunCall[]): (call: RunCall) => boolean {
-  const keyOf = ({ tool, span }: RunCall) => JSON.stringify([span.server, tool]);
-  const lastOk = new Map<string, number>();
-  for (const call of calls) {
-    if (call.isFailed || call.isDenied) continue;
-    const key = keyOf(call);
-    lastOk.set(key, Math.max(lastOk.get(key) ?? Number.NEGATIVE_INFINITY, call.span.startMs));
+  const lastOk = new Map<string | null, Map<string, number>>();
+  for (const { span, tool, isFailed, isDenied } of calls) {
+    if (isFailed || isDenied) continue;
+    const ofServer = lastOk.get(span.server) ?? new Map<string, number>();
+    lastOk.set(span.server, ofServer);
+    ofServer.set(tool, Math.max(ofServer.get(tool) ?? Number.NEGATIVE_INFINITY, span.startMs));
   }
-  return (call) => (lastOk.get(keyOf(call)) ?? Number.NEGATIVE_INFINITY) >= call.span.endMs;
+  return ({ span, tool }) => (lastOk.get(span.server)?.get(tool) ?? Number.NEGATIVE_INFINITY) >= span.endMs;
 }
 
 /**

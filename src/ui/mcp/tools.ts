@@ -119,7 +119,7 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
 async function runAnswer(db: Queryable, args: Arguments): Promise<string> {
   await refresh(db);
   const run = await runOf(db, args.run);
-  return bounded(runText(run, await readRunSpans(db, run.id)), 'show_span shows one span');
+  return bounded(runText(run, await readRunSpans(db, run)), 'show_span shows one span');
 }
 
 async function spanAnswer(db: Queryable, args: Arguments): Promise<string> {
@@ -140,7 +140,7 @@ async function compareAnswer(db: Queryable, args: Arguments): Promise<string> {
   await refresh(db);
   const [a, b] = await Promise.all([runOf(db, args.first), runOf(db, args.second)]);
   const { figures, calls, leftOut } = compareRuns(
-    ...(await Promise.all([readRunSpans(db, a.id), readRunSpans(db, b.id)])),
+    ...(await Promise.all([readRunSpans(db, a), readRunSpans(db, b)])),
   );
   const shown = (value: number | null) =>
     value === null ? 'unknown' : String(Math.round(value * 1e6) / 1e6);

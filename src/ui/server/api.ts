@@ -10,6 +10,7 @@ import {
   listSessions,
   listWaiting,
   primaryOf,
+  type RunSpan,
   readRunSpan,
   readRunSpans,
   readSaid,
@@ -109,7 +110,8 @@ async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
 async function run({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
   const row = await findRun(db, id);
   if (row === undefined) return undefined;
-  const [spans, texts] = await Promise.all([readRunSpans(db, row.id), readSaid(db, row.id)]);
+  const spans = await readRunSpans(db, row);
+  const texts = await readSaid(db, row.id, spans);
   return { run: row, spans, said: texts, explanation: explainRun(spans) };
 }
 
@@ -136,8 +138,8 @@ async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
 async function compare({ db }: ApiSources, _query: URLSearchParams, a = '', b = ''): Answer {
   const [one, other] = await Promise.all([findRun(db, a), findRun(db, b)]);
   if (one === undefined || other === undefined) return undefined;
-  const [first, second] = await Promise.all([readRunSpans(db, one.id), readRunSpans(db, other.id)]);
-  const answers = { a: await answerOf(db, one.id), b: await answerOf(db, other.id) };
+  const [first, second] = await Promise.all([readRunSpans(db, one), readRunSpans(db, other)]);
+  const answers = { a: await answerOf(db, one.id, first), b: await answerOf(db, other.id, second) };
   return { a: one, b: other, answers, ...compareRuns(first, second) };
 }
 
@@ -145,10 +147,11 @@ async function compareWithGolden({ db, goldens }: ApiSources, query: URLSearchPa
   const row = await findRun(db, id);
   const golden = await readGoldenRun(goldens, query.get('golden') ?? '');
   if (row === undefined || golden === undefined) return undefined;
-  const { figures, ...rest } = compareRuns(golden.spans, await readRunSpans(db, row.id));
+  const spans = await readRunSpans(db, row);
+  const { figures, ...rest } = compareRuns(golden.spans, spans);
   // A golden has the calls and the answer; what they cost was another day's.
   const shared = figures.filter(({ name }) => name === 'calls' || name === 'failed');
-  const answers = { a: golden.answer, b: await answerOf(db, row.id) };
+  const answers = { a: golden.answer, b: await answerOf(db, row.id, spans) };
   const a = { name: golden.name, startMs: golden.recordedMs };
   return { a, b: row, answers, figures: shared, ...rest };
 }
@@ -168,8 +171,8 @@ async function compareRanges({ db }: ApiSources, query: URLSearchParams): Answer
 }
 
 /** The last answer of a run, where it is stored. */
-async function answerOf(db: Queryable, id: string): Promise<string | null> {
-  return (await readSaid(db, id)).findLast(({ answer }) => answer !== undefined)?.answer ?? null;
+async function answerOf(db: Queryable, id: string, spans: readonly RunSpan[]): Promise<string | null> {
+  return (await readSaid(db, id, spans)).findLast(({ answer }) => answer !== undefined)?.answer ?? null;
 }
 
 function selectionOf(query: URLSearchParams): {

@@ -1,7 +1,8 @@
-import { sliced } from '../../base/index.ts';
+import { ownTurn, sliced } from '../../base/index.ts';
 import { conversationText, type Message, parseMessages, readInteraction } from '../../interaction/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
+import type { RunSpan } from './spans.ts';
 
 /** Longest texts that are sent with a run: what is said is read in place, what tools take and give is opened. */
 const MAX_SAID_CHARS = 65_536;
@@ -10,6 +11,8 @@ const MAX_PAYLOAD_CHARS = 4096;
 const MAX_ALL_CHARS = 4_000_000;
 const BEGINNING_CHARS = 300;
 const MAX_SPANS = 500;
+/** Spans of one statement: an embedded database holds the event loop while it works on one. */
+const PART_SPANS = 50;
 /** One text on its own, as somebody asks for it. */
 const MAX_WHOLE_CHARS = 16_000_000;
 
@@ -30,37 +33,53 @@ export interface Said {
 const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, span_name AS name, attributes, events, scope`;
 
 /** The texts of a run's model and tool calls, those that were stored. @throws the database's errors. */
-export async function readSaid(db: Queryable, id: string): Promise<readonly Said[]> {
-  const rows = await ask(
-    db,
-    `SELECT ${COLUMNS}
-    FROM mcp_traces WHERE trace_id = $1::uuid AND (prompt_tokens IS NOT NULL OR cost_source IS NOT NULL OR tool_name IS NOT NULL
-      OR operation IN ('invoke_agent', 'chat'))
-    ORDER BY start_time LIMIT ${MAX_SPANS}`,
-    [id],
-  );
+export async function readSaid(
+  db: Queryable,
+  id: string,
+  spans: readonly RunSpan[],
+): Promise<readonly Said[]> {
+  const speaking = spans.filter(isSpeaking).slice(0, MAX_SPANS);
   const turn = sliced();
   let left = MAX_ALL_CHARS;
   const list: Said[] = [];
-  for (const row of rows) {
-    const limitOf = (name: TextName) => {
-      if (left <= 0) return BEGINNING_CHARS;
-      return name === 'prompt' || name === 'answer' ? MAX_SAID_CHARS : MAX_PAYLOAD_CHARS;
-    };
-    const one = said(row, limitOf);
-    left -= TEXTS.reduce((sum, name) => sum + (one[name]?.length ?? 0), 0);
-    if (TEXTS.some((name) => one[name] !== undefined)) list.push(one);
-    await turn();
+  for (let i = 0; i < speaking.length; i += PART_SPANS) {
+    const ids = speaking.slice(i, i + PART_SPANS).map((span) => span.id);
+    const rows = await ask(
+      db,
+      `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid AND span_id = ANY ($2::text[]::uuid[])`,
+      [id, ids.map(spanUuid)],
+    );
+    const found = new Map(rows.map((row) => [row.id, row]));
+    for (const row of ids.map((one) => found.get(one))) {
+      if (row === undefined) continue;
+      const limitOf = (name: TextName) => {
+        if (left <= 0) return BEGINNING_CHARS;
+        return name === 'prompt' || name === 'answer' ? MAX_SAID_CHARS : MAX_PAYLOAD_CHARS;
+      };
+      const one = said(row, limitOf);
+      left -= TEXTS.reduce((sum, name) => sum + (one[name]?.length ?? 0), 0);
+      if (TEXTS.some((name) => one[name] !== undefined)) list.push(one);
+      await turn();
+    }
+    await ownTurn();
   }
   return list;
 }
+
+/** Whether a span may hold a text of the conversation. */
+function isSpeaking({ promptTokens, costSource, tool, operation }: RunSpan): boolean {
+  const isCall = promptTokens !== null || costSource !== null || tool !== null;
+  return isCall || operation === 'invoke_agent' || operation === 'chat';
+}
+
+const spanUuid = (id: string) => id.padStart(32, '0');
 
 /** The whole texts of one span; undefined when there is none. @throws the database's errors. */
 export async function readSaidOf(db: Queryable, traceId: string, spanId: string): Promise<Said | undefined> {
   const rows = await ask(
     db,
     `SELECT ${COLUMNS} FROM mcp_traces WHERE trace_id = $1::uuid AND span_id = $2::uuid`,
-    [traceId, spanId.padStart(32, '0')],
+    [traceId, spanUuid(spanId)],
   );
   return rows[0] === undefined ? undefined : said(rows[0], () => MAX_WHOLE_CHARS);
 }
