@@ -24,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 12, name: '012_context_tax' },
   { id: 13, name: '013_approval_scopes' },
   { id: 14, name: '014_rollup_groups' },
+  { id: 15, name: '015_run_figures' },
 ];
 
 /** Version of the schema that this code reads and writes. */

@@ -92,7 +92,9 @@ export function SessionTable({ list: { sessions, leftOut, shapes }, route, hasFi
       </div>
       <p class="foot">
         {sessions.length} {sessions.length === 1 ? 'session' : 'sessions'}
-        {leftOut > 0 ? `, ${formatCount(leftOut)} older ones left out: narrow the range or the filter` : ''}.
+        {leftOut !== 0 &&
+          `, ${leftOut === null ? 'older ones' : `${formatCount(leftOut)} older ones`} left out: narrow the range or the filter`}
+        .
         <Legend />
       </p>
     </>

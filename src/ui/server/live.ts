@@ -65,8 +65,8 @@ export class Live {
   async #refresh(): Promise<void> {
     if (!this.#isReadOnly) await this.#addUp();
     const { rows } = await this.#db.query(
-      `SELECT count(*)::text || ' ' || coalesce(sum(spans), 0)::text AS state FROM mcp_runs
-        WHERE started_at > now() - interval '1 day'`,
+      `SELECT coalesce(sum(runs), 0)::text || ' ' || coalesce(sum(spans), 0)::text AS state FROM mcp_runs_hourly
+        WHERE hour > now() - interval '1 day'`,
     );
     const state = `${rows[0]?.state} ${await this.#waiting()}`;
     if (state !== this.#seen) this.#tell('changed', '');

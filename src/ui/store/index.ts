@@ -1,11 +1,5 @@
-export {
-  findRun,
-  listRuns,
-  type RunList,
-  type RunMetrics,
-  type RunRow,
-  runMetrics,
-} from './runs.ts';
+export { type RunMetrics, runMetrics } from './metrics.ts';
+export { findRun, listRuns, type RunList, type RunRow } from './runs.ts';
 export { readSaid, readSaidOf, type Said } from './said.ts';
 export { listSessions, type SessionGroup, type SessionList } from './sessions.ts';
 export { primaryOf, type RunSpan, readRunSpan, readRunSpans, readShapes, type ShapePart } from './spans.ts';

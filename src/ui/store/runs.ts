@@ -3,8 +3,6 @@ import { nameOfDatabase, type Queryable, toObservatoryError } from '../../postgr
 import { type FilterProblem, parseFilter } from '../filter/index.ts';
 import { type Condition, conditionOf } from './condition.ts';
 
-/** Buckets of the strip of metrics. */
-const BUCKETS = 24;
 const MAX_LIMIT = 500;
 const HEX_ID = /^[0-9a-f]{32}$/u;
 
@@ -72,30 +70,6 @@ export interface RunList {
   readonly problems: readonly FilterProblem[];
 }
 
-/** Figures over all runs that a query selects. */
-export interface RunMetrics {
-  readonly runs: number;
-  readonly failed: number;
-  readonly contradicted: number;
-  readonly unsupported: number;
-  readonly held: number;
-  readonly durationP50Ms: number | null;
-  readonly durationP95Ms: number | null;
-  readonly costUsd: number;
-  readonly unpriced: number;
-  /** The same by time: equal parts of the range, oldest first. */
-  readonly buckets: readonly RunBucket[];
-}
-
-export interface RunBucket {
-  readonly runs: number;
-  readonly failed: number;
-  readonly contradicted: number;
-  readonly held: number;
-  readonly durationP95Ms: number;
-  readonly costUsd: number;
-}
-
 /** A run as a row: the columns of {@link RunRow}, of `mcp_runs r`. */
 export const RUN_COLUMNS = `replace(r.trace_id::text, '-', '') AS id, r.name, (extract(epoch FROM r.started_at) * 1000)::float8 AS "startMs",
   (extract(epoch FROM r.ended_at) * 1000)::float8 AS "endMs", r.service, r.client_name AS client, r.user_id AS user,
@@ -143,58 +117,6 @@ export async function listRuns(db: Queryable, page: RunPage = {}): Promise<RunLi
   };
 }
 
-/** One aggregate for both figures: each of its own would sort all runs again. */
-const HALF_AND_TAIL = 'ARRAY[0.5, 0.95]::float8[]';
-
-/** Figures over the runs that a query selects. @throws the database's errors. */
-export async function runMetrics(db: Queryable, query: RunQuery = {}): Promise<RunMetrics> {
-  const { where, sinceMs, untilMs } = selection(query);
-  const values = [...where.values, sinceMs / 1000, untilMs / 1000];
-  const part = `width_bucket(extract(epoch FROM r.started_at)::float8, $${values.length - 1}::float8, $${values.length}::float8, ${BUCKETS})`;
-  const rows = await ask(
-    db,
-    `WITH chosen AS (
-      SELECT least(greatest(${part}, 1), ${BUCKETS}) AS part, r.failed_calls > 0 OR r.errors > 0 AS failed, r.contradicted,
-        r.unsupported AND NOT r.contradicted AS unsupported, r.held > 0 AS held, r.cost_usd, r.unpriced,
-        (extract(epoch FROM r.ended_at - r.started_at) * 1000)::float8 AS ms
-      FROM mcp_runs r WHERE ${where.text}
-    )
-    SELECT part, count(*)::float8 AS runs, count(*) FILTER (WHERE failed)::float8 AS failed,
-      count(*) FILTER (WHERE contradicted)::float8 AS contradicted, count(*) FILTER (WHERE unsupported)::float8 AS unsupported,
-      count(*) FILTER (WHERE held)::float8 AS held, coalesce(sum(cost_usd), 0)::float8 AS cost,
-      coalesce(sum(unpriced), 0)::float8 AS unpriced, (percentile_disc(${HALF_AND_TAIL}) WITHIN GROUP (ORDER BY ms))[1] AS p50,
-      (percentile_disc(${HALF_AND_TAIL}) WITHIN GROUP (ORDER BY ms))[2] AS p95
-    FROM chosen GROUP BY GROUPING SETS ((part), ())`,
-    values,
-  );
-  const figure = (row: Record<string, unknown> | undefined, name: string) => Number(row?.[name] ?? 0);
-  const total = rows.find((row) => row.part === null);
-  const parts = new Map(rows.filter((row) => row.part !== null).map((row) => [Number(row.part), row]));
-  const orNull = (name: string) => (total?.[name] == null ? null : Number(total[name]));
-  return {
-    runs: figure(total, 'runs'),
-    failed: figure(total, 'failed'),
-    contradicted: figure(total, 'contradicted'),
-    unsupported: figure(total, 'unsupported'),
-    held: figure(total, 'held'),
-    durationP50Ms: orNull('p50'),
-    durationP95Ms: orNull('p95'),
-    costUsd: figure(total, 'cost'),
-    unpriced: figure(total, 'unpriced'),
-    buckets: Array.from({ length: BUCKETS }, (_, i) => {
-      const row = parts.get(i + 1);
-      return {
-        runs: figure(row, 'runs'),
-        failed: figure(row, 'failed'),
-        contradicted: figure(row, 'contradicted'),
-        held: figure(row, 'held'),
-        durationP95Ms: figure(row, 'p95'),
-        costUsd: figure(row, 'cost'),
-      };
-    }),
-  };
-}
-
 /** One run by its trace id, or by a beginning that no other run has. @throws the database's errors. */
 export async function findRun(db: Queryable, id: string): Promise<RunRow | undefined> {
   const hex = id.replaceAll('-', '').toLowerCase();
@@ -217,6 +139,8 @@ export function selection(query: RunQuery): {
   problems: readonly FilterProblem[];
   sinceMs: number;
   untilMs: number;
+  /** Whether nothing but the range selects. */
+  isAll: boolean;
 } {
   const nowMs = Date.now();
   const untilMs = query.untilMs ?? nowMs;
@@ -233,6 +157,7 @@ export function selection(query: RunQuery): {
     problems,
     sinceMs,
     untilMs,
+    isAll: terms.length === 0,
   };
 }
 
