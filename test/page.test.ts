@@ -3,9 +3,10 @@ import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
+import { Live } from '../src/ui/server/live.ts';
 import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
-import { PAYMENT } from './support/seeded-runs.ts';
+import { PAYMENT, RETRIED } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const TOKEN = 'a-token-of-enough-characters';
@@ -72,6 +73,37 @@ describe('the page', { skip: noPostgres() }, () => {
     assert.equal((JSON.parse(refused.body) as { error: { code: string } }).error.code, 'INVALID_OPTION');
     assert.equal((await ask(`${page.url}api/cost?by=constructor`)).status, 400);
     assert.equal((await ask(`${page.url}api/runs?since=-1`)).status, 400);
+  });
+
+  test('lists what has arrived although no page is open', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const exporter = new PostgresSpanExporter({ connection: db });
+    await exportSpans(exporter, RETRIED);
+    await exporter.shutdown();
+    const id = '2'.padStart(32, '0');
+    // Another test of this server may hold a transaction open, which delays what is added up.
+    await waitUntil(async () => (await ask(`${page.url}api/runs?limit=50`)).body.includes(id));
+  });
+
+  test('a turn that began before is not taken for a look at what has arrived since', async () => {
+    const asked: string[] = [];
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const live = new Live({
+      query: async (text: string) => {
+        asked.push(text);
+        if (asked.length === 1) await held;
+        return { rows: [{ counted: 0, state: '' }] };
+      },
+    } as unknown as ConstructorParameters<typeof Live>[0]);
+    const first = live.refresh();
+    const [second, third] = [live.refresh(), live.refresh()];
+    release();
+    await Promise.all([first, second, third]);
+    const turns = asked.filter((text) => text.includes('FROM mcp_reviews'));
+    assert.equal(turns.length, 2);
   });
 
   test('loads nothing from elsewhere, and answers to its own name and pages only', async () => {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
@@ -7,6 +8,8 @@ const REFRESH_MS = 1000;
 /** Roll-ups by the hour are for views that nobody watches second by second. */
 const ROLLUP_EVERY = 15;
 const MAX_LISTENERS = 64;
+const TRIES = 5;
+const PAUSE_MS = 40;
 
 /**
  * Keeps what the page shows fresh while somebody looks, and tells the pages (server-sent events) that runs, or what waits
@@ -20,6 +23,7 @@ export class Live {
   #turns = 0;
   #seen = '';
   #working: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
   #isReadOnly = false;
 
   constructor(db: Queryable) {
@@ -37,12 +41,31 @@ export class Live {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     // What changed between the loading of the page and now, or while it was not connected, would be missed.
     response.write('retry: 2000\n\nevent: changed\ndata: ""\n\n');
-    this.#timer ??= setInterval(() => void this.refresh(), REFRESH_MS).unref();
+    this.#timer ??= setInterval(() => {
+      if (this.#working === undefined) void this.refresh();
+    }, REFRESH_MS).unref();
     return true;
   }
 
-  /** Adds up what is new. Never rejects; concurrent calls share one turn. */
+  /** Whether somebody looks, so that what is new is added up each second. */
+  get isWatched(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /**
+   * Adds up what has arrived until now. Never rejects. A turn under way may have looked before that: those who ask
+   * meanwhile share the turn after it.
+   */
   refresh(): Promise<void> {
+    if (this.#working === undefined) return this.#turn();
+    this.#next ??= this.#working.then(() => {
+      this.#next = undefined;
+      return this.#turn();
+    });
+    return this.#next;
+  }
+
+  #turn(): Promise<void> {
     this.#working ??= this.#refresh()
       .catch((error: unknown) => this.#tell('down', errorMessage(error)))
       .finally(() => {
@@ -54,7 +77,7 @@ export class Live {
   async close(): Promise<void> {
     this.#stop();
     for (const response of this.#listeners) response.end();
-    await this.#working;
+    await (this.#next ?? this.#working);
   }
 
   #stop(): void {
@@ -87,7 +110,8 @@ export class Live {
   /** A role that may only read leaves it to the process that writes. */
   async #addUp(): Promise<void> {
     try {
-      await refreshRuns(this.#db);
+      // Another process that adds up may have begun before what is asked about had arrived.
+      for (let i = 0; i < TRIES && (await refreshRuns(this.#db)) === null; i += 1) await sleep(PAUSE_MS);
       if (this.#turns % ROLLUP_EVERY === 0) await refreshRollups(this.#db);
       this.#turns += 1;
     } catch (error) {

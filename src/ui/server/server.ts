@@ -137,7 +137,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
 
 async function sendAnswer(response: ServerResponse, url: URL, { db, goldens, live }: Parts): Promise<void> {
   try {
-    if (url.searchParams.has('fresh')) await live.refresh();
+    // Without a page that is open, nobody else adds up what has arrived.
+    if (url.searchParams.has('fresh') || !live.isWatched) await live.refresh();
     const answer = await answerApi({ db, goldens }, url.pathname, url.searchParams);
     if (answer !== undefined) return await streamJson(response, answer);
     sendNotFound(response);
