@@ -3,8 +3,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { within } from './deadline.ts';
 
 /**
@@ -14,6 +15,8 @@ import { within } from './deadline.ts';
 export const MARKER_VARIABLE = 'MCP_OBSERVATORY_SERVER';
 
 const POLL_MS = 25;
+/** How many processes are looked at before other work has its turn; each takes some 20 microseconds. */
+const PROCESSES_AT_ONCE = 64;
 /** Bound on waiting for the kernel to remove a process after SIGKILL. */
 const REAP_MS = 1_000;
 
@@ -33,22 +36,23 @@ export async function endTree(
   if (process.platform === 'win32') return endTreeOnWindows(child, pid, exit);
   const exited = child.exitCode !== null || child.signalCode !== null;
   // Read while the parents live: afterwards a child that left the group is a child of init.
-  const known = exited ? [] : await findMembers(pid, marker);
+  const since = exited ? undefined : readStat(pid)?.startTime;
+  const known = exited ? [] : await findMembers(pid, marker, since);
   const deadline = performance.now() + closeTimeoutMs;
   child.stdin?.end();
   if (!exited) await within(exit, closeTimeoutMs / 3);
   if (signalGroup(pid, 'SIGTERM')) {
-    for (let pause = POLL_MS; performance.now() < deadline && (await groupLives(pid)); pause *= 1.5) {
+    for (let pause = POLL_MS; performance.now() < deadline && (await groupLives(pid, known)); pause *= 1.5) {
       await delay(Math.min(pause, 4 * POLL_MS));
     }
     signalGroup(pid, 'SIGKILL');
   }
-  const found = [...(await stillAlive(known)), ...(await findMembers(pid, marker))];
+  const found = [...known.filter(isAlive), ...(await findMembers(pid, marker, since))];
   const left = [...new Map(found.map((each) => [each.pid, each])).values()];
   signalProcesses(left, 'SIGKILL');
   await within(exit, REAP_MS);
   const reapDeadline = performance.now() + REAP_MS;
-  while (performance.now() < reapDeadline && (await stillAlive(left)).length > 0) await delay(POLL_MS);
+  while (performance.now() < reapDeadline && left.some(isAlive)) await delay(POLL_MS);
 }
 
 async function endTreeOnWindows(child: ChildProcess, pid: number, exit: Promise<void>): Promise<void> {
@@ -61,10 +65,12 @@ async function endTreeOnWindows(child: ChildProcess, pid: number, exit: Promise<
   await within(exit, REAP_MS);
 }
 
-async function groupLives(pid: number): Promise<boolean> {
+async function groupLives(pid: number, known: readonly ProcessIdentity[]): Promise<boolean> {
   if (!signalGroup(pid, 0)) return false;
   // A zombie answers signal 0 too, but is not worth waiting for.
-  return process.platform !== 'linux' || (await findMembers(pid)).length > 0;
+  if (process.platform !== 'linux') return true;
+  if (known.some((each) => isAlive(each) && readStat(each.pid)?.group === pid)) return true;
+  return (await findMembers(pid)).length > 0;
 }
 
 /**
@@ -165,25 +171,36 @@ function signalProcesses(processes: readonly ProcessIdentity[], signal: NodeJS.S
 }
 
 /**
- * The live processes that belong to a spawned server: its descendants, its process group and, when `marker` is given
- * (one more file read per process of the system), every process that carries it. Reads /proc, so the result is empty
- * on other systems, where only the group is known. Zombies do not count: they hold nothing and wait for their parent.
+ * The live processes that belong to a spawned server: its descendants, its process group and, when `marker` is given,
+ * every process that carries it. Reads /proc, so the result is empty on other systems, where only the group is known.
+ * Zombies do not count: they hold nothing and wait for their parent.
+ * @param since when the server started, if known: an older process carries no marker of it, so its environment is not
+ *   read.
  */
-async function findMembers(root: number, marker?: string): Promise<readonly ProcessIdentity[]> {
+async function findMembers(
+  root: number,
+  marker?: string,
+  since?: string,
+): Promise<readonly ProcessIdentity[]> {
   const pids = await numericEntries('/proc');
   const table = new Map<number, ProcessStat>();
-  for (const pid of pids) {
-    const stat = await readStat(pid);
+  for (const [at, pid] of pids.entries()) {
+    if (at % PROCESSES_AT_ONCE === PROCESSES_AT_ONCE - 1) await nextTurn();
+    const stat = readStat(pid);
     if (stat !== undefined) table.set(pid, stat);
   }
+  const mayCarry = ({ startTime }: ProcessStat) => since === undefined || Number(startTime) >= Number(since);
+  let read = 0;
   const needle = marker === undefined ? undefined : `${MARKER_VARIABLE}=${marker}`;
   const members: ProcessIdentity[] = [];
   for (const [pid, stat] of table) {
     if (stat.state === 'Z' || stat.state === 'X') continue;
+    read += 1;
+    if (read % PROCESSES_AT_ONCE === 0) await nextTurn();
     if (
       stat.group === root ||
       descendsFrom(pid, root, table) ||
-      (needle !== undefined && (await environmentOf(pid))?.includes(needle))
+      (needle !== undefined && mayCarry(stat) && environmentOf(pid)?.includes(needle))
     ) {
       members.push({ pid, startTime: stat.startTime });
     }
@@ -191,15 +208,9 @@ async function findMembers(root: number, marker?: string): Promise<readonly Proc
   return members;
 }
 
-/** The processes that are still running. */
-async function stillAlive(processes: readonly ProcessIdentity[]): Promise<readonly ProcessIdentity[]> {
-  const alive: ProcessIdentity[] = [];
-  for (const identity of processes) {
-    const stat = await readStat(identity.pid);
-    if (stat !== undefined && stat.startTime === identity.startTime && stat.state !== 'Z')
-      alive.push(identity);
-  }
-  return alive;
+function isAlive({ pid, startTime }: ProcessIdentity): boolean {
+  const stat = readStat(pid);
+  return stat !== undefined && stat.startTime === startTime && stat.state !== 'Z';
 }
 
 interface ProcessStat {
@@ -220,9 +231,9 @@ function descendsFrom(pid: number, root: number, table: ReadonlyMap<number, Proc
 }
 
 /** Fields of /proc/PID/stat, see proc(5); the name in parentheses may itself hold spaces and parentheses. */
-async function readStat(pid: number): Promise<ProcessStat | undefined> {
+function readStat(pid: number): ProcessStat | undefined {
   try {
-    const text = await readFile(`/proc/${pid}/stat`, 'latin1');
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return {
       state: fields[0] ?? '',
@@ -235,9 +246,9 @@ async function readStat(pid: number): Promise<ProcessStat | undefined> {
   }
 }
 
-async function environmentOf(pid: number): Promise<string | undefined> {
+function environmentOf(pid: number): string | undefined {
   try {
-    return await readFile(`/proc/${pid}/environ`, 'latin1');
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
   } catch {
     return undefined; // another user's process
   }
