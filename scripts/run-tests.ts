@@ -10,7 +10,7 @@
  *
  * Files share a few processes, because one of its own costs each the time to load everything. A file that needs its
  * own says so in a comment, `// Runs alone: <why>`. One that leaves a hook of `require()` says `// Runs with the others
- * that hook <what>`, and shares a process with those. All files share one PostgreSQL, with a database for each use.
+ * that hook <what>`, and shares a process with those; one that says `that need <what>` finds it made by the first. All files share one PostgreSQL, with a database for each use.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,23 +47,23 @@ function isInRun(name: string): boolean {
 
 const says = (what: RegExp) => (file: string) => what.test(readFileSync(file, 'utf8'));
 const runsAlone = says(/^\/\/ Runs alone: \S/m);
-/** What the file hooks, if it shares a process with those that hook the same. */
-const hookOf = (file: string) =>
-  /^\/\/ Runs with the others that hook ([^:]+)/m.exec(readFileSync(file, 'utf8'))?.[1];
+/** What the file hooks or needs, if it shares a process with those that do the same. */
+const commonOf = (file: string) =>
+  /^\/\/ Runs with the others that (?:hook|need) [^:]+/m.exec(readFileSync(file, 'utf8'))?.[0];
 /** Keeps two processors busy itself: it runs when the others have ended. */
 const isLast = (file: string) => basename(file) === 'suites-without-network.long.test.js';
 
 const alone = files.filter((file) => options.long || runsAlone(file));
-const hooking = new Map<string | undefined, string[]>();
+const together = new Map<string | undefined, string[]>();
 for (const file of files.filter((one) => !alone.includes(one))) {
-  hooking.set(hookOf(file), [...(hooking.get(hookOf(file)) ?? []), file]);
+  together.set(commonOf(file), [...(together.get(commonOf(file)) ?? []), file]);
 }
-const shared = hooking.get(undefined) ?? [];
-hooking.delete(undefined);
+const shared = together.get(undefined) ?? [];
+together.delete(undefined);
 // Files of one subject, which take about as long, are spread; the small groups come last. So all processes end together.
 const groups = [
   ...Array.from({ length: PROCESSES }, (_, process) => shared.filter((_, i) => i % PROCESSES === process)),
-  ...hooking.values(),
+  ...together.values(),
   ...alone.filter((file) => !isLast(file)).map((file) => [file]),
 ].filter((group) => group.length > 0);
 const last = alone.filter(isLast);

@@ -129,6 +129,10 @@ describe('db, with a server', { skip: noPostgres() }, () => {
     server ??= startPostgres();
     return (await server).createDatabase();
   };
+  const newMigrated = async () => {
+    server ??= startPostgres();
+    return (await server).createMigrated();
+  };
   after(async () => (await server)?.stop());
 
   test('the flag beats MCP_OBSERVATORY_DATABASE_URL, which beats DATABASE_URL', async () => {
@@ -143,8 +147,7 @@ describe('db, with a server', { skip: noPostgres() }, () => {
   });
 
   test('status counts what is in it and in a spool', async () => {
-    const url = await newDatabase();
-    await db(['migrate', '--database-url', url]);
+    const url = await newMigrated();
     await assertStatus({ url }, url, 'postgres');
   });
 
@@ -172,8 +175,7 @@ describe('db, with a server', { skip: noPostgres() }, () => {
   });
 
   test('prune says what it would drop, drops it, and then finds nothing', async () => {
-    const url = await newDatabase();
-    await db(['migrate', '--database-url', url]);
+    const url = await newMigrated();
     const old = 'mcp_traces_20250101';
     await runSql(
       url,
@@ -195,8 +197,7 @@ describe('db, with a server', { skip: noPostgres() }, () => {
   });
 
   test('prune deletes reviews that ended before, and none that is open, however old', async () => {
-    const url = await newDatabase();
-    await db(['migrate', '--database-url', url]);
+    const url = await newMigrated();
     await runSql(
       url,
       `INSERT INTO mcp_reviews (review_id, status, created_at, expires_at, fallback_reason, content, claim_token,

@@ -103,7 +103,7 @@ test('run --golden also writes the run as a golden', async () => {
 
 test('Ctrl-C ends run with 130 and the result so far', async () => {
   await using model = await ScriptedProvider.start([SCRIPT[0] as Turn, { hang: true }]);
-  const command = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
+  const command = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
   const args = [command, 'run', '--provider', 'openai', '--config', config, '--events', 'json', '--json'];
   const child = spawn(process.execPath, [...args, '--base-url', model.baseUrl('openai'), 'add'], {
     env: { ...process.env, OPENAI_API_KEY: 'k' },

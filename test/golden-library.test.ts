@@ -14,7 +14,7 @@ const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
 /** Which of them are replayed, how many these are at least, and how often some are. */
 const REPLAYED = sized('openai', '');
 const RUNS = sized({ mcp_ghost: 16, policy_host: 0 }, { mcp_ghost: 50, policy_host: 8 });
-const REPLAYS = sized('3', '100');
+const REPLAYS = sized('2', '100');
 const support = (name: string) => fileURLToPath(new URL(`./support/${name}.js`, import.meta.url));
 
 const files = readdirSync(GOLDENS, { recursive: true })

@@ -8,6 +8,7 @@ import { applied, deltaBetween } from '../src/golden/file/delta.ts';
 import { expandExchanges, packExchanges } from '../src/golden/file/pack.ts';
 import { editedPlaces, formatGolden, type Golden, parseGolden, readGolden } from '../src/golden/index.ts';
 import { random } from './support/random.ts';
+import { sized } from './support/size.ts';
 
 const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
 const VERSION_1 = new URL('../../test/fixtures/golden-v1.json', import.meta.url);
@@ -41,8 +42,10 @@ test('a value is found again from its changes of another one, and the other one 
 test('every golden of the library is written as it is read, at less than two thirds of its size without packing', async () => {
   let packed = 0;
   let whole = 0;
-  for (const name of readdirSync(GOLDENS, { recursive: true }).map(String)) {
-    if (!name.endsWith('.json') || name.endsWith('tool_schema_definitions.json')) continue;
+  const names = readdirSync(GOLDENS, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.json') && !name.endsWith('tool_schema_definitions.json'));
+  for (const name of names.filter((_, at) => at % sized(3, 1) === 0)) {
     const text = readFileSync(join(GOLDENS, name), 'utf8');
     // Reading fails when what is expanded is not what the checksum was made of.
     const golden = await readGolden(join(GOLDENS, name));

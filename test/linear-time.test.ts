@@ -117,7 +117,8 @@ for (const [name, make] of Object.entries(TEXTS)) {
 }
 
 test('estimating the tokens of a text takes no longer beyond a bound', () => {
-  for (const make of [repeated('a'), repeated('日本'), repeated(' '), joined((i) => `word${i}`)]) {
+  const makes = [repeated('a'), joined((i) => `word${i}`), repeated('日本'), repeated(' ')];
+  for (const make of makes.slice(0, sized(2, makes.length))) {
     const run = (length: number) => {
       const text = make(length);
       return () => estimateTokens(text, 'gpt-4o');

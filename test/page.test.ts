@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
+import { openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { Live } from '../src/ui/server/live.ts';
 import { exportSpans } from './support/export.ts';
@@ -17,9 +17,8 @@ describe('the page', { skip: noPostgres() }, () => {
   let db: Awaited<ReturnType<typeof openDatabase>>;
   before(async () => {
     server = await startPostgres();
-    const url = await server.createDatabase();
+    const url = await server.createMigrated();
     db = await openDatabase({ url });
-    await migrate(db);
     const exporter = new PostgresSpanExporter({ connection: url });
     await exportSpans(exporter, PAYMENT);
     await exporter.shutdown();

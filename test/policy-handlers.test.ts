@@ -1,16 +1,16 @@
 /** What a server asks of the host through `handlers`, with a server of the official SDK in a process of its own. */
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { auditRecords } from './support/audit-records.ts';
 import { call, script } from './support/example-servers.ts';
 import { tryGhost } from './support/ghost.ts';
+import { serverFile } from './support/server-file.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const entry = {
   command: process.execPath,
-  args: [resolve(import.meta.dirname, 'fixtures/asking-server.js')],
+  args: [serverFile('asking')],
 };
 const METHODS = ['sampling/createMessage', 'elicitation/create', 'roots/list'];
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { context, DiagLogLevel, diag, propagation, trace } from '@opentelemetry/
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError, type ObservatoryErrorCode } from '../src/base/errors.ts';
-import { migrate, PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
+import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { LATEST_MIGRATION } from '../src/postgres/migrations.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
@@ -262,8 +262,7 @@ describe('a database that cannot be reached', () => {
   test('without the package pg the error names the install command', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'observatory-no-pg-'));
     try {
-      const filter = (path: string) => !/\.(?:map|d\.ts)$/.test(path);
-      cpSync(join(root, 'dist/src'), join(folder, 'dist/src'), { recursive: true, filter });
+      symlinkSync(join(root, 'dist'), join(folder, 'dist'));
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
       mkdirSync(join(folder, 'node_modules/@opentelemetry'), { recursive: true });
       symlinkSync(
@@ -275,7 +274,8 @@ describe('a database that cannot be reached', () => {
         for (const options of [{ url: 'postgresql://host/db' }, { dataDir: 'data' }]) {
           await openDatabase(options).catch((error) => console.log(error.code, error.message));
         }`;
-      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: folder });
+      const flags = ['--preserve-symlinks', '--input-type=module', '-e', program];
+      const { stdout } = await run(process.execPath, flags, { cwd: folder });
       assert.match(stdout, /^MISSING_PEER .*npm install pg$/m);
       assert.match(stdout, /^MISSING_PEER .*npm install @electric-sql\/pglite$/m);
     } finally {
@@ -290,6 +290,10 @@ describe('a real server', { skip: noPostgres() }, () => {
   const newDatabase = async () => {
     server ??= startPostgres();
     return (await server).createDatabase();
+  };
+  const newMigrated = async () => {
+    server ??= startPostgres();
+    return (await server).createMigrated();
   };
   const exporterTo = (connection: string, migrateFirst = false) => {
     const exporter = new PostgresSpanExporter({ connection, migrate: migrateFirst });
@@ -329,7 +333,7 @@ describe('a real server', { skip: noPostgres() }, () => {
   });
 
   test('a table changed by a newer version is reported as such', async () => {
-    const url = await newDatabase();
+    const url = await newMigrated();
     assert.deepEqual(await exportOne(exporterTo(url, true)), { code: 0 });
     await runSql(url, 'ALTER TABLE mcp_traces RENAME COLUMN model TO model_name');
     await runSql(
@@ -343,7 +347,7 @@ describe('a real server', { skip: noPostgres() }, () => {
   });
 
   test('a newer version that only added to the table does not stop an exporter that runs', async () => {
-    const url = await newDatabase();
+    const url = await newMigrated();
     const exporter = exporterTo(url, true);
     assert.deepEqual(await exportOne(exporter), { code: 0 });
     await runSql(url, 'ALTER TABLE mcp_traces ADD COLUMN added_later text');
@@ -363,7 +367,7 @@ describe('a real server', { skip: noPostgres() }, () => {
   });
 
   test('losing an idle connection does not end the host, and the next export connects again', async () => {
-    const url = await newDatabase();
+    const url = await newMigrated();
     const exporter = exporterTo(url, true);
     assert.deepEqual(await exportOne(exporter), { code: 0 });
     await diagnostics(async (messages) => {
@@ -379,7 +383,7 @@ describe('a real server', { skip: noPostgres() }, () => {
   });
 
   test('shutdown closes the connections that the exporter opened', async () => {
-    const url = await newDatabase();
+    const url = await newMigrated();
     const exporter = exporterTo(url, true);
     await Promise.all([exportOne(exporter), exportOne(exporter)]);
     assert.ok((await connectionsOf(url)) > 0);
@@ -389,9 +393,8 @@ describe('a real server', { skip: noPostgres() }, () => {
 
   test("a pool given to the exporter is still the owner's after shutdown", async () => {
     const { default: pg } = await import('pg');
-    const pool = new pg.Pool({ connectionString: await newDatabase() });
+    const pool = new pg.Pool({ connectionString: await newMigrated() });
     try {
-      await migrate(pool);
       const exporter = new PostgresSpanExporter({ connection: pool });
       assert.deepEqual(await exportOne(exporter), { code: 0 });
       await exporter.shutdown();
@@ -404,7 +407,7 @@ describe('a real server', { skip: noPostgres() }, () => {
   for (const how of ['shutdown', 'leave open']) {
     test(`a program ends by itself after an export (${how})`, { timeout: 20_000 }, async () => {
       const program = join(root, 'dist/test/support/export-process.js');
-      const { stdout, stderr } = await run(process.execPath, [program, await newDatabase(), how], {
+      const { stdout, stderr } = await run(process.execPath, [program, await newMigrated(), how], {
         timeout: 15_000,
       });
       const { code, exported } = JSON.parse(stdout) as Record<string, unknown>;

@@ -6,11 +6,12 @@ import { SANITIZED_ATTRIBUTE } from '../src/postgres/marks.ts';
 import { readRows, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { seededRandom } from './support/random-spans.ts';
+import { sized } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
 import { storedJson, storedText } from './support/stored-json.ts';
 
 const SEED = 20_261_122;
-const SPANS = 90;
+const SPANS = sized(40, 90);
 const SCALARS = [
   0,
   -0,

@@ -1,9 +1,10 @@
+// Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { refreshRollups } from '../src/postgres/index.ts';
 import { postgresDatabases } from './support/databases.ts';
 import { insertDay, questions } from './support/day-of-rows.ts';
-import { startOwnPostgres } from './support/postgres-server.ts';
+import { startQuietPostgres } from './support/postgres-server.ts';
 import { sized } from './support/size.ts';
 
 const ROWS = sized(5_000, 1_000_000);
@@ -17,7 +18,7 @@ interface Plan {
 }
 
 // A refresh waits for every open transaction of its server.
-const databases = postgresDatabases(startOwnPostgres);
+const databases = postgresDatabases(startQuietPostgres);
 
 describe('a day of rows', { skip: databases.skip }, () => {
   after(() => databases[Symbol.asyncDispose]());

@@ -1,3 +1,4 @@
+// Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
@@ -6,7 +7,7 @@ import { dbCommand } from '../src/cli/db.ts';
 import { migrate, PostgresSpanExporter, type Queryable, refreshRollups } from '../src/postgres/index.ts';
 import { postgresDatabases, testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
-import { startOwnPostgres } from './support/postgres-server.ts';
+import { startQuietPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
 import { runCommand } from './support/run-command.ts';
 import { longTest } from './support/size.ts';
@@ -69,8 +70,8 @@ async function assertTotals(db: Queryable): Promise<void> {
 }
 
 // Roll-ups wait for every open transaction of a server, also in other databases: they need one to themselves.
-const all = testDatabases(startOwnPostgres);
-const server = all.find(({ name }) => name === 'Postgres') ?? postgresDatabases(startOwnPostgres);
+const all = testDatabases(startQuietPostgres);
+const server = all.find(({ name }) => name === 'Postgres') ?? postgresDatabases(startQuietPostgres);
 after(async () => {
   for (const databases of new Set([...all, server])) await databases[Symbol.asyncDispose]();
 });

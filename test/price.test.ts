@@ -7,6 +7,7 @@ import {
   priceUsage,
   resolvePriceOverrides,
 } from '../src/signals/index.ts';
+import { sized } from './support/size.ts';
 
 const AT = new Date('2026-02-10T12:00:00Z');
 
@@ -105,7 +106,7 @@ test('every model of the table costs what the table computes, now and then', asy
   ];
   let compared = 0;
   for (const provider of providers) {
-    for (const model of provider.models) {
+    for (const model of provider.models.filter((_, at) => at % sized(3, 1) === 0)) {
       for (const [index, usage] of usages.entries()) {
         const at = times[(compared + index) % times.length] as Date;
         const asked = { providerId: provider.id, timestamp: at };
@@ -140,7 +141,7 @@ test('every model of the table costs what the table computes, now and then', asy
       }
     }
   }
-  assert.ok(compared > 3000, `only ${compared} prices were compared`);
+  assert.ok(compared > sized(1000, 3000), `only ${compared} prices were compared`);
 });
 
 test('providers are known by their names in the semantic conventions', () => {

@@ -1,27 +1,21 @@
+// Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { runsCommand } from '../src/cli/runs.ts';
-import {
-  migrate,
-  openDatabase,
-  PostgresSpanExporter,
-  type Queryable,
-  refreshRuns,
-} from '../src/postgres/index.ts';
+import { PostgresSpanExporter, type Queryable, refreshRuns } from '../src/postgres/index.ts';
 import { explainRun, sentenceText } from '../src/ui/explain/index.ts';
 import { parseFilter } from '../src/ui/filter/index.ts';
 import { findRun, listRuns, readRunSpans, runMetrics } from '../src/ui/store/index.ts';
 import { testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
-import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
 import { random } from './support/random.ts';
 import { runCommand } from './support/run-command.ts';
 import { OLD, PAYMENT, RETRIED, SHADOW } from './support/seeded-runs.ts';
 
-// A refresh waits for every open transaction of a server, also in other databases: it needs one to itself.
 let own: Promise<PostgresServer> | undefined;
 const startOnce = () => {
-  own ??= startOwnPostgres();
+  own ??= startQuietPostgres();
   return own;
 };
 const all = testDatabases(startOnce);
@@ -34,8 +28,7 @@ for (const databases of all) {
     let opened: Promise<Queryable> | undefined;
     const seeded = () => {
       opened ??= (async () => {
-        const db = await databases.create();
-        await migrate(db);
+        const db = await databases.createMigrated();
         const exporter = new PostgresSpanExporter({ connection: db });
         // The root of the payment arrives last, and all of it twice.
         await exportSpans(exporter, PAYMENT.slice(1));
@@ -222,9 +215,7 @@ for (const databases of all) {
 
 describe('the command runs', { skip: noPostgres() }, () => {
   const run = async (...args: string[]) => {
-    const url = await (await startOnce()).createDatabase();
-    await using db = await openDatabase({ url });
-    await migrate(db);
+    const url = await (await startOnce()).createMigrated();
     const exporter = new PostgresSpanExporter({ connection: url });
     for (const spans of [PAYMENT, RETRIED]) await exportSpans(exporter, spans);
     await exporter.shutdown();

@@ -448,15 +448,17 @@ test('a value made to take long is redacted in linear time, and the event loop t
     HOSTILE.map((piece) => [piece, { text: piece.repeat(MEGABYTE / sized(16, 4) / piece.length) }]),
   );
   values.jwt = `eyJ${'a'.repeat(MEGABYTE)}`;
-  values.members = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`member ${at}`, at]));
-  values.numbers = Array.from({ length: 300_000 }, (_, at) => at);
+  values.members = Object.fromEntries(
+    Array.from({ length: sized(10_000, 50_000) }, (_, at) => [`member ${at}`, at]),
+  );
+  values.numbers = Array.from({ length: sized(60_000, 300_000) }, (_, at) => at);
   values.key = { ['token='.repeat(MEGABYTE / 6)]: 1 };
   values.list = Array.from({ length: 20_000 }, () => 'password: x');
   for (const [name, value] of Object.entries(values)) {
     await assertFree(name, () => redactLargeValue(value));
   }
   const short = sized(8, 32) * 1024;
-  for (const piece of HOSTILE) {
+  for (const piece of HOSTILE.filter((_, at) => at % sized(3, 1) === 0)) {
     const redacting = (chars: number) => {
       const text = piece.repeat(chars / piece.length);
       return () => void redactText(text);

@@ -1,4 +1,4 @@
-// Runs with the others that hook the model and MCP SDKs: the hook of require() stays in the process.
+// Runs with the others that hook the model SDKs: the hook of require() stays in the process.
 /** What is emitted, against the model of the semantic conventions 1.41.1. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

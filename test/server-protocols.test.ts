@@ -145,9 +145,8 @@ test('a server of the 2026-07-28 protocol alone is spoken to with the newer clie
     mcpServers: {
       stdio: node(MODERN),
       http: { url },
-      'http v2': { url, protocol: 'v2' },
       'stdio v1': { ...node(MODERN), protocol: 'v1' },
-      ...sized({}, { 'stdio v2': { ...node(MODERN), protocol: 'v2' } }),
+      ...sized({}, { 'http v2': { url, protocol: 'v2' }, 'stdio v2': { ...node(MODERN), protocol: 'v2' } }),
     },
   };
   await using pool = await connectServers(config, { handlers: HANDLERS });

@@ -1,8 +1,9 @@
+// Runs with the others that need a quiet PostgreSQL: a refresh waits for every open transaction of its server.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { taxCommand } from '../src/cli/tax.ts';
 import { openDatabase, prune, refreshRollups } from '../src/postgres/index.ts';
-import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
+import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 
 const LIST = { total: 500, tools: { books: { find: 100, lend: 50 }, maps: { find: 300 } } };
@@ -41,7 +42,7 @@ describe('the context tax', { skip: noPostgres() }, () => {
   let server: PostgresServer;
   let url: string;
   before(async () => {
-    server = await startOwnPostgres();
+    server = await startQuietPostgres();
     url = await server.createMigrated();
   });
   after(() => server.stop());

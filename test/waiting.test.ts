@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { approvalsCommand } from '../src/cli/approvals.ts';
 import { PostgresReviewQueue } from '../src/execution/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
-import { migrate, openDatabase } from '../src/postgres/index.ts';
+import { openDatabase } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
@@ -27,9 +27,8 @@ describe('what waits', { skip: noPostgres() }, () => {
   let queue: PostgresReviewQueue;
   before(async () => {
     server = await startPostgres();
-    url = await server.createDatabase();
+    url = await server.createMigrated();
     db = await openDatabase({ url });
-    await migrate(db);
     queue = new PostgresReviewQueue({ connection: db });
   });
   after(async () => {

@@ -2,7 +2,7 @@
  * Exports one span and ends by itself, or not if something was left open. Arguments: connection string, and
  * `shutdown` to close the exporter.
  */
-import { PostgresSpanExporter } from '../../src/postgres/index.ts';
+import { PostgresSpanExporter } from 'mcp-observatory';
 import { exportSpans } from './export.ts';
 import { spanWith } from './spans.ts';
 

@@ -54,7 +54,7 @@ export function findPsql(): string | undefined {
 }
 
 /** Settings under which tests are quick and nothing runs beside them; nothing of them survives a power cut. */
-const QUICK = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' } as const;
+const QUICK = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off', jit: 'off' } as const;
 
 /**
  * A server to make databases on: the one that a run of all tests shares, else one of its own.
@@ -74,6 +74,18 @@ export async function startOwnPostgres(
 ): Promise<PostgresServer> {
   const bin = binaries();
   return bin === undefined ? existingServer(process.env.DATABASE_URL ?? '') : ownCluster(bin, settings);
+}
+
+let quiet: Promise<PostgresServer> | undefined;
+
+/**
+ * The server of this process, for tests that wait for every open transaction of their server. Its files use it one after
+ * the other; it ends with the process.
+ */
+export async function startQuietPostgres(): Promise<PostgresServer> {
+  quiet ??= startOwnPostgres();
+  const stop = async () => {};
+  return { ...(await quiet), stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Runs statements on a connection of their own. */

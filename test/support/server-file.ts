@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 const SERVERS = {
   scenario: new URL('./scenario-server.js', import.meta.url),
   modern: new URL('../fixtures/modern-server.js', import.meta.url),
+  asking: new URL('../fixtures/asking-server.js', import.meta.url),
   answers: new URL('./answers-server.js', import.meta.url),
   example: new URL('../../examples/servers/main.js', import.meta.url),
 } as const;

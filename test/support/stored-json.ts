@@ -16,9 +16,6 @@ export function storedJson(value: unknown): unknown {
 
 /** NUL and lone surrogates become U+FFFD. */
 export function storedText(text: string): string {
-  const points = Array.from(text, (character) => {
-    const point = character.codePointAt(0) ?? 0;
-    return point === 0 || (point >= 0xd800 && point <= 0xdfff) ? 0xfffd : point;
-  });
-  return points.map((point) => String.fromCodePoint(point)).join('');
+  // With the flag `u` a surrogate that is half of a pair does not match.
+  return text.replace(/[\0\p{Surrogate}]/gu, '\ufffd');
 }
