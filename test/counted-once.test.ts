@@ -248,6 +248,31 @@ describe('tokens and cost of a call are counted once', () => {
     );
   });
 
+  for (const isOursFirst of [true, false]) {
+    test(`a framework's instrumentation in a trace of its own, ending ${isOursFirst ? 'after' : 'before'} ours`, () => {
+      const exporter = new InMemorySpanExporter();
+      const spanProcessors = [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)];
+      const provider = new NodeTracerProvider({ spanProcessors });
+      const start = Date.now() - 60_000;
+      /** From a second to another, with a tenth of it around that of the peer. */
+      const record = ({ scope, attributes, kind }: Part, from: number, to: number): void => {
+        const startTime = new Date(start + from * 1000);
+        const span = provider
+          .getTracer(scope)
+          .startSpan('call', { attributes, startTime, ...(kind && { kind }) });
+        span.end(new Date(start + to * 1000));
+      };
+      const peer = openInference('LLM', 100, []);
+      const both = [() => record(chat(OURS, 100, 'a'), 1, 2), () => record(peer, 0.9, 2.1)];
+      for (const one of isOursFirst ? both : both.reverse()) one();
+      // Calls that only one of the two saw: at another time, at the same time beside one that has its twin, of other size.
+      record(peer, 3, 4);
+      record(peer, 1, 2);
+      record(openInference('LLM', 50, []), 1, 2);
+      assertCounted(exporter.getFinishedSpans(), 350, 4);
+    });
+  }
+
   test('what an application says that a tool costs is its own', () => {
     const attributes = { 'gen_ai.operation.name': 'execute_tool', 'observatory.cost_usd': 0.02 };
     const [span] = recordSpans((tracer) => tracer.startSpan('search', { attributes }).end());

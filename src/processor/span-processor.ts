@@ -263,7 +263,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   #countOnce(span: ReadableSpan, kind: InteractionKind | undefined, values: FieldValues): FieldValues {
     if (span.attributes[COUNTED_ON] !== undefined) return withoutUsage(values);
     const hasSpent = hasUsage(span.attributes, values);
-    const settled = this.#ledger.settle(span, kind, hasSpent, values.model);
+    const settled = this.#ledger.settle(span, kind, hasSpent, values);
     const isOuter = hasSpent && (kind === 'other' || kind === 'tool') && isAggregate(span);
     const countedOn = isOuter ? COUNTED_ON_CHILDREN : settled;
     return countedOn === undefined ? values : { ...withoutUsage(values), counted_on: countedOn };

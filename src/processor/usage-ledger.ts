@@ -1,5 +1,6 @@
+import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { semconv } from '../base/index.ts';
+import { type FieldValues, semconv } from '../base/index.ts';
 import type { InteractionKind } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 import { RecentMap } from './recent-map.ts';
@@ -10,6 +11,8 @@ const MAX_SPANS = 8_192;
 const MAX_STEPS = 16;
 /** Calls kept in mind below one span, for a span around many. */
 const MAX_BELOW = 32;
+/** Calls with equal usage kept in mind, to find a twin among. */
+const MAX_EQUAL = 16;
 
 /** A model call whose tokens and cost are counted on its span. */
 interface CountedCall {
@@ -19,7 +22,14 @@ interface CountedCall {
   readonly kind: InteractionKind;
   readonly model: string | undefined;
   readonly scope: string;
+  /** In milliseconds. */
+  readonly start: number;
+  readonly end: number;
+  /** Scopes of the spans that were found to be this call by their usage and time. */
+  twins?: Set<string>;
 }
+
+const OWN_SCOPE = 'mcp-observatory/';
 
 interface KnownSpan {
   readonly traceId: string;
@@ -34,12 +44,17 @@ interface KnownSpan {
  * agent or a tool between them, or side by side with the same response id. The span that ends (or arrives) first counts.
  * Two spans with different response ids are two calls, as are two of different models where one has no id.
  *
+ * An instrumentation of a framework may give its spans neither a response id nor a place in the same trace. Such a span
+ * is a call already counted if another instrumentation of the same process counted one of the same model, with the same
+ * tokens, at the same time; one for one.
+ *
  * It knows the spans of one process, or those that one service received lately, in any order.
  */
 export class UsageLedger {
   readonly #spans = new RecentMap<KnownSpan>(MAX_SPANS);
   readonly #below = new RecentMap<CountedCall[]>(MAX_SPANS);
   readonly #byResponse = new RecentMap<CountedCall>(MAX_SPANS);
+  readonly #byUsage = new RecentMap<CountedCall[]>(MAX_SPANS);
 
   /** Tells of a span before it is settled, for spans that arrive in any order. */
   link(span: ReadableSpan, kind: InteractionKind | undefined): void {
@@ -50,14 +65,14 @@ export class UsageLedger {
   /**
    * Decides where the tokens and cost of an ended span are counted.
    * @param hasUsage whether it has any.
-   * @param model the model that answered, as far as it is known.
+   * @param values its fields, as far as they are known.
    * @returns the id of another span, `undefined` for the span itself.
    */
   settle(
     span: ReadableSpan,
     kind: InteractionKind | undefined,
     hasUsage: boolean,
-    model?: string,
+    values: FieldValues = {},
   ): string | undefined {
     const isCall = kind === 'model' || kind === 'embeddings';
     // A span that is not recorded has no context.
@@ -78,15 +93,18 @@ export class UsageLedger {
     const { attributes, instrumentationScope } = span;
     const responseId = textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
     const scope = instrumentationScope?.name ?? '';
-    const call: CountedCall = { traceId, spanId, responseId, kind, model, scope };
+    const [start, end] = timesOf(span);
+    const call: CountedCall = { traceId, spanId, responseId, kind, model: values.model, scope, start, end };
     const around = below?.find((inner) => isSameCall(inner, call)) ?? this.#above(known.parent, call);
-    const same = around ?? this.#beside(call);
+    const equal = this.#equalUsage(span, kind, values);
+    const same = around ?? this.#beside(call) ?? twinOf(call, equal);
     if (same !== undefined && same.spanId !== spanId) {
       this.#cover(known.parent, same);
       return same.spanId;
     }
     known.counted = call;
     this.#cover(known.parent, call);
+    if (equal !== undefined && equal.push(call) > MAX_EQUAL) equal.shift();
     if (responseId !== undefined) this.#byResponse.set(responseId, call);
     return undefined;
   }
@@ -132,6 +150,18 @@ export class UsageLedger {
     return found?.traceId === call.traceId && found.scope !== call.scope ? found : undefined;
   }
 
+  /** The counted calls of this process with the same tokens; `undefined` where the tokens are not known. */
+  #equalUsage(span: ReadableSpan, kind: InteractionKind, values: FieldValues): CountedCall[] | undefined {
+    const { prompt_tokens: input, completion_tokens: output } = values;
+    if (input === undefined || values.tokens_estimated === true) return undefined;
+    const key = `${kind} ${input} ${output} ${processOf(span.resource)}`;
+    const known = this.#byUsage.get(key);
+    if (known !== undefined) return known;
+    const calls: CountedCall[] = [];
+    this.#byUsage.set(key, calls);
+    return calls;
+  }
+
   /** Notes a counted call at the spans around it, as far as they are known, up to the agent or tool. */
   #cover(parent: string | undefined, call: CountedCall): void {
     let at = parent;
@@ -149,8 +179,55 @@ export class UsageLedger {
 
 function isSameCall(a: CountedCall, b: CountedCall): boolean {
   if (a.kind !== b.kind) return false;
+  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
+  if (a.scope === b.scope && a.scope.startsWith(OWN_SCOPE)) return false;
   const isNamed = a.responseId !== undefined && b.responseId !== undefined;
   return isNamed ? a.responseId === b.responseId : isSameModel(a.model, b.model);
+}
+
+/** The counted call that this span is, of those with the same tokens. */
+function twinOf(call: CountedCall, equal: readonly CountedCall[] = []): CountedCall | undefined {
+  const { scope, responseId } = call;
+  const twin = equal.find(
+    (other) =>
+      other.scope !== scope &&
+      (other.responseId === undefined || responseId === undefined) &&
+      other.twins?.has(scope) !== true &&
+      isSameModel(other.model, call.model) &&
+      2 * overlap(other, call) >= Math.min(other.end - other.start, call.end - call.start),
+  );
+  if (twin === undefined) return undefined;
+  twin.twins ??= new Set();
+  twin.twins.add(scope);
+  return twin;
+}
+
+/** Milliseconds in which both were under way; negative if one began after the other had ended. */
+function overlap(a: CountedCall, b: CountedCall): number {
+  return Math.min(a.end, b.end) - Math.max(a.start, b.start);
+}
+
+function timesOf({ startTime, endTime }: ReadableSpan): [start: number, end: number] {
+  const start = toMs(startTime);
+  const end = toMs(endTime);
+  // A span may be settled before its end.
+  return [start, end >= start ? end : Math.max(start, Date.now())];
+}
+
+const toMs = ([seconds, nanos]: HrTime): number => seconds * 1e3 + nanos / 1e6;
+
+const PROCESS = ['service.name', 'service.instance.id', 'host.name', 'process.pid'] as const;
+const processes = new WeakMap<object, string>();
+
+/** What tells processes apart, as far as they say it. */
+function processOf(resource: ReadableSpan['resource'] | undefined): string {
+  if (resource === undefined) return '';
+  let text = processes.get(resource);
+  if (text === undefined) {
+    text = PROCESS.map((name) => String(resource.attributes[name] ?? '')).join(' ');
+    processes.set(resource, text);
+  }
+  return text;
 }
 
 /** What may follow the name of a model: nothing, a date or a number of its version, a tag. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { FreshApps, node24 } from '../support/fresh-app.ts';
-import { assertNoContent, assertOneRun } from '../support/one-run.ts';
+import { assertNoContent, assertOneRun, assertStored, assertSums } from '../support/one-run.ts';
 
 const PACKAGES = [
   '@langchain/core@1',
@@ -27,14 +27,16 @@ for (const isNewest of [false, true]) {
     test(`LangGraph, ${MODE}, Node ${isNewest ? 24 : 20}: a run is one trace, its output as without us`, async () => {
       const node = isNewest ? await node24() : undefined;
       const bare = await apps.run(folder, 'langgraph.mjs', { node, flags: [], env: { MODE } });
-      const { code, stdout, stderr, spans } = await apps.run(folder, 'langgraph.mjs', {
+      const { code, stdout, stderr, spans, sums } = await apps.run(folder, 'langgraph.mjs', {
         node,
         env: { MODE },
+        isStored: true,
       });
       assert.deepEqual([code, stdout, stderr], [bare.code, bare.stdout, bare.stderr]);
       assert.equal(stdout, 'done\n');
       const run = assertOneRun(spans);
       assertNoContent(spans);
+      assertStored(sums, 2, '@langchain/mcp-adapters > echo');
       const root = run.find(({ parentSpanId }) => parentSpanId === '');
       assert.equal(root?.name, 'invoke_workflow LangGraph');
       assert.equal(root?.attributes['gen_ai.conversation.id'], 'thread-1');
@@ -43,8 +45,11 @@ for (const isNewest of [false, true]) {
 }
 
 test('a chain in CommonJS is one trace, with what its functions call themselves', async () => {
-  const { code, stdout, stderr, spans } = await apps.run(folder, 'langchain.cjs');
-  assert.deepEqual([code, stdout, stderr], [0, 'done\n', '']);
+  const bare = await apps.run(folder, 'langchain.cjs', { flags: [] });
+  const { code, stdout, stderr, spans, sums } = await apps.run(folder, 'langchain.cjs', { isStored: true });
+  assert.deepEqual([code, stdout, stderr], [bare.code, bare.stdout, bare.stderr]);
+  assert.equal(stdout, 'done\n');
+  assertSums(sums, 2);
   assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
   assert.deepEqual(spans.map(({ name }) => name).sort(), [
     'chat gpt-4o',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { FreshApps } from '../support/fresh-app.ts';
-import { assertNoContent, assertOneRun } from '../support/one-run.ts';
+import { assertNoContent, assertOneRun, assertStored } from '../support/one-run.ts';
 
 let apps: FreshApps;
 let folder: string;
@@ -17,11 +17,15 @@ for (const API of ['responses', 'chat']) {
     test(`OpenAI Agents SDK, ${API}, ${MODE}: a run is one trace, its output as without us`, async () => {
       const env = { API, MODE };
       const bare = await apps.run(folder, 'openai-agents.mjs', { flags: [], env });
-      const { code, stdout, spans } = await apps.run(folder, 'openai-agents.mjs', { env });
-      assert.deepEqual([code, stdout], [bare.code, bare.stdout]);
+      const { code, stdout, stderr, spans, sums } = await apps.run(folder, 'openai-agents.mjs', {
+        env,
+        isStored: true,
+      });
+      assert.deepEqual([code, stdout, stderr], [bare.code, bare.stdout, bare.stderr]);
       assert.equal(stdout, 'done\n');
       const run = assertOneRun(spans);
       assertNoContent(spans);
+      assertStored(sums, 2, 'echo > echo');
       const names = run.map(({ name }) => name);
       for (const name of ['invoke_workflow Agent workflow', 'invoke_agent greeter', 'chat gpt-4o']) {
         assert.ok(names.includes(name), name);

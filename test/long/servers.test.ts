@@ -35,10 +35,20 @@ function only(spans: readonly CollectedSpan[], name: string): unknown {
 }
 
 test('a server under Express with two clients at once: each has a session of its own', async () => {
-  const client = (name: string) => [process.execPath, ...REGISTER, 'mcp-client.mjs', name].join();
-  const env = { CLIENTS: `${client('alice')} ${client('bob')}` };
-  const { code, stdout, stderr, spans } = await apps.run(folder, 'express-mcp.mjs', { env });
-  assert.deepEqual([code, stdout, stderr], [0, '2 sessions\n', '']);
+  const clients = (...flags: string[]) => ({
+    CLIENTS: ['alice', 'bob']
+      .map((name) => [process.execPath, ...flags, 'mcp-client.mjs', name].join())
+      .join(' '),
+  });
+  const bare = await apps.run(folder, 'express-mcp.mjs', { flags: [], env: clients() });
+  const { code, stdout, stderr, spans } = await apps.run(folder, 'express-mcp.mjs', {
+    env: clients(...REGISTER),
+  });
+  // Which of the two is told first is chance.
+  const lines = (text: string) => text.split('\n').sort();
+  assert.deepEqual([code, lines(stdout), stderr], [bare.code, lines(bare.stdout), bare.stderr]);
+  assert.equal(stdout.split('was told').length, 7, stdout);
+  assert.match(stdout, /^2 sessions$/m);
   const sessions = new Set<unknown>();
   const connections = new Set<unknown>();
   for (const name of ['alice', 'bob']) {
@@ -69,16 +79,19 @@ for (const wire of ['stdio', 'http']) {
     skip: noPython(),
   }, async () => {
     const python = await pythonWithPackages();
-    const { code, stdout, stderr, spans } =
+    const run = (flags: readonly string[]) =>
       wire === 'stdio'
-        ? await apps.run(folder, 'mcp_client.py', {
+        ? apps.run(folder, 'mcp_client.py', {
             node: python,
             flags: [],
-            env: { NODE: process.execPath },
+            env: { NODE: process.execPath, SERVER_FLAGS: flags.join(' ') },
           })
-        : await apps.run(folder, 'express-mcp.mjs', { env: { CLIENTS: `${python},mcp_client.py` } });
+        : apps.run(folder, 'express-mcp.mjs', { flags, env: { CLIENTS: `${python},mcp_client.py` } });
+    const bare = await run([]);
+    const { code, stdout, stderr, spans } = await run(REGISTER);
     assert.equal(code, 0, stderr);
-    assert.equal(stdout, wire === 'stdio' ? 'hi\nhi\n' : 'hi\nhi\n1 sessions\n');
+    assert.deepEqual([code, stdout], [bare.code, bare.stdout]);
+    assert.equal(stdout.split('"text":"hi"').length, 3, stdout);
     const names = spans.map(({ name }) => name).sort();
     for (const name of ['initialize', 'notifications/initialized', 'tools/list'])
       assert.ok(names.includes(name), name);

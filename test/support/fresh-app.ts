@@ -33,6 +33,8 @@ export interface StoredSums {
   readonly costUsd: number;
   /** Spans of ours for a request to a model. */
   readonly chats: number;
+  /** Who called whose tool: `client > server`, each once, of both sides of each call. */
+  readonly callers: readonly string[];
 }
 
 interface AppRun extends ProgramOutcome {
@@ -153,7 +155,10 @@ async function sumsIn(connectionString: string): Promise<StoredSums> {
     SELECT coalesce(sum(prompt_tokens), 0)::int AS "promptTokens",
            coalesce(sum(completion_tokens), 0)::int AS "completionTokens",
            coalesce(sum(cost_usd), 0)::float AS "costUsd",
-           (count(*) FILTER (WHERE scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat %'))::int AS chats
+           (count(*) FILTER (WHERE scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat %'))::int AS chats,
+           coalesce(array_agg(DISTINCT coalesce(client_name, '?') || ' > ' || coalesce(server_name, '?'))
+             FILTER (WHERE scope LIKE 'mcp-observatory/%' AND method = 'tools/call'), '{}')
+             AS callers
     FROM mcp_traces`);
   await client.end();
   return rows[0] as StoredSums;

@@ -58,6 +58,12 @@ export function assertSums(sums: StoredSums | undefined, calls: number, costUsd 
   assert.ok(Math.abs(sums.costUsd - calls * costUsd) < 1e-9, `${sums.costUsd} for ${calls} calls`);
 }
 
+/** Sums as above, and that the stored calls of tools name who called whom. */
+export function assertStored(sums: StoredSums | undefined, calls: number, caller: string): void {
+  assertSums(sums, calls);
+  if (sums !== undefined) assert.deepEqual(sums.callers, [caller]);
+}
+
 /** Text of prompts, arguments and answers must not leave the process. */
 export function assertNoContent(spans: readonly CollectedSpan[]): void {
   const text = JSON.stringify(spans);

@@ -2,6 +2,7 @@
  * A model behind the APIs of OpenAI and Anthropic, plain and streamed: it calls the first tool that it is offered, then says "done".
  * Each call costs 100 tokens in and 10 out. The model `broken` fails, and `slow` answers after a minute.
  */
+import { sha256Hex } from '../../src/json/index.ts';
 import { type ProviderReply, type ProviderRequest, sse } from './provider-server.ts';
 import { answerMessages } from './tool-provider-messages.ts';
 
@@ -37,7 +38,7 @@ export function answerWithTool({ path, body }: ProviderRequest): ProviderReply {
 
 function chat({ stream, tools = [], messages = [] }: Body): ProviderReply {
   const isCall = tools.length > 0 && !messages.some(({ role }) => role === 'tool');
-  const id = `chat-${messages.length}`;
+  const id = `chat-${hashOf(messages)}`;
   const call = {
     id: 'call_1',
     type: 'function',
@@ -89,7 +90,7 @@ function responses({ stream, tools = [], input }: Body): ProviderReply {
         content: [{ type: 'output_text', text: 'done', annotations: [] }],
       };
   const response = {
-    id: `resp_${items.length}`,
+    id: `resp_${hashOf(input)}`,
     object: 'response',
     created_at: 1,
     status: 'completed',
@@ -114,6 +115,9 @@ function responses({ stream, tools = [], input }: Body): ProviderReply {
   };
   return stream === true ? { events: responseEvents(response, item) } : { body: response };
 }
+
+/** Requests that differ have answers with ids of their own; equal ones have equal answers. */
+const hashOf = (value: unknown): string => sha256Hex(JSON.stringify(value) ?? '').slice(0, 12);
 
 /** An `x` for the first parameter of a tool, which is a text. */
 function argumentsOf(tool: ToolDefinition | undefined): string {
