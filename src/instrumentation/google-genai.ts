@@ -95,6 +95,7 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
     attributes: requestAttributes(params, call === 'stream'),
     reader: isEmbedding ? new EmbeddingsReader() : new AnswerReader(geminiContent),
     messages: () => (isEmbedding ? [] : parseRequest(params)),
+    request: isEmbedding ? undefined : params,
     tools: config?.tools,
     isTextAlone: () => holdsTextAlone(params.contents),
     errorCode,

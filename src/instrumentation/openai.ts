@@ -137,6 +137,7 @@ function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescrip
     // A stream of audio may end without a reason.
     isWhole: api.saysEnd && !isObject(body.audio) ? () => reader.isComplete : undefined,
     messages: () => (api.speaks ? parseRequest(body) : []),
+    request: api.speaks ? body : undefined,
     tools: body.tools ?? body.functions,
     isTextAlone: () => holdsTextAlone(body.messages ?? body.input),
     continues: body.previous_response_id !== undefined || body.conversation !== undefined,

@@ -11,6 +11,7 @@ export {
   takeInteraction,
   wantsInteraction,
 } from './attached.ts';
+export { keptAnswer, keptConversation, openingOf, readContinuation } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { readInteraction } from './dialects/index.ts';
 export { COUNTED_ON_CHILDREN, type InteractionKind, interactionKind, isAggregate } from './kind.ts';

@@ -164,6 +164,7 @@ function describeCall(
     reader,
     isWhole: () => reader.isComplete,
     messages: () => parseRequest(body),
+    request: body,
     tools: body.tools,
     isTextAlone: () => holdsTextAlone(body.messages),
     hasNativeSpan: native === 'prefer' && tracesItself(self._client),

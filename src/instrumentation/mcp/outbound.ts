@@ -3,7 +3,7 @@ import { type Context, type Span, trace } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
 import { noteListedTools } from '../../interaction/index.ts';
 import { listAt } from '../../json/index.ts';
-import { attributesOf, callContext } from '../shared/index.ts';
+import { askedCall, attributesOf, callContext } from '../shared/index.ts';
 import { asProtocolVersion, type Connection, connectionOn, protocolVersionFor } from './connection.ts';
 import { ATTR_SERVER_NAME } from './identity.ts';
 import type { McpMessage, McpRequestOptions, ProtocolLike, TransportLike } from './internal-types.ts';
@@ -44,12 +44,16 @@ export function beginRequest(
     connection,
     message: request as McpMessage & { method: string },
     id: protocol._requestMessageId,
-    ...besideTask(connection, 'client', request, parent, undefined),
+    ...(askedByModel(parent, request) ?? besideTask(connection, 'client', request, parent, undefined)),
     protocolVersion: protocolVersionFor(connection, request, undefined),
     outer: outerToolSpan(parent, request),
   }).track(connection.sent);
   operation.request = withTraceContext(request, operation.context, connection.propagation);
   return { operation, request: operation.request };
+}
+
+function askedByModel(parent: Context, { method, params }: McpMessage): ReturnType<typeof askedCall> {
+  return method === TOOLS_CALL ? askedCall(parent, params?.name, params?.arguments) : undefined;
 }
 
 /** From 2026-07-28 on there is no `initialize` to learn the version from; clients of that era know it by themselves. */
@@ -246,7 +250,7 @@ function requestPastProtocol(
     connection,
     message,
     id: message.id ?? undefined,
-    parent,
+    ...(askedByModel(parent, message) ?? { parent }),
     protocolVersion: protocolVersionFor(connection, message, undefined),
     outer: outerToolSpan(parent, message),
   }).track(connection.sent);

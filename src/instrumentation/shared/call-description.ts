@@ -17,6 +17,8 @@ export interface CallDescription {
   readonly reader: ResponseReader;
   /** The messages of the request; called only when their text is needed. */
   readonly messages: () => readonly Message[];
+  /** The request as it is sent, of an API with conversations. */
+  readonly request?: unknown;
   /** Tool definitions in the provider's form. */
   readonly tools?: unknown;
   /** Whether the request holds texts alone: no media, no files. */

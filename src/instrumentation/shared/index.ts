@@ -17,6 +17,7 @@ export {
   reportHooked,
 } from './hooks.ts';
 export { lateTracerProvider } from './late-tracer.ts';
+export { askedCall } from './loose-calls.ts';
 export { ModelCallSpan, noteRetry } from './model-call.ts';
 export {
   ModelInstrumentation,

@@ -22,6 +22,7 @@ import {
 } from './call-description.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { guard } from './guard.ts';
+import { contextOf, type LooseCall, looseCall, noteAnswer } from './loose-calls.ts';
 import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { answerAttributes, nativeAdditions, requestContent, responseContent } from './response-attributes.ts';
@@ -61,6 +62,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   /** `own`: we start and end it. `native`: the SDK's span; `outer`: one already open around the call. We only add to these. */
   #owner: 'own' | 'native' | 'outer' = 'own';
   #outer: OuterCall | undefined;
+  #loose: LooseCall | undefined;
   #ended = false;
   #responded = false;
   #retries = 0;
@@ -77,7 +79,9 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   }
 
   /** Starts the span and gives the context to make the call in. */
-  start(parent: Context): Context {
+  start(within: Context): Context {
+    this.#loose = looseCall(within, this.#call.request);
+    const parent = this.#loose === undefined ? within : contextOf(this.#loose, within);
     if (this.#call.hasNativeSpan === true) return parent;
     const outer = outerCallOf(parent);
     if (outer?.claim(() => this.#leave(parent)) === true) {
@@ -247,6 +251,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     if (!isNative) attachCall(span, this.#call, () => response);
+    const loose = this.#loose;
+    if (loose !== undefined) guard('noting an answer', () => noteAnswer(loose, span, response));
     if (!captureContent) return;
     const { messages, tools } = this.#call;
     if (!isNative) span.setAttributes(requestContent(messages(), tools));
