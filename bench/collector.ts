@@ -2,11 +2,12 @@
  * The collector under load: spans/s, CPU per span, the time to the acknowledgment and memory, with 1 to 4 connections,
  * into a throwaway PostgreSQL with durable settings. Afterwards every acknowledged span must be a row.
  *
- *   node dist/bench/collector.js [--kind content|chat|http|mix] [--seconds 10] [--spans 512] [--gzip] [--spool] [--max-connections 4]
+ *   node dist/bench/collector.js [--kind content|chat|http|mix] [--seconds 4] [--rounds 3] [--spans 512] [--gzip] [--spool] [--max-connections 4]
  *     [--floor URL --floor-pid PID]   the same requests to another receiver, side by side
  *     [--soak SECONDS]                one run with all connections that reports memory every 30 s; 600 for ten minutes
  *
- * Sender, collector and database share the machine, so compare the ratios, not the rates.
+ * Figures are medians of the rounds, with their range. Sender, collector and database share the machine, so compare the
+ * ratios, not the rates.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +25,8 @@ const TICKS = 100;
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
     spans: { type: 'string', default: '512' },
     'max-connections': { type: 'string', default: '4' },
     gzip: { type: 'boolean', default: false },
@@ -59,18 +61,26 @@ try {
   await load(`${collect.http}/v1/traces`, 2, 5).then(count);
   line(['', 'connections', 'spans/s', 'CPU us/span', 'ack p50 ms', 'ack p99 ms', 'come again', 'RSS MiB']);
   if (values.soak === undefined) {
+    const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
+    const floorPid = Number(values['floor-pid'] ?? 0);
     for (let connections = 1; connections <= maxConnections; connections += 1) {
-      await measure('collect', `${collect.http}/v1/traces`, pid, connections, Number(values.seconds)).then(
-        count,
-      );
-      const floorPid = Number(values['floor-pid'] ?? 0);
-      if (values.floor !== undefined) {
-        await measure('floor', values.floor, floorPid, connections, Number(values.seconds));
+      const ours: Measure[] = [];
+      const floor: Measure[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        ours.push(await measure(`${collect.http}/v1/traces`, pid, connections, seconds));
+        count(ours.at(-1)?.load);
+        if (values.floor !== undefined) {
+          floor.push(await measure(values.floor, floorPid, connections, seconds));
+        }
       }
+      tell('collect', connections, ours, pid);
+      if (floor.length > 0) tell('floor', connections, floor, floorPid);
     }
   } else {
     const timer = setInterval(() => process.stdout.write(`RSS ${rssMiB(pid)} MiB\n`), 30_000);
-    await measure('soak', `${collect.http}/v1/traces`, pid, maxConnections, Number(values.soak)).then(count);
+    const soak = await measure(`${collect.http}/v1/traces`, pid, maxConnections, Number(values.soak));
+    count(soak.load);
+    tell('soak', maxConnections, [soak], pid);
     clearInterval(timer);
   }
   await collect.end('SIGTERM');
@@ -82,7 +92,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function count({ acknowledged_spans, refused_or_broken }: Load): void {
+function count(of: Load | undefined): void {
+  const { acknowledged_spans = 0, refused_or_broken = 0 } = of ?? {};
   stored += acknowledged_spans;
   if (refused_or_broken > 0) throw new Error(`${refused_or_broken} spans were refused`);
 }
@@ -103,27 +114,34 @@ async function load(target: string, connections: number, seconds: number): Promi
   return JSON.parse(stdout) as Load;
 }
 
-async function measure(
-  name: string,
-  target: string,
-  of: number,
-  connections: number,
-  seconds: number,
-): Promise<Load> {
+interface Measure {
+  readonly load: Load;
+  /** CPU time of the receiver, in microseconds per span. */
+  readonly cpu: number;
+}
+
+async function measure(target: string, of: number, connections: number, seconds: number): Promise<Measure> {
   const before = cpuSeconds(of);
   const result = await load(target, connections, seconds);
-  const cpu = ((cpuSeconds(of) - before) / result.acknowledged_spans) * 1e6;
+  return { load: result, cpu: ((cpuSeconds(of) - before) / result.acknowledged_spans) * 1e6 };
+}
+
+function tell(name: string, connections: number, all: readonly Measure[], of: number): void {
+  const spread = (figure: (measure: Measure) => number, digits: number): string => {
+    const sorted = all.map(figure).sort((a, b) => a - b);
+    const [low = 0, middle = 0, high = 0] = [sorted[0], sorted[sorted.length >> 1], sorted.at(-1)];
+    return `${middle.toFixed(digits)} (${low.toFixed(digits)}-${high.toFixed(digits)})`;
+  };
   line([
     name,
     String(connections),
-    String(result.spans_per_second),
-    cpu.toFixed(1),
-    result.ack_p50_ms.toFixed(1),
-    result.ack_p99_ms.toFixed(1),
-    String(result.told_to_come_again),
+    spread((one) => one.load.spans_per_second, 0),
+    spread((one) => one.cpu, 1),
+    spread((one) => one.load.ack_p50_ms, 1),
+    spread((one) => one.load.ack_p99_ms, 1),
+    String(all.reduce((sum, one) => sum + one.load.told_to_come_again, 0)),
     rssMiB(of),
   ]);
-  return result;
 }
 
 function cpuSeconds(of: number): number {
@@ -141,6 +159,6 @@ function rssMiB(of: number): string {
 
 function line(cells: readonly string[]): void {
   process.stdout.write(
-    `${cells.map((cell, i) => (i === 0 ? cell.padEnd(9) : cell.padStart(13))).join('')}\n`,
+    `${cells.map((cell, i) => (i === 0 ? cell.padEnd(9) : cell.padStart(i < 2 || i > 5 ? 12 : 24))).join('')}\n`,
   );
 }

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { OpenAI } from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { mcpGhost } from '../src/golden/index.ts';
 
-const PEERS = join(fileURLToPath(new URL('../../', import.meta.url)), 'bench/peers');
+const PEERS = join(fileURLToPath(new URL('../../', import.meta.url)), 'bench/peers/orchestration');
 const MODEL = 'gpt-4o-mini';
 
 interface Task {
@@ -108,6 +109,7 @@ async function aiSdk(): Promise<Contender> {
       tools: await client.tools(),
       stopWhen: stepCountIs(calls + 1),
       prompt: 'add',
+      experimental_telemetry: { isEnabled: true },
     });
     await client.close();
     if (text !== 'done') throw new Error(text);
@@ -141,6 +143,15 @@ const CONTENDERS: Readonly<Record<string, () => Promise<Contender>>> = {
 
 async function main(): Promise<void> {
   const [name = '', mcpUrl = '', baseUrl = '', calls = '', runs = ''] = process.argv.slice(2);
+  const provider = new NodeTracerProvider({
+    spanProcessors: [
+      new BatchSpanProcessor({
+        export: (_, done) => done({ code: 0 }),
+        shutdown: () => Promise.resolve(),
+      }),
+    ],
+  });
+  provider.register();
   const contend = await CONTENDERS[name]?.();
   if (contend === undefined) throw new Error(`No contender ${name}`);
   const task = { mcpUrl, baseUrl, calls: Number(calls) };

@@ -1,14 +1,15 @@
 /**
  * Time the orchestrator adds to a tool call, and how its own cost grows.
  *
- * 1. A run of many tool calls, side by side with a bare loop over the official SDKs, the AI SDK (6 line) and mcp-use
- *    (1.34 line). Each contender runs in its own process against the same scripted model and the same MCP server in
- *    this process, over loopback, so that only the contender's CPU time is counted. Rounds are interleaved; results are
- *    medians over the rounds, per tool call.
+ * 1. A run of many tool calls, side by side with a bare loop over the official SDKs, the AI SDK and mcp-use, each in its
+ *    newest line for Node 20. Each contender runs in its own process, with a tracer provider registered that hands its spans to
+ *    an exporter, against the same scripted model and the same MCP server in this process, over loopback, so that only
+ *    the contender's CPU time is counted. mcpGhost and the AI SDK record spans; the others have none. Rounds are
+ *    interleaved; results are medians and quartiles over the rounds, per tool call; ratios are those of each round.
  * 2. Growth with the number of tools and turns, with a model in this process, so that only the orchestrator is
- *    measured.
+ *    measured. All tools are offered to the model in each turn, which is checked.
  *
- *   npm run build && node dist/bench/orchestration.js
+ *   npm run build && node dist/bench/orchestration.js [rounds, default 7]
  *
  * The peers are installed on demand in `bench/peers`, which is not part of the repository.
  */
@@ -17,21 +18,24 @@ import { execFileSync, fork } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { mcpGhost } from '../src/golden/index.ts';
 import type { Provider } from '../src/orchestrator/index.ts';
-import { startHttpMcpServer } from '../test/support/http-mcp-server.ts';
+import { type ServedMcp, serveMcp, startHttpMcpServer } from '../test/support/http-mcp-server.ts';
 import { type Script, ScriptedProvider } from '../test/support/scripted-provider.ts';
+import { distribution } from './spread.ts';
 
-const PEERS = join(fileURLToPath(new URL('../../', import.meta.url)), 'bench/peers');
+const PEERS = join(fileURLToPath(new URL('../../', import.meta.url)), 'bench/peers/orchestration');
 /** Installed group by group: one that a registry cannot give takes no part and does not stop the others. */
 const PEER_GROUPS: readonly (readonly string[])[] = [
   ['ai@6', '@ai-sdk/openai@3', '@ai-sdk/mcp@1'],
-  ['mcp-use@1.34.6', '@langchain/openai@1', '@langchain/core@1', 'langchain@1'],
+  ['mcp-use@1', '@langchain/openai@1', '@langchain/core@1', 'langchain@1'],
 ];
 const CONTENDERS = ['bare loop', 'mcpGhost', 'AI SDK', 'mcp-use'];
 const CALLS = 20;
 const RUNS = 5;
-const ROUNDS = 3;
+const ROUNDS = Number(process.argv[2] ?? 7);
 
 async function main(): Promise<void> {
   installPeers();
@@ -66,19 +70,22 @@ async function compare(): Promise<void> {
       model.play(script);
     }
   }
-  const medians = new Map(
-    [...times].map(([name, list]): [string, Times] => [
-      name,
-      { wallMs: median(list.map((one) => one.wallMs)), cpuMs: median(list.map((one) => one.cpuMs)) },
-    ]),
-  );
-  const base = medians.get('bare loop');
+  const base = times.get('bare loop') ?? [];
   console.table(
-    [...medians].map(([contender, { wallMs, cpuMs }]) => ({
+    [...times].map(([contender, list]) => ({
       contender,
-      'ms per call': wallMs.toFixed(2),
-      'CPU ms per call': cpuMs.toFixed(2),
-      'CPU ratio to bare': (cpuMs / (base?.cpuMs ?? Number.NaN)).toFixed(2),
+      'ms per call': distribution(
+        list.map(({ wallMs }) => wallMs),
+        2,
+      ),
+      'CPU ms per call': distribution(
+        list.map(({ cpuMs }) => cpuMs),
+        2,
+      ),
+      'CPU ratio to bare': distribution(
+        list.map(({ cpuMs }, round) => cpuMs / (base[round]?.cpuMs ?? Number.NaN)),
+        2,
+      ),
     })),
   );
 }
@@ -122,13 +129,16 @@ function runContender(name: string, mcpUrl: string, baseUrl: string): Promise<Ti
 }
 
 /** A model in this process that makes the same call a number of times. */
-function localModel(turns: number, name: string): Provider {
+function localModel(turns: number, name: string, tools: number): Provider {
   let turn = 0;
   return {
     name: 'local',
     defaultModel: 'local',
-    createCompletion: () => {
+    // The one that takes any number of tools.
+    toolDialect: 'anthropic',
+    createCompletion: (_, offered) => {
       turn += 1;
+      if (offered.length < tools) throw new Error(`${offered.length} of ${tools} tools are offered`);
       const done = turn > turns;
       return Promise.resolve({
         message: {
@@ -152,39 +162,67 @@ async function growth(): Promise<void> {
     [10, 10],
     [100, 10],
     [1_000, 10],
+    [10_000, 10],
     [10, 100],
     [10, 500],
   ] as const) {
-    await using mcp = await startHttpMcpServer(tools);
+    await using mcp = await serveTools(tools);
     const samples: number[] = [];
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       samples.push(
         await timed(async () => {
           const result = await mcpGhost({
             serverConfig: { mcpServers: { http: { url: mcp.url } } },
             systemPrompt: '',
             userPrompt: 'add',
-            provider: localModel(turns, 'http__add'),
+            provider: localModel(turns, 'http__add', tools),
             maxIterations: turns + 1,
           });
           if (!result.success) throw new Error(result.summary);
         }),
       );
     }
-    const total = median(samples);
-    rows.push({ tools, turns, 'ms in all': total.toFixed(0), 'ms per turn': (total / turns).toFixed(2) });
+    rows.push({
+      tools,
+      turns,
+      'CPU ms in all': distribution(samples, 0),
+      'CPU ms per turn': distribution(
+        samples.map((ms) => ms / turns),
+        2,
+      ),
+    });
   }
   console.table(rows);
 }
 
-async function timed(run: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await run();
-  return performance.now() - startedAt;
+/** A server of many tools whose list is made once, so that its own work is next to nothing. */
+async function serveTools(count: number): Promise<ServedMcp> {
+  const inputSchema = {
+    type: 'object' as const,
+    properties: { a: { type: 'number' }, b: { type: 'number' } },
+    required: ['a', 'b'],
+  };
+  const tools = Array.from({ length: count }, (_, i) => ({
+    name: i === 0 ? 'add' : `tool_${i}`,
+    description: i === 0 ? 'Adds two numbers' : `Does the work number ${i} with two numbers`,
+    inputSchema,
+  }));
+  return await serveMcp(() => {
+    const made = new McpServer({ name: 'http', version: '1.0.0' }, { capabilities: { tools: {} } });
+    made.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+    made.server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
+      content: [{ type: 'text', text: String(Number(params.arguments?.a) + Number(params.arguments?.b)) }],
+    }));
+    return made;
+  });
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
+/** CPU milliseconds. */
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
 }
 
 await main();

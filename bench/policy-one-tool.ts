@@ -83,13 +83,13 @@ async function time(calls: readonly GateCall[], act: (call: GateCall) => unknown
 }
 
 const us = ({ p50, p99, best99 }: Timing): string =>
-  [p50, best99, p99].map((micros) => micros.toFixed(1).padStart(7)).join(' ');
+  [p50, best99, p99].map((micros) => micros.toFixed(1).padStart(9)).join(' ');
 
 console.log(
   `${RULES} rules on one tool, ${RULES * 2} calls x ${ROUNDS} rounds; microseconds: p50, p99 of each call's best, p99`,
 );
 console.log(
-  'rules                load ms | decision                | decision, audited       | whole audited call      | calibration',
+  'rules                load ms | decision                      | decision, audited             | whole audited call            | calibration',
 );
 for (const [name, { schema, value }] of Object.entries(KINDS)) {
   const rules = Array.from({ length: RULES }, (_, i) => ({

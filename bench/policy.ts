@@ -1,17 +1,20 @@
 /**
  * Full policy decisions per call, with and without the audit record, side by side with cedar-wasm on the same rules.
  *
- *   npm install --prefix bench/peers     (once, for the peer)
  *   node dist/bench/policy.js
+ *
+ * The peer is installed on demand in `bench/peers`, which is not part of the repository.
  *
  * The calls are AgentDojo's 339 ground-truth calls if `OBSERVATORY_DATA` has them, else made-up ones. Rules: one allow
  * rule per tool with an argument check, then deny rules for other tools, up to the requested number. Cedar gets the
  * same allow and forbid rules with the same argument as context, and parses its policy set once.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { compileStats } from '../src/json/index.ts';
 import {
   AuditLog,
@@ -99,6 +102,8 @@ function policyOf(
 interface Timing {
   readonly p50: number;
   readonly p99: number;
+  /** The 99th percentile of the best time of each call: what the machine's other work adds is left out. */
+  readonly best99: number;
 }
 
 /** Percentiles of single calls in microseconds, after ten rounds of warming up. */
@@ -115,8 +120,13 @@ async function time(calls: readonly GateCall[], act: (call: GateCall) => unknown
       n += 1;
     }
   }
+  const best = new Float64Array(calls.length).fill(Number.POSITIVE_INFINITY);
+  for (const [i, sample] of samples.entries())
+    best[i % calls.length] = Math.min(best[i % calls.length] ?? sample, sample);
+  const at = (sorted: Float64Array, share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
   samples.sort();
-  return { p50: samples[Math.floor(n * 0.5)] ?? 0, p99: samples[Math.floor(n * 0.99)] ?? 0 };
+  best.sort();
+  return { p50: at(samples, 0.5), p99: at(samples, 0.99), best99: at(best, 0.99) };
 }
 
 interface Cedar {
@@ -125,10 +135,15 @@ interface Cedar {
 }
 
 function loadCedar(): Cedar | undefined {
+  const peers = fileURLToPath(new URL('../../bench/peers/policy/', import.meta.url));
   try {
-    return createRequire(new URL('../../bench/peers/', import.meta.url))(
-      '@cedar-policy/cedar-wasm/nodejs',
-    ) as Cedar;
+    if (!existsSync(join(peers, 'node_modules'))) {
+      mkdirSync(peers, { recursive: true });
+      writeFileSync(join(peers, 'package.json'), JSON.stringify({ private: true }));
+      const install = ['install', '--no-audit', '--no-fund', '--silent', '--ignore-scripts'];
+      execFileSync('npm', [...install, '@cedar-policy/cedar-wasm@latest'], { cwd: peers, stdio: 'ignore' });
+    }
+    return createRequire(peers)('@cedar-policy/cedar-wasm/nodejs') as Cedar;
   } catch {
     return undefined;
   }
@@ -164,7 +179,8 @@ function cedarCall(call: GateCall, set: string): object {
 const { name, tools, calls } = workload();
 const cedar = loadCedar();
 const table: string[] = [];
-const us = (timing: Timing) => `${timing.p50.toFixed(1).padStart(8)} ${timing.p99.toFixed(1).padStart(8)}`;
+const us = ({ p50, best99, p99 }: Timing) =>
+  [p50, best99, p99].map((micros) => micros.toFixed(1).padStart(9)).join(' ');
 
 for (const count of RULES) {
   const { policy, names } = policyOf(tools, count);
@@ -205,6 +221,8 @@ for (const count of RULES) {
   table.push(`${String(count).padStart(5)} | ${us(decide)} | ${us(audited)} | ${peer}`);
 }
 
-console.log(`${name}: ${calls.length} calls x ${ROUNDS} rounds; microseconds, p50 and p99`);
-console.log('rules |  gate decision     | + audit record     | cedar-wasm, rules only');
+console.log(
+  `${name}: ${calls.length} calls x ${ROUNDS} rounds; microseconds: p50, p99 of each call's best, p99`,
+);
+console.log('rules | gate decision                 | + audit record                | cedar-wasm, rules only');
 for (const line of table) console.log(line);

@@ -3,9 +3,9 @@
  *
  *   npm run build && node dist/bench/startup.js [rounds]
  *
- * Two comparisons: the import of each entry beside that of `@opentelemetry/sdk-trace-node`, timed around the import;
- * and a program that does nothing under `--import mcp-observatory/register` beside one under the auto-instrumentations
- * of OpenTelemetry, timed as a whole and with its loader thread. Each is a process of its own, the rounds of all are
+ * Three comparisons: the import of each entry beside that of `@opentelemetry/sdk-trace-node`, timed around the import;
+ * a program that does nothing under `--import mcp-observatory/register` beside one under the auto-instrumentations of
+ * OpenTelemetry, timed as a whole and with its loader thread; and the same with `OTEL_SDK_DISABLED` beside bare Node. Each is a process of its own, the rounds of all are
  * interleaved, and a local server takes the exports, so that nobody waits for a connection. The figure is the median,
  * in milliseconds, with the first and third quartile; compare within one run only.
  *
@@ -27,6 +27,7 @@ const ROUNDS = Number(process.argv[2] ?? 15);
 
 const SDK = '@opentelemetry/sdk-trace-node';
 const NOTHING = 'no --import';
+const DISABLED = 'register, disabled';
 const AUTO_REGISTER = '@opentelemetry/auto-instrumentations-node/register';
 
 /** Prints how long an import took, then the processor time of it. */
@@ -73,6 +74,10 @@ async function main(): Promise<void> {
   await compare('node --import', registers, AUTO_REGISTER, (name) => {
     const preload = name === NOTHING ? [] : ['--import', name];
     return timesOf([TIME_PROCESS], env, name === AUTO_REGISTER ? PEERS : ROOT, preload);
+  });
+  await compare('node --import, with OTEL_SDK_DISABLED', [NOTHING, DISABLED], NOTHING, (name) => {
+    const preload = name === NOTHING ? [] : ['--import', 'mcp-observatory/register'];
+    return timesOf([TIME_PROCESS], { ...env, OTEL_SDK_DISABLED: 'true' }, ROOT, preload);
   });
   sink.closeAllConnections();
   sink.close();

@@ -1,0 +1,147 @@
+/**
+ * Runs every bench once and writes `bench/RESULTS.md`: a table of the figures that have an aim or are quoted elsewhere,
+ * with the machine and the versions, and below it what each bench printed.
+ *
+ *   npm run bench:all                    about 25 minutes on two quiet cores; the first time also the peers are fetched
+ *   npm run bench:all -- --quick         fewer rounds and rows, about 8 minutes
+ *   npm run bench:all -- --only NAME     the benches with NAME in their name; the file is not written
+ *
+ * A bench that takes longer than its limit, or fails, is named and does not stop the others. Not run: `soak` and
+ * `evidence`, which measure no speed.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { BENCHES, type Bench } from './benches.ts';
+import { type Figure, Table, verdict } from './figures.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+});
+
+interface Run {
+  readonly bench: Bench;
+  readonly command: string;
+  readonly output: string;
+  readonly seconds: number;
+  /** Why its figures are not there. */
+  readonly problem: string | undefined;
+}
+
+const loadBefore = loadavg()[0] ?? 0;
+const runs: Run[] = [];
+for (const bench of BENCHES) {
+  if (values.only !== undefined && !bench.name.includes(values.only)) continue;
+  const done = await run(bench);
+  runs.push(done);
+  process.stderr.write(
+    `${bench.name}: ${done.seconds.toFixed(0)} s${done.problem === undefined ? '' : `, ${done.problem}`}\n`,
+  );
+}
+const text = report();
+if (values.only === undefined) writeFileSync(join(ROOT, 'bench/RESULTS.md'), text);
+else process.stdout.write(text);
+process.exitCode = runs.some(({ problem }) => problem !== undefined) ? 1 : 0;
+
+async function run(bench: Bench): Promise<Run> {
+  const { args = [], env = {} } = values.quick ? { ...bench.full, ...bench.quick } : bench.full;
+  const command = [
+    ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    `node dist/bench/${bench.name}.js`,
+    ...args,
+  ].join(' ');
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [join(ROOT, 'dist/bench', `${bench.name}.js`), ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors = (errors + chunk).slice(-2_000);
+  });
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    child.kill('SIGTERM');
+  }, bench.limitSeconds * 1_000);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
+  const ended = isLate ? `ended after ${bench.limitSeconds} s` : code === 0 ? undefined : firstLine(errors);
+  return { bench, command, output, seconds: (performance.now() - startedAt) / 1_000, problem: ended };
+}
+
+function firstLine(errors: string): string {
+  return /^.*Error:.*$/m.exec(errors)?.[0].trim() ?? 'failed';
+}
+
+function report(): string {
+  const figures = runs.flatMap(({ bench, output }) =>
+    bench.figures(new Table(output)).map((figure) => [bench.name, figure] as const),
+  );
+  const line = ([name, figure]: readonly [string, Figure]): string =>
+    `| \`${name}\` | ${figure.what} | ${figure.median} | ${figure.spread} | ${figure.aim ?? ''} | ${verdict(figure)} |`;
+  const isLoaded = loadBefore > 0.5 * cpus().length;
+  const failed = runs.filter(({ problem }) => problem !== undefined);
+  return [
+    '# Results of the benches',
+    '',
+    `Written by \`npm run bench:all${values.quick ? ' -- --quick' : ''}\`; do not edit. Ratios are of figures taken side by side in one run. Compare nothing else.`,
+    '',
+    ...machine().map(([name, value]) => `- ${name}: ${value}`),
+    `- Load average before the first bench: ${loadBefore.toFixed(1)}${isLoaded ? '. **The machine was loaded: rates and latencies are worse than on a quiet one.**' : ''}`,
+    ...failed.map(({ bench, problem }) => `- \`${bench.name}\`: ${problem}`),
+    '',
+    '| bench | what | median | spread | aim | held |',
+    '|---|---|---|---|---|---|',
+    ...figures.map(line),
+    '',
+    '## What each bench printed',
+    '',
+    ...runs.flatMap(({ bench, command, output, seconds }) => [
+      `### ${bench.name}`,
+      '',
+      `${bench.about} ${seconds.toFixed(0)} s.`,
+      '',
+      '```',
+      `$ ${command}`,
+      withoutPlaces(output.trimEnd()),
+      '```',
+      '',
+    ]),
+  ].join('\n');
+}
+
+/** Folders and names of machines say nothing to others. */
+function withoutPlaces(output: string): string {
+  return output.replaceAll(ROOT, './');
+}
+
+function machine(): readonly (readonly [string, string])[] {
+  const installed = (name: string): string =>
+    (
+      JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')) as {
+        version: string;
+      }
+    ).version;
+  const [first] = cpus();
+  const packages = ['@opentelemetry/sdk-trace-node', '@modelcontextprotocol/sdk', 'openai', 'pg'];
+  return [
+    ['Date', new Date().toISOString().slice(0, 10)],
+    [
+      'Machine',
+      `${first?.model.trim()}, ${cpus().length} cores, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release().split('-')[0]}`,
+    ],
+    ['Node', process.version],
+    ['Packages', packages.map((name) => `${name} ${installed(name)}`).join(', ')],
+  ];
+}
