@@ -4,7 +4,8 @@
  *
  *   npm run bench:all                    about 25 minutes on two quiet cores; the first time also the peers are fetched
  *   npm run bench:all -- --quick         fewer rounds and rows, about 8 minutes
- *   npm run bench:all -- --only NAME     the benches with NAME in their name; the file is not written
+ *   npm run bench:all -- --only NAME     the benches with NAME in their name, printed; the file is not written
+ *   npm run bench:all -- --skip NAME     all but those with NAME in their name; may be given several times
  *
  * A bench that takes longer than its limit, or fails, is named and does not stop the others. Not run: `soak` and
  * `evidence`, which measure no speed.
@@ -21,7 +22,11 @@ import { type Figure, Table, verdict } from './figures.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    skip: { type: 'string', multiple: true, default: [] },
+  },
 });
 
 interface Run {
@@ -36,16 +41,17 @@ interface Run {
 const loadBefore = loadavg()[0] ?? 0;
 const runs: Run[] = [];
 for (const bench of BENCHES) {
-  if (values.only !== undefined && !bench.name.includes(values.only)) continue;
+  if (!bench.name.includes(values.only ?? '')) continue;
+  if (values.skip.some((name) => bench.name.includes(name))) continue;
   const done = await run(bench);
   runs.push(done);
   process.stderr.write(
     `${bench.name}: ${done.seconds.toFixed(0)} s${done.problem === undefined ? '' : `, ${done.problem}`}\n`,
   );
+  // After each bench: who interrupts it keeps what is there.
+  if (values.only === undefined) writeFileSync(join(ROOT, 'bench/RESULTS.md'), report());
 }
-const text = report();
-if (values.only === undefined) writeFileSync(join(ROOT, 'bench/RESULTS.md'), text);
-else process.stdout.write(text);
+if (values.only !== undefined) process.stdout.write(report());
 process.exitCode = runs.some(({ problem }) => problem !== undefined) ? 1 : 0;
 
 async function run(bench: Bench): Promise<Run> {

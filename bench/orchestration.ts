@@ -168,7 +168,7 @@ async function growth(): Promise<void> {
   ] as const) {
     await using mcp = await serveTools(tools);
     const samples: number[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < Math.min(3, ROUNDS); round += 1) {
       samples.push(
         await timed(async () => {
           const result = await mcpGhost({
@@ -195,6 +195,9 @@ async function growth(): Promise<void> {
   console.table(rows);
 }
 
+/** Tools of one page of a list: a message has a limit. */
+const PAGE = 500;
+
 /** A server of many tools whose list is made once, so that its own work is next to nothing. */
 async function serveTools(count: number): Promise<ServedMcp> {
   const inputSchema = {
@@ -209,7 +212,11 @@ async function serveTools(count: number): Promise<ServedMcp> {
   }));
   return await serveMcp(() => {
     const made = new McpServer({ name: 'http', version: '1.0.0' }, { capabilities: { tools: {} } });
-    made.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+    made.server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
+      const from = Number(params?.cursor ?? 0);
+      const rest = from + PAGE < count ? { nextCursor: String(from + PAGE) } : {};
+      return { tools: tools.slice(from, from + PAGE), ...rest };
+    });
     made.server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
       content: [{ type: 'text', text: String(Number(params.arguments?.a) + Number(params.arguments?.b)) }],
     }));
