@@ -32,9 +32,14 @@ export function contradictedActs(
   const acts = claims.filter((claim) => claim.kind !== 'lookup');
   const isTold = reportsFailure(sentences, steps, prompt);
   const told = new Told(steps);
+  let wanted: ReadonlySet<string> | undefined;
+  const asked = () => {
+    wanted ??= actsIn(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD), '');
+    return wanted;
+  };
   const admissions = sentences.filter(admitsFailure);
   const found = acts.flatMap((claim) => {
-    const one = contradictedAct(claim, steps, told);
+    const one = contradictedAct(claim, steps, told, asked);
     const step = one?.step === undefined ? undefined : steps.find(({ index }) => index === one.step);
     if (one === undefined || (step === undefined && one.kind === 'tool_never_called')) return one ?? [];
     return isTold || admissions.some((admission) => excuses(admission, claim, step)) ? [] : [one];
@@ -70,9 +75,10 @@ function contradictedAct(
   claim: AnswerClaim,
   steps: readonly ReadStep[],
   told: Told,
+  asked: () => ReadonlySet<string>,
 ): ClaimFinding | undefined {
   const writes = steps.filter((step) => !step.isRead);
-  if (writes.length === 0) return claim.kind === 'act' ? actWithoutCall(claim, told) : undefined;
+  if (writes.length === 0) return claim.kind === 'act' ? actWithoutCall(claim, told, asked) : undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);
   if (claim.kind === 'act' && claim.isCompleted && isOfMoreThanCalled(claim, writes) && !told.says(claim))
@@ -153,6 +159,7 @@ const isNoAct = (stem: string, { acts }: ReadStep): boolean => {
 };
 const SHORT_REASONS = /(?<!\p{L})(?:full|busy|lost|late|dead|down|over|gone)(?!\p{L})/gu;
 const MAX_REPORTED = 16;
+const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 const MAX_ASKED_CHARS = 16_384;
 const MAX_REASON_CHARS = 400;
 const COMMON_REASONS = new Stems(
@@ -182,13 +189,21 @@ function exactCalls(claim: AnswerClaim, calls: readonly ReadStep[]): readonly Re
 
 /** "I've completed the searches." */
 const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>
-  acts.size === 0 && sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text));
+  (acts.size === 0 && sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text))) ||
+  (acts.size === 1 && acts.has('run') && /\b(?:call|search|quer|tool|function)/i.test(sentence.text));
 const READINGS = new Stems('analy compar calcul lookup look-up assess verif read');
 
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
-function actWithoutCall(claim: AnswerClaim, told: Told): ClaimFinding | undefined {
+function actWithoutCall(
+  claim: AnswerClaim,
+  told: Told,
+  asked: () => ReadonlySet<string>,
+): ClaimFinding | undefined {
   if (!claim.isCompleted || isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
-  return !claim.isOwn && told.says(claim) ? undefined : finding('tool_never_called', claim.sentence);
+  if (claim.isOwn) return finding('tool_never_called', claim.sentence);
+  // What others did ("notes have been published") is no act of the run, unless the user wanted it.
+  const isOfOthers = claim.acts.size > 0 && !shares(claim.mentioned, asked());
+  return isOfOthers || told.says(claim) ? undefined : finding('tool_never_called', claim.sentence);
 }
 
 /** The answer speaks of all, and one call, or some of what a call should do, failed. */

@@ -9,7 +9,7 @@ import {
   withoutPoliteness,
 } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
-import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares } from './words.ts';
+import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares, verbStem } from './words.ts';
 
 const DENIED =
   /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有?.{0,3}成功/i;
@@ -19,6 +19,8 @@ const BROKEN =
   /(?<![a-zß-ÿ])(?:(?:is|are|appears|seems)(?: (?:currently|now|to be|completely)){0,2} (?:down|offline|unavailable|failing|broken|unhealthy)|está (?:caíd[oa]|inactiv[oa])|fehlgeschlagen|ausgefallen|nicht erreichbar|failed|with (?:an? )?(?:errors?|failures?)|is not (?:running|working|active))(?![a-zß-ÿ])|失败了|失敗し|落ちて|停止して/i;
 const HEALTHY =
   /(?<![a-zß-ÿ])(?:ok|up|healthy|active|activo|running|done|complete[d]?|finished|success[a-zß-ÿ]{0,6}|succeeded|passed)(?![a-zß-ÿ])|"(?:failed|fehler|errors?|fallidos)":0|成功|正常|稼働/i;
+/** One of several things is not well, or a flag is off. */
+const UNHEALTHY = /\bnot\b|:false|\b(?:down|offline|inactive|unhealthy|degraded|stopped)\b/i;
 const MAX_STATUS_CHARS = 400;
 const FOREIGN_WORD =
   /(?<![a-zß-ÿ])(?:der|das|ist|sind|wurden?|nicht|konnten?|leider|und|el|la|los|las|lo|se|fue|está|pude|pudo|su|tu|le|les|est|été|votre|os|foi|não|sua?|seu)(?![a-zß-ÿ])/i;
@@ -31,7 +33,7 @@ export function contradictedDenials(
 ): readonly ClaimFinding[] {
   const claimed = new Set(claims.flatMap((claim) => (claim.isCompleted ? [...claim.acts] : [])));
   const writes = steps.filter((step) => !step.isRead);
-  const isDone = writes.every((step) => step.outcome === 'ok' && isClear(step.value));
+  const isDone = writes.every((step) => step.outcome === 'ok' && isClear(step));
   if (!isDone && steps.some((step) => step.outcome !== 'ok')) return [];
   const last = steps.at(-1);
   const isHealthy =
@@ -39,7 +41,7 @@ export function contradictedDenials(
     steps.every((step) => step.outcome === 'ok') &&
     last.text.length < MAX_STATUS_CHARS &&
     HEALTHY.test(last.text) &&
-    !/\bnot\b/.test(last.text);
+    !UNHEALTHY.test(last.text);
   return sentences.flatMap((sentence) => {
     if (sentence.isQuestion || isConditional(sentence)) return [];
     const text = withoutPoliteness(sentence.text);
@@ -60,11 +62,15 @@ const STATUS = /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|sta
 const DONE_STATE =
   /ok|success|succe|done|complet|confirm|activ|cancel|sent|creat|updat|delet|queue|pend|accept|schedul|process|ship|paid|book|reserv|open|appro|modif|exchang|return|request|ready|new|aktiv|bestätig|erfolg|erledigt|gesendet|hecho|envi|listo|éxito|fait|pronto|feito|成功|完了|完成|已|済/i;
 /** A result with a status that is no known word of success may be a refusal. */
-const isClear = (value: unknown): boolean =>
+const isClear = ({ value, stems }: ReadStep): boolean =>
   typeof value !== 'object' ||
   value === null ||
   !Object.entries(value).some(
-    ([key, member]) => STATUS.test(key) && typeof member === 'string' && !DONE_STATE.test(member),
+    ([key, member]) =>
+      STATUS.test(key) &&
+      typeof member === 'string' &&
+      !DONE_STATE.test(member) &&
+      !stems.has(verbStem(member.toLowerCase())),
   );
 
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;

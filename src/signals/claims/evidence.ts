@@ -1,6 +1,6 @@
 import { datesIn } from './dates.ts';
 import { Addends } from './derive.ts';
-import { type Figure, NUMBER_WORDS, numberOf } from './figures.ts';
+import { type Figure, NUMBER_WORDS, numberOf, scaleAfter } from './figures.ts';
 import { Slips } from './slips.ts';
 import type { ReadStep } from './steps.ts';
 
@@ -203,7 +203,8 @@ export class Evidence {
 
   /** Whether the evidence has the figure: equal, rounded, as a share, or in the other scale of temperature. */
   states(figure: Figure): boolean {
-    const { value, tolerance } = figure;
+    const { value, tolerance, plain } = figure;
+    if (plain !== Math.abs(value) && this.#has.has(plain)) return true;
     const has = (center: number, off: number) => this.#sorted.hasWithin(center - off, center + off);
     if (has(value, tolerance) || (Number.isInteger(value) && has(value, 0.4999))) return true;
     if ((value < 0 || figure.isMoney) && has(-value, Number.isInteger(value) ? 0.4999 : tolerance))
@@ -251,7 +252,10 @@ function numbersIn(text: string, limit: number): number[] {
     const isSigned = match[0].startsWith('-');
     const value = numberOf(isSigned ? match[0].slice(1) : match[0]);
     const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
-    if (Number.isFinite(value)) numbers.push(isNegative ? -value : value);
+    if (!Number.isFinite(value)) continue;
+    numbers.push(isNegative ? -value : value);
+    const { scale, rest } = scaleAfter(text, match.index + match[0].length);
+    if (scale > 1) numbers.push(value * scale + rest);
   }
   return numbers;
 }

@@ -3,6 +3,8 @@ export interface Figure {
   readonly start: number;
   readonly end: number;
   readonly value: number;
+  /** The number without its scale: 1.28 of "1.28 million". */
+  readonly plain: number;
   /** How far a number may be off that this one rounds. */
   readonly tolerance: number;
   /** As written, without sign and unit. */
@@ -50,6 +52,7 @@ function figuresIn(text: string): readonly Figure[] {
       start: match.index,
       end,
       value: sign !== undefined && !isRange ? -value : value,
+      plain,
       raw,
       tolerance: scale > 1 ? 0.51 * scale * 10 ** -decimalsOf(raw) : /[.,]\d$/.test(raw) ? 0.051 : 0.0051,
       isMoney: currency !== undefined || MONEY.test(unit) || /^\s?[元円]/.test(text.slice(end, end + 2)),
@@ -78,18 +81,21 @@ const SCALES: Readonly<Record<string, number>> = {
   百万: 1e6,
   亿: 1e8,
   億: 1e8,
+  b: 1e9,
   bn: 1e9,
+  billions: 1e9,
+  millions: 1e6,
   billion: 1e9,
 };
 const SCALE =
-  /^\s?(thousand|tausend|mil(?!l)|k|mio\.?|mn|millionen|millones|million|m|bn|billion)(?![\p{L}\p{N}])|^(百万|千|万|萬|亿|億)(\d{1,4})?/iu;
+  /^\s?(thousand|tausend|mil(?!l)|k|mio\.?|mn|millionen|millones|million|m|bn|billions?|millions?|b)(?![\p{L}\p{N}])|^(百万|千|万|萬|亿|億)(\d{1,4})?/iu;
 /** "1.28 million", "45万2000": by what the number counts, and what is added to it. */
-function scaleAfter(text: string, end: number): { scale: number; length: number; rest: number } {
+export function scaleAfter(text: string, end: number): { scale: number; length: number; rest: number } {
   const match = SCALE.exec(text.slice(end, end + 14));
   const word = (match?.[1] ?? match?.[2])?.toLowerCase().replace('.', '');
   const scale = word === undefined ? undefined : SCALES[word];
   // "5 m" is a length, "5M" and "$5m" are millions.
-  if (match === null || scale === undefined || (word === 'm' && match[0] !== 'M'))
+  if (match === null || scale === undefined || (/^[mb]$/.test(word ?? '') && !/^[MB]$/.test(match[0])))
     return { scale: 1, length: 0, rest: 0 };
   return { scale, length: match[0].length, rest: Number(match[3] ?? 0) };
 }

@@ -1,4 +1,4 @@
-import { FAILURES, wordsOfName } from './words.ts';
+import { actsIn, FAILURES, readsOnly, wordsOfName } from './words.ts';
 
 /** A tool call of the run, in the order in which the calls were made. */
 export interface TraceStep {
@@ -22,7 +22,7 @@ const FAILED_TEXT =
   /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/i;
 /** What a short text without more says of a call that did not go through. */
 const REFUSED =
-  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/iu;
+  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/iu;
 const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
@@ -43,7 +43,7 @@ const ERROR_KEY =
 const SUCCESS_KEY =
   /^(?:success|ok|successful|succeeded|valid|accepted|approved|allowed|granted|deleted|updated|sent|created|cancelled|acknowledged|confirmed|éxito)$/i;
 const STATUS_KEY =
-  /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|situação|状态|ステータス|code|status_?code|http_?status)$/i;
+  /^(?:status|state|result|outcome|estado|statut|ergebnis|resultado|phase|conclusion|esito|stato|situação|状态|ステータス|code|status_?code|http_?status)$/i;
 /** Words that are a failure only as a whole status, and not where the tool's name has them: `locked` of `lock_door`. */
 const FAILED_STATES = new Set(
   'complet complète full fully_booked sold_out no_availability locked blocked expired rolled_back reverted crashed bounced undelivered undeliverable insufficient_funds not_found not_sent not_delivered not_available unavailable lleno llena voll belegt gesperrt besetzt abgelaufen vollständig_belegt esgotado esaurito annullato'.split(
@@ -110,8 +110,12 @@ export function outcomeOf(step: TraceStep, value: unknown): Outcome {
   if (step.isError === true || value === false) return { outcome: 'failed' };
   if (step.isOpaque === true) return { outcome: 'ok' };
   const toolWords = wordsOfName(step.tool);
+  const isSilent = toolWords.some((word) => SILENT.test(word));
+  // Commands, and many calls that change something, say nothing when all went well.
+  const acts = actsIn(toolWords, step.tool);
+  if (value === '' && (isSilent || (acts.size > 0 && !readsOnly(toolWords, acts)))) return { outcome: 'ok' };
   if (value === null || value === undefined || value === '')
-    return { outcome: 'empty', hadNoEffect: !toolWords.some((word) => SILENT.test(word)) };
+    return { outcome: 'empty', hadNoEffect: !isSilent };
   if (typeof value === 'string') return textOutcome(value, toolWords);
   if (Array.isArray(value)) return { outcome: value.length > 0 ? 'ok' : 'empty' };
   return isRecord(value) ? recordOutcome(value, toolWords) : { outcome: 'ok' };

@@ -57,7 +57,9 @@ export class Payments {
 
   #give(value: number): boolean {
     const equals = (number: number) =>
-      Math.abs(number - value) < 0.011 || (Number.isInteger(value) && Math.abs(number - value) < 0.5);
+      Math.abs(number - value) < 0.011 ||
+      (number >= 100 && Math.abs(number - value * 100) < 0.011) ||
+      (Number.isInteger(value) && Math.abs(number - value) < 0.5);
     const numbers = this.#numbers;
     if (numbers.some(equals) || sumsOf(this.#amounts.slice(0, 8)).some(equals)) return true;
     for (let i = 0; i < numbers.length; i++)

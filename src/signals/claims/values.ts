@@ -26,7 +26,7 @@ const TIME_UNIT =
   /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|business|working|times?|tage?n?|stunden?|minuten|wochen?|monate?n?|jahre?n?|días?|horas?|minutos|semanas?|meses|años?|jours?|heures?|dias|anos|o'clock|uhr|am|pm)(?![a-zß-ÿ])/i;
 /** Days that are counted from another one. */
 const RELATIVE =
-  /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expires?|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
+  /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
 const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/i;
 const MAX_IDS = 64;
 const MAX_CHECKED = 64;
@@ -127,9 +127,10 @@ class ValueCheck {
       if (sentence.isQuestion || isBound(text, figure) || this.#isConverted(text, figure, figures))
         return false;
       const isWrong =
-        this.#isInventedCount(text, figure) ||
-        ((this.#isSlipOrInvented(signed, text) || this.#hasOtherMeasure(text, figure)) &&
-          !this.#sums.give(figure.value, sentence.start + figure.start));
+        (this.#isInventedCount(text, figure) ||
+          this.#isSlipOrInvented(signed, text) ||
+          this.#hasOtherMeasure(text, figure)) &&
+        !this.#sums.give(figure.value, sentence.start + figure.start);
       if (!isWrong) this.#supported.push(figure.value);
       return isWrong;
     });

@@ -64,7 +64,7 @@ const ACTS = new StemGroups({
   return: 'return retourn zurückgeschick devolv devuelt 返品 退货',
   pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér 支付 退款 返金 送金 支払 转账',
   book: 'book reserv schedul gebucht buch reserva réserv 预订 预定 予約',
-  send: 'send sent email mail notif forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar 发送 发布 送信 送り 送付 投稿 公開 已发',
+  send: 'send sent email mail notif forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
   create:
     'creat add insert regist record sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
   delete:
