@@ -29,7 +29,8 @@ export function contradictedActs(
       )
       .map((claim) => finding('tool_never_called', claim.sentence));
   const isAdmitted = sentences.some(admitsFailure);
-  const acts = claims.filter((claim) => claim.kind !== 'lookup');
+  const acts = claims.filter((claim) => claim.kind !== 'lookup').slice(0, MAX_CLAIMS);
+  const writes = steps.filter((step) => !step.isRead);
   const isTold = reportsFailure(sentences, steps, prompt);
   const told = new Told(steps);
   let wanted: ReadonlySet<string> | undefined;
@@ -39,7 +40,7 @@ export function contradictedActs(
   };
   const admissions = sentences.filter(admitsFailure);
   const found = acts.flatMap((claim) => {
-    const one = contradictedAct(claim, steps, told, asked);
+    const one = contradictedAct(claim, writes, told, asked);
     const step = one?.step === undefined ? undefined : steps.find(({ index }) => index === one.step);
     if (one === undefined || (step === undefined && one.kind === 'tool_never_called')) return one ?? [];
     return isTold || admissions.some((admission) => excuses(admission, claim, step)) ? [] : [one];
@@ -73,11 +74,10 @@ function excuses(admission: Sentence, claim: AnswerClaim, step: ReadStep | undef
 
 function contradictedAct(
   claim: AnswerClaim,
-  steps: readonly ReadStep[],
+  writes: readonly ReadStep[],
   told: Told,
   asked: () => ReadonlySet<string>,
 ): ClaimFinding | undefined {
-  const writes = steps.filter((step) => !step.isRead);
   if (writes.length === 0) return claim.kind === 'act' ? actWithoutCall(claim, told, asked) : undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);
@@ -159,6 +159,7 @@ const isNoAct = (stem: string, { acts }: ReadStep): boolean => {
 };
 const SHORT_REASONS = /(?<!\p{L})(?:full|busy|lost|late|dead|down|over|gone)(?!\p{L})/gu;
 const MAX_REPORTED = 16;
+const MAX_CLAIMS = 48;
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 const MAX_ASKED_CHARS = 16_384;
 const MAX_REASON_CHARS = 400;

@@ -4,7 +4,7 @@ import { type Figure, NUMBER_WORDS, numberOf, scaleAfter } from './figures.ts';
 import { Slips } from './slips.ts';
 import type { ReadStep } from './steps.ts';
 
-const MAX_TEXT_CHARS = 32_768;
+const MAX_TEXT_CHARS = 24_576;
 const MAX_PROMPT_CHARS = 8192;
 /** With fewer numbers those of the answer may be combined. */
 const FEW_NUMBERS = 12;

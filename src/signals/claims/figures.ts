@@ -89,9 +89,14 @@ const SCALES: Readonly<Record<string, number>> = {
 };
 const SCALE =
   /^\s?(thousand|tausend|mil(?!l)|k|mio\.?|mn|millionen|millones|million|m|bn|billions?|millions?|b)(?![\p{L}\p{N}])|^(百万|千|万|萬|亿|億)(\d{1,4})?/iu;
+const SCALE_STARTS: ReadonlySet<number> = new Set(
+  [...'tTmMbBkK百千万萬亿億\u00A0\t\n'].map((letter) => letter.charCodeAt(0)),
+);
 /** "1.28 million", "45万2000": by what the number counts, and what is added to it. */
 export function scaleAfter(text: string, end: number): { scale: number; length: number; rest: number } {
-  const match = SCALE.exec(text.slice(end, end + 14));
+  const next = text.charCodeAt(end) === 32 ? end + 1 : end;
+  const isWord = SCALE_STARTS.has(text.charCodeAt(next));
+  const match = isWord ? SCALE.exec(text.slice(end, end + 14)) : null;
   const word = (match?.[1] ?? match?.[2])?.toLowerCase().replace('.', '');
   const scale = word === undefined ? undefined : SCALES[word];
   // "5 m" is a length, "5M" and "$5m" are millions.

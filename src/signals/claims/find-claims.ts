@@ -31,14 +31,14 @@ export interface ClaimInput {
   readonly steps: readonly TraceStep[];
 }
 
-const MAX_ANSWER_CHARS = 8192;
-const MAX_STEPS = 200;
+const MAX_ANSWER_CHARS = 6144;
+const MAX_STEPS = 100;
 /** A call written into the answer as text: what follows is no claim. */
 const CALL_AS_TEXT = /<(?:tool_call|function[-_]call)/;
 
 /**
  * Holds what an answer claims against the tool calls of its run. Deterministic, in time linear in its input, which is
- * read up to 8192 characters of the answer, the last 200 steps, 16,384 characters of each result and 65,536 of all.
+ * read up to 6144 characters of the answer, the last 100 steps, 16,384 characters of each result and 32,768 of all.
  */
 export function findClaims({ prompt, answer, steps }: ClaimInput): readonly ClaimFinding[] {
   const call = answer.slice(0, MAX_ANSWER_CHARS).search(CALL_AS_TEXT);

@@ -17,24 +17,24 @@ export type StepOutcome = 'ok' | 'failed' | 'empty' | 'partial';
 const MAX_JSON_CHARS = 65_536;
 const MAX_KEYS = 200;
 
-/** A failure at the beginning of a text, or said by the common words of programs. */
+/** Patterns of texts are of lower case. A failure at the beginning of a text, or said by the common words of programs. */
 const FAILED_TEXT =
-  /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/i;
+  /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/;
 /** What a short text without more says of a call that did not go through. */
 const REFUSED =
-  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/iu;
+  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/u;
 const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
-  /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/im;
-const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/i;
+  /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/m;
+const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/;
 const EMPTY_TEXT =
-  /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)/i;
+  /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)/;
 /** How many parts failed and how many went well, as programs print it: "3 failed, 127 passed", "failed: 3". */
 const FAILED_PARTS =
-  /(?<![\d.,])(\d{1,7})\s(?:tests?\s|checks?\s)?(?:failed|failing|failures?)\b|\b(?:failed|failures)\s?[:=]\s?(\d{1,7})(?![\d.])/gi;
+  /(?<![\d.,])(\d{1,7})\s(?:tests?\s|checks?\s)?(?:failed|failing|failures?)\b|\b(?:failed|failures)\s?[:=]\s?(\d{1,7})(?![\d.])/g;
 const PASSED_PARTS =
-  /(?<![\d.,])0*[1-9]\d{0,6}\s(?:tests?\s|checks?\s)?(?:passed|passing|succeeded|successful)\b/i;
+  /(?<![\d.,])0*[1-9]\d{0,6}\s(?:tests?\s|checks?\s)?(?:passed|passing|succeeded|successful)\b/;
 const NO_EFFECT = /affected|updated|deleted|changed/i;
 
 const NOTHING = /^(?:0|none|null|no|false|ninguno|keine?|aucun|nil|n\/a|-|无|なし)?$/i;
@@ -122,13 +122,15 @@ export function outcomeOf(step: TraceStep, value: unknown): Outcome {
 }
 
 function textOutcome(text: string, toolWords: readonly string[]): Outcome {
-  const head = text.slice(0, 300);
-  const parts = text.length > 600 ? `${head}\n${text.slice(-300)}` : text;
-  const failed = [...parts.matchAll(FAILED_PARTS)].some((match) => Number(match[1] ?? match[2]) > 0);
+  const head = text.slice(0, 300).toLowerCase();
+  const parts = text.length > 600 ? `${head}\n${text.slice(-300).toLowerCase()}` : text.toLowerCase();
+  const failed =
+    parts.includes('fail') &&
+    [...parts.matchAll(FAILED_PARTS)].some((match) => Number(match[1] ?? match[2]) > 0);
   if (failed) return { outcome: PASSED_PARTS.test(parts) ? 'partial' : 'failed' };
   if ((FAILED_TEXT.test(head) || FAILED_LINE.test(head)) && !NO_FAILURE.test(head))
     return { outcome: 'failed' };
-  const refusal = text.length <= MAX_REFUSAL_CHARS ? REFUSED.exec(text)?.[0].toLowerCase() : undefined;
+  const refusal = text.length <= MAX_REFUSAL_CHARS ? REFUSED.exec(parts)?.[0] : undefined;
   if (
     refusal !== undefined &&
     !toolWords.some((word) => word.length > 3 && refusal.startsWith(word.slice(0, 5)))
@@ -162,7 +164,9 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
       value === null ||
       value === '' ||
       (Array.isArray(value) && value.length === 0) ||
-      (typeof value === 'string' && MESSAGE_KEY.test(key) && EMPTY_TEXT.test(value)) ||
+      (typeof value === 'string' &&
+        MESSAGE_KEY.test(key) &&
+        EMPTY_TEXT.test(value.slice(0, 300).toLowerCase())) ||
       (value === 0 && FOUND_COUNT.test(key));
     if (!saysNothing) isEmpty = false;
   }
@@ -194,7 +198,7 @@ function saysFailure(key: string, value: unknown): boolean {
     );
   if (SUCCESS_KEY.test(key) && value === false) return true;
   if (MESSAGE_KEY.test(key))
-    return typeof value === 'string' && value.length < 200 && FAILED_TEXT.test(value);
+    return typeof value === 'string' && value.length < 200 && FAILED_TEXT.test(value.toLowerCase());
   if (FAILED_KEY.test(key) && value === true) return true;
   return STATUS_KEY.test(key) && typeof value === 'number' && value >= 400 && value < 600;
 }

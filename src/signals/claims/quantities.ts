@@ -45,15 +45,17 @@ export function quantityIn({ words, text }: Sentence): number | undefined {
 
 /** "Both orders have been cancelled", or two that are named, where one call was made, for one of them. */
 export function isOfMoreThanCalled(claim: AnswerClaim, writes: readonly ReadStep[]): boolean {
+  const quantity = quantityIn(claim.sentence);
+  const isListed = quantity !== undefined || LISTED.test(claim.sentence.text);
+  if (!isListed) return false;
   const calls = writes.filter((step) => shares(step.acts, claim.acts));
   if (calls.length === 0 || writes.some((step) => step.isBad || step.acts.size === 0)) return false;
   const given = writes.map((step) => step.argumentsText.toLowerCase()).join('\n');
   const forms = new Set(calls.map((step) => formOf(step.target.toLowerCase().replace(/^#/, ''))));
   const named = [...claim.ids].filter((id) => /\d{4}/.test(id) && forms.has(formOf(id)));
-  const isListed = LISTED.test(claim.sentence.text) || quantityIn(claim.sentence) !== undefined;
-  if (named.length > 1 && isListed && named.some((id) => given.includes(id)))
+  if (named.length > 1 && named.some((id) => given.includes(id)))
     return named.some((id) => !given.includes(id));
-  const count = quantityIn(claim.sentence) ?? 0;
+  const count = quantity ?? 0;
   const parts = calls.reduce((sum, step) => sum + Math.max(1, step.parts), 0);
   return (
     count > parts &&

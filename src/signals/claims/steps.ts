@@ -34,8 +34,8 @@ export interface ReadStep {
 const MAX_NAMES = 6;
 const MAX_STEP_CHARS = 16_384;
 /** Of all results, and of all arguments, at most this many characters are read; of those before, only the beginning. */
-const MAX_RESULT_CHARS = 65_536;
-const MAX_ARGUMENT_CHARS = 16_384;
+const MAX_RESULT_CHARS = 32_768;
+const MAX_ARGUMENT_CHARS = 12_288;
 const MIN_CHARS = 300;
 
 /** Reads steps, the last ones first in case there is more than can be read. */

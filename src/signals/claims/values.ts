@@ -83,10 +83,10 @@ class ValueCheck {
 
   /** Another day of the month that the evidence gives. */
   misdates(sentence: Sentence): boolean {
-    if (sentence.isQuestion || isPlan(sentence) || RELATIVE.test(sentence.text)) return false;
-    return [...datesIn(sentence.text)].some(
-      (date) => this.#datesLeft-- > 0 && this.#evidence.hasOtherDate(date),
-    );
+    if (sentence.isQuestion) return false;
+    const dates = [...datesIn(sentence.text)];
+    if (dates.length === 0 || isPlan(sentence) || RELATIVE.test(sentence.text)) return false;
+    return dates.some((date) => this.#datesLeft-- > 0 && this.#evidence.hasOtherDate(date));
   }
 
   /** An identifier one character off one of the evidence. */

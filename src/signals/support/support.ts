@@ -35,10 +35,10 @@ export interface Support {
 }
 
 /** Larger sources are sampled: blocks at equal distances. */
-const MAX_SOURCE_CHARS = 24_576;
+const MAX_SOURCE_CHARS = 16_384;
 const BLOCK_CHARS = 1024;
-const MAX_ANSWER_CHARS = 8192;
-const MAX_PROMPT_CHARS = 8192;
+const MAX_ANSWER_CHARS = 6144;
+const MAX_PROMPT_CHARS = 4096;
 const MAX_SENTENCES = 64;
 const MAX_SENTENCE_TOKENS = 80;
 const MAX_FINDINGS = 32;
