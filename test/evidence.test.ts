@@ -165,6 +165,46 @@ const CONTRADICTED: readonly (readonly [
     '订单已取消。',
     [ok('cancel_order', { id: '7' }, '失败:已发货')],
   ],
+  [
+    'a failed call, beside an admission that is of another act',
+    'tool_failed_claimed_success',
+    'Change my default address to 5 Oak Lane and cancel order W1234567.',
+    "I've updated your default address to 5 Oak Lane. Order W1234567 is already delivered, so we cannot cancel it.",
+    [
+      ok('get_order', { id: 'W1234567' }, { id: 'W1234567', status: 'delivered' }),
+      ok('update_address', { address: '5 Oak Lane' }, { statusCode: 422, body: 'unprocessable' }),
+    ],
+  ],
+  [
+    'a refusal in plain words',
+    'tool_failed_claimed_success',
+    'Cancel order W1234567.',
+    'Order W1234567 has been cancelled.',
+    [ok('cancel_order', { id: 'W1234567' }, 'Request aborted: quota exceeded')],
+  ],
+  [
+    'a request that keys without values do not tell',
+    'tool_never_called',
+    'Return the kettle, please.',
+    'Your return request has been submitted.',
+    [
+      ok(
+        'get_order',
+        { id: 'W1' },
+        { id: 'W1', status: 'delivered', return_items: null, return_reason: null },
+      ),
+    ],
+  ],
+  [
+    'two orders are named, one was cancelled',
+    'tool_never_called',
+    'Cancel both orders.',
+    'I have cancelled both of your orders (#W1111111 and #W2222222).',
+    [
+      ok('get_user', {}, { orders: ['#W1111111', '#W2222222'] }),
+      ok('cancel_order', { order_id: '#W1111111' }, { order_id: '#W1111111', state: 'done' }),
+    ],
+  ],
 ];
 
 for (const [name, kind, prompt, answer, steps] of CONTRADICTED)
@@ -313,6 +353,67 @@ const SUPPORTED: readonly (readonly [
     'Run the backup.',
     'It was not completed.',
     [failed('run_backup', {}, 'failed: disk full')],
+  ],
+  [
+    'a request for leave',
+    'Change the address.',
+    'Confirm with "yes" that everything is set. I have paypal_7644869 on file.',
+    [ok('get_user', {}, { id: 'u1', payment: 'paypal_7644869' })],
+  ],
+  [
+    'wishes of the user, told again',
+    'Please move it to Charlotte.',
+    'You said the order was sent to Washington and you want it changed. What is your email?',
+    [],
+  ],
+  [
+    'a call that succeeded, beside another one that failed and is left to later',
+    'Update the address, then exchange the tablet.',
+    'The delivery address has been updated. When your tablet is delivered, feel free to reach out.',
+    [
+      ok('modify_order_address', { id: '#W1092119', city: 'Oslo' }, { id: '#W1092119', city: 'Oslo' }),
+      failed(
+        'exchange_delivered_items',
+        { id: '#W1603792' },
+        'Error: Non-delivered order cannot be exchanged',
+      ),
+    ],
+  ],
+  [
+    'a number with its scale as the result has it',
+    'How many people live there?',
+    'About 21 million in the city, and the market is worth $50 billion.',
+    [ok('search', { q: 'x' }, 'The city has 21 million people and a market of $50B.')],
+  ],
+  [
+    'what others did, as reads tell it',
+    'What is new about the models?',
+    'The release notes have been published for both models.',
+    [ok('search', { q: 'models' }, '[one] latest release notes')],
+  ],
+  [
+    'a command that says nothing',
+    'Rename the branch to y.',
+    'Done, the branch is now called y.',
+    [ok('git', { cmd: 'branch -m x y' }, '')],
+  ],
+  [
+    'an amount in cents',
+    'Charge the customer $49.',
+    'The customer has been charged $49.00.',
+    [ok('charge', { amount: 4900 }, { status: 'succeeded', amount: 4900 })],
+  ],
+  [
+    'a failed look-up, and a question back',
+    'Update my address.',
+    "I'm happy to help with your address! Could you please give me your email?",
+    [failed('find_user', { name: 'Ana' }, 'Error: user not found')],
+  ],
+  [
+    'what was not asked for was not done',
+    'Exchange the lamp only.',
+    'The lamp exchange has been submitted. The bottle exchange was not requested.',
+    [ok('exchange_items', { items: ['lamp'] }, { status: 'exchange requested' })],
   ],
 ];
 

@@ -35,7 +35,7 @@ export interface Support {
 }
 
 /** Larger sources are sampled: blocks at equal distances. */
-const MAX_SOURCE_CHARS = 16_384;
+const MAX_SOURCE_CHARS = 24_576;
 const BLOCK_CHARS = 1024;
 const MAX_ANSWER_CHARS = 6144;
 const MAX_PROMPT_CHARS = 4096;
