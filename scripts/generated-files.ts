@@ -1,4 +1,5 @@
 import { FIELDS, type FieldDefinition } from '../src/base/fields.ts';
+import { schemaStatements } from '../src/clickhouse/index.ts';
 import { COLLECTOR_CONFIG, collectorConfig } from './collector-config.ts';
 import { dashboardFiles } from './dashboards/index.ts';
 import { handAppliedScript } from './hand-applied-schema.ts';
@@ -18,11 +19,23 @@ export interface GeneratedFile {
 export function generatedFiles(): readonly GeneratedFile[] {
   return [
     { path: 'schema/postgres.sql', content: handAppliedScript() },
+    { path: 'schema/clickhouse.sql', content: clickHouseScript() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
     ...dashboardFiles(),
     { path: COLLECTOR_CONFIG, content: collectorConfig() },
     { path: 'collector/k8s/config.yaml', content: kubernetesConfig(collectorConfig()) },
   ];
+}
+
+/** The tables of ClickHouse as one file for clickhouse-client. */
+function clickHouseScript(): string {
+  return [
+    '-- The tables of mcp-observatory in ClickHouse: clickhouse-client --multiquery < schema/clickhouse.sql',
+    '-- Generated from the field dictionary by `npm run generate`; do not edit. It may be applied again, and leaves what',
+    '-- `mcp-observatory db migrate --clickhouse-url URL` leaves. On a cluster, docs/clickhouse.md.',
+    '',
+    ...schemaStatements().map((statement) => `${statement};\n`),
+  ].join('\n');
 }
 
 /**

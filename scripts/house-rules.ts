@@ -15,6 +15,7 @@ export const ROOMS: readonly string[] = [
   'processor',
   'otlp',
   'postgres',
+  'clickhouse',
   'durable',
   'archive',
   'instrumentation',

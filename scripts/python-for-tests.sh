@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Prints the path of a Python with the packages of test/fixtures/python/requirements.txt, making it first where it is not
-# there yet: a virtual environment in $XDG_CACHE_HOME/mcp-observatory (~/.cache by default), under a hash of the list.
+# Prints the path of a Python with the packages of test/fixtures/NAME/requirements.txt (NAME is `python` without an
+# argument), making it first where it is not there yet: a virtual environment in $XDG_CACHE_HOME/mcp-observatory (~/.cache
+# by default), under a hash of the list.
 set -euo pipefail
 
-requirements=$(cd "$(dirname "$0")/../test/fixtures/python" && pwd)/requirements.txt
+requirements=$(cd "$(dirname "$0")/../test/fixtures/${1:-python}" && pwd)/requirements.txt
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-observatory
 folder=$cache/python-$(sha256sum "$requirements" | cut -c1-16)
 

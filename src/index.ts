@@ -1,5 +1,12 @@
 export { type FieldValues, ObservatoryError, type ObservatoryErrorCode } from './base/index.ts';
 export {
+  type ClickHouseConnection,
+  type ClickHouseConnectionOptions,
+  type ClickHouseSettings,
+  ClickHouseSpanExporter,
+  type ClickHouseSpanExporterOptions,
+} from './clickhouse/index.ts';
+export {
   DurableSpanProcessor,
   type DurableSpanProcessorOptions,
   type DurableStats,

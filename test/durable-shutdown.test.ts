@@ -162,6 +162,22 @@ describe('the writer', LIMIT, () => {
     await writer.shutdown();
   });
 
+  test('merges what comes within a time into one batch, and at shutdown does not wait for it', async () => {
+    const exporter = new CollectingExporter();
+    const writer = new DurableSpanWriter({ exporter, maxExportBatchSize: 1000 }, 300);
+    const first = [writer.write(manySpans(3)), writer.write(manySpans(3)), writer.write(manySpans(3))];
+    for (const { kind } of await Promise.all(first)) assert.equal(kind, 'safe');
+    assert.equal(exporter.exports, 1);
+    const full = await writer.write(manySpans(1000));
+    assert.equal(full.kind, 'safe');
+    const last = new DurableSpanWriter({ exporter, maxExportBatchSize: 1000 }, NEVER_MS);
+    const waiting = last.write(manySpans(3));
+    await last.shutdown();
+    assert.equal((await waiting).kind, 'safe');
+    assert.equal(exporter.spans.length, 1012);
+    await writer.shutdown();
+  });
+
   test('a batch of one span that fails is sent once an attempt', async () => {
     const exporter = new CollectingExporter(() => Object.assign(new Error('bad'), { code: 400 }));
     const writer = new DurableSpanWriter({ exporter });

@@ -9,10 +9,10 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `INVALID_OPTION`: an option, flag, environment variable or argument has a value that cannot be used.
  * - `INVALID_INPUT`: a document or line given as input cannot be read.
  * - `MISSING_PEER`: an optional package is needed and is not installed; the message names the install command.
- * - `DATABASE_UNREACHABLE`: Postgres cannot be reached, or the embedded database is missing or in use.
+ * - `DATABASE_UNREACHABLE`: Postgres or ClickHouse cannot be reached, or the embedded database is missing or in use.
  * - `DATABASE_SCHEMA_MISSING`: the tables do not exist; run `mcp-observatory db migrate`.
  * - `DATABASE_SCHEMA_TOO_NEW`: a newer version of this package has migrated the database.
- * - `DATABASE_REFUSED`: Postgres refused a statement, or some rows of one; `cause` holds its message and code.
+ * - `DATABASE_REFUSED`: the database refused a statement, or some rows of one; `cause` holds its message and code.
  * - `SPANS_NOT_SAFE`: a flush or shutdown ended with spans neither stored nor on disk; the message has the count.
  * - `EXPORTER_SHUT_DOWN`: `export()` was called after `shutdown()`.
  * - `API_KEY_MISSING`: a model provider needs a key and none was found; the message lists where it was looked for.

@@ -26,16 +26,9 @@ export async function readCollectOptions(
 ): Promise<CollectUsage> {
   const { values } = readFlags(args, FLAGS);
   const from = (name: string): string | undefined => env[name]?.trim() || undefined;
-  const databaseUrl = values['database-url'] ?? databaseUrlFrom(env);
-  if (databaseUrl === undefined) {
-    throw usageError(
-      'Expected the Postgres to write to: --database-url or MCP_OBSERVATORY_DATABASE_URL. The embedded database does ' +
-        'not force what it writes to the disk, so nothing could be acknowledged',
-    );
-  }
   const forward = values.forward ?? from('MCP_OBSERVATORY_FORWARD_URL');
   const options: CollectorOptions = {
-    databaseUrl,
+    ...databaseOf(values, env),
     migrate: values['no-migrate'] !== true,
     connections: count('connections', values.connections),
     http: addressOrOff('http', values.http ?? from('MCP_OBSERVATORY_HTTP')),
@@ -66,6 +59,7 @@ export async function readCollectOptions(
 
 const FLAGS = {
   'database-url': { type: 'string' },
+  'clickhouse-url': { type: 'string' },
   'no-migrate': { type: 'boolean' },
   connections: { type: 'string' },
   http: { type: 'string' },
@@ -92,6 +86,28 @@ const FLAGS = {
 } as const;
 
 type Values = ReturnType<typeof readFlags<typeof FLAGS>>['values'];
+
+/** A flag goes before the environment, and there ClickHouse, whose variable is for this alone, before Postgres. */
+function databaseOf(
+  values: Values,
+  env: CommandIo['env'],
+): Pick<CollectorOptions, 'databaseUrl' | 'clickhouseUrl'> {
+  const { 'database-url': postgres, 'clickhouse-url': clickhouse } = values;
+  if (postgres !== undefined && clickhouse !== undefined) {
+    throw usageError('Expected one database to write to: either --database-url or --clickhouse-url');
+  }
+  const clickhouseUrl =
+    clickhouse ??
+    (postgres === undefined ? env.MCP_OBSERVATORY_CLICKHOUSE_URL?.trim() || undefined : undefined);
+  if (clickhouseUrl !== undefined) return { clickhouseUrl };
+  const databaseUrl = postgres ?? databaseUrlFrom(env);
+  if (databaseUrl !== undefined) return { databaseUrl };
+  throw usageError(
+    'Expected the database to write to: --database-url or MCP_OBSERVATORY_DATABASE_URL for Postgres, --clickhouse-url or ' +
+      'MCP_OBSERVATORY_CLICKHOUSE_URL for ClickHouse. The embedded database does not force what it writes to the disk, ' +
+      'so nothing could be acknowledged',
+  );
+}
 
 function tlsOf(values: Values): CollectorOptions['tls'] {
   const { 'tls-cert': cert, 'tls-key': key, 'tls-client-ca': clientCa } = values;

@@ -9,7 +9,8 @@ const HELP = `Usage: mcp-observatory collect [options]
 
 Takes spans over OTLP (HTTP with protobuf or JSON, and gRPC) from any language, computes what the in-process
 processor computes, and writes them to the table mcp_traces. Of logs, the events of Claude Code, Codex and Gemini CLI
-become spans; metrics are accepted and not stored. A request succeeds once its spans are in Postgres or synced to the spool.
+become spans; metrics are accepted and not stored. A request succeeds once its spans are in the database or synced to
+the spool.
 
 Where to listen
   --http HOST:PORT       OTLP/HTTP, /healthz and /readyz (default 127.0.0.1:4318; off for none); MCP_OBSERVATORY_HTTP
@@ -18,9 +19,11 @@ Where to listen
 
 Where spans go
   --database-url URL     Postgres; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --clickhouse-url URL   ClickHouse instead, http://user:password@host:8123/database; else
+                         MCP_OBSERVATORY_CLICKHOUSE_URL
   --no-migrate           do not create or update the tables
-  --connections N        connections to Postgres (default 4)
-  --spool DIR            keep spans here while Postgres is unavailable; MCP_OBSERVATORY_SPOOL
+  --connections N        connections to the database (default 4; 2 to ClickHouse)
+  --spool DIR            keep spans here while the database is unavailable; MCP_OBSERVATORY_SPOOL
                          (default none: senders are asked to retry)
   --spool-size SIZE      maximum size of the spool; when full, senders are asked to retry (default 1g)
   --forward URL          also forward stored spans over OTLP/HTTP, e.g. http://apm:4318/v1/traces;

@@ -21,7 +21,8 @@ import { printableLine } from './terminal/index.ts';
 const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [options]
        mcp-observatory db query SQL --archive DIR [options]
 
-  migrate   create or update the tables; any number of processes may do so at once
+  migrate   create or update the tables, of Postgres or with --clickhouse-url of ClickHouse; any number of processes
+            may do so at once
   status    schema version, rows, time range, lag, size, partitions, dead rows, busiest services and models;
             exit code 1 when the schema is missing or not of this version
   prune     drop the partitions whose spans are all older than --older-than, make those of the next days, and
@@ -39,6 +40,8 @@ const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [o
 Options:
   --database-url URL   Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR       embedded database used without one (default ${DEFAULT_DATA_DIR})
+  --clickhouse-url URL  for migrate: http://user:password@host:8123/database
+  --keep AGE           for migrate of ClickHouse: delete spans this long after they started, e.g. 90d or 12w
   --older-than AGE     for prune and archive: 90m, 12h, 30d or 8w
   --dry-run            for prune and archive: only show which partitions and how many reviews would be deleted or moved
   --to DIR             for archive: folder of the files, on a disk with room for the largest day, uncompressed
@@ -47,8 +50,12 @@ Options:
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;
 
+const DAY_MS = 86_400_000;
+
 const OPTIONS = {
   ...DATABASE_FLAGS,
+  'clickhouse-url': { type: 'string' },
+  keep: { type: 'string' },
   'older-than': { type: 'string' },
   ...ARCHIVE_FLAGS,
   spool: { type: 'string' },
@@ -82,6 +89,9 @@ export const dbCommand: Command = {
 };
 
 async function runMigrate(values: Values, io: CommandIo): Promise<number> {
+  if (values['clickhouse-url'] !== undefined) return migrateClickHouse(values['clickhouse-url'], values, io);
+  if (values.keep !== undefined)
+    throw usageError('--keep is for ClickHouse; with Postgres, use db prune or db archive');
   await using db = await openDatabaseOf(values, io, true);
   const { applied, version } = await migrate(db);
   const done = applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`;
@@ -90,6 +100,24 @@ async function runMigrate(values: Values, io: CommandIo): Promise<number> {
     values.json
       ? { database: db.name, kind: db.kind, applied, schema_version: version }
       : printableLine(`${db.name}: ${done}; schema version ${version}`),
+  );
+  return EXIT_OK;
+}
+
+async function migrateClickHouse(url: string, { keep, json }: Values, io: CommandIo): Promise<number> {
+  const days = keep === undefined ? undefined : parseDuration('--keep', keep) / DAY_MS;
+  if (days !== undefined && !Number.isInteger(days)) {
+    throw usageError(`Expected --keep to be whole days, for instance 90d, got '${keep}'`);
+  }
+  const { openClickHouseStore } = await import('../clickhouse/index.ts');
+  await using store = await openClickHouseStore(url);
+  await store.migrate(days);
+  const kept = days === undefined ? '' : `; spans are kept ${days} days`;
+  print(
+    io,
+    json
+      ? { database: store.name, kind: 'clickhouse', keep_days: days ?? null }
+      : printableLine(`${store.name}: the tables are as this version needs them${kept}`),
   );
   return EXIT_OK;
 }

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { diag, type MeterProvider } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { ClickHouseSpanExporter } from '../clickhouse/index.ts';
 import {
   createOtlpExporter,
   DurableSpanProcessor,
+  type DurableSpanProcessorOptions,
   DurableSpanWriter,
   type DurableStats,
   type OtlpOptions,
@@ -99,7 +101,8 @@ class RunningCollector implements Collector {
   }
 
   async start(): Promise<void> {
-    const { databaseUrl, database, http, grpc, health, forward, spool, meterProvider } = this.#options;
+    const { databaseUrl, database, clickhouseUrl, http, grpc, health, forward, spool, meterProvider } =
+      this.#options;
     const tls = this.#options.tls === undefined ? undefined : await readTls(this.#options.tls);
     await this.#writer.ready();
     if (forward !== undefined) {
@@ -107,6 +110,7 @@ class RunningCollector implements Collector {
     }
     this.#watch = await DatabaseWatch.start({
       connection: database ?? databaseUrl,
+      clickhouseUrl,
       migrate: this.#options.migrate ?? true,
       isDown: () => this.#writer.stats.isBackEndDown,
       onSeen: (isUp) => this.#writer.backEndSeen(isUp),
@@ -191,11 +195,28 @@ async function flush(meterProvider: MeterProvider, limitMs: number): Promise<voi
   await Promise.race([Promise.resolve(meterProvider.forceFlush()).catch(() => {}), late]);
 }
 
-function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
-  const { databaseUrl, database, spool, spoolMaxBytes, maxPendingSpans, maxSpans, meterProvider } = options;
+/** How long spans for ClickHouse wait for others, so that inserts are few: each makes files that the server merges. */
+const CLICKHOUSE_LINGER_MS = 200;
+
+/** What the writer writes with, and in which batches. */
+function storeOf(
+  options: ResolvedCollectorOptions,
+): Pick<DurableSpanProcessorOptions, 'exporter' | 'maxConcurrentExports' | 'maxExportBatchSize'> {
+  const { databaseUrl, database, clickhouseUrl } = options;
+  if (clickhouseUrl !== undefined) {
+    return {
+      exporter: new ClickHouseSpanExporter({
+        connection: clickhouseUrl,
+        maxConnections: options.connections + 1,
+        requestTimeoutMs: 20_000,
+      }),
+      maxConcurrentExports: options.connections,
+      maxExportBatchSize: 10_000,
+    };
+  }
   // The embedded database has one connection.
   const connections = database?.kind === 'pglite' ? 1 : options.connections;
-  return new DurableSpanWriter({
+  return {
     exporter: new PostgresSpanExporter({
       connection: database ?? databaseUrl ?? '',
       // One more for spans from the spool.
@@ -205,6 +226,14 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
     }),
     maxConcurrentExports: connections,
     maxExportBatchSize: 1024,
+  };
+}
+
+function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
+  const { spool, spoolMaxBytes, maxPendingSpans, maxSpans, meterProvider } = options;
+  const lingerMs = options.clickhouseUrl === undefined ? 0 : CLICKHOUSE_LINGER_MS;
+  const writing = {
+    ...storeOf(options),
     // One request may exceed what is admitted, since its spans are counted only when they are decoded.
     maxQueueSize: maxPendingSpans + maxSpans,
     exportTimeoutMs: 30_000,
@@ -213,7 +242,8 @@ function openWriter(options: ResolvedCollectorOptions): DurableSpanWriter {
     ...(spool === undefined
       ? {}
       : { spool: { directory: spool, maxBytes: spoolMaxBytes, whenFull: 'refuse' as const } }),
-  });
+  };
+  return new DurableSpanWriter(writing, lingerMs);
 }
 
 /** Time that shutdown waits for an unavailable back end, in milliseconds. */

@@ -1,14 +1,28 @@
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
+import { openClickHouseStore } from '../clickhouse/index.ts';
 import { type Database, migrate, openDatabase, toObservatoryError } from '../postgres/index.ts';
 
 /** How often an unavailable database is checked, in milliseconds. */
 const ASK_EVERY_MS = 2000;
 
+/** The database that spans are written to, as far as a watch goes. */
+interface WatchedStore {
+  /** Without its password. */
+  readonly name: string;
+  /** Creates or updates the tables. */
+  migrate(): Promise<unknown>;
+  /** Fails if the database cannot be reached or its tables are missing. */
+  check(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 /** Options and callbacks of a watch. */
 export interface WatchOptions {
-  /** A connection string, or an open database, which stays the caller's. */
+  /** A connection string of Postgres, or an open database, which stays the caller's. */
   readonly connection: string | Database | undefined;
+  /** URL of a ClickHouse instead. */
+  readonly clickhouseUrl: string | undefined;
   /** Create or update the tables when the database is first reached. */
   readonly migrate: boolean;
   /** Whether the database is considered unavailable. */
@@ -22,16 +36,14 @@ export interface WatchOptions {
  */
 export class DatabaseWatch {
   readonly #options: WatchOptions;
-  readonly #db: Database;
-  readonly #close: (() => Promise<void>) | undefined;
+  readonly #store: WatchedStore;
   #isPrepared = false;
   #isAsking = false;
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(options: WatchOptions, db: Database, close: (() => Promise<void>) | undefined) {
+  private constructor(options: WatchOptions, store: WatchedStore) {
     this.#options = options;
-    this.#db = db;
-    this.#close = close;
+    this.#store = store;
   }
 
   /**
@@ -40,11 +52,12 @@ export class DatabaseWatch {
    * refused statement.
    */
   static async start(options: WatchOptions): Promise<DatabaseWatch> {
-    const limits = { maxConnections: 1, connectTimeoutMs: 5000, statementTimeoutMs: 60_000 };
-    const { connection } = options;
-    const isOpen = typeof connection === 'object';
-    const db = isOpen ? connection : await openDatabase({ url: connection, ...limits });
-    const watch = new DatabaseWatch(options, db, isOpen ? undefined : () => db.close());
+    const { connection, clickhouseUrl } = options;
+    const store =
+      clickhouseUrl === undefined
+        ? await openPostgresStore(connection)
+        : await openClickHouseStore(clickhouseUrl);
+    const watch = new DatabaseWatch(options, store);
     try {
       await watch.#ask();
     } catch (error) {
@@ -60,12 +73,12 @@ export class DatabaseWatch {
 
   /** Name of the database, without its password. */
   get name(): string {
-    return this.#db.name;
+    return this.#store.name;
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#close?.();
+    await this.#store.close();
   }
 
   async #askWhileDown(): Promise<void> {
@@ -76,8 +89,8 @@ export class DatabaseWatch {
   async #ask(): Promise<void> {
     this.#isAsking = true;
     try {
-      if (!this.#isPrepared && this.#options.migrate) await migrate(this.#db);
-      else await this.#check();
+      if (!this.#isPrepared && this.#options.migrate) await this.#store.migrate();
+      else await this.#store.check();
       this.#isPrepared = true;
       this.#options.onSeen(true);
     } catch (error) {
@@ -87,15 +100,27 @@ export class DatabaseWatch {
       this.#isAsking = false;
     }
   }
+}
 
-  async #check(): Promise<void> {
-    try {
-      // The writer role may read this table, and not `mcp_traces`.
-      await this.#db.query('SELECT FROM mcp_observatory_migrations LIMIT 0');
-    } catch (error) {
-      throw toObservatoryError(error, this.#db.name);
-    }
-  }
+async function openPostgresStore(connection: string | Database | undefined): Promise<WatchedStore> {
+  const limits = { maxConnections: 1, connectTimeoutMs: 5000, statementTimeoutMs: 60_000 };
+  const isOpen = typeof connection === 'object';
+  const db = isOpen ? connection : await openDatabase({ url: connection, ...limits });
+  return {
+    name: db.name,
+    migrate: () => migrate(db),
+    check: async () => {
+      try {
+        // The writer role may read this table, and not `mcp_traces`.
+        await db.query('SELECT FROM mcp_observatory_migrations LIMIT 0');
+      } catch (error) {
+        throw toObservatoryError(error, db.name);
+      }
+    },
+    close: async () => {
+      if (!isOpen) await db.close();
+    },
+  };
 }
 
 function isUnreachable(error: unknown): error is ObservatoryError {

@@ -10,9 +10,11 @@ export interface CollectorOptions {
   readonly databaseUrl?: string | undefined;
   /** An open database instead, such as the embedded one; it stays the caller's. */
   readonly database?: Database | undefined;
+  /** URL of a ClickHouse with `mcp_traces` instead: `http://user:password@host:8123/database`. */
+  readonly clickhouseUrl?: string | undefined;
   /** Create or update the tables when the database is first reached. @defaultValue true */
   readonly migrate?: boolean | undefined;
-  /** Connections to Postgres, and so concurrently written batches. @defaultValue 4 */
+  /** Connections to the database, and so concurrently written batches. @defaultValue 4; 2 to ClickHouse */
   readonly connections?: number | undefined;
   /** Address of OTLP over HTTP and the health endpoints; `false` to disable. @defaultValue 127.0.0.1:4318 */
   readonly http?: Address | false | undefined;
@@ -57,7 +59,6 @@ export interface CollectorOptions {
 type Whole = keyof typeof DEFAULTS;
 
 const DEFAULTS = {
-  connections: 4,
   spoolMaxBytes: 1024 * 1024 * 1024,
   maxBodyBytes: 20 * 1024 * 1024,
   maxSpans: 50_000,
@@ -67,8 +68,11 @@ const DEFAULTS = {
   drainTimeoutMs: 25_000,
 };
 
-export type ResolvedCollectorOptions = Omit<CollectorOptions, Whole | 'http' | 'grpc' | 'meterProvider'> & {
-  readonly [K in Whole]: number;
+export type ResolvedCollectorOptions = Omit<
+  CollectorOptions,
+  Whole | 'connections' | 'http' | 'grpc' | 'meterProvider'
+> & {
+  readonly [K in Whole | 'connections']: number;
 } & {
   readonly http: Address | undefined;
   readonly grpc: Address | undefined;
@@ -80,12 +84,14 @@ export function resolveCollectorOptions(options: CollectorOptions): ResolvedColl
   const resolved = {
     ...options,
     ...wholes(options),
+    connections: wholeNumber('connections', options.connections ?? (options.clickhouseUrl ? 2 : 4), 1),
     http: options.http === false ? undefined : (options.http ?? { host: '127.0.0.1', port: 4318 }),
     grpc: options.grpc === false ? undefined : (options.grpc ?? { host: '127.0.0.1', port: 4317 }),
     meterProvider: options.meterProvider ?? metrics.getMeterProvider(),
   };
-  if ((options.database === undefined) === (options.databaseUrl === undefined)) {
-    throw invalid("Expected either 'databaseUrl' or 'database'");
+  const places = [options.databaseUrl, options.database, options.clickhouseUrl];
+  if (places.filter((place) => place !== undefined).length !== 1) {
+    throw invalid("Expected one of 'databaseUrl', 'database' and 'clickhouseUrl'");
   }
   if (resolved.http === undefined && resolved.grpc === undefined) {
     throw invalid('Expected at least one of HTTP and gRPC to be served');

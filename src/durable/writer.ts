@@ -24,14 +24,20 @@ export class DurableSpanWriter implements AsyncDisposable {
   readonly #queue = new WriteQueue();
   readonly #refusals = new WeakMap<ReadableSpan, Error>();
   readonly #underWay = new Set<Promise<void>>();
+  readonly #lingerMs: number;
+  #linger: NodeJS.Timeout | undefined;
+  /** Whether what waits has waited long enough. */
+  #isDue = false;
   #shutdown: Promise<void> | undefined;
 
   /**
    * @param options those of a `DurableSpanProcessor`; `maxQueueSize` bounds the waiting spans; `scheduledDelayMs` is
    * ignored.
+   * @param lingerMs how long an incomplete batch waits for more spans, for a back end to which batches are costly.
    * @throws ObservatoryError `INVALID_OPTION` for options that cannot be used.
    */
-  constructor(options: DurableSpanProcessorOptions) {
+  constructor(options: DurableSpanProcessorOptions, lingerMs = 0) {
+    this.#lingerMs = lingerMs;
     this.#keeping = new SafeKeeping(options, {
       sparesDownBackEnd: true,
       drainsAtShutdown: false,
@@ -91,6 +97,9 @@ export class DurableSpanWriter implements AsyncDisposable {
    * @param limitMs how long it may take. @defaultValue `flushTimeoutMs`
    */
   shutdown(limitMs: number = this.#keeping.options.flushTimeoutMs): Promise<void> {
+    clearTimeout(this.#linger);
+    this.#isDue = true;
+    this.#pump();
     this.#shutdown ??= this.#keeping.close(
       () => this.#allSettled(),
       () => [], // their senders keep what was not acknowledged
@@ -106,6 +115,7 @@ export class DurableSpanWriter implements AsyncDisposable {
   #pump(): void {
     const { maxExportBatchSize, maxConcurrentExports } = this.#keeping.options;
     while (this.#underWay.size < maxConcurrentExports) {
+      if (this.#isLingering(maxExportBatchSize)) return;
       const portions = this.#queue.take(maxExportBatchSize);
       if (portions.length === 0) return;
       const work = this.#settle(portions).finally(() => {
@@ -114,6 +124,20 @@ export class DurableSpanWriter implements AsyncDisposable {
       });
       this.#underWay.add(work);
     }
+  }
+
+  /** Whether to wait for more spans; then the next attempt is scheduled. */
+  #isLingering(batchSize: number): boolean {
+    if (this.#queue.size === 0) this.#isDue = this.#shutdown !== undefined;
+    if (this.#lingerMs === 0 || this.#isDue || this.#queue.size >= batchSize) return false;
+    if (this.#queue.size > 0) {
+      this.#linger ??= setTimeout(() => {
+        this.#linger = undefined;
+        this.#isDue = true;
+        this.#pump();
+      }, this.#lingerMs);
+    }
+    return true;
   }
 
   async #settle(portions: readonly Portion[]): Promise<void> {
@@ -169,9 +193,12 @@ interface Write {
 class WriteQueue {
   #writes: Write[] = [];
   #head = 0;
+  /** Spans that wait. */
+  size = 0;
 
   /** Resolves when all of the spans are finished, with the first error. */
   push(spans: readonly ReadableSpan[]): Promise<Error | undefined> {
+    this.size += spans.length;
     return new Promise((done) => {
       this.#writes.push({ spans, taken: 0, open: spans.length, error: undefined, done });
     });
@@ -188,6 +215,7 @@ class WriteQueue {
     ) {
       const spans = write.spans.slice(write.taken, write.taken + room);
       write.taken += spans.length;
+      this.size -= spans.length;
       room -= spans.length;
       portions.push(portionOf(write, spans));
       if (write.taken === write.spans.length) this.#head += 1;

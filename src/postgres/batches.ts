@@ -35,6 +35,18 @@ export interface BatchLimits {
   readonly maxCharsPerStatement: number;
 }
 
+/** How rows reach the table. */
+export interface BatchSink<R extends EncodedSpan> {
+  /** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */
+  encode(span: ReadableSpan): R;
+  /** Writes rows in one statement. */
+  writeRows(rows: readonly R[]): Promise<void>;
+  /** Writes rows in one statement that begins before all are there. @defaultValue `writeRows`, when they are */
+  writeGrowing?(rows: GrowingRows<R>): Promise<void>;
+  /** Whether a failed statement may succeed without the row at fault. @defaultValue as Postgres reports it */
+  readonly isRowAtFault?: (error: unknown) => boolean;
+}
+
 /** A span in the form in which it is sent. */
 export interface EncodedSpan {
   readonly span: ReadableSpan;
@@ -63,14 +75,6 @@ export interface RefusedSpan {
   readonly reason: unknown;
 }
 
-/** How the rows of a statement are written. */
-export interface RowWriter<R> {
-  /** In one statement. */
-  whole(rows: readonly R[]): Promise<void>;
-  /** In one statement that begins before all rows are there. @defaultValue `whole`, when they are */
-  growing?(rows: GrowingRows<R>): Promise<void>;
-}
-
 /**
  * Encodes spans and writes them one statement at a time, on demand, so that memory is bounded whatever the number of
  * spans, and yields to the event loop every few spans. A span that cannot become a row counts as refused. After an error
@@ -80,14 +84,13 @@ export interface RowWriter<R> {
 export async function writeInBatches<R extends EncodedSpan>(
   spans: readonly ReadableSpan[],
   limits: BatchLimits,
-  encode: (span: ReadableSpan) => R,
-  writer: RowWriter<R>,
+  sink: BatchSink<R>,
   tally: StoreTally,
 ): Promise<void> {
   const underWay = new Set<Promise<void>>();
   const errors: unknown[] = [];
   const begin = (rows: GrowingRows<R>): void => {
-    const written: Promise<void> = storeRows(rows, writer, tally)
+    const written: Promise<void> = storeRows(rows, sink, tally)
       .catch((error: unknown) => void errors.push(error))
       .finally(() => underWay.delete(written));
     underWay.add(written);
@@ -105,7 +108,7 @@ export async function writeInBatches<R extends EncodedSpan>(
         sizeOfTurn = 0;
       }
       spansOfTurn += 1;
-      const row = encodeOrRefuse(span, encode, tally);
+      const row = encodeOrRefuse(span, sink, tally);
       if (row === undefined) continue;
       sizeOfTurn += row.size;
       const isFull =
@@ -134,11 +137,11 @@ export async function writeInBatches<R extends EncodedSpan>(
 
 function encodeOrRefuse<R extends EncodedSpan>(
   span: ReadableSpan,
-  encode: (span: ReadableSpan) => R,
+  sink: BatchSink<R>,
   tally: StoreTally,
 ): R | undefined {
   try {
-    return encode(span);
+    return sink.encode(span);
   } catch (reason) {
     tally.refused.push({ span, reason });
     return undefined;
@@ -152,21 +155,22 @@ function encodeOrRefuse<R extends EncodedSpan>(
  */
 async function storeRows<R extends EncodedSpan>(
   growing: GrowingRows<R>,
-  writer: RowWriter<R>,
+  sink: BatchSink<R>,
   tally: StoreTally,
 ): Promise<void> {
+  const isAtFault = sink.isRowAtFault ?? isRowAtFault;
   let failedStatements = 0;
   const { rows } = growing;
   await bisect(rows, async (part) => {
     try {
-      if (part !== rows) await writer.whole(part);
-      else if (writer.growing === undefined) await writer.whole(await growing.all());
-      else await writer.growing(growing);
+      if (part !== rows) await sink.writeRows(part);
+      else if (sink.writeGrowing === undefined) await sink.writeRows(await growing.all());
+      else await sink.writeGrowing(growing);
     } catch (reason) {
       // The search for bad rows is among all of them.
       await growing.all();
       failedStatements += 1;
-      if (!isRowAtFault(reason) || failedStatements > MAX_FAILED_STATEMENTS) throw reason;
+      if (!isAtFault(reason) || failedStatements > MAX_FAILED_STATEMENTS) throw reason;
       const [only] = part;
       if (part.length === 1 && only !== undefined) tally.refused.push({ span: only.span, reason });
       return 'bad';

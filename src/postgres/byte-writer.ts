@@ -101,6 +101,21 @@ export class ByteWriter {
     this.#at = at + 4;
   }
 
+  /** With the lowest byte first. */
+  int32LE(value: number): void {
+    const slab = this.#slab;
+    const at = this.#at;
+    slab[at] = value;
+    slab[at + 1] = value >> 8;
+    slab[at + 2] = value >> 16;
+    slab[at + 3] = value >> 24;
+    this.#at = at + 4;
+  }
+
+  doubleLE(value: number): void {
+    this.#at = this.#slab.writeDoubleLE(value, this.#at);
+  }
+
   double(value: number): void {
     this.#at = this.#slab.writeDoubleBE(value, this.#at);
   }
@@ -111,6 +126,18 @@ export class ByteWriter {
     this.#at = this.#start + position;
     this.int32(end - this.#at - 4);
     this.#at = end;
+  }
+
+  /** The same as a LEB128 number, which may be padded: 28 bits in four bytes. */
+  lengthAsLeb128At(position: number): void {
+    const end = this.#at;
+    const at = this.#start + position;
+    const length = end - at - 4;
+    const slab = this.#slab;
+    slab[at] = length | 0x80;
+    slab[at + 1] = (length >> 7) | 0x80;
+    slab[at + 2] = (length >> 14) | 0x80;
+    slab[at + 3] = (length >> 21) & 0x7f;
   }
 
   /** Of any length. */

@@ -3,8 +3,8 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { FIELDS } from '../base/index.ts';
 import {
   type BatchLimits,
+  type BatchSink,
   type EncodedSpan,
-  type RowWriter,
   type SpanWriter,
   type StoreTally,
   writeInBatches,
@@ -55,14 +55,18 @@ export class CopyWriter implements SpanWriter {
   readonly #limits: BatchLimits;
   readonly #encoder: RowEncoder;
   readonly #encodeForInsert = (span: ReadableSpan): InsertRow => encodeForInsert(this.#encoder, span);
-  readonly #rows: RowWriter<CopyRow> = {
-    whole: (rows) => {
+  readonly #sink: BatchSink<CopyRow> = {
+    encode: (span) => {
+      const { place, isSanitized, isTruncated } = this.#encoder.binary(span);
+      return { span, place, size: place.end - place.start, isSanitized, isTruncated };
+    },
+    writeRows: (rows) => {
       const all = new GrowingRows<CopyRow>();
       for (const row of rows) all.add(row);
       all.complete();
       return this.#write(all);
     },
-    growing: (rows) => this.#write(rows),
+    writeGrowing: (rows) => this.#write(rows),
   };
   #expectsDuplicates = false;
   #isRefused = false;
@@ -75,14 +79,10 @@ export class CopyWriter implements SpanWriter {
 
   write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
     if (this.#isRefused) {
-      const whole = (rows: readonly InsertRow[]) => insertRows(this.#pool, rows);
-      return writeInBatches(spans, this.#limits, this.#encodeForInsert, { whole }, tally);
+      const writeRows = (rows: readonly InsertRow[]) => insertRows(this.#pool, rows);
+      return writeInBatches(spans, this.#limits, { encode: this.#encodeForInsert, writeRows }, tally);
     }
-    const encode = (span: ReadableSpan): CopyRow => {
-      const { place, isSanitized, isTruncated } = this.#encoder.binary(span);
-      return { span, place, size: place.end - place.start, isSanitized, isTruncated };
-    };
-    return writeInBatches(spans, this.#limits, encode, this.#rows, tally);
+    return writeInBatches(spans, this.#limits, this.#sink, tally);
   }
 
   async #write(rows: GrowingRows<CopyRow>, byStaging = this.#expectsDuplicates): Promise<void> {

@@ -1,3 +1,5 @@
+export { type SpanWriter, type StoreTally, writeInBatches } from './batches.ts';
+export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
 export { cleanText } from './clean-text.ts';
 export {
   aloneArchiving,
@@ -11,7 +13,7 @@ export { type CopyPool, withClient } from './copy-in.ts';
 export { copyOut } from './copy-out.ts';
 export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './database.ts';
 export { isRowAtFault, toObservatoryError } from './database-error.ts';
-export { type ExporterStats, PostgresSpanExporter } from './exporter.ts';
+export { PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
 export { type MigrationResult, migrate } from './migrate.ts';
 export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
@@ -19,7 +21,9 @@ export type { PostgresSpanExporterOptions } from './options.ts';
 export { listPartitions, type Partition, prune, quotedName } from './partitions.ts';
 export { type OwnPool, openPool } from './pool.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
-export type { RowLimits } from './row-limits.ts';
+export { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
+export { type Cell, SpanCells } from './span-cells.ts';
+export { JSON_COLUMNS, SpanJson } from './span-json.ts';
 export {
   type DatabaseStatus,
   databaseBytes,
@@ -27,6 +31,8 @@ export {
   type NamedCount,
   type TableStatus,
 } from './status.ts';
+export { type ExporterStats, SpanStoreExporter } from './store-exporter.ts';
+export { hrTimeToEpochMicros } from './time.ts';
 export {
   type Database,
   nameOfDatabase,

@@ -24,9 +24,11 @@ export interface InsertRow extends EncodedSpan {
 /** Writes with the one statement that any driver can send and PGlite understands. */
 export function insertWriter(db: Queryable, limits: BatchLimits & ResolvedRowLimits): SpanWriter {
   const encoder = new RowEncoder(limits);
-  const encode = (span: ReadableSpan) => encodeForInsert(encoder, span);
-  const whole = (rows: readonly InsertRow[]) => insertRows(db, rows);
-  return { write: (spans, tally) => writeInBatches(spans, limits, encode, { whole }, tally) };
+  const sink = {
+    encode: (span: ReadableSpan) => encodeForInsert(encoder, span),
+    writeRows: (rows: readonly InsertRow[]) => insertRows(db, rows),
+  };
+  return { write: (spans, tally) => writeInBatches(spans, limits, sink, tally) };
 }
 
 /** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */

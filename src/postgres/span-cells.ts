@@ -53,9 +53,12 @@ export class SpanCells {
   #context: SpanContext | undefined;
   #keys: readonly string[] = [];
   #resource: ResourceParts | undefined;
+  readonly #isRepresentable: (time: HrTime) => boolean;
 
-  constructor(limits: ResolvedRowLimits) {
+  /** @param isTime whether the store can represent a time. @defaultValue as Postgres and ISO 8601 */
+  constructor(limits: ResolvedRowLimits, isTime: (time: HrTime) => boolean = isRepresentable) {
     this.limits = limits;
+    this.#isRepresentable = isTime;
     this.#divider = new AttributeDivider(SPAN_COLUMNS, limits.maxColumnChars);
     this.#resources = new ResourceCache(limits);
   }
@@ -109,7 +112,7 @@ export class SpanCells {
 
   /** The time, or an unknown time and a mark if it cannot be stored. */
   time(time: HrTime, name: string): HrTime {
-    if (isRepresentable(time)) return time;
+    if (this.#isRepresentable(time)) return time;
     this.marks.sanitize(name);
     return UNKNOWN_TIME;
   }

@@ -48,6 +48,14 @@ export function hrTimeToPostgres(time: HrTime): [high: number, low: number] {
   return [Number(exact >> 32n), Number(exact & 0xffffffffn)];
 }
 
+/** Microseconds since 1970, whole, as two halves of 32 bits; of the years 1970 to 2255, where a float holds them. */
+export function hrTimeToEpochMicros(time: HrTime): [high: number, low: number] {
+  const { second, micros } = divided(time);
+  const total = second * MICROS_PER_SECOND + micros;
+  const high = Math.floor(total / 2 ** 32);
+  return [high, total - high * 2 ** 32];
+}
+
 function divided([seconds, nanos]: HrTime): { readonly second: number; readonly micros: number } {
   const carry = Math.floor(nanos / NANOS_PER_SECOND);
   return {

@@ -17,14 +17,15 @@ export interface CollectProcess extends AsyncDisposable {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts the service and waits for its ready line. */
+/** Starts the service and waits for its ready line. The database is Postgres, or ClickHouse if its URL begins with http. */
 export async function startCollect(
   databaseUrl: string,
   flags: readonly string[] = [],
   nodeFlags: readonly string[] = [],
 ): Promise<CollectProcess> {
   const ports = ['--http', '127.0.0.1:0', '--grpc', '127.0.0.1:0'];
-  const args = [...nodeFlags, MAIN, 'collect', '--json', '--database-url', databaseUrl, ...ports, ...flags];
+  const database = databaseUrl.startsWith('http') ? '--clickhouse-url' : '--database-url';
+  const args = [...nodeFlags, MAIN, 'collect', '--json', database, databaseUrl, ...ports, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => {

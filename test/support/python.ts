@@ -1,4 +1,4 @@
-/** A Python with the packages of test/fixtures/python/requirements.txt. */
+/** A Python with the packages of test/fixtures/NAME/requirements.txt. */
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +12,15 @@ export function noPython(): string | false {
   return 'Python 3 with venv is not installed';
 }
 
-/** A program of test/fixtures/python/. */
-export function pythonProgram(name: string): string {
-  return join(ROOT, 'test/fixtures/python', name);
+type Packages = 'python' | 'clickhouse';
+
+/** A program of test/fixtures/python/, or of another list of packages. */
+export function pythonProgram(name: string, packages: Packages = 'python'): string {
+  return join(ROOT, 'test/fixtures', packages, name);
 }
 
 /** Path of the interpreter; the first call on a machine installs the packages. */
-export async function pythonWithPackages(): Promise<string> {
-  const { stdout } = await promisify(execFile)(join(ROOT, 'scripts/python-for-tests.sh'));
+export async function pythonWithPackages(packages: Packages = 'python'): Promise<string> {
+  const { stdout } = await promisify(execFile)(join(ROOT, 'scripts/python-for-tests.sh'), [packages]);
   return stdout.trim();
 }

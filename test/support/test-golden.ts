@@ -126,7 +126,7 @@ function exchangesBefore(opening: Opening | undefined): Golden['provider_respons
 /** What an answer has unless it says otherwise. */
 function headOf(opening: Opening | undefined): Partial<Packed['response']> {
   const { status, headers, line_end } = { ...STREAM, ...opening?.exchange.response };
-  return { status, headers, line_end };
+  return { status, headers, ...(line_end !== undefined && { line_end }) };
 }
 
 function isOther(value: unknown, usual: unknown): boolean {

@@ -1,0 +1,5 @@
+export type { ClickHouseConnection, ClickHouseConnectionOptions, ClickHouseSettings } from './connection.ts';
+export { ClickHouseSpanExporter } from './exporter.ts';
+export { type ClickHouseStore, openClickHouseStore } from './migrate.ts';
+export type { ClickHouseSpanExporterOptions } from './options.ts';
+export { schemaStatements } from './schema.ts';
