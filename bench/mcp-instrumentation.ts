@@ -166,6 +166,7 @@ class Contender {
 
   #answer(): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      this.#child?.removeAllListeners();
       this.#child?.once('message', resolve);
       this.#child?.once('exit', (code) => reject(new Error(`${this.name} ended with exit code ${code}`)));
     });
@@ -274,8 +275,10 @@ async function startSdk(name: string): Promise<() => Promise<void>> {
     instrument(name, observatory.tracerProvider);
     return () => observatory.forceFlush();
   }
-  // As many as ours holds; on a busy machine the default drops some.
-  const batches = new BatchSpanProcessor(new OTLPTraceExporter(), { maxQueueSize: 16_384 });
+  // As many as ours holds, and none sent before the flush: a full batch would be encoded inside of a call, for which
+  // the figure would depend on the number of attributes more than on what is measured.
+  const limits = { maxQueueSize: 16_384, maxExportBatchSize: 16_384 };
+  const batches = new BatchSpanProcessor(new OTLPTraceExporter(), limits);
   const spanProcessors = name === THEIRS ? [new ObservatorySpanProcessor(), batches] : [batches];
   const provider = new NodeTracerProvider({ spanProcessors });
   provider.register();

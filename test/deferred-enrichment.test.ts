@@ -189,13 +189,25 @@ test('nothing is enriched while a span ends, and everything once a burst without
   assert.equal(enricher.stats.enriched, 0);
   for (let i = 0; i < 100; i += 1) chat(tracer);
   assert.equal(enricher.stats.enriched, 100);
-  // Ten prompts of two million characters are more than may wait.
-  for (let i = 0; i < 10; i += 1) {
+  // Forty prompts of two million characters are more than may wait.
+  const prompt = 'word '.repeat(400_000);
+  for (let i = 0; i < 40; i += 1) {
     const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
-    attachInteraction(span, { prompt: 'word '.repeat(400_000) });
+    attachInteraction(span, { prompt });
     span.end();
   }
-  assert.ok(enricher.stats.enriched > 8_192, `${enricher.stats.enriched}`);
+  assert.equal(enricher.stats.enriched, 8_299);
   deferred.settleNow();
-  assert.equal(memory.getFinishedSpans().length, 8_302);
+  assert.equal(memory.getFinishedSpans().length, 8_332);
+});
+
+test('large texts are enriched the same, and tell which share was scored', async () => {
+  const prompt = 'Please pay invoice 92311 today. '.repeat(50_000);
+  const answer = 'Paid, as asked. '.repeat(150_000);
+  const [span] = await assertSame((tracer) =>
+    chat(tracer, {}, (one) => attachInteraction(one, { prompt, answer, retrievedContext: prompt })),
+  );
+  const share = span?.attributes['observatory.scores_sampled'] as number;
+  assert.ok(share > 0.4 && share < 0.5, `${share}`);
+  assert.equal(span?.attributes['observatory.prompt_size_chars'], prompt.length);
 });

@@ -1,5 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { canonicalJson } from '../json/index.ts';
+import { identitySteps, LARGE_CHARS, type TextIdentities } from '../signals/index.ts';
 import type { Interaction } from './types.ts';
 
 /**
@@ -50,7 +51,9 @@ function interactionOf(span: object): Interaction | undefined {
 
 /** A frozen span takes none: it is enriched from its attributes. */
 function note(span: object, interaction: Interaction | undefined): void {
-  Reflect.set(span, INTERACTION, interaction);
+  try {
+    (span as MarkedSpan)[INTERACTION] = interaction;
+  } catch {}
 }
 
 /** Whether data attached to a span would be kept; check it before building expensive data. */
@@ -124,6 +127,27 @@ export function keepInteraction(span: object): number {
   );
 }
 
+/**
+ * Hashes the large texts attached to a span in steps of about a millisecond, for an enrichment that follows.
+ * @returns undefined when there are none.
+ */
+export function identifyLargeTexts(span: object): Iterable<undefined> | undefined {
+  const { prompt, answer } = interactionOf(span) ?? {};
+  const isLarge = (text: string | undefined) => text !== undefined && text.length > LARGE_CHARS;
+  return isLarge(prompt) || isLarge(answer) ? identify(span, prompt, answer) : undefined;
+}
+
+function* identify(span: object, prompt: string | undefined, answer: string | undefined) {
+  const identities: TextIdentities = {
+    prompt:
+      prompt !== undefined && prompt.length > LARGE_CHARS ? yield* identitySteps(prompt, true) : undefined,
+    answer:
+      answer !== undefined && answer.length > LARGE_CHARS ? yield* identitySteps(answer, false) : undefined,
+  };
+  const kept = interactionOf(span);
+  if (kept !== undefined) note(span, { ...kept, identities });
+}
+
 /** Undefined for what is no JSON, which is told where it is hashed. */
 function textOfArguments(value: unknown): string | undefined {
   try {
@@ -138,8 +162,11 @@ function textOfArguments(value: unknown): string | undefined {
  * `redactContent` still applies to text of other instrumentations on the span.
  */
 export function markEnriched(span: object): void {
-  // A frozen span cannot be marked; enriching it again is harmless.
-  Reflect.set(span, ENRICHED, true);
+  try {
+    (span as MarkedSpan)[ENRICHED] = true;
+  } catch {
+    // A frozen span cannot be marked; enriching it again is harmless.
+  }
 }
 
 /** Whether {@link markEnriched} was called for a span. */

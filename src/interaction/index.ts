@@ -3,6 +3,7 @@ export {
   announceTools,
   attachInteraction,
   hasInteraction,
+  identifyLargeTexts,
   isEnriched,
   keepInteraction,
   markEnriched,
@@ -14,7 +15,13 @@ export {
 export { keptAnswer, keptConversation, openingOf, readContinuation } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { readInteraction } from './dialects/index.ts';
-export { COUNTED_ON_CHILDREN, type InteractionKind, interactionKind, isAggregate } from './kind.ts';
+export {
+  COUNTED_ON_CHILDREN,
+  type InteractionKind,
+  interactionKind,
+  isAggregate,
+  kindOfAttached,
+} from './kind.ts';
 export { noteListedTools } from './listed-tools.ts';
 export {
   answerText,

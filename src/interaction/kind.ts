@@ -1,6 +1,7 @@
 import { type JsonObject, textOf } from '../json/index.ts';
 import { readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
+import type { Interaction } from './types.ts';
 
 /**
  * What a GenAI or MCP span represents:
@@ -29,6 +30,11 @@ export function interactionKind(span: SpanView): InteractionKind | undefined {
 
 /** Value of `counted_on` for an aggregate. */
 export const COUNTED_ON_CHILDREN = 'children';
+
+/** The kind of a span without GenAI attributes, by the data attached to it. */
+export function kindOfAttached(attached: Interaction | undefined): InteractionKind {
+  return attached?.prompt === undefined && attached?.toolArguments !== undefined ? 'tool' : 'model';
+}
 
 /**
  * Whether tokens on the span are the sum of calls inside: an agent, a workflow, a tool. A span that does not say what it

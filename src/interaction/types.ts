@@ -4,7 +4,7 @@
  * Terms: the *prompt* is the exact final text sent to the model; the *answer* the text it returned; the *retrieved
  * context* its evidence (tool results, documents); the *tool result summary* the output of failed tools.
  */
-import type { PlainRequest, TokenUsage, TraceStep } from '../signals/index.ts';
+import type { PlainRequest, TextIdentities, TokenUsage, TraceStep } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
 /** The full messages of a call, for content capture. */
@@ -50,6 +50,8 @@ export interface Interaction {
   readonly toolArguments?: unknown;
   /** @internal Their canonical JSON, where it was written before they could change. */
   readonly toolArgumentsText?: string | undefined;
+  /** @internal What was found out of large texts before, in steps. */
+  readonly identities?: TextIdentities | undefined;
   /** Result of a tool call, as a JSON value. Used for content capture only. */
   readonly toolResult?: unknown;
   /** Returns the messages; called only if content is captured. */

@@ -1,18 +1,29 @@
 import type { Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { ownTurn } from '../base/index.ts';
+import { ownTurn, sliced } from '../base/index.ts';
+import { identifyLargeTexts } from '../interaction/index.ts';
 import type { ObservatorySpanProcessor } from './span-processor.ts';
 
 /** Spans that wait; a program that ends more without awaiting anything enriches the oldest as further ones end. */
 const MAX_WAITING = 8_192;
 /** Characters of prompts, answers and contexts that are kept for the waiting spans. */
-const MAX_CHARACTERS = 16_777_216;
+const MAX_CHARACTERS = 67_108_864;
+/** Characters that are not kept for longer than a turn of the event loop. */
+const MANY_CHARACTERS = 1_048_576;
 /** Spans that are worth a turn of their own. */
 const BATCH = 256;
 /** How long a smaller batch waits, in milliseconds; exports wait longer. */
 const DELAY_MS = 50;
 /** Work of one turn of the event loop, in milliseconds. */
 const SLICE_MS = 8;
+
+/** Takes steps of a millisecond, and turns of the event loop between them. */
+async function takeSteps(steps: Iterable<undefined>): Promise<void> {
+  const turn = sliced();
+  for (const _ of steps) await turn();
+  // What follows is a step of its own.
+  await ownTurn();
+}
 
 interface Waiting {
   readonly span: ReadableSpan;
@@ -49,7 +60,7 @@ export class DeferredEnrichment implements SpanProcessor {
     this.#characters += characters;
     while (this.#size > MAX_WAITING || (this.#characters > MAX_CHARACTERS && this.#size > 1)) this.#step();
     if (this.#work !== undefined) return;
-    if (this.#size >= BATCH) this.#begin();
+    if (this.#size >= BATCH || this.#characters >= MANY_CHARACTERS) this.#begin();
     else this.#timer ??= setTimeout(() => this.#begin(), DELAY_MS).unref();
   }
 
@@ -91,7 +102,17 @@ export class DeferredEnrichment implements SpanProcessor {
     while (this.#size > 0) {
       await ownTurn();
       const until = performance.now() + SLICE_MS;
-      while (this.#size > 0 && performance.now() < until) this.#step();
+      while (this.#size > 0 && performance.now() < until) {
+        const span = this.#waiting[this.#first]?.span;
+        const steps = span && identifyLargeTexts(span);
+        if (steps === undefined) this.#step();
+        else {
+          await takeSteps(steps);
+          // A burst of spans may have taken its turn meanwhile.
+          if (this.#waiting[this.#first]?.span === span) this.#step();
+          break;
+        }
+      }
     }
   }
 

@@ -18,11 +18,13 @@ import {
   isAggregate,
   isEnriched,
   keepInteraction,
+  kindOfAttached,
   markEnriched,
   readInteraction,
   readInteractions,
   takeInteraction,
 } from '../interaction/index.ts';
+import { sampledShare } from '../signals/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { EndedSpan, writeEnded } from './ended-span.ts';
@@ -171,10 +173,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#finish(span, new EndedSpan(span), true);
   }
 
-  /** Nothing is buffered. */
+  /** Nothing is buffered and nothing needs closing. */
   async forceFlush(): Promise<void> {}
-
-  /** Nothing needs closing. */
   async shutdown(): Promise<void> {}
 
   #finish(span: ReadableSpan, target: WritableSpan, isOwned = false): FieldValues {
@@ -195,7 +195,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       if (!isEnriched(span)) {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);
-        computed = this.#countOnce(span, known, this.#compute(span, known, attached));
+        computed = this.#countOnce(span, known, this.#compute(span, target, known, attached));
         dropped = setFields(target, computed);
         if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
       } else this.#countDropped(setFields(target, this.#countOnce(span, kind, {})));
@@ -224,21 +224,32 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#countDropped(setFields(target, values));
   }
 
-  #compute(span: ReadableSpan, kind: InteractionKind, attached: Interaction | undefined): FieldValues {
+  #compute(
+    span: ReadableSpan,
+    target: WritableSpan,
+    kind: InteractionKind,
+    attached: Interaction | undefined,
+  ): FieldValues {
     const { signals, prices } = this.#options;
     if (kind === 'tool') this.#tools.add(span);
     const interaction = readInteraction(span, attached);
-    const at = new Date(span.startTime[0] * 1000);
     const values = enrich(kind === 'model' ? this.#tools.complete(span, interaction) : interaction, {
       config: signals,
       prices,
       kind,
-      at,
+      // Prices depend on it, and only models have one.
+      at: kind === 'model' || kind === 'embeddings' ? startOf(span) : undefined,
       failed: span.status.code === SpanStatusCode.ERROR,
     });
     this.#stats.enriched += 1;
+    const share = sampledShare([
+      interaction.answer,
+      interaction.retrievedContext,
+      interaction.secondaryAnswer,
+    ]);
+    if (share < 1) target.setAttribute(SCORES_SAMPLED, share);
     if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
-      Object.assign(values, this.#taxOf(interaction, at));
+      Object.assign(values, this.#taxOf(interaction, startOf(span)));
     }
     if (kind === 'model' && this.#options.countsUntemplated && !namesTemplate(span)) {
       this.#stats.untemplated += 1;
@@ -320,15 +331,14 @@ function namesTemplate({ attributes }: ReadableSpan): boolean {
   return TEMPLATE_NAMES.some((name) => isName(attributes[name]));
 }
 
+/** The share of the answer, or of what it is compared with, that the scores have read, where not all was. */
+const SCORES_SAMPLED = 'observatory.scores_sampled';
 const COUNTED_ON = attributeOf('counted_on');
 const OFFERED_TOOLS = attributeOf('offered_tools');
+
+const startOf = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);
 
 /** When a span ended, if it has: what is written later belongs to that time. */
 function endOf({ endTime }: ReadableSpan): HrTime | undefined {
   return endTime !== undefined && endTime[0] > 0 ? endTime : undefined;
-}
-
-/** The kind of a span without GenAI attributes, derived from its attached data. */
-function kindOfAttached(attached: Interaction | undefined): InteractionKind {
-  return attached?.prompt === undefined && attached?.toolArguments !== undefined ? 'tool' : 'model';
 }

@@ -2,6 +2,7 @@ import type { FieldValues } from '../base/index.ts';
 import type { TraceStep } from './claims/index.ts';
 import type { SignalConfig } from './config.ts';
 import { evidenceFields, findingKinds } from './evidence-fields.ts';
+import { identityOf, LARGE_CHARS, sampleOf, type TextIdentity } from './large-texts.ts';
 import { extractNumbers, numericVariance } from './numbers.ts';
 import { SUCCESS } from './phrases.ts';
 import { hallucinationRisk, hallucinationRiskLevel } from './risk.ts';
@@ -24,25 +25,48 @@ export interface SignalInput {
   readonly steps?: readonly TraceStep[] | undefined;
   /** More calls than `steps` may have been made. */
   readonly stepsArePartial?: boolean | undefined;
+  /** @internal What was found out of large texts before, in steps. */
+  readonly identities?: TextIdentities | undefined;
   /** The part of `retrievedContext` that is made of the results of `steps`: data rather than documents. */
   readonly stepContext?: string | undefined;
+}
+
+/** Identities of the texts that are hashed. */
+export interface TextIdentities {
+  readonly prompt?: TextIdentity | undefined;
+  readonly answer?: TextIdentity | undefined;
 }
 
 type Draft = { -readonly [Name in keyof FieldValues]: FieldValues[Name] };
 
 /**
- * Computes all signals of one call in linear time, reading each text once. Without an answer only the prompt's identity
+ * Computes all signals of one call in linear time, reading each text once; of a text of more than a megabyte the scores
+ * read a sample. Without an answer only the prompt's identity
  * is returned; the scores need one. A signal is absent when its input is missing or it is switched off.
  */
 export function computeSignals(input: SignalInput, config: SignalConfig): FieldValues {
   const signals: Draft = {};
-  if (input.prompt !== undefined) addPrompt(signals, input.prompt, config);
+  if (input.prompt !== undefined) addPrompt(signals, input.prompt, input.identities?.prompt, config);
   if (input.answer !== undefined) addScores(signals, input, input.answer, config);
   release();
   return signals;
 }
 
-function addPrompt(signals: Draft, prompt: string, config: SignalConfig): void {
+function addPrompt(
+  signals: Draft,
+  prompt: string,
+  known: TextIdentity | undefined,
+  config: SignalConfig,
+): void {
+  const identity = prompt.length > LARGE_CHARS ? (known ?? identityOf(prompt, true)) : undefined;
+  if (identity !== undefined) {
+    if (config.enablePromptHash) {
+      signals.prompt_hash = identity.hash;
+      signals.normalized_prompt_hash = identity.normalizedHash;
+    }
+    signals.prompt_size_chars = identity.codePoints;
+    return;
+  }
   if (config.enablePromptHash) {
     encodeAndNormalize(prompt, true);
     signals.prompt_hash = source.sha256();
@@ -51,33 +75,40 @@ function addPrompt(signals: Draft, prompt: string, config: SignalConfig): void {
   signals.prompt_size_chars = source.codePoints();
 }
 
+/** The hash of a large answer's normal form. */
+function largeAnswerHash(answer: string, known: TextIdentity | undefined): string {
+  return (known ?? identityOf(answer, false)).normalizedHash;
+}
+
 function addScores(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {
   const { retrievedContext: context, secondaryAnswer: second, toolResultSummary: summary } = input;
-  const length = Math.max(answer.length, context?.length ?? 0);
-  tokenSets.reset(length);
-  encodeAndNormalize(answer, false);
-  if (config.enablePromptHash) signals.answer_hash = normalized.sha256();
+  const isLarge = answer.length > LARGE_CHARS;
+  if (isLarge && config.enablePromptHash)
+    signals.answer_hash = largeAnswerHash(answer, input.identities?.answer);
+  tokenSets.reset(Math.min(LARGE_CHARS, Math.max(answer.length, context?.length ?? 0)));
+  encodeAndNormalize(sampleOf(answer), false);
+  if (!isLarge && config.enablePromptHash) signals.answer_hash = normalized.sha256();
   tokenSets.add(normalized, ANSWER);
   const numbers = config.enableNumericVariance ? extractNumbers(source) : [];
 
   let grounding: number | undefined;
   if (context !== undefined && (config.enableGroundingScore || config.enableVerifier)) {
-    tokenSets.add(encodeForTokens(context), CONTEXT);
+    tokenSets.add(encodeForTokens(sampleOf(context)), CONTEXT);
     grounding = tokenSets.similarity(CONTEXT);
     if (config.enableGroundingScore) signals.grounding_score = grounding;
   }
   if (second !== undefined) {
     if (config.enableSelfConsistency) {
-      tokenSets.add(encodeForTokens(second), SECOND_ANSWER);
+      tokenSets.add(encodeForTokens(sampleOf(second)), SECOND_ANSWER);
       signals.self_consistency_score = tokenSets.similarity(SECOND_ANSWER);
-    } else if (config.enableNumericVariance) source.encode(second);
+    } else if (config.enableNumericVariance) source.encode(sampleOf(second));
   }
   if (config.enableNumericVariance) {
     const others = second === undefined ? undefined : extractNumbers(source);
     signals.numeric_variance_score = numericVariance(numbers, others);
   }
   if (config.enableToolClaimMismatch && summary !== undefined) {
-    signals.tool_claim_mismatch = (tokenSets.phrases & SUCCESS) !== 0 && reportsFailure(summary);
+    signals.tool_claim_mismatch = (tokenSets.phrases & SUCCESS) !== 0 && reportsFailure(sampleOf(summary));
   }
   if (config.enableEvidence) addEvidence(signals, input, answer, config);
   if (config.enableVerifier) {
@@ -96,7 +127,8 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
 
 /** Whether a tool's summary speaks of a failure, in any case, anywhere. */
 function reportsFailure(summary: string): boolean {
-  return ['failed', 'error', 'declined'].some((word) => summary.toLowerCase().includes(word));
+  const lower = summary.toLowerCase();
+  return ['failed', 'error', 'declined'].some((word) => lower.includes(word));
 }
 
 function addEvidence(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {

@@ -19,15 +19,15 @@ export function receiveRequest(
   const transport = protocol._transport;
   if (transport === undefined || typeof message.method !== 'string') return undefined;
   const connection = connectionOn(transport, telemetry);
-  const { parent, links } = incomingContext(message, connection.propagation);
-  connection.receive(protocol, message, extra, parent);
+  const place = incomingContext(message, connection.propagation);
+  connection.receive(protocol, message, extra, place.parent);
   return new Operation({
     side: 'server',
     taskId: taskIdOf(message),
     connection,
     message: message as McpMessage & { method: string },
     id: message.id ?? undefined,
-    ...besideTask(connection, 'server', message, parent, links),
+    place: besideTask(connection, 'server', message, place),
     protocolVersion: protocolVersionFor(connection, message, extra),
   }).track(connection.received);
 }
@@ -57,14 +57,14 @@ export function receiveNotification(
       return { context: about.context };
     }
   }
-  const { parent, links } = incomingContext(message, connection.propagation);
-  connection.receive(protocol, message, extra, parent);
+  const place = incomingContext(message, connection.propagation);
+  connection.receive(protocol, message, extra, place.parent);
   const operation = new Operation({
     side: 'server',
     taskId: taskIdOf(message),
     connection,
     message: message as McpMessage & { method: string },
-    ...besideTask(connection, 'client', message, parent, links),
+    place: besideTask(connection, 'client', message, place),
     protocolVersion: protocolVersionFor(connection, message, extra),
   });
   learnOfTask(connection, 'client', message, { result: params });

@@ -5,7 +5,6 @@
 import {
   type Attributes,
   type Context,
-  type Link,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -19,6 +18,7 @@ import { ATTR_CLIENT_NAME, ATTR_SERVER_NAME } from './identity.ts';
 import type { McpMessage, McpSettings, RequestId } from './internal-types.ts';
 import { clipped, describeTarget, spanNameOf, type Target, TOOLS_CALL, targetOf } from './methods.ts';
 import type { RequestOutcome } from './outcome.ts';
+import type { SpanPlace } from './propagation.ts';
 import type { McpSide } from './types.ts';
 import type { UnderWay } from './under-way.ts';
 
@@ -36,8 +36,7 @@ export interface OperationStart {
   readonly message: McpMessage & { readonly method: string };
   /** Absent for notifications. */
   readonly id?: RequestId | undefined;
-  readonly parent: Context;
-  readonly links?: Link[] | undefined;
+  readonly place: SpanPlace;
   readonly protocolVersion?: string | undefined;
   /** The task that the message is about. */
   readonly taskId?: string | undefined;
@@ -52,6 +51,8 @@ const ATTR_CACHE_SCOPE = 'observatory.mcp.cache_scope';
 const ATTR_TTL_MS = 'observatory.mcp.ttl_ms';
 const EVENT_TASK = 'observatory.task';
 const ATTR_CONNECTION_ID = attributeOf('connection_id');
+
+const NOBODY: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Tools, prompts and methods of one connection whose metric attributes are kept. */
 const MAX_KNOWN_METRICS = 1000;
@@ -76,11 +77,12 @@ export class Operation {
   readonly #taskId: string | undefined;
   #underWay: UnderWay | undefined;
   #protocolVersion: string | undefined;
-  #parties: Readonly<Record<string, string>> = {};
+  #parties: Readonly<Record<string, string>> = NOBODY;
   #ended = false;
 
   constructor(start: OperationStart) {
-    const { side, connection, message, outer, parent } = start;
+    const { side, connection, message, outer } = start;
+    const { parent, links } = start.place;
     this.connection = connection;
     this.message = message;
     this.method = clipped(message.method);
@@ -95,8 +97,7 @@ export class Operation {
     if (outer === undefined) {
       const attributes = this.#identity();
       const kind = side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER;
-      const options =
-        start.links === undefined ? { kind, attributes } : { kind, attributes, links: start.links };
+      const options = links === undefined ? { kind, attributes } : { kind, attributes, links };
       this.span = connection.telemetry.tracer.startSpan(
         spanNameOf(this.method, this.#target),
         options,
@@ -237,9 +238,13 @@ export class Operation {
   /** Names and versions of client and server, as far as they were not known when the operation began. */
   #describeParties(): void {
     const { attributes } = this.connection.identity;
-    if (attributes === this.#parties) return;
-    for (const key in attributes) {
-      if (this.#parties[key] === undefined) this.span.setAttribute(key, attributes[key] as string);
+    const known = this.#parties;
+    if (attributes === known) return;
+    if (known === NOBODY) this.span.setAttributes(attributes);
+    else {
+      for (const key in attributes) {
+        if (known[key] === undefined) this.span.setAttribute(key, attributes[key] as string);
+      }
     }
     this.#parties = attributes;
   }

@@ -16,7 +16,7 @@ import {
   outcomeOfResult,
   type RequestOutcome,
 } from './outcome.ts';
-import { withTraceContext } from './propagation.ts';
+import { type SpanPlace, withTraceContext } from './propagation.ts';
 import { beginTask, besideTask, learnOfTask, taskIdOf } from './tasks.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -44,7 +44,9 @@ export function beginRequest(
     connection,
     message: request as McpMessage & { method: string },
     id: protocol._requestMessageId,
-    ...(askedByModel(parent, request) ?? besideTask(connection, 'client', request, parent, undefined)),
+    place:
+      askedByModel(parent, request) ??
+      besideTask(connection, 'client', request, { parent, links: undefined }),
     protocolVersion: protocolVersionFor(connection, request, undefined),
     outer: outerToolSpan(parent, request),
   }).track(connection.sent);
@@ -52,7 +54,7 @@ export function beginRequest(
   return { operation, request: operation.request };
 }
 
-function askedByModel(parent: Context, { method, params }: McpMessage): ReturnType<typeof askedCall> {
+function askedByModel(parent: Context, { method, params }: McpMessage): SpanPlace | undefined {
   return method === TOOLS_CALL ? askedCall(parent, params?.name, params?.arguments) : undefined;
 }
 
@@ -193,7 +195,10 @@ function notify(
     taskId: taskIdOf(message),
     connection,
     message,
-    ...besideTask(connection, 'server', message, cancelled?.context ?? callContext(), undefined),
+    place: besideTask(connection, 'server', message, {
+      parent: cancelled?.context ?? callContext(),
+      links: undefined,
+    }),
     protocolVersion: protocolVersionFor(connection, message, undefined),
   });
   learnOfTask(connection, 'server', message, { result: params });
@@ -250,7 +255,7 @@ function requestPastProtocol(
     connection,
     message,
     id: message.id ?? undefined,
-    ...(askedByModel(parent, message) ?? { parent }),
+    place: askedByModel(parent, message) ?? { parent, links: undefined },
     protocolVersion: protocolVersionFor(connection, message, undefined),
     outer: outerToolSpan(parent, message),
   }).track(connection.sent);

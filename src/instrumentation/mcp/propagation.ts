@@ -40,16 +40,16 @@ export function withTraceContext<M extends McpMessage>(message: M, active: Conte
     carrier,
   );
   // A propagator that has nothing to say leaves the carrier empty.
-  let any = false;
-  for (const _ in carrier) {
-    any = true;
-    break;
-  }
-  if (!any) return message;
+  if (isEmpty(carrier)) return message;
   const params = (message.params ?? {}) as MessageParams;
   // What serializes itself cannot be copied key by key.
   if (Array.isArray(params) || typeof params.toJSON === 'function') return message;
   return { ...message, params: { ...params, _meta: withCarrier(params._meta, carrier) } };
+}
+
+function isEmpty(record: object): boolean {
+  for (const _ in record) return false;
+  return true;
 }
 
 function withCarrier(meta: MessageParams['_meta'], carrier: Record<string, string>): Record<string, unknown> {
@@ -60,9 +60,10 @@ function withCarrier(meta: MessageParams['_meta'], carrier: Record<string, strin
   return both;
 }
 
-export interface IncomingContext {
+/** Where the span of a message belongs. */
+export interface SpanPlace {
   readonly parent: Context;
-  /** The span active where the message came in, such as an HTTP server span, when it is not the parent. */
+  /** Of an incoming message: the span active where it came in, such as an HTTP server span, when it is not the parent. */
   readonly links: Link[] | undefined;
 }
 
@@ -70,7 +71,7 @@ export interface IncomingContext {
  * The parent of an incoming message: what `_meta` says, else what is active here and still going on. Governance fields
  * in its baggage hold here when the peer is one that baggage may be sent to.
  */
-export function incomingContext(message: McpMessage, mode: McpPropagation): IncomingContext {
+export function incomingContext(message: McpMessage, mode: McpPropagation): SpanPlace {
   const ambient = context.active();
   const ambientSpan = trace.getSpan(ambient);
   const carrier = carrierOf(message.params?._meta);

@@ -3,7 +3,7 @@
  * tell. 2025-11-25 has them in the protocol (`{task: {...}}`, `tasks/result`), 2026-07-28 as an extension
  * (`resultType: 'task'`, results and errors inside of `tasks/get`).
  */
-import { type Context, type Link, trace } from '@opentelemetry/api';
+import { trace } from '@opentelemetry/api';
 import { openCalls } from '../shared/index.ts';
 import type { Connection } from './connection.ts';
 import { ATTR_SERVER_NAME } from './identity.ts';
@@ -11,6 +11,7 @@ import type { McpMessage } from './internal-types.ts';
 import { clipped } from './methods.ts';
 import type { Operation } from './operation.ts';
 import { CANCELLED_OUTCOME, LOST_OUTCOME, outcomeOfResponse, type RequestOutcome } from './outcome.ts';
+import type { SpanPlace } from './propagation.ts';
 import type { McpSide } from './types.ts';
 
 /** Tasks kept in mind; beyond it the oldest is given up. */
@@ -77,12 +78,12 @@ export function besideTask(
   connection: Connection,
   side: McpSide,
   message: McpMessage,
-  parent: Context,
-  links: Link[] | undefined,
-): { readonly parent: Context; readonly links: Link[] | undefined } {
+  place: SpanPlace,
+): SpanPlace {
   const taskId = taskIdOf(message);
   const task = taskId === undefined ? undefined : tasks.get(keyOf(connection, side, taskId));
-  if (task === undefined) return { parent, links };
+  if (task === undefined) return place;
+  const { parent, links } = place;
   const { span } = task.operation;
   return {
     parent: trace.getSpan(parent) === undefined ? trace.setSpan(parent, span) : parent,

@@ -46,6 +46,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
     toolArguments: attached.toolArguments ?? written.toolArguments,
     toolArgumentsText: attached.toolArgumentsText,
+    identities: attached.identities,
     tools:
       attached.tools ?? attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'],
     plainRequest: attached.plainRequest,

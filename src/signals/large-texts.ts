@@ -1,0 +1,109 @@
+/**
+ * Texts of more than a megabyte: hashed whole, piece by piece, so that neither memory nor a turn of the event loop grows
+ * with them; scored on a sample.
+ */
+import { createHash } from 'node:crypto';
+import { encodeAndNormalize, normalized, source } from './workspace.ts';
+
+/** Longer texts are hashed in pieces and sampled for scores, in UTF-16 code units. */
+export const LARGE_CHARS = 1_048_576;
+/** A piece takes about a millisecond. */
+const PIECE_CHARS = 262_144;
+/** How far after a piece a place is looked for at which the normal form can be cut. */
+const SEARCH_CHARS = 65_536;
+
+/** What is told of a text. */
+export interface TextIdentity {
+  /** SHA-256 of the text. */
+  readonly hash: string;
+  /** SHA-256 of its normal form. */
+  readonly normalizedHash: string;
+  readonly codePoints: number;
+}
+
+/**
+ * Identifies a text in steps of about a millisecond; other computations of this folder may run between two steps.
+ * @param replaceVolatile see `normalize`.
+ */
+export function* identitySteps(text: string, replaceVolatile: boolean): Generator<undefined, TextIdentity> {
+  const whole = createHash('sha256');
+  const normal = createHash('sha256');
+  let codePoints = 0;
+  for (let start = 0; start < text.length; ) {
+    const end = start + PIECE_CHARS >= text.length ? text.length : cutAfter(text, start + PIECE_CHARS);
+    encodeAndNormalize(text.slice(start, end), replaceVolatile);
+    whole.update(source.bytes.subarray(0, source.length));
+    normal.update(normalized.bytes.subarray(0, normalized.length));
+    codePoints += source.codePoints();
+    start = end;
+    yield undefined;
+  }
+  return { hash: whole.digest('hex'), normalizedHash: normal.digest('hex'), codePoints };
+}
+
+/** As {@link identitySteps}, at once. */
+export function identityOf(text: string, replaceVolatile: boolean): TextIdentity {
+  const steps = identitySteps(text, replaceVolatile);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * The first place from `from` on at which a text can be cut without a change to the normal forms of its parts: between two
+ * letters that no UUID and no timestamp has, or after punctuation. Where there is none in 64 KiB, as in a text of digits, the cut is made
+ * anywhere; it depends on the text alone, so that equal texts keep equal hashes.
+ */
+function cutAfter(text: string, from: number): number {
+  const last = Math.min(text.length, from + SEARCH_CHARS);
+  for (let at = from; at < last; at += 1) {
+    const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)];
+    if (isPlainLetter(before) ? isPlainLetter(after) : ENDS.has(before) && after > 0x20 && after < 0x7f)
+      return at;
+  }
+  return isLowSurrogate(text.charCodeAt(from)) ? from + 1 : from;
+}
+
+/** Punctuation that no pattern has and that is nothing between letters; what follows it is no white space. */
+const ENDS: ReadonlySet<number> = new Set(Array.from('"{}[]()<>;,|=', (mark) => mark.charCodeAt(0)));
+
+/** ASCII without hexadecimal digits, T and Z; Cyrillic, Chinese, kana and Hangul. */
+function isPlainLetter(unit: number): boolean {
+  if (unit < 0x80) {
+    const lower = unit | 0x20;
+    return lower >= 0x67 && lower <= 0x79 && lower !== 0x74;
+  }
+  return (
+    (unit >= 0x410 && unit <= 0x44f) ||
+    (unit >= 0x3041 && unit <= 0x3096) ||
+    (unit >= 0x30a1 && unit <= 0x30fa) ||
+    (unit >= 0x4e00 && unit <= 0x9fff) ||
+    (unit >= 0xac00 && unit <= 0xd7a3)
+  );
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000;
+}
+
+/** Blocks of a sample, at equal distances; together they are as long as the longest text that is read whole. */
+const BLOCKS = 64;
+const BLOCK_CHARS = LARGE_CHARS / BLOCKS;
+
+/** The text itself, or of a large one the parts by which it is scored. */
+export function sampleOf(text: string): string {
+  if (text.length <= LARGE_CHARS) return text;
+  const distance = (text.length - BLOCK_CHARS) / (BLOCKS - 1);
+  const blocks = Array.from({ length: BLOCKS }, (_, i) => {
+    const start = Math.floor(i * distance);
+    return text.slice(start, start + BLOCK_CHARS);
+  });
+  return blocks.join('\n');
+}
+
+/** The share of the texts that is scored, 0 to 1; of the one that is read least. */
+export function sampledShare(texts: readonly (string | undefined)[]): number {
+  const longest = Math.max(...texts.map((text) => text?.length ?? 0));
+  return longest <= LARGE_CHARS ? 1 : LARGE_CHARS / longest;
+}
