@@ -6,7 +6,8 @@ import { folded, sortOf, spanStatus, withoutServers } from './calls.ts';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
 
-const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
+/** Switches content on. */
+export const CAPTURE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true';
 
 interface TabProps {
   readonly spans: readonly RunSpan[];

@@ -3,17 +3,20 @@ import { filterValue } from '../filter/index.ts';
 import type { CostRow } from '../store/index.ts';
 import { useData } from './data.ts';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
-import { here, link, type Route, rangeOf } from './route.ts';
+import { here, type Route, rangeOf, rowsOf } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
 
 const DIMENSIONS = [
   ['model', 'Model'],
+  ['tool', 'Tool'],
   ['user', 'User'],
   ['service', 'Service'],
 ] as const;
 /** Series drawn apart; the rest is one. */
 const MAX_SERIES = 5;
+/** What is no definition of a tool. */
+const REST = 'messages, results and answers';
 const OTHERS = '\u0000others';
 
 interface Total extends Omit<CostRow, 'timeMs'> {
@@ -27,11 +30,15 @@ export function Cost({ route }: { route: Route }) {
   const address = `/api/cost?by=${by[0]}&since=${since}`;
   const { data, error, retry } = useData<{ rows: readonly CostRow[] }>(address);
   const totals = totalsOf(data?.rows ?? []);
+  // A call offers many tools: it is counted with what is no definition.
+  const counted = by[0] === 'tool' ? totals.filter(({ name }) => name === '') : totals;
   return (
     <>
       <h1 class="vh">Cost</h1>
       <div class="bar">
-        <p class="explain sm">{data !== undefined && <Sentence totals={totals} />}</p>
+        <p class="explain sm">
+          {data !== undefined && <Sentence totals={totals} counted={counted} by={by[0]} route={route} />}
+        </p>
         <span class="push" />
         <fieldset class="seg">
           <legend class="vh">Group by</legend>
@@ -80,6 +87,7 @@ export function Cost({ route }: { route: Route }) {
                     key={total.name}
                     total={total}
                     field={by[0]}
+                    route={route}
                     series={seriesOf(total, i)}
                     sum={sumOf(totals)}
                   />
@@ -89,7 +97,7 @@ export function Cost({ route }: { route: Route }) {
                 <tr>
                   <td>Priced</td>
                   <td class="num">
-                    <Count of={totals.reduce((sum, one) => sum + one.calls - one.unpriced, 0)} />
+                    <Count of={counted.reduce((sum, one) => sum + one.calls - one.unpriced, 0)} />
                   </td>
                   <td class="num">
                     <Count of={totals.reduce((sum, one) => sum + one.promptTokens, 0)} />
@@ -110,6 +118,8 @@ export function Cost({ route }: { route: Route }) {
           <p class="foot">
             Prices are those of the providers' lists unless the provider sent a cost. Unpriced calls add
             nothing to a sum.
+            {by[0] === 'tool' &&
+              ' A tool costs what its definition takes of the model calls that offer it; results are part of the messages.'}
           </p>
         </>
       )}
@@ -141,10 +151,17 @@ function totalsOf(rows: readonly CostRow[]): readonly Total[] {
   return [...totals.values()].sort((a, b) => b.costUsd - a.costUsd || b.calls - a.calls);
 }
 
-function Sentence({ totals }: { totals: readonly Total[] }) {
+interface SentenceProps {
+  readonly totals: readonly Total[];
+  readonly counted: readonly Total[];
+  readonly by: string;
+  readonly route: Route;
+}
+
+function Sentence({ totals, counted, by, route }: SentenceProps) {
   const sum = sumOf(totals);
   const [first] = totals;
-  const unpriced = totals.reduce((count, total) => count + total.unpriced, 0);
+  const unpriced = counted.reduce((count, total) => count + total.unpriced, 0);
   return (
     <>
       <b>
@@ -154,13 +171,13 @@ function Sentence({ totals }: { totals: readonly Total[] }) {
       {first !== undefined && sum > 0 && (
         <>
           , of which <Usd of={first.costUsd} /> ({((100 * first.costUsd) / sum).toFixed(1)} %) for{' '}
-          {first.name || 'no name'}
+          {first.name || (by === 'tool' ? REST : 'no name')}
         </>
       )}
       {unpriced > 0 && (
         <>
           ;{' '}
-          <a href={link('runs', { q: 'is:unpriced' })}>
+          <a href={rowsOf(route, 'is:unpriced')}>
             {formatCount(unpriced)} {unpriced === 1 ? 'call' : 'calls'} unpriced
           </a>
         </>
@@ -173,33 +190,40 @@ function Sentence({ totals }: { totals: readonly Total[] }) {
 interface LineProps {
   readonly total: Total;
   readonly field: string;
+  readonly route: Route;
   readonly series: string;
   readonly sum: number;
 }
 
-function Line({ total, field, series, sum }: LineProps) {
+function Line({ total, field, route, series, sum }: LineProps) {
   const { name, calls, promptTokens, cachedTokens, completionTokens, costUsd, unpriced } = total;
   const none = isUnpriced(total);
+  const rows = name === '' ? undefined : rowsOf(route, `${field}:${filterValue(name)}`);
   return (
     <tr>
       <td>
         <i class={`k q${series}`} />
-        {name === '' ? (
-          <span class="dim">not known</span>
+        {rows === undefined ? (
+          <span class="dim">{field === 'tool' ? REST : 'not known'}</span>
         ) : (
-          <a
-            class="mono"
-            href={link('runs', {
-              q: `${field}:${filterValue(name)}`,
-            })}
-          >
+          <a class="mono" href={rows}>
             {name}
           </a>
         )}
-        {unpriced > 0 && !none && <span class="sub"> {formatCount(unpriced)} unpriced</span>}
+        {unpriced > 0 && !none && (
+          <a
+            class="sub"
+            href={rowsOf(route, `${rows === undefined ? '' : `${field}:${filterValue(name)} `}is:unpriced`)}
+          >
+            {' '}
+            {formatCount(unpriced)} unpriced
+          </a>
+        )}
       </td>
       <td class="num">
-        <Count of={calls} />
+        <a href={rows ?? rowsOf(route, '')}>
+          <Count of={calls} />
+        </a>
       </td>
       <td class="num">
         <Count of={promptTokens} />
@@ -214,7 +238,18 @@ function Line({ total, field, series, sum }: LineProps) {
         {none || calls === unpriced ? '' : <Usd of={costUsd / (calls - unpriced)} digits={4} />}
       </td>
       <td class="num">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
-      <td class="num">{none ? <Usd of={null} /> : <Usd of={costUsd} />}</td>
+      <td class="num">
+        <a
+          href={rowsOf(
+            route,
+            [rows === undefined ? '' : `${field}:${filterValue(name)}`, none ? 'is:unpriced' : '']
+              .join(' ')
+              .trim(),
+          )}
+        >
+          <Usd of={none ? null : costUsd} />
+        </a>
+      </td>
     </tr>
   );
 }

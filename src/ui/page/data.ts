@@ -30,6 +30,24 @@ export function startLive(): void {
   });
 }
 
+/** How many runs have begun while the page is paused; undefined while it is not. */
+export function useNewRuns(paused: boolean): number | undefined {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    setCount(0);
+    if (!paused) return undefined;
+    const since = Date.now();
+    const ask = () =>
+      void load<{ runs: number }>(`/api/metrics?since=${since}`, AbortSignal.timeout(5000)).then(
+        ({ runs }) => setCount(runs),
+        () => undefined,
+      );
+    events?.addEventListener('changed', ask);
+    return () => events?.removeEventListener('changed', ask);
+  }, [paused]);
+  return paused ? count : undefined;
+}
+
 /** Stops or resumes; what changed meanwhile is loaded on resuming. */
 export function setPaused(paused: boolean): void {
   isPaused = paused;
@@ -89,10 +107,21 @@ export function useData<T>(address: string | undefined, isLive = true): Question
   };
 }
 
-async function load<T>(address: string, signal: AbortSignal): Promise<T> {
+/** Sends something to be done. @throws ApiError why it is not. */
+export function post<T>(address: string, body: object): Promise<T> {
+  return ask<T>(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+const load = <T>(address: string, signal: AbortSignal) => ask<T>(address, { signal });
+
+async function ask<T>(address: string, init: RequestInit): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(address, { signal });
+    response = await fetch(address, init);
   } catch {
     throw { code: 'OFFLINE', message: 'The page cannot reach its server.', status: 0 } satisfies ApiError;
   }

@@ -1,8 +1,9 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { formatCount } from '../explain/units.ts';
 import { Compare } from './compare.tsx';
 import { Cost } from './cost.tsx';
-import { setPaused, startLive } from './data.ts';
+import { setPaused, startLive, useNewRuns } from './data.ts';
 import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
 import { Palette } from './palette.tsx';
@@ -34,6 +35,7 @@ function App() {
   const [theme, setTheme] = useTheme();
   const [layer, setLayer] = useState<'help' | 'palette' | undefined>(undefined);
   const waits = useWaitingCount();
+  const fresh = useNewRuns(isPaused);
   const togglePause = () => {
     setPaused(!isPaused);
     pause(!isPaused);
@@ -81,7 +83,11 @@ function App() {
         >
           {isPaused ? <Icon name="pause" class="" /> : <span class="dot" />}
           {isPaused ? 'Paused' : 'Live'}
+          {fresh !== undefined && fresh > 0 && <b class="count">{formatCount(fresh)} new</b>}
         </button>
+        <span class="vh" role="status">
+          {fresh !== undefined && fresh > 0 ? `${fresh} new` : ''}
+        </span>
         <button
           type="button"
           class="btn pal"

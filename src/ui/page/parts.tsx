@@ -9,6 +9,7 @@ const PATHS = {
   failed: 'M5.5 1.8h5l3.7 3.7v5l-3.7 3.7h-5l-3.7-3.7v-5zM6 6l4 4m0-4l-4 4',
   denied: 'M8 2a6 6 0 100 12A6 6 0 008 2zM3.8 3.8l8.4 8.4',
   held: 'M8 2a6 6 0 100 12A6 6 0 008 2zM8 5v3.2l2 1.4',
+  changed: 'M3 4.5h6a3.5 3.5 0 010 7H5M7.5 9L5 11.5 7.5 14',
   contradicted: 'M3 6h10M3 10h10M10.5 3l-5 10',
   unsupported: 'M5.5 6a2.5 2.5 0 114 2c-1 .7-1.5 1.1-1.5 2.2M8 12.6v.2',
   runs: 'M2 4h12M2 8h8M2 12h10',
@@ -39,7 +40,7 @@ export function Icon({ name, class: other = `s-${name}` }: { name: IconName; cla
   );
 }
 
-export type Status = 'ok' | 'failed' | 'denied' | 'held' | 'contradicted' | 'unsupported';
+export type Status = 'ok' | 'failed' | 'denied' | 'held' | 'changed' | 'contradicted' | 'unsupported';
 
 /** A status as shape and word; the color only repeats it. */
 export function Tag({ status, children }: { status: Status; children?: ComponentChildren }) {

@@ -33,6 +33,11 @@ export function link(path: string, parameters: Parameters = {}): string {
   return `#/${path}${text === '' ? '' : `?${text}`}`;
 }
 
+/** The runs behind a figure: those of a filter, in the range that is looked at. */
+export function rowsOf({ query }: Route, q: string): string {
+  return link('runs', { q, range: query.get('range') });
+}
+
 /** The address of here with other parameters. */
 export function here({ view, args, query }: Route, parameters: Parameters): string {
   return link([view, ...args].join('/'), { ...Object.fromEntries(query), ...parameters });

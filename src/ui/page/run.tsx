@@ -4,6 +4,7 @@ import { formatDuration } from '../explain/units.ts';
 import type { RunRow, RunSpan, Said } from '../store/index.ts';
 import { Conversation } from './conversation.tsx';
 import { useData } from './data.ts';
+import { KeepGolden } from './keep-golden.tsx';
 import { Panel } from './panel.tsx';
 import { CopyButton, Empty, Tag, Time, Trouble } from './parts.tsx';
 import { Raw } from './raw.tsx';
@@ -144,6 +145,7 @@ function Head({ run, spans, explanation, address, at }: HeadProps) {
           <a class="btn" href={link('compare', run.isShadow ? { kind: 'shadow', b: run.id } : { a: run.id })}>
             Compare
           </a>
+          <KeepGolden run={run.id} />
         </span>
       </div>
       <p class="explain">

@@ -1,11 +1,13 @@
 import { formatCount } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
-import type { TaxedTool, TaxReport, ToolRow } from '../store/index.ts';
+import type { ChangedTool, TaxedTool, TaxReport, ToolRow } from '../store/index.ts';
+import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';
-import { here, link, type Route, rangeOf } from './route.ts';
+import { here, type Route, rangeOf, rowsOf } from './route.ts';
 import { RangeSelect } from './runs.tsx';
 import { SqlButton } from './sql.tsx';
+import { ToolsByClient } from './tools-by-client.tsx';
 
 /** Share of failed calls from which a rate is marked. */
 const HIGH_RATE = 0.05;
@@ -13,14 +15,20 @@ const HIGH_RATE = 0.05;
 /** Tools: which is slow, failing or unused. */
 export function Tools({ route }: { route: Route }) {
   const address = `/api/tools?since=${hourly(Date.now() - rangeOf(route))}`;
-  const { data, error, retry } = useData<{ tools: readonly ToolRow[]; tax: TaxReport }>(address);
+  const { data, error, retry } = useData<{
+    tools: readonly ToolRow[];
+    tax: TaxReport;
+    changed: readonly ChangedTool[];
+  }>(address);
   const by = route.query.get('by') === 'client' ? 'client' : 'server';
   const tools = data?.tools ?? [];
   return (
     <>
       <h1 class="vh">Tools</h1>
       <div class="bar">
-        <p class="explain sm">{data !== undefined && <Sentence tools={tools} tax={data.tax} />}</p>
+        <p class="explain sm">
+          {data !== undefined && <Sentence tools={tools} tax={data.tax} route={route} />}
+        </p>
         <span class="push" />
         <fieldset class="seg">
           <legend class="vh">Group by</legend>
@@ -46,12 +54,13 @@ export function Tools({ route }: { route: Route }) {
           <p>Tools appear here within a quarter of a minute after their first call.</p>
         </Empty>
       )}
+      <ChangedTools changed={data?.changed ?? []} />
       {tools.length > 0 && (
         <div class="scroll">
           {by === 'server' ? (
-            <ByServer tools={tools} taxed={data?.tax.tools ?? []} />
+            <ByServer tools={tools} taxed={data?.tax.tools ?? []} route={route} />
           ) : (
-            <ByClient tools={tools} />
+            <ToolsByClient tools={tools} route={route} />
           )}
         </div>
       )}
@@ -64,7 +73,13 @@ function hourly(ms: number): number {
   return Math.floor(ms / 3_600_000) * 3_600_000;
 }
 
-function Sentence({ tools, tax }: { tools: readonly ToolRow[]; tax: TaxReport }) {
+interface SentenceProps {
+  readonly tools: readonly ToolRow[];
+  readonly tax: TaxReport;
+  readonly route: Route;
+}
+
+function Sentence({ tools, tax, route }: SentenceProps) {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
   const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
   const worst = tools
@@ -78,7 +93,7 @@ function Sentence({ tools, tax }: { tools: readonly ToolRow[]; tax: TaxReport })
       {worst !== undefined && (
         <>
           ; most failing:{' '}
-          <a href={link('runs', { q: `tool:${filterValue(worst.tool)} status:failed` })}>{worst.tool}</a> (
+          <a href={rowsOf(route, `tool:${filterValue(worst.tool)} status:failed`)}>{worst.tool}</a> (
           {percent(worst.errors / worst.calls)})
         </>
       )}
@@ -95,8 +110,8 @@ function Sentence({ tools, tax }: { tools: readonly ToolRow[]; tax: TaxReport })
       )}
       {slowest?.p95Ms != null && (
         <>
-          ; slowest: <a href={link('runs', { q: `tool:${filterValue(slowest.tool)}` })}>{slowest.tool}</a>{' '}
-          (p95 <Duration ms={slowest.p95Ms} />)
+          ; slowest: <a href={rowsOf(route, `tool:${filterValue(slowest.tool)}`)}>{slowest.tool}</a> (p95{' '}
+          <Duration ms={slowest.p95Ms} />)
         </>
       )}
       .
@@ -109,9 +124,10 @@ const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 interface ByServerProps {
   readonly tools: readonly ToolRow[];
   readonly taxed: readonly TaxedTool[];
+  readonly route: Route;
 }
 
-function ByServer({ tools, taxed }: ByServerProps) {
+function ByServer({ tools, taxed, route }: ByServerProps) {
   const hasTax = taxed.length > 0;
   const servers = [...new Set([...tools, ...taxed].map(({ server }) => server))];
   const most = Math.max(...tools.map(({ p99Ms, p95Ms }) => p99Ms ?? p95Ms ?? 1), 10);
@@ -162,6 +178,7 @@ function ByServer({ tools, taxed }: ByServerProps) {
                 tool={tool}
                 most={most}
                 hasTax={hasTax}
+                route={route}
                 tax={offered.find((one) => one.tool === tool.tool)}
               />
             ))}
@@ -205,9 +222,11 @@ interface ToolLineProps {
   readonly most: number;
   readonly hasTax: boolean;
   readonly tax: TaxedTool | undefined;
+  readonly route: Route;
 }
 
-function ToolLine({ tool, most, hasTax, tax }: ToolLineProps) {
+function ToolLine({ tool, most, hasTax, tax, route }: ToolLineProps) {
+  const rows = (more = '') => rowsOf(route, `tool:${filterValue(tool.tool)}${more}`);
   const rate = tool.calls === 0 ? 0 : tool.errors / tool.calls;
   const tone = rate > HIGH_RATE ? 'num neg' : 'num';
   const ms = (value: number | null) => (value === null ? '–' : <Duration ms={value} />);
@@ -215,21 +234,17 @@ function ToolLine({ tool, most, hasTax, tax }: ToolLineProps) {
   return (
     <tr>
       <td class="tn">
-        <a class="mono" href={link('runs', { q: `tool:${filterValue(tool.tool)}` })}>
+        <a class="mono" href={rows()}>
           {tool.tool}
         </a>
       </td>
       <td class="num">
-        <Count of={tool.calls} />
+        <a href={rows()}>
+          <Count of={tool.calls} />
+        </a>
       </td>
       <td class={tone}>
-        {tool.errors === 0 ? (
-          ''
-        ) : (
-          <a href={link('runs', { q: `tool:${filterValue(tool.tool)} status:failed` })}>
-            {formatCount(tool.errors)}
-          </a>
-        )}
+        {tool.errors === 0 ? '' : <a href={rows(' status:failed')}>{formatCount(tool.errors)}</a>}
       </td>
       <td class={rate > HIGH_RATE ? tone : 'num dim'}>{tool.errors === 0 ? '' : percent(rate)}</td>
       <td class="num">{ms(tool.p50Ms)}</td>
@@ -248,59 +263,17 @@ function ToolLine({ tool, most, hasTax, tax }: ToolLineProps) {
           <rect x={at(tool.p95Ms)} y={1.5} width={1.6} height={7} class="p95" />
         </svg>
       </td>
-      <td class="num">{tool.denied === 0 ? '' : <Count of={tool.denied} />}</td>
+      <td class="num">
+        {tool.denied === 0 ? (
+          ''
+        ) : (
+          <a href={rows(' status:denied')}>
+            <Count of={tool.denied} />
+          </a>
+        )}
+      </td>
       {hasTax && <td class="num">{tax !== undefined && <Count of={tax.tokens} />}</td>}
       {hasTax && <td class="num">{tax !== undefined && <Usd of={tax.costUsd} />}</td>}
     </tr>
-  );
-}
-
-function ByClient({ tools }: { tools: readonly ToolRow[] }) {
-  const servers = [...new Set(tools.map(({ server }) => server))].slice(0, 20);
-  const calls = new Map<string, Map<string, number>>();
-  for (const { server, clients } of tools) {
-    for (const { client, calls: count } of clients) {
-      const row = calls.get(client) ?? new Map<string, number>();
-      calls.set(client, row.set(server, (row.get(server) ?? 0) + count));
-    }
-  }
-  const sum = (row: ReadonlyMap<string, number>) => [...row.values()].reduce((a, b) => a + b, 0);
-  return (
-    <table class="tbl mtx">
-      <thead>
-        <tr>
-          <th>Client</th>
-          {servers.map((server) => (
-            <th key={server} class="num mono">
-              {server === '' ? 'not known' : server}
-            </th>
-          ))}
-          <th class="num">Calls</th>
-        </tr>
-      </thead>
-      <tbody>
-        {[...calls].map(([client, row]) => (
-          <tr key={client}>
-            <td>
-              {client === '' ? (
-                <span class="dim">not known</span>
-              ) : (
-                <a href={link('runs', { q: `client:${filterValue(client)}` })}>{client}</a>
-              )}
-            </td>
-            {servers.map((server) => (
-              <td key={server} class="num">
-                {row.has(server) ? <Count of={row.get(server) ?? 0} /> : <span class="dim">–</span>}
-              </td>
-            ))}
-            <td class="num">
-              <b>
-                <Count of={sum(row)} />
-              </b>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatDuration } from '../explain/units.ts';
 import type { WaitingDetail, WaitingLists, WaitingRow } from '../store/index.ts';
-import { type ApiError, useData } from './data.ts';
+import { type ApiError, post, useData } from './data.ts';
 import { Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
 import { link, type Route } from './route.ts';
+import { SqlButton } from './sql.tsx';
 
 /** How long a request must have been on screen before a key decides it, in milliseconds. */
 const LOOK_MS = 600;
@@ -16,7 +17,16 @@ export function WaitingView({ route }: { route: Route }) {
     data !== undefined && [data.open, data.standing, data.decided].every(({ length }) => length === 0);
   return (
     <>
-      <h1 class="vh">Waiting</h1>
+      <div class="bar">
+        <h1 class="vh">Waiting</h1>
+        <span class="push" />
+        <SqlButton
+          sources={[
+            { title: 'What waits, and what was decided', address: '/api/waiting' },
+            ...(id === undefined ? [] : [{ title: 'The one that is open', address: `/api/waiting/${id}` }]),
+          ]}
+        />
+      </div>
       {error !== undefined && <Trouble error={error} />}
       {isNothing && (
         <Empty title="Nothing waits">
@@ -104,7 +114,13 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
     if (isBusy || (decision !== 'revoke' && !canDecide)) return;
     setBusy(true);
     const reach = decision === 'approve' && scope.current !== null ? { scope: scope.current.value } : {};
-    setFailed(await post(id, { decision, note: note.current?.value ?? '', ...reach }));
+    const body = { decision, note: note.current?.value ?? '', ...reach };
+    setFailed(
+      await post(address, body).then(
+        () => undefined,
+        (why: ApiError) => why,
+      ),
+    );
     setBusy(false);
     retry();
   };
@@ -250,22 +266,6 @@ function sentenceOf(row: WaitingDetail): string {
 }
 
 type Decision = 'approve' | 'reject' | 'revoke';
-
-/** @returns why it could not be decided. */
-async function post(id: string, body: object): Promise<ApiError | undefined> {
-  try {
-    const response = await fetch(`/api/waiting/${id}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (response.ok) return undefined;
-    const { error } = (await response.json()) as { error: ApiError };
-    return error;
-  } catch {
-    return { code: 'OFFLINE', message: 'The page cannot reach its server.', status: 0 };
-  }
-}
 
 /** `j k` go through what waits, `a` approves, `x` rejects. */
 function useKeysOfWaiting(

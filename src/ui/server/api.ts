@@ -3,6 +3,7 @@ import type { Queryable } from '../../postgres/index.ts';
 import { compareRuns, explainRun } from '../explain/index.ts';
 import {
   COST_DIMENSIONS,
+  changedTools,
   contextTax,
   costs,
   findRun,
@@ -104,7 +105,7 @@ async function metrics({ db }: ApiSources, query: URLSearchParams): Answer {
 async function tools({ db }: ApiSources, query: URLSearchParams): Answer {
   const range = rangeOf(query);
   const [health, tax] = [await toolHealth(db, range), await contextTax(db, range)];
-  return { tools: health, tax };
+  return { tools: health, tax, changed: await changedTools(db, range) };
 }
 
 async function run({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {

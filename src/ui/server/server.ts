@@ -11,6 +11,7 @@ import { type Asset, readAssets } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
 import { checkRequest, setSecurityHeaders } from './guard.ts';
 import { jsonParts } from './json-parts.ts';
+import { keepGolden } from './keep-golden.ts';
 import { Live } from './live.ts';
 import { answerMcp } from './mcp-endpoint.ts';
 
@@ -154,9 +155,14 @@ async function sendPosted(
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
-  { db, live }: Parts,
+  { db, goldens, live }: Parts,
 ): Promise<void> {
   try {
+    const [, run] = /^\/api\/runs\/([0-9a-f]{32})\/golden$/u.exec(url.pathname) ?? [];
+    if (run !== undefined) {
+      await readJsonBody(request, MAX_POSTED_BYTES);
+      return sendJson(response, 200, await keepGolden(db, goldens, run));
+    }
     const [, id] = /^\/api\/waiting\/([0-9a-f-]{36})$/u.exec(url.pathname) ?? [];
     if (id === undefined) return sendText(response, 405, 'Only GET');
     const decided = await decideWaiting(db, id, await readJsonBody(request, MAX_POSTED_BYTES));
@@ -172,6 +178,7 @@ async function sendPosted(
 const STATUSES: Readonly<Record<string, number>> = {
   INVALID_OPTION: 400,
   INVALID_INPUT: 400,
+  TRACE_UNUSABLE: 409,
   REVIEW_NOT_FOUND: 404,
   REVIEW_CONFLICT: 409,
   INTERNAL: 500,

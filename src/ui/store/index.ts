@@ -1,3 +1,4 @@
+export { type ChangedTool, changedTools, type DefinitionVersion } from './definitions.ts';
 export { type RunMetrics, runMetrics } from './metrics.ts';
 export { findRun, listRuns, type RunList, type RunRow } from './runs.ts';
 export { readSaid, readSaidOf, type Said } from './said.ts';

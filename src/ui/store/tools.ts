@@ -61,11 +61,12 @@ export async function toolHealth(db: Queryable, range: TimeRange): Promise<reado
 }
 
 /** What costs are grouped by. */
-export const COST_DIMENSIONS = ['model', 'user', 'service'] as const;
+export const COST_DIMENSIONS = ['model', 'tool', 'user', 'service'] as const;
 export type CostDimension = (typeof COST_DIMENSIONS)[number];
 
-/** Model calls of one model, user or service in one part of the range. */
+/** Model calls of one model, user or service in one part of the range, or the part of them that a tool's definition took. */
 export interface CostRow {
+  /** Empty where it is not known; by tool, for all that is no definition of a tool. */
   readonly name: string;
   /** Start of the hour, or of the day in a range of more than three days. */
   readonly timeMs: number;
@@ -79,7 +80,7 @@ export interface CostRow {
 }
 
 const COST_SOURCES: Readonly<
-  Record<CostDimension, { table: string; name: string; calls: string; where: string }>
+  Record<Exclude<CostDimension, 'tool'>, { table: string; name: string; calls: string; where: string }>
 > = {
   model: { table: 'mcp_models_hourly', name: 'model', calls: 'calls', where: 'true' },
   user: { table: 'mcp_models_hourly', name: 'user_id', calls: 'calls', where: 'true' },
@@ -93,21 +94,45 @@ const COST_SOURCES: Readonly<
 
 const DAYS_BY_THE_HOUR = 3;
 
+const IN_RANGE = `hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz`;
+
 /** What model calls cost, over time. @throws the database's errors. */
 export async function costs(db: Queryable, by: CostDimension, range: TimeRange): Promise<readonly CostRow[]> {
-  const { table, name, calls, where } = COST_SOURCES[by];
   const unit = range.untilMs - range.sinceMs > DAYS_BY_THE_HOUR * 86_400_000 ? 'day' : 'hour';
-  const rows = await ask(
-    db,
-    `SELECT ${name} AS name, (extract(epoch FROM date_trunc('${unit}', hour)) * 1000)::float8 AS "timeMs",
+  const time = `(extract(epoch FROM date_trunc('${unit}', hour)) * 1000)::float8`;
+  const text = by === 'tool' ? costsByTool(time) : costsBy(COST_SOURCES[by], time);
+  return (await ask(db, text, rangeValues(range))) as unknown as readonly CostRow[];
+}
+
+function costsBy({ table, name, calls, where }: (typeof COST_SOURCES)['model'], time: string): string {
+  return `SELECT ${name} AS name, ${time} AS "timeMs",
       sum(${calls})::float8 AS calls, sum(prompt_tokens)::float8 AS "promptTokens",
       sum(cached_prompt_tokens)::float8 AS "cachedTokens", sum(completion_tokens)::float8 AS "completionTokens",
       sum(cost_usd)::float8 AS "costUsd", sum(unpriced)::float8 AS unpriced
-    FROM ${table} WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz AND ${where}
-    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT 5000`,
-    rangeValues(range),
-  );
-  return rows as unknown as readonly CostRow[];
+    FROM ${table} WHERE ${IN_RANGE} AND ${where}
+    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT 5000`;
+}
+
+/** What the definitions of tools took of model calls; the rest of these calls has no name. The sum is that of all calls. */
+function costsByTool(time: string): string {
+  return `WITH taxed AS (
+      SELECT tool_name AS name, ${time} AS time, sum(calls) AS calls, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd,
+        sum(unpriced) AS unpriced
+      FROM mcp_tool_tax WHERE ${IN_RANGE} AND tool_name <> '' GROUP BY 1, 2
+    ), totals AS (
+      SELECT ${time} AS time, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
+        sum(cached_prompt_tokens) AS cached, sum(completion_tokens) AS completion, sum(cost_usd) AS cost_usd,
+        sum(unpriced) AS unpriced
+      FROM mcp_models_hourly WHERE ${IN_RANGE} GROUP BY 1
+    ), named AS (
+      SELECT time, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd FROM taxed GROUP BY time
+    )
+    SELECT name, time AS "timeMs", calls::float8 AS calls, tokens::float8 AS "promptTokens", 0::float8 AS "cachedTokens",
+      0::float8 AS "completionTokens", cost_usd::float8 AS "costUsd", unpriced::float8 AS unpriced FROM taxed
+    UNION ALL SELECT '', t.time, t.calls::float8, greatest(t.prompt_tokens - coalesce(n.tokens, 0), 0)::float8, t.cached::float8,
+      t.completion::float8, greatest(t.cost_usd - coalesce(n.cost_usd, 0), 0)::float8, t.unpriced::float8
+    FROM totals t LEFT JOIN named n USING (time)
+    ORDER BY 2, 1 LIMIT 5000`;
 }
 
 function rangeValues({ sinceMs, untilMs }: TimeRange): string[] {

@@ -1,0 +1,43 @@
+import { useState } from 'preact/hooks';
+import { type ApiError, post } from './data.ts';
+import { CopyButton } from './parts.tsx';
+import { link } from './route.ts';
+
+interface Kept {
+  readonly name: string;
+  readonly file: string;
+}
+
+/** Makes a golden of the run, or says why it cannot be one. */
+export function KeepGolden({ run }: { run: string }) {
+  const [state, setState] = useState<'' | 'busy' | Kept | ApiError>('');
+  const keep = async () => {
+    setState('busy');
+    setState(await post<Kept>(`/api/runs/${run}/golden`, {}).catch((error: ApiError) => error));
+  };
+  const command = `npx mcp-observatory golden from-trace ${run}`;
+  return (
+    <>
+      <button type="button" class="btn" disabled={state === 'busy'} onClick={() => void keep()}>
+        {state === 'busy' ? 'Keeping' : 'Keep as golden'}
+      </button>
+      {typeof state === 'object' && (
+        <span class="kept" role="status">
+          {'file' in state ? (
+            <>
+              Kept as <code>{state.file}</code>.{' '}
+              <a href={link('compare', { kind: 'golden', a: state.name, b: run })}>
+                Compare with it
+              </a>
+            </>
+          ) : (
+            <>
+              {state.message} In the shell: <code>{command}</code>
+              <CopyButton text={command} label="Copy the command" />
+            </>
+          )}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { sliced } from '../../base/index.ts';
+import { readOfferedTools } from '../../interaction/index.ts';
+import { canonicalJson } from '../../json/index.ts';
+import type { Queryable } from '../../postgres/index.ts';
+import { ask } from './runs.ts';
+import type { TimeRange } from './tools.ts';
+
+/** One definition that a tool had. */
+export interface DefinitionVersion {
+  /** SHA-256, hex: of the whole definition where a policy gate saw it, else of what models were offered. */
+  readonly hash: string;
+  /** First and last seen in the range; where models were offered it, to the hour. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** Calls that a gate decided, or model calls that offered it. */
+  readonly calls: number;
+  /** Description and schema, where content was captured. */
+  readonly text: string | null;
+}
+
+/** A tool whose definition changed. */
+export interface ChangedTool {
+  /** Empty where it is not known. */
+  readonly server: string;
+  readonly tool: string;
+  /** Who saw it: a policy gate as the server listed it, or models as they were offered it. */
+  readonly seenBy: 'gate' | 'models';
+  /** At least two, oldest first. */
+  readonly versions: readonly DefinitionVersion[];
+}
+
+const MAX_TOOLS = 100;
+const MAX_VERSIONS = 20;
+/** Sets of tools that are read, the newest first, and the longest of them. */
+const MAX_SETS = 40;
+const MAX_SET_CHARS = 262_144;
+const MAX_TEXT_CHARS = 20_000;
+
+const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
+
+const GATED = `WITH seen AS (
+    SELECT coalesce(server_name, '') AS server, coalesce(tool_name, '') AS tool, tool_hash AS hash, min(start_time) AS first,
+      max(start_time) AS last, count(*) AS calls
+    FROM mcp_traces WHERE tool_hash IS NOT NULL AND start_time >= $1::timestamptz AND start_time < $2::timestamptz
+    GROUP BY 1, 2, 3
+  ), counted AS (
+    SELECT *, count(*) OVER (PARTITION BY server, tool) AS versions FROM seen
+  )
+  SELECT server, tool, hash, ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls
+  FROM counted WHERE versions > 1 ORDER BY server, tool, first LIMIT ${MAX_TOOLS * MAX_VERSIONS}`;
+
+/** A span with the definitions of each set of tools: the one from which its tools were learned. */
+const OFFERED = `WITH sets AS (
+    SELECT offered_tools_hash AS hash, min(hour) AS first, max(hour) AS last, sum(calls) AS calls, array_agg(DISTINCT model) AS models
+    FROM mcp_tax_hourly WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz
+    GROUP BY offered_tools_hash ORDER BY last DESC LIMIT ${MAX_SETS}
+  ), learned AS (
+    SELECT s.*, (SELECT max(last_time) FROM mcp_tool_sets t WHERE t.offered_tools_hash = s.hash) AS at FROM sets s
+  )
+  SELECT ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls, (
+    SELECT CASE WHEN length(m.attributes ->> 'gen_ai.tool.definitions') <= ${MAX_SET_CHARS}
+      THEN m.attributes ->> 'gen_ai.tool.definitions' END
+    FROM mcp_traces m WHERE m.start_time = l.at AND m.model = ANY (l.models) AND m.offered_tools_hash = l.hash LIMIT 1
+  ) AS definitions, (
+    SELECT json_object_agg(t.tool_name, t.server_name) FROM mcp_tool_sets t WHERE t.offered_tools_hash = l.hash
+  )::text AS servers
+  FROM learned l WHERE (SELECT count(*) FROM sets) > 1 ORDER BY first`;
+
+/**
+ * Tools that had more than one definition in a range: by the hashes that policy gates recorded with calls, and by what
+ * models were offered where content was captured. @throws the database's errors.
+ */
+export async function changedTools(db: Queryable, range: TimeRange): Promise<readonly ChangedTool[]> {
+  const values = [new Date(range.sinceMs).toISOString(), new Date(range.untilMs).toISOString()];
+  const [gated, offered] = [await ask(db, GATED, values), await ask(db, OFFERED, values)];
+  const texts = await offeredVersions(offered);
+  const changed = [
+    ...grouped(
+      gated.map((row) => ({ ...(row as unknown as Seen), text: null })),
+      'gate',
+    ),
+    ...grouped(texts, 'models'),
+  ];
+  return changed.slice(0, MAX_TOOLS);
+}
+
+type Seen = DefinitionVersion & Pick<ChangedTool, 'server' | 'tool'>;
+
+function grouped(all: readonly Seen[], seenBy: ChangedTool['seenBy']): readonly ChangedTool[] {
+  const tools = new Map<string, { server: string; tool: string; versions: DefinitionVersion[] }>();
+  for (const { server, tool, ...version } of all) {
+    const key = JSON.stringify([server, tool]);
+    const found = tools.get(key) ?? { server, tool, versions: [] };
+    found.versions.push(version);
+    tools.set(key, found);
+  }
+  return [...tools.values()]
+    .filter(({ versions }) => versions.length > 1)
+    .map((tool) => ({
+      ...tool,
+      seenBy,
+      versions: tool.versions.sort((a, b) => a.firstMs - b.firstMs).slice(-MAX_VERSIONS),
+    }));
+}
+
+/** Each definition of each tool once, with the time and calls of all the sets that hold it. */
+async function offeredVersions(rows: readonly Record<string, unknown>[]): Promise<readonly Seen[]> {
+  const versions = new Map<string, Seen>();
+  const turn = sliced();
+  for (const row of rows) {
+    if (typeof row.definitions !== 'string') continue;
+    const servers = new Map(
+      Object.entries(JSON.parse(String(row.servers ?? '{}')) as Record<string, string>),
+    );
+    for (const { name, definition } of readOfferedTools(row.definitions)) {
+      await turn();
+      if (definition === undefined) continue;
+      const text = textOf(definition.description, definition.schema);
+      const hash = createHash('sha256').update(text).digest('hex');
+      const key = `${name}\0${hash}`;
+      const before = versions.get(key);
+      const [firstMs, lastMs] = [Number(row.firstMs), Number(row.lastMs)];
+      versions.set(key, {
+        server: before?.server || (servers.get(name) ?? ''),
+        tool: name,
+        hash,
+        firstMs: Math.min(firstMs, before?.firstMs ?? firstMs),
+        lastMs: Math.max(lastMs, before?.lastMs ?? lastMs),
+        calls: Number(row.calls) + (before?.calls ?? 0),
+        text: text.slice(0, MAX_TEXT_CHARS),
+      });
+    }
+  }
+  return [...versions.values()];
+}
+
+/** The same definition gives the same text, in whatever order its members came. */
+function textOf(description: string, schema: unknown): string {
+  const sorted = schema === undefined ? undefined : (JSON.parse(canonicalJson(schema)) as unknown);
+  return [description, ...(sorted === undefined ? [] : [JSON.stringify(sorted, null, 2)])].join('\n\n');
+}
