@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,14 +10,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { archive, queryArchive } from '../src/archive/index.ts';
 import { COLUMNS, FIELDS } from '../src/base/fields.ts';
+import { canonicalJson } from '../src/json/index.ts';
 import { type OwnPool, openPool, PostgresSpanExporter } from '../src/postgres/index.ts';
+import { insertDay } from './support/day-of-rows.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
+import { sized } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const DAY_MS = 86_400_000;
+/** Of the day that is archived whole. */
+const DAY_ROWS = sized(20_000, 1_000_000);
+const RANGES = Math.ceil(DAY_ROWS / 20_000);
+const COUNT = 'SELECT count(*)::INTEGER FROM mcp_traces';
 const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
 /** Yesterday and all before it is closed. */
 const before = () => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS);
@@ -149,6 +157,57 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     await pool.end();
   });
 
+  test(`a day of ${DAY_ROWS} rows is archived and reads back equal, though the process is killed meanwhile`, async () => {
+    await using server = await startPostgres();
+    const url = await server.createMigrated();
+    const pool = await openPool(url);
+    const to = join(folder, 'day');
+    const day = new Date(before().getTime() - DAY_MS).toISOString();
+    await runSql(
+      url,
+      `CREATE TABLE mcp_traces_${day.slice(0, 10).replaceAll('-', '')} PARTITION OF mcp_traces
+        FOR VALUES FROM ('${day}') TO ('${before().toISOString()}')`,
+    );
+    await runSql(url, insertDay(DAY_ROWS, 1));
+    await runSql(url, 'VACUUM ANALYZE mcp_traces');
+    const expected = await digests(async (range) => {
+      const { rows } = await pool.query(select('pg', range));
+      return rows.map((row) => COLUMNS.map((name) => row[name]));
+    });
+    const args = [MAIN, 'db', 'archive', '--database-url', url, '--to', to, '--older-than', '1m'];
+    const run = () => spawn(process.execPath, args, { stdio: 'ignore' });
+    for (let kill = 0; kill < 5; kill += 1) {
+      const child = run();
+      await sleep(500 + kill * sized(300, 4000));
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      const { rows } = await pool.query('SELECT count(*)::integer AS n FROM mcp_traces');
+      const left = Number(rows[0]?.n);
+      assert.ok(left === DAY_ROWS || left === 0, `${left} rows are left`);
+      if (left === 0) assert.equal((await queryArchive({ folder: to, sql: COUNT })).rows[0]?.[0], DAY_ROWS);
+    }
+    const startedAt = performance.now();
+    await waitUntil(async () => {
+      const [code] = await once(run(), 'exit');
+      return code === 0;
+    }, 600_000);
+    const seconds = (performance.now() - startedAt) / 1000;
+    assert.equal((await pool.query('SELECT count(*)::integer AS n FROM mcp_traces')).rows[0]?.n, 0);
+    const found = await digests(async (range) => {
+      const sql = select('duckdb', range);
+      return (await queryArchive({ folder: to, sql, maxRows: DAY_ROWS })).rows;
+    });
+    assert.deepEqual(found, expected);
+    const files = readdirSync(to, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.parquet'),
+    );
+    const bytes = files.reduce((sum, name) => sum + statSync(join(to, name)).size, 0);
+    console.log(
+      `${DAY_ROWS} rows: the last run took ${seconds.toFixed(1)} s, ${(bytes / DAY_ROWS).toFixed(1)} bytes a span`,
+    );
+    await pool.end();
+  });
+
   test('two processes at once: one works, the other says so', async () => {
     await using server = await startPostgres();
     const url = await filled(server, 300);
@@ -180,8 +239,30 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
   });
 });
 
+/** A digest of the rows in each of some ranges of trace ids, so that a day fits into memory. */
+async function digests(read: (range: string) => Promise<readonly (readonly unknown[])[]>): Promise<string[]> {
+  const found: string[] = [];
+  const bound = (range: number) =>
+    Math.floor((range * 65_536) / RANGES)
+      .toString(16)
+      .padStart(4, '0');
+  let count = 0;
+  for (let range = 0; range < RANGES; range += 1) {
+    const from = `trace_id >= '${bound(range)}0000-0000-0000-0000-000000000000'`;
+    const to =
+      range + 1 === RANGES ? '' : ` AND trace_id < '${bound(range + 1)}0000-0000-0000-0000-000000000000'`;
+    const rows = await read(`WHERE ${from}${to}`);
+    count += rows.length;
+    const hash = createHash('sha256');
+    for (const row of rows) hash.update(canonicalJson(plain(row)));
+    found.push(hash.digest('hex'));
+  }
+  assert.equal(count, DAY_ROWS);
+  return found;
+}
+
 /** All columns in a form that both databases print alike. */
-function select(dialect: 'pg' | 'duckdb'): string {
+function select(dialect: 'pg' | 'duckdb', condition = ''): string {
   const cells = FIELDS.map(({ column, sqlType }) => {
     if (sqlType === 'timestamptz') {
       return dialect === 'pg'
@@ -191,7 +272,7 @@ function select(dialect: 'pg' | 'duckdb'): string {
     if (sqlType === 'uuid' || sqlType === 'jsonb') return `${column}::text AS ${column}`;
     return column;
   });
-  return `SELECT ${cells.join(', ')} FROM mcp_traces ORDER BY trace_id::text, span_id::text`;
+  return `SELECT ${cells.join(', ')} FROM mcp_traces ${condition} ORDER BY trace_id::text, span_id::text`;
 }
 
 /**

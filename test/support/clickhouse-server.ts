@@ -12,6 +12,7 @@ export type InsertFault = 'drop-before' | 'drop-after' | 'half' | 'busy' | 'bad-
 
 export interface ClickHouseServer extends AsyncDisposable {
   readonly url: string;
+  readonly pid: number;
   /** Rows of a query as JSON values. */
   query(sql: string): Promise<Record<string, unknown>[]>;
   /** Runs a statement. */
@@ -64,6 +65,9 @@ export async function startClickHouse(): Promise<ClickHouseServer> {
   await start();
   return {
     url: `http://127.0.0.1:${port}/default`,
+    get pid() {
+      return child.pid as number;
+    },
     query: async (sql) => {
       const text = await post('/?default_format=JSONEachRow&output_format_json_quote_64bit_integers=0', sql);
       return text

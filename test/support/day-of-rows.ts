@@ -5,10 +5,10 @@ const MODEL_CALL = 1;
 const TOOL_CALL = 2;
 
 /**
- * SQL that inserts this many rows, evenly over today (UTC). A third each are steps of agents, model calls and tool calls.
+ * SQL that inserts this many rows, evenly over today (UTC) or a day so many days before. A third each are steps of agents, model calls and tool calls.
  * A session has one service, client, user and model, and five of 300 tools on 15 servers; a trace has 20 spans.
  */
-export function insertDay(rows: number): string {
+export function insertDay(rows: number, daysAgo = 0): string {
   const only = (kind: number, value: string) => `CASE WHEN n % 3 = ${kind} THEN ${value} END`;
   const spanId = (n: string) =>
     `('00000000-0000-0000-' || left(md5('s' || ${n}), 4) || '-' || left(md5('t' || ${n}), 12))::uuid`;
@@ -59,8 +59,8 @@ export function insertDay(rows: number): string {
   };
   return `INSERT INTO mcp_traces (${Object.keys(values).join(', ')})
     SELECT ${Object.values(values).join(',\n')}
-    FROM (SELECT n, n / 50 AS s, date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' +
-      n * interval '1 day' / ${rows} AS start FROM generate_series(0, ${rows - 1}) AS n) AS spans`;
+    FROM (SELECT n, n / 50 AS s, date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' -
+      ${daysAgo} * interval '1 day' + n * interval '1 day' / ${rows} AS start FROM generate_series(0, ${rows - 1}) AS n) AS spans`;
 }
 
 /** Trace id of {@link insertLongRun}. */
