@@ -5,7 +5,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sliced } from '../base/index.ts';
 import { within } from './deadline.ts';
 
 /**
@@ -15,8 +16,6 @@ import { within } from './deadline.ts';
 export const MARKER_VARIABLE = 'MCP_OBSERVATORY_SERVER';
 
 const POLL_MS = 25;
-/** How many processes are looked at before other work has its turn; each takes some 20 microseconds. */
-const PROCESSES_AT_ONCE = 64;
 /** Bound on waiting for the kernel to remove a process after SIGKILL. */
 const REAP_MS = 1_000;
 
@@ -184,19 +183,18 @@ async function findMembers(
 ): Promise<readonly ProcessIdentity[]> {
   const pids = await numericEntries('/proc');
   const table = new Map<number, ProcessStat>();
-  for (const [at, pid] of pids.entries()) {
-    if (at % PROCESSES_AT_ONCE === PROCESSES_AT_ONCE - 1) await nextTurn();
+  const pause = sliced();
+  for (const pid of pids) {
+    await pause();
     const stat = readStat(pid);
     if (stat !== undefined) table.set(pid, stat);
   }
   const mayCarry = ({ startTime }: ProcessStat) => since === undefined || Number(startTime) >= Number(since);
-  let read = 0;
   const needle = marker === undefined ? undefined : `${MARKER_VARIABLE}=${marker}`;
   const members: ProcessIdentity[] = [];
   for (const [pid, stat] of table) {
     if (stat.state === 'Z' || stat.state === 'X') continue;
-    read += 1;
-    if (read % PROCESSES_AT_ONCE === 0) await nextTurn();
+    await pause();
     if (
       stat.group === root ||
       descendsFrom(pid, root, table) ||
