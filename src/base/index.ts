@@ -38,6 +38,7 @@ export { refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
+export { periodicReader } from './metric-reader.ts';
 export { packageFile } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
 export { printable, printableLine } from './printable.ts';

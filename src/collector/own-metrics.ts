@@ -1,5 +1,5 @@
 import type { MeterProvider } from '@opentelemetry/api';
-import { type Constructor, load, locate, ObservatoryError } from '../base/index.ts';
+import { type Constructor, load, locate, ObservatoryError, periodicReader } from '../base/index.ts';
 
 const PACKAGES = ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-metrics-otlp-http'] as const;
 
@@ -25,20 +25,11 @@ export async function openMetrics(url: string): Promise<OwnMetrics> {
   const sdk = await load(sdkFile);
   const { OTLPMetricExporter } = await load(exporterFile);
   const Exporter = OTLPMetricExporter as unknown as Constructor<[object], object>;
-  const Reader = sdk.PeriodicExportingMetricReader as unknown as Constructor<[object], object>;
   const Provider = sdk.MeterProvider as unknown as Constructor<
     [object],
     MeterProvider & { shutdown(): Promise<void> }
   >;
-  const meterProvider = new Provider({
-    readers: [new Reader({ exporter: new Exporter({ url }), ...interval() })],
-  });
+  const reader = periodicReader(sdk, new Exporter({ url }), process.env);
+  const meterProvider = new Provider({ readers: [reader] });
   return { meterProvider, close: () => meterProvider.shutdown().catch(() => {}) };
-}
-
-/** The reader of SDK 2 does not read the environment. */
-function interval(): object {
-  const ms = Number(process.env.OTEL_METRIC_EXPORT_INTERVAL);
-  if (!(ms > 0)) return {};
-  return { exportIntervalMillis: ms, exportTimeoutMillis: Math.min(ms, 30_000) };
 }

@@ -3,6 +3,7 @@
  * only descriptive fields are read, never outcomes, and only up to the length of an id.
  */
 import { type Baggage, type BaggageEntry, type Context, propagation } from '@opentelemetry/api';
+import { fieldOf, isWithin } from '../base/index.ts';
 import { type GovernanceFields, getGovernance, setGovernance } from './governance.ts';
 
 /** Fields that apply to the whole request rather than the outcome of one call. */
@@ -62,7 +63,7 @@ function readEntry(field: CarriedField, { value }: BaggageEntry): string | numbe
   if (field === 'isShadow') return value === 'true' ? true : value === 'false' ? false : undefined;
   if (field !== 'confidence') return value;
   const confidence = Number(value);
-  return confidence >= 0 && confidence <= 1 ? confidence : undefined;
+  return isWithin(fieldOf('confidence'), confidence) ? confidence : undefined;
 }
 
 function entriesOf(table: typeof CARRIED): [CarriedField, string][] {

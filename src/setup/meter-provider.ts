@@ -1,5 +1,5 @@
 import { diag, type MeterProvider, metrics } from '@opentelemetry/api';
-import { type Constructor, load, locate } from '../base/index.ts';
+import { type Constructor, load, locate, periodicReader } from '../base/index.ts';
 import { createOtlpMetricExporter, locateExporter, type OtlpRequest } from '../durable/index.ts';
 import { collectNow } from './metrics-now.ts';
 
@@ -44,15 +44,8 @@ export async function startMetrics(
     return undefined;
   }
   const [sdk, exporter] = await Promise.all([load(sdkFile), createOtlpMetricExporter(exporterFile)]);
-  const Reader = sdk.PeriodicExportingMetricReader as unknown as Constructor<[object], unknown>;
   const Provider = sdk.MeterProvider as unknown as Constructor<[object], ManagedMeterProvider>;
-  const exportIntervalMillis = intervalIn(env);
-  const reader = new Reader({
-    exporter,
-    exportIntervalMillis,
-    // The reader refuses a timeout above the interval; its own default is 30 seconds.
-    exportTimeoutMillis: Math.min(exportIntervalMillis, 30_000),
-  });
+  const reader = periodicReader(sdk, exporter, env);
   const provider = new Provider({ resource, readers: [reader] });
   metrics.setGlobalMeterProvider(provider);
   let stopped: Promise<void> | undefined;
@@ -69,14 +62,4 @@ export async function startMetrics(
     return collected === undefined ? undefined : exporter.requestOf?.(collected);
   };
   return { provider, stop, requestNow };
-}
-
-/** `OTEL_METRIC_EXPORT_INTERVAL` in milliseconds, a minute by default. */
-function intervalIn(env: Readonly<Record<string, string | undefined>>): number {
-  const text = env.OTEL_METRIC_EXPORT_INTERVAL?.trim() ?? '';
-  if (text === '') return 60_000;
-  const milliseconds = Number(text);
-  if (Number.isSafeInteger(milliseconds) && milliseconds > 0) return milliseconds;
-  diag.warn(`mcp-observatory: OTEL_METRIC_EXPORT_INTERVAL=${text} is no number of milliseconds; using 60000`);
-  return 60_000;
 }

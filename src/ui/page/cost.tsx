@@ -234,9 +234,7 @@ function Line({ total, field, route, series, sum }: LineProps) {
       <td class="num hm">
         <Count of={completionTokens} />
       </td>
-      <td class="num hm">
-        {none || calls === unpriced ? '' : <Usd of={costUsd / (calls - unpriced)} digits={4} />}
-      </td>
+      <td class="num hm">{none || calls === unpriced ? '' : <Usd of={costUsd / (calls - unpriced)} />}</td>
       <td class="num">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
       <td class="num">
         <a

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration } from '../explain/units.ts';
+import { formatCount, formatDuration, formatUsd } from '../explain/units.ts';
 import type { ApiError } from './data.ts';
 
 /** Paths of the icons, on a grid of 16 pixels. */
@@ -69,11 +69,8 @@ export const Duration = ({ ms }: { ms: number }) => <Unit text={formatDuration(M
 export const Count = ({ of }: { of: number }) => <Unit text={formatCount(of)} />;
 
 /** US dollars; null is unpriced, never zero. */
-export function Usd({ of, digits }: { of: number | null; digits?: number }) {
-  if (of === null) return <span class="unp">unpriced</span>;
-  const text =
-    of !== 0 && of < 0.0001 ? '<$0.0001' : `$${of.toFixed(digits ?? (of >= 1 || of === 0 ? 2 : 4))}`;
-  return <Unit text={text} />;
+export function Usd({ of }: { of: number | null }) {
+  return of === null ? <span class="unp">unpriced</span> : <Unit text={formatUsd(of)} />;
 }
 
 const DAY_MS = 86_400_000;

@@ -62,7 +62,7 @@ export function Strip({ metrics, route }: { metrics: RunMetrics; route: Route })
       <Metric
         label="Cost"
         href={link('cost', { range: route.query.get('range') })}
-        value={<Usd of={costUsd} digits={costUsd >= 1 || costUsd === 0 ? 2 : 4} />}
+        value={<Usd of={costUsd} />}
         note={
           unpriced > 0
             ? `${formatCount(unpriced)} ${unpriced === 1 ? 'call' : 'calls'} unpriced`
