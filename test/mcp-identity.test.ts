@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import * as v1Mcp from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import * as v2Server from '@modelcontextprotocol/server';
-import { SpanKind } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { startHttpMcpServer } from './support/http-mcp-server.ts';
@@ -152,5 +152,48 @@ test('from 2026-07-28 on, each request names its client, and each result its ser
       assert.equal(c, d);
       assert.notEqual(a, c);
     }
+    await handler.close();
+  }));
+
+test('a request whose headers and body disagree fails as a header mismatch, on the call that was made', () =>
+  observed(async (bench) => {
+    const handler = v2Server.createMcpHandler(() => {
+      const server = new v2Server.McpServer({ name: 'modern', version: '3' });
+      for (const tool of ['work', 'other'])
+        server.registerTool(tool, { description: tool }, () => ({ content: [] }));
+      return server;
+    });
+    const seen: (string | null)[] = [];
+    const client = new v2Client.Client(
+      { name: 'one', version: '1' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    const transport = new v2Client.StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), {
+      fetch: (url, init) => {
+        const request = new Request(url, init);
+        if (request.headers.get('mcp-method') === 'tools/call') {
+          seen.push(request.headers.get('mcp-name'));
+          // As a proxy does that routes by a header of its own.
+          if (seen.length > 1) request.headers.set('mcp-name', 'other');
+        }
+        return handler.fetch(request);
+      },
+    });
+    await client.connect(transport);
+    await client.callTool({ name: 'work', arguments: {} });
+    await assert.rejects(client.callTool({ name: 'work', arguments: {} }));
+    assert.deepEqual([...new Set(seen)], ['work']);
+    const calls = bench.spans.filter(({ name }) => name === 'tools/call work');
+    const failed = calls.filter(({ status }) => status.code === SpanStatusCode.ERROR);
+    // The client lists the tools again and tries once more. The server has no span: the SDK refuses before it reads.
+    assert.equal(failed.length, 2);
+    for (const { kind, attributes, status } of failed) {
+      assert.equal(kind, SpanKind.CLIENT);
+      assert.equal(attributes['error.type'], '-32020');
+      assert.equal(attributes['rpc.response.status_code'], '-32020');
+      assert.equal(status.message, 'Header mismatch');
+    }
+    assert.equal(calls.filter(({ kind }) => kind === SpanKind.SERVER).length, 1);
+    await client.close();
     await handler.close();
   }));
