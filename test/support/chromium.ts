@@ -38,6 +38,8 @@ export interface Visit {
   readonly complaints: readonly string[];
   /** Runs an expression in the page and gives its value. */
   evaluate(expression: string): Promise<unknown>;
+  /** Goes to another address. */
+  open(url: string): Promise<void>;
   /** Sets the size of the window, and the colors that the reader prefers. */
   show(width: number, height: number, colors?: 'light' | 'dark'): Promise<void>;
   /** A picture of the window, PNG. */
@@ -108,6 +110,9 @@ async function lookAt(devtools: Devtools, url: string, look: (visit: Visit) => P
         awaitPromise: true,
       });
       return (result as { value?: unknown }).value;
+    },
+    open: async (address) => {
+      await send('Page.navigate', { url: address });
     },
     show: async (width, height, colors = 'light') => {
       const screen = { width, height, deviceScaleFactor: 1, mobile: width < 600 };

@@ -13,11 +13,11 @@ export const NODE_24 = ['npx', '--yes', '--package', 'node@24', 'node'] as const
 
 export class Consumers implements AsyncDisposable {
   readonly #work: string;
-  readonly #tarball: string;
+  readonly tarball: string;
 
   private constructor(work: string, tarball: string) {
     this.#work = work;
-    this.#tarball = tarball;
+    this.tarball = tarball;
   }
 
   static async pack(): Promise<Consumers> {
@@ -33,7 +33,7 @@ export class Consumers implements AsyncDisposable {
     await cp(join(ROOT, 'test/consumers'), folder, { recursive: true });
     await writeFile(join(folder, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
     const install = ['install', ...(strict ? ['--strict-peer-deps'] : []), '--no-audit', '--no-fund'];
-    await run('npm', [...install, this.#tarball, ...dependencies], { cwd: folder });
+    await run('npm', [...install, this.tarball, ...dependencies], { cwd: folder });
     return folder;
   }
 
@@ -52,7 +52,7 @@ export class Consumers implements AsyncDisposable {
       OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
       XDG_CACHE_HOME: join(this.#work, 'cache'),
     };
-    const command = ['--yes', `--package=${this.#tarball}`, 'mcp-observatory', ...args];
+    const command = ['--yes', `--package=${this.tarball}`, 'mcp-observatory', ...args];
     return (await run('npx', command, { cwd, env })).stdout;
   }
 

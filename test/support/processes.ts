@@ -24,6 +24,25 @@ export function children(): number[] {
   });
 }
 
+/** Ids of the live processes of a group. Linux only. */
+export function processesOf(group: number): number[] {
+  return processIds().filter((pid) => {
+    try {
+      return stateOf(pid) !== 'Z' && Number(statOf(pid)[2]) === group;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const TICK_MS = 10;
+
+/** CPU time, in milliseconds, of this process's children that have ended, and of theirs. Linux only. */
+export function cpuOfEndedMs(): number {
+  const [user, system] = statOf(process.pid).slice(13, 15).map(Number) as [number, number];
+  return (user + system) * TICK_MS;
+}
+
 /** Sockets and pipes this process holds open. */
 export function openSockets(): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
