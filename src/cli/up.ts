@@ -24,6 +24,8 @@ import { webhookOf } from './webhook.ts';
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
 const GRPC_PORT = 4317;
+/** Deleting would hold up the first spans, and the first look at them. */
+const TIDY_FIRST_MS = 10_000;
 const TIDY_EVERY_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
 
@@ -91,13 +93,18 @@ export const upCommand: Command = {
       goldens: values.goldens,
       webhook: webhookOf(values.webhook, io.env),
     });
-    const tidying = setInterval(() => void tidy(db, keepMs, maxBytes, io), TIDY_EVERY_MS);
+    let tidied = Promise.resolve();
+    const tidyNow = () => {
+      tidied = tidied.then(() => tidy(db, keepMs, maxBytes, io));
+    };
+    const tidying = [setTimeout(tidyNow, TIDY_FIRST_MS), setInterval(tidyNow, TIDY_EVERY_MS)];
     try {
-      await tidy(db, keepMs, maxBytes, io);
       print(io, values.json ? readyJson(page.url, collector) : readyText(page.url, collector));
       await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     } finally {
-      clearInterval(tidying);
+      for (const timer of tidying) clearTimeout(timer);
+      // It deletes from a database that is about to be closed.
+      await tidied;
     }
     return EXIT_OK;
   },

@@ -5,7 +5,9 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { noChromium } from '../support/chromium.ts';
 import { Consumers, ROOT } from '../support/consumer.ts';
+import { FIRST_SPAN_PACKAGES, firstSpan } from '../support/first-span.ts';
 import { OtlpCollector } from '../support/otlp-collector.ts';
 
 const run = promisify(execFile);
@@ -61,6 +63,16 @@ test('a bare npx runs the demo, and then shows its run', async () => {
   const folder = await consumers.empty('bare');
   assert.match(await consumers.npx(folder, 'demo'), CLAIM);
   assert.match(await consumers.npx(folder, 'runs', 'list'), /invoke_workflow invoice-review .*send_payment/);
+});
+
+test('a bare npx up shows the first call of a program in a browser, in less than half a gigabyte', {
+  skip: noChromium(),
+}, async () => {
+  const program = await consumers.install('first-span', FIRST_SPAN_PACKAGES);
+  const folder = await consumers.empty('first-span-up');
+  const { readyMs, shownMs, peakMb } = await firstSpan(consumers.tarball, folder, program, consumers.env);
+  assert.ok(readyMs < shownMs);
+  assert.ok(peakMb < 512, `${peakMb} MB`);
 });
 
 test('the demo runs where the package is installed without what the demo needs', async () => {

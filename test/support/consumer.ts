@@ -12,8 +12,9 @@ export const ROOT: string = join(import.meta.dirname, '../../..');
 export const NODE_24 = ['npx', '--yes', '--package', 'node@24', 'node'] as const;
 
 export class Consumers implements AsyncDisposable {
-  readonly #work: string;
+  /** The packed package. */
   readonly tarball: string;
+  readonly #work: string;
 
   private constructor(work: string, tarball: string) {
     this.#work = work;
@@ -42,18 +43,22 @@ export class Consumers implements AsyncDisposable {
     return await mkdtemp(join(this.#work, `${name}-`));
   }
 
-  /** Runs the command line by npx in a folder. What it fetches goes into a cache of these consumers. */
-  async npx(cwd: string, ...args: readonly string[]): Promise<string> {
-    // `undefined` unsets: the run is kept in the folder, whatever this machine names.
-    const env = {
+  /** What is fetched goes into a cache of these consumers. */
+  get env(): NodeJS.ProcessEnv {
+    return {
       ...process.env,
+      // `undefined` unsets: the run is kept in the folder, whatever this machine names.
       DATABASE_URL: undefined,
       MCP_OBSERVATORY_DATABASE_URL: undefined,
       OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
       XDG_CACHE_HOME: join(this.#work, 'cache'),
     };
+  }
+
+  /** Runs the command line by npx in a folder. */
+  async npx(cwd: string, ...args: readonly string[]): Promise<string> {
     const command = ['--yes', `--package=${this.tarball}`, 'mcp-observatory', ...args];
-    return (await run('npx', command, { cwd, env })).stdout;
+    return (await run('npx', command, { cwd, env: this.env })).stdout;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
