@@ -47,7 +47,7 @@ export function contradictedActs(
   });
   if (found.length > 0 || isAdmitted || isTold) return found;
   return (
-    unread(sentences, steps) ??
+    unread(sentences, steps, prompt) ??
     partOf(sentences, steps) ??
     undone(sentences, steps) ??
     ended(sentences, steps) ??
@@ -233,6 +233,7 @@ function partOf(
 function unread(
   sentences: readonly Sentence[],
   steps: readonly ReadStep[],
+  prompt: string,
 ): readonly ClaimFinding[] | undefined {
   const failed = steps.filter((one) => one.isRead && one.isBad && !one.isRetried).slice(-MAX_REPORTED);
   for (const step of failed) {
@@ -241,7 +242,9 @@ function unread(
         !one.isQuestion &&
         !isPlan(one) &&
         isNamedIn(one, step) &&
-        figuresOf(one).some(({ raw }) => !steps.some(({ text }) => text.includes(raw))),
+        figuresOf(one).some(
+          ({ raw }) => !prompt.includes(raw) && !steps.some(({ text }) => text.includes(raw)),
+        ),
     );
     if (sentence !== undefined) return [finding('tool_failed_claimed_success', sentence, step.index)];
   }

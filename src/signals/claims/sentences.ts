@@ -76,7 +76,7 @@ const ADVERBS = set(
 );
 const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
 const HEDGES = set(
-  "will would can could may might shall should i'll we'll let's please once if when after before unless until must being whether",
+  "will would can could may might shall should i'll we'll you'll they'll it'll let's what please once if when after before unless until must being whether",
 );
 /** Two words that make what follows a plan: "going to cancel". */
 const HEDGE_PAIRS = set(
@@ -237,16 +237,25 @@ function verbsIn({ text, words }: Sentence): readonly Verb[] {
   return verbs;
 }
 
+const TIMES = set('once if when after until unless whether');
 const CLAUSE_BREAK = /[,;:–—]/;
 
 function isHedged(text: string, words: readonly Word[], from: number, verb: number): boolean {
   for (let i = from; i < verb; i++) if (NEGATIONS.test((words[i] as Word).text)) return true;
+  let isAfterAnd = false;
   for (let i = from - 1; i >= Math.max(0, from - 10); i--) {
     const word = words[i] as Word;
     const next = words[i + 1] as Word;
-    if (CLAUSE_BREAK.test(text.slice(word.end, next.start)) || word.text === 'and' || word.text === 'but')
-      return false;
-    if (HEDGES.has(word.text) || NEGATIONS.test(word.text) || HEDGE_PAIRS.has(`${word.text}_${next.text}`))
+    if (CLAUSE_BREAK.test(text.slice(word.end, next.start)) || word.text === 'but') return false;
+    // "as soon as the return and both exchanges are completed": a condition reaches further than a plan.
+    if (word.text === 'and') isAfterAnd = true;
+    if (isAfterAnd) {
+      if (TIMES.has(word.text) || (word.text === 'soon' && next.text === 'as')) return true;
+    } else if (
+      HEDGES.has(word.text) ||
+      NEGATIONS.test(word.text) ||
+      HEDGE_PAIRS.has(`${word.text}_${next.text}`)
+    )
       return true;
   }
   return false;

@@ -27,6 +27,7 @@ const TIME_UNIT =
 /** Days that are counted from another one. */
 const RELATIVE =
   /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
+const EXAMPLE = /\be\.g\.|\b(?:for example|for instance|such as|looks? like)\b/i;
 const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/i;
 const MAX_IDS = 64;
 const MAX_CHECKED = 64;
@@ -91,6 +92,7 @@ class ValueCheck {
 
   /** An identifier one character off one of the evidence. */
   misnames({ text }: Sentence): boolean {
+    if (EXAMPLE.test(text)) return false;
     for (const token of tokensIn(text))
       if (this.#idsLeft-- > 0 && this.#evidence.hasLikeOf(token)) return true;
     for (const { id, index } of idsWithPlace(text)) {
