@@ -1,15 +1,9 @@
+import { admitsFailure, reportsTrouble } from './admissions.ts';
 import { emptyHanded, ended, finding, undone } from './ends.ts';
 import { figuresOf } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
-import {
-  type AnswerClaim,
-  admitsFailure,
-  idsIn,
-  isPlan,
-  reportsTrouble,
-  type Sentence,
-} from './sentences.ts';
+import { type AnswerClaim, idsIn, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Told } from './told.ts';
 import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
@@ -194,6 +188,13 @@ const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>
   (acts.size === 1 && acts.has('run') && /\b(?:call|search|quer|tool|function)/i.test(sentence.text));
 const READINGS = new Stems('analy compar calcul lookup look-up assess verif read');
 
+/** Families of the words before the verb: "the exchange has been submitted". */
+const actsBefore = ({ sentence, verbs }: AnswerClaim): ReadonlySet<string> => {
+  const words = sentence.words.map(({ text }) => text);
+  const verb = words.findIndex((word) => verbs.includes(word));
+  return actsIn(words.slice(0, Math.max(0, verb)), '');
+};
+
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 function actWithoutCall(
   claim: AnswerClaim,
@@ -203,7 +204,8 @@ function actWithoutCall(
   if (!claim.isCompleted || isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
   if (claim.isOwn) return finding('tool_never_called', claim.sentence);
   // What others did ("notes have been published") is no act of the run, unless the user wanted it.
-  const isOfOthers = claim.acts.size > 0 && !shares(claim.mentioned, asked());
+  const isOfOthers =
+    claim.acts.size > 0 && !shares(claim.acts, asked()) && !shares(actsBefore(claim), asked());
   return isOfOthers || told.says(claim) ? undefined : finding('tool_never_called', claim.sentence);
 }
 

@@ -1,13 +1,7 @@
+import { withoutPoliteness } from './admissions.ts';
 import { finding } from './ends.ts';
 import type { ClaimFinding } from './find-claims.ts';
-import {
-  type AnswerClaim,
-  idsIn,
-  isConditional,
-  isPlan,
-  type Sentence,
-  withoutPoliteness,
-} from './sentences.ts';
+import { type AnswerClaim, idsIn, isConditional, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares, verbStem } from './words.ts';
 

@@ -4,6 +4,8 @@ import type { ReadStep } from './steps.ts';
 import type { Sums } from './sums.ts';
 
 const MAX_CHECKED = 64;
+/** Of more numbers products are chance. */
+const MAX_FACTORS = 8;
 const PAID = /\b(?:charged|refunded|applied|refund|credited|paid)\b/i;
 const HAPPENED = /\b(?:has|have|been|was|were)\b/i;
 const SUPPOSED = /\b(?:would|could|if|can)\b/i;
@@ -67,6 +69,10 @@ export class Payments {
         const left = numbers[i] as number;
         const right = numbers[j] as number;
         if (equals(left + right) || equals(Math.abs(left - right))) return true;
+        // A price times a quantity, and a fee.
+        const product = left * right;
+        if (numbers.length <= MAX_FACTORS && [0, ...numbers].some((fee) => equals(product + fee)))
+          return true;
       }
     return false;
   }
