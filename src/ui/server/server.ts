@@ -115,7 +115,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
       return;
     }
     const target = request.url ?? '/';
-    if (target.length > MAX_URL_CHARS) return sendText(response, 414, 'The address is too long');
+    if (target.length > MAX_URL_CHARS) {
+      const message = `The address has more than ${MAX_URL_CHARS} characters: shorten the filter`;
+      return sendJson(response, 414, { error: { code: 'INVALID_OPTION', message } });
+    }
     const url = new URL(target, 'http://page');
     if (url.pathname === '/mcp' && parts.mcp !== undefined) {
       return await answerMcp(request, response, url, parts.mcp).catch((error: unknown) =>
