@@ -1,13 +1,21 @@
-/** Makes the pictures of the page in `docs/images` with Chromium and PostgreSQL: `node dist/scripts/make-screenshots.js`. */
+/**
+ * Makes the pictures of the page in `docs/images` with Chromium and PostgreSQL: `node dist/scripts/make-screenshots.js`.
+ * With `--all DIR`, those of every view, wide and narrow, light and dark, into a folder.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { visit } from '../test/support/chromium.ts';
 import { exportSpans } from '../test/support/export.ts';
+import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from '../test/support/held-call.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
-import { DAY, PAYMENT, RETRIED, SHADOW, STORY } from '../test/support/seeded-runs.ts';
+import { CHANGED, DAY, PAYMENT, RETRIED, SHADOW, STORY } from '../test/support/seeded-runs.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const STORY_RUN = '7'.padStart(32, '0');
@@ -20,24 +28,72 @@ const PICTURES = [
   { name: 'waterfall', hash: `#/run/${STORY_RUN}/waterfall`, width: 1280, height: 760, colors: 'dark' },
   { name: 'tools', hash: '#/tools', width: 1280, height: 600, colors: 'light' },
   { name: 'cost', hash: '#/cost', width: 1280, height: 600, colors: 'dark' },
+  { name: 'waiting', hash: '#/waiting', width: 1280, height: 640, colors: 'light' },
   { name: 'run-narrow', hash: `#/run/${STORY_RUN}`, width: 390, height: 844, colors: 'light' },
 ] as const;
+
+const VIEWS = {
+  runs: '#/runs',
+  sessions: '#/runs?by=session',
+  run: `#/run/${STORY_RUN}`,
+  span: `#/run/${STORY_RUN}?span=${(7018).toString(16).padStart(16, '0')}`,
+  waterfall: `#/run/${STORY_RUN}/waterfall`,
+  raw: `#/run/${STORY_RUN}/raw`,
+  tools: '#/tools',
+  clients: '#/tools?by=client',
+  cost: '#/cost',
+  'cost-tool': '#/cost?by=tool',
+  waiting: '#/waiting',
+  compare: `#/compare?a=${'1'.padStart(32, '0')}&b=${STORY_RUN}`,
+  start: '#/start',
+} as const;
+const SIZES = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 },
+] as const;
+
+const { all } = parseArgs({ options: { all: { type: 'string' } } }).values;
+const pictures =
+  all === undefined
+    ? PICTURES
+    : Object.entries(VIEWS).flatMap(([name, hash]) =>
+        SIZES.flatMap((size) =>
+          (['light', 'dark'] as const).map((colors) => ({
+            name: `${name}-${size.width}-${colors}`,
+            hash,
+            ...size,
+            colors,
+          })),
+        ),
+      );
+const folder = all === undefined ? FOLDER : `${resolve(all)}/`;
 
 await using server = await startPostgres();
 const url = await server.createDatabase();
 await using db = await openDatabase({ url });
 await migrate(db);
 const exporter = new PostgresSpanExporter({ connection: url });
-for (const spans of [STORY, PAYMENT, RETRIED, SHADOW, DAY]) await exportSpans(exporter, spans);
+for (const spans of [STORY, PAYMENT, RETRIED, SHADOW, DAY, CHANGED]) await exportSpans(exporter, spans);
 await exporter.shutdown();
 await refreshRollups(db);
+const queue = new PostgresReviewQueue({ connection: db });
+const gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });
+const hold = (caller: string, args: object) =>
+  gate.authorize({ ...HELD_CALL, caller, sessionId: 'support-7', args: { ...args } });
+await hold('mara.lind', { to: 'Nordlicht GmbH', amount: 1240 });
+await decideOldest(queue, 'approve', 'known supplier', 'session');
+await hold('ada', { to: 'Grace', amount: 12 });
+await decideOldest(queue, 'reject', 'ask Bob first');
+await hold('mara.lind', { to: 'Südwind AG', amount: 310.5 });
+await hold('night-job', { to: 'Grace Hopper', amount: 99 });
+gate.close();
 await using page = await startPage({ db, port: 0 });
-mkdirSync(FOLDER, { recursive: true });
+mkdirSync(folder, { recursive: true });
 await visit(page.url, async (view) => {
-  for (const { name, hash, width, height, colors } of PICTURES) {
+  for (const { name, hash, width, height, colors } of pictures) {
     await view.show(width, height, colors);
     await view.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     await sleep(SETTLE_MS);
-    writeFileSync(`${FOLDER}${name}.png`, await view.screenshot());
+    writeFileSync(`${folder}${name}.png`, await view.screenshot());
   }
 });

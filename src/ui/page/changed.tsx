@@ -36,7 +36,7 @@ function Changed({ of: { server, tool, seenBy, versions } }: { of: ChangedTool }
           <tr>
             <th>Definition</th>
             <th>First seen</th>
-            <th>Last seen</th>
+            <th class="hm">Last seen</th>
             <th class="num">Calls</th>
           </tr>
         </thead>
@@ -49,7 +49,7 @@ function Changed({ of: { server, tool, seenBy, versions } }: { of: ChangedTool }
               <td>
                 <Time ms={version.firstMs} />
               </td>
-              <td>
+              <td class="hm">
                 <Time ms={version.lastMs} />
               </td>
               <td class="num">

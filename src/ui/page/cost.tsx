@@ -77,7 +77,7 @@ export function Cost({ route }: { route: Route }) {
                   <th class="num hm">Cached</th>
                   <th class="num hm">Tokens out</th>
                   <th class="num hm">Per call</th>
-                  <th class="num">Share</th>
+                  <th class="num hm">Share</th>
                   <th class="num">Cost</th>
                 </tr>
               </thead>
@@ -107,7 +107,7 @@ export function Cost({ route }: { route: Route }) {
                     <Count of={totals.reduce((sum, one) => sum + one.completionTokens, 0)} />
                   </td>
                   <td class="hm" />
-                  <td />
+                  <td class="hm" />
                   <td class="num">
                     <Usd of={sumOf(totals)} />
                   </td>
@@ -229,13 +229,13 @@ function Line({ total, field, route, series, sum }: LineProps) {
         <Count of={promptTokens} />
       </td>
       <td class="num hm dim">
-        {promptTokens === 0 ? '' : `${((100 * cachedTokens) / promptTokens).toFixed(0)} %`}
+        {promptTokens === 0 || cachedTokens === 0
+          ? ''
+          : `${((100 * cachedTokens) / promptTokens).toFixed(0)} %`}
       </td>
-      <td class="num hm">
-        <Count of={completionTokens} />
-      </td>
+      <td class="num hm">{field === 'tool' && name !== '' ? '' : <Count of={completionTokens} />}</td>
       <td class="num hm">{none || calls === unpriced ? '' : <Usd of={costUsd / (calls - unpriced)} />}</td>
-      <td class="num">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
+      <td class="num hm">{none || sum === 0 ? '' : `${((100 * costUsd) / sum).toFixed(1)} %`}</td>
       <td class="num">
         <a
           href={rowsOf(

@@ -26,9 +26,7 @@ export function KeepGolden({ run }: { run: string }) {
           {'file' in state ? (
             <>
               Kept as <code>{state.file}</code>.{' '}
-              <a href={link('compare', { kind: 'golden', a: state.name, b: run })}>
-                Compare with it
-              </a>
+              <a href={link('compare', { kind: 'golden', a: state.name, b: run })}>Compare with it</a>
             </>
           ) : (
             <>

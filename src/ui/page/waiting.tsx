@@ -34,7 +34,7 @@ export function WaitingView({ route }: { route: Route }) {
         </Empty>
       )}
       {data !== undefined && !isNothing && (
-        <div class="waiting">
+        <div class={route.args[0] === undefined ? 'waiting' : 'waiting has'}>
           <nav class="wlist" aria-label="What waits">
             {data.open.length === 0 && <p class="dim">Nothing waits.</p>}
             <List rows={data.open} chosen={id} />
@@ -131,6 +131,9 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   if (data === undefined) return null;
   return (
     <section class="wdetail" aria-label={`Request ${data.tool ?? data.reason}`}>
+      <a class="btn wall" href={link('waiting')}>
+        All that waits
+      </a>
       <h2>
         {data.tool ?? data.reason} <StatusTag row={data} />
       </h2>
