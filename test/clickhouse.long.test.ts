@@ -105,7 +105,7 @@ describe('spans in ClickHouse', { skip: await noClickHouse() }, () => {
       }
       for (const outcome of await outcomes) assert.deepEqual(outcome, SAFE);
     }
-    await waitUntil(() => writer.stats.spoolBytes === 0, 300_000);
+    await waitUntil(() => writer.stats.spoolBytes === 0, 900_000);
     await writer.shutdown();
     const { failedExports, spooled } = writer.stats;
     assert.ok(failedExports > 0 && spooled > 0, `${failedExports} failed exports, ${spooled} spooled`);

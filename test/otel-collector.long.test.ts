@@ -13,6 +13,7 @@ import {
   SHIPPED,
   startOtelcol,
   validateConfig,
+  WITH_CLICKHOUSE,
   WITH_CONTENT,
 } from './support/otelcol.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
@@ -121,6 +122,7 @@ describe('the shipped configuration of the standard Collector', { skip: noOtelco
     const env = { APM_OTLP_ENDPOINT: 'http://127.0.0.1:1', COLLECTOR_QUEUE_DIR: folder };
     await validateConfig([SHIPPED], env);
     await validateConfig([SHIPPED, WITH_CONTENT], env);
+    await validateConfig([SHIPPED, WITH_CLICKHOUSE], env);
     await validateConfig([GATEWAY], { COLLECTOR_PEERS: 'localhost' });
     await assert.rejects(validateConfig([SHIPPED, 'yaml:receivers::none::a: b'], env), /none/);
   });

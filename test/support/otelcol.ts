@@ -14,6 +14,8 @@ const START_TIMEOUT_MS = 60_000;
 /** The configuration that is shipped, and the one that lets content through to our service. */
 export const SHIPPED = join(ROOT, 'otel-collector.yaml');
 export const WITH_CONTENT = join(ROOT, 'collector/with-content.yaml');
+/** Adds the Collector's own ClickHouse exporter. */
+export const WITH_CLICKHOUSE = join(ROOT, 'collector/clickhouse.yaml');
 /** The layer before it in a fleet, which sends on by trace id. */
 export const GATEWAY = join(ROOT, 'collector/gateway.yaml');
 
