@@ -4,12 +4,15 @@
  *
  *     npm run build && node dist/bench/enrichment.js
  *
- * Times are medians of alternating runs, so that a busy machine slows both equally. The goal is a ratio of at most 5 at
- * every size, and times linear in the size of the texts.
+ * CPU times of alternating groups of runs, so that a busy machine slows both equally; medians, and the quartiles of the ratio of
+ * each group to the floor beside it. The goal is a ratio of at most 5 at every size, and times linear in the size of the
+ * texts. The evidence scores, which compare answer and context word by word, have a limit of their own (2 ms for an answer
+ * of 2 KB and a context of 8 KB; `bench/evidence.ts`) and bounded input: the last columns tell what they add.
  */
 import { createHash } from 'node:crypto';
 import { enrich } from '../src/processor/index.ts';
 import { estimateTokens, resolveSignalConfig } from '../src/signals/index.ts';
+import { distribution, median } from './spread.ts';
 import { makeText, TEXT_KINDS } from './texts.ts';
 
 interface Call {
@@ -22,15 +25,19 @@ const KB = 1024;
 const SIZES = [4 * KB, 64 * KB, 1024 * KB];
 /** Bytes hashed for one line of the table, all runs together. */
 const BYTES_PER_LINE = 64 * KB * KB;
-const MAX_RUNS = 2000;
+/** Bytes of the prompts of one group. */
+const GROUP_BYTES = 256 * KB;
+/** The evidence takes up to a hundred times as long as the floor. */
+const EVIDENCE_EVERY = 20;
 
-const config = resolveSignalConfig();
+const config = resolveSignalConfig({ enableEvidence: false });
+const withEvidence = resolveSignalConfig();
 const usage = { inputTokens: 1200, cacheReadTokens: 800, outputTokens: 300 };
 const at = new Date('2026-02-10T12:00:00Z');
 
 /** What is measured: everything the processor computes for a call when it has the texts. */
-function enriched(call: Call): unknown {
-  return enrich({ ...call, usage, model: 'gpt-4o', provider: 'openai' }, { config, at });
+function enriched(call: Call, signals = config): unknown {
+  return enrich({ ...call, usage, model: 'gpt-4o', provider: 'openai' }, { config: signals, at });
 }
 
 /** What it is measured by. */
@@ -38,18 +45,16 @@ function floor({ prompt, answer, retrievedContext }: Call): unknown {
   return [prompt, answer, retrievedContext].map((text) => createHash('sha256').update(text).digest('hex'));
 }
 
-function milliseconds(run: () => unknown): number {
-  const start = process.hrtime.bigint();
-  run();
-  return Number(process.hrtime.bigint() - start) / 1e6;
-}
-
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
+/** CPU time of one run, of several that follow each other: a clock of microseconds is too coarse for one. */
+function milliseconds(run: () => unknown, times: number): number {
+  const before = process.cpuUsage();
+  for (let i = 0; i < times; i += 1) run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / times;
 }
 
 console.log(`Node ${process.version}, ${process.arch}\n`);
-console.log('text          prompt    floor ms   enrichment ms   ratio');
+console.log('text          prompt    floor ms   enrichment ms   ratio (quartiles)     with evidence ms');
 for (const kind of TEXT_KINDS) {
   for (const size of SIZES) {
     const call: Call = {
@@ -57,29 +62,33 @@ for (const kind of TEXT_KINDS) {
       answer: makeText(kind, size / 2, 2),
       retrievedContext: makeText(kind, size, 3),
     };
-    const runs = Math.min(MAX_RUNS, Math.ceil(BYTES_PER_LINE / (2.5 * size)));
+    const times = Math.max(1, Math.round(GROUP_BYTES / size));
+    const groups = Math.ceil(BYTES_PER_LINE / (2.5 * size * times));
     const floors: number[] = [];
     const enrichments: number[] = [];
-    for (let i = 0; i < runs; i += 1) {
-      floors.push(milliseconds(() => floor(call)));
-      enrichments.push(milliseconds(() => enriched(call)));
+    const all: number[] = [];
+    for (let i = 0; i < groups; i += 1) {
+      floors.push(milliseconds(() => floor(call), times));
+      enrichments.push(milliseconds(() => enriched(call), times));
+      if (i % EVIDENCE_EVERY === 0) all.push(milliseconds(() => enriched(call, withEvidence), 1));
     }
-    const [least, actual] = [median(floors), median(enrichments)];
+    const ratios = enrichments.map((time, i) => time / (floors[i] ?? Number.NaN));
     const cells = [
       kind.padEnd(12),
       `${size / KB} KB`.padStart(8),
-      least.toFixed(4).padStart(10),
-      actual.toFixed(4).padStart(14),
-      (actual / least).toFixed(2).padStart(8),
+      median(floors).toFixed(4).padStart(10),
+      median(enrichments).toFixed(4).padStart(14),
+      distribution(ratios, 2).padStart(20),
+      median(all).toFixed(4).padStart(16),
     ];
     console.log(cells.join('  '));
   }
 }
 
 console.log('\ntokenizer of OpenAI models, only where a provider gave no usage');
-console.log(`load      ${milliseconds(() => estimateTokens('x', 'gpt-4o')).toFixed(1)} ms, once`);
+console.log(`load      ${milliseconds(() => estimateTokens('x', 'gpt-4o'), 1).toFixed(1)} ms, once`);
 for (const size of SIZES) {
   const text = makeText('markdown', size, 1);
-  const times = Array.from({ length: 20 }, () => milliseconds(() => estimateTokens(text, 'gpt-4o')));
+  const times = Array.from({ length: 20 }, () => milliseconds(() => estimateTokens(text, 'gpt-4o'), 1));
   console.log(`${`${size / KB} KB`.padEnd(8)}  ${median(times).toFixed(2)} ms`);
 }

@@ -1,25 +1,23 @@
 /**
- * Time an instrumentation adds to one non-streaming chat completion, side by side in one run.
+ * What an instrumentation adds to one chat completion that is not streamed. How it is measured: `contest.ts`.
  *
- * Each contender runs in its own process: the official SDK, a `fetch` that responds from memory, so that the network
- * does not hide the difference, and a tracer provider without exporter. All calls are made inside an active span, as in
- * a traced server, so that the cost of async context is not attributed to a contender. Rounds of all contenders are
- * interleaved. The result is the lowest CPU time per call of all rounds, which other programs disturb least.
+ * The official SDK, with a `fetch` that responds from memory, so that the network does not hide the difference. The floor
+ * is one CLIENT span made by hand around the call, with the attributes that our instrumentation sets.
  *
- *   npm run build && node dist/bench/llm-instrumentation.js
+ *   npm run build && node dist/bench/llm-instrumentation.js            # --peers adds other instrumentations
  *
- * `one bare SDK span` is the lower bound: a CLIENT span with the usual attributes, created by hand around the call.
- *
- * The other instrumentations are installed on demand in `bench/peers`, which is not part of the repository.
+ * The peers are installed on demand in `bench/peers`, which is not part of the repository.
  */
-import { execFileSync, fork } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { context, SpanKind, trace } from '@opentelemetry/api';
-import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { context, SpanKind, type TracerProvider, trace } from '@opentelemetry/api';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
+import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { startObservatory } from '../src/setup/index.ts';
+import { compare, contend, startSomeSdk } from './contest.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PEERS = join(ROOT, 'bench/peers');
@@ -27,38 +25,13 @@ const PEER_VERSIONS = {
   '@arizeai/openinference-instrumentation-openai': 'latest',
   '@opentelemetry/instrumentation-openai': '0.21.0',
 };
-const FLOOR = 'one bare SDK span';
-const CONTENDERS = ['none', FLOOR, 'ours', ...Object.keys(PEER_VERSIONS)];
-const ROUNDS = 7;
-const CALLS = 3000;
-const WARM_UP = 3000;
+const FLOOR = 'one span by hand';
+const OWNED = 'ours, startObservatory';
+const THEIRS = 'ours in another SDK';
+const TRACES = 'ours in another SDK, not enriched';
+const OURS = [OWNED, THEIRS, TRACES];
 
 type CreateInstrumentation = new () => { setTracerProvider(provider: unknown): void };
-
-async function main(): Promise<void> {
-  installPeers();
-  const times = new Map<string, number[]>(CONTENDERS.map((name) => [name, []]));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const name of CONTENDERS) times.get(name)?.push(await runContender(name));
-  }
-  const base = Math.min(...(times.get('none') ?? []));
-  const rows = [...times].map(([contender, list]) => {
-    const perCall = Math.min(...list);
-    return {
-      contender,
-      'CPU us per call': perCall.toFixed(1),
-      'added us': (perCall - base).toFixed(1),
-      'ratio to none': (perCall / base).toFixed(2),
-    };
-  });
-  console.table(rows);
-  const peers = rows.filter(({ contender }) => contender === FLOOR || contender.startsWith('@'));
-  const ours = rows.find(({ contender }) => contender === 'ours');
-  for (const peer of peers) {
-    const ratio = Number(ours?.['added us']) / Number(peer['added us']);
-    console.log(`ours adds ${ratio.toFixed(2)} x what ${peer.contender} adds`);
-  }
-}
 
 function installPeers(): void {
   if (existsSync(join(PEERS, 'node_modules'))) return;
@@ -67,29 +40,9 @@ function installPeers(): void {
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--silent'], { cwd: PEERS, stdio: 'inherit' });
 }
 
-function runContender(name: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(import.meta.url), [name]);
-    child.once('message', (microseconds) => resolve(Number(microseconds)));
-    child.once('error', reject);
-    child.once('exit', (code) => code !== 0 && reject(new Error(`${name} ended with exit code ${code}`)));
-  });
-}
-
-async function contend(name: string): Promise<void> {
-  let spans = 0;
+async function open(name: string): Promise<void> {
   const instrumentation = await instrumentationOf(name);
-  const provider = new NodeTracerProvider({
-    spanProcessors: [
-      {
-        onStart: () => void spans++,
-        onEnd() {},
-        forceFlush: async () => {},
-        shutdown: async () => {},
-      },
-    ],
-  });
-  provider.register();
+  const { provider, flush } = await startSdk(name);
   instrumentation?.setTracerProvider(provider);
   const { OpenAI } = createRequire(import.meta.url)('openai') as typeof import('openai');
   const client = new OpenAI({ apiKey: 'x', fetch: async () => new Response(ANSWER, { headers: JSON_TYPE }) });
@@ -102,18 +55,16 @@ async function contend(name: string): Promise<void> {
         { role: 'user', content: 'What is the capital of France, and how many people live there?' },
       ],
     });
-  const call = name === FLOOR ? () => inBareSpan(ask) : ask;
-  const outer = trace.getTracer('bench').startSpan('outer');
-  const microseconds = await context.with(trace.setSpan(context.active(), outer), async () => {
-    for (let index = 0; index < WARM_UP; index++) await call();
-    const started = process.cpuUsage();
-    for (let index = 0; index < CALLS; index++) await call();
-    const { user, system } = process.cpuUsage(started);
-    return (user + system) / CALLS;
-  });
-  const expected = (name === 'none' ? 0 : WARM_UP + CALLS) + 1;
-  if (spans !== expected) throw new Error(`${name} made ${spans} spans, expected ${expected}`);
-  process.send?.(microseconds);
+  contend(name === FLOOR ? () => inBareSpan(ask) : ask, flush);
+}
+
+async function startSdk(name: string): Promise<{ provider: TracerProvider; flush: () => Promise<void> }> {
+  if (name === OWNED) {
+    const observatory = await startObservatory({ otlp: true });
+    return { provider: observatory.tracerProvider, flush: () => observatory.forceFlush() };
+  }
+  const provider = startSomeSdk(name === THEIRS ? [new ObservatorySpanProcessor()] : []);
+  return { provider, flush: () => provider.forceFlush() };
 }
 
 /** What any instrumentation must do at least. */
@@ -124,6 +75,7 @@ async function inBareSpan(ask: () => PromiseLike<ChatCompletion>): Promise<ChatC
   try {
     const answer = await context.with(trace.setSpan(context.active(), span), ask);
     span.setAttributes({
+      'http.response.status_code': 200,
       'gen_ai.response.id': answer.id,
       'gen_ai.response.model': answer.model,
       'gen_ai.response.finish_reasons': answer.choices.map((choice) => choice.finish_reason),
@@ -141,6 +93,7 @@ const REQUEST = {
   'gen_ai.provider.name': 'openai',
   'gen_ai.request.model': 'gpt-4o-mini',
   'gen_ai.request.temperature': 0.2,
+  'openai.api.type': 'chat_completions',
   'server.address': 'api.openai.com',
   'server.port': 443,
 };
@@ -163,7 +116,7 @@ const ANSWER = JSON.stringify({
 
 async function instrumentationOf(name: string): Promise<InstanceType<CreateInstrumentation> | undefined> {
   if (name === 'none' || name === FLOOR) return undefined;
-  if (name === 'ours') {
+  if (OURS.includes(name)) {
     const { OpenAIInstrumentation } = await import('../src/instrumentation/index.ts');
     return new OpenAIInstrumentation();
   }
@@ -173,5 +126,15 @@ async function instrumentationOf(name: string): Promise<InstanceType<CreateInstr
   return new module.OpenAIInstrumentation();
 }
 
-if (process.send === undefined) await main();
-else await contend(process.argv[2] ?? 'none');
+const [mode, contender] = process.argv.slice(2);
+if (mode === '--contend') await open(contender ?? 'none');
+else {
+  if (mode === '--peers') installPeers();
+  const contenders = ['none', FLOOR, ...OURS, ...(mode === '--peers' ? Object.keys(PEER_VERSIONS) : [])];
+  await compare({
+    title: 'chat completion',
+    program: fileURLToPath(import.meta.url),
+    contenders,
+    spansPerCall: Object.fromEntries(contenders.map((name) => [name, name === 'none' ? 0 : 1])),
+  });
+}

@@ -23,8 +23,8 @@ export interface TokenSets {
   similarity(set: TokenSet): number;
 }
 
-/** Slots for a text of that many bytes: most texts fill half of them; others grow the table. */
-const BYTES_PER_SLOT = 4;
+/** Slots for a text of that many bytes; a text of many different words grows the table. A small one stays in the cache. */
+const BYTES_PER_SLOT = 8;
 const MIN_SLOTS = 256;
 const MAX_INITIAL_SLOTS = 65_536;
 

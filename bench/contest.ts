@@ -1,0 +1,208 @@
+/**
+ * Contenders that each make the same calls in a process of their own, and take turns of bursts of calls. Each exports to a
+ * receiver in this process, which costs them nothing and counts what arrives. After each burst the event loop turns, as it
+ * does in a program that waits for something.
+ *
+ * - *on the path*: CPU time of the bursts alone, per call. This is what a caller waits for.
+ * - *all CPU*: of the whole process, from the first call to the end of the flush after the last.
+ *
+ * Figures are medians over the turns of the differences to the contender `none` in the same turn, with their quartiles.
+ * Ratios are of these medians.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { context, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { BatchSpanProcessor, NodeTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { distribution, median } from './spread.ts';
+
+const TURNS = Number(process.env.BENCH_ROUNDS ?? 25);
+const BURSTS = 20;
+const CALLS_PER_BURST = 50;
+const WARM_UP_TURNS = 8;
+
+export interface Contest {
+  readonly title: string;
+  /** The file that runs a contender, given `--contend`, its name and `args`. */
+  readonly program: string;
+  readonly args?: readonly string[];
+  /** The first is the one without spans, called `none`; the second the one to compare with. */
+  readonly contenders: readonly string[];
+  /** Spans each call must give at the receiver; a contender that traces less does less work. */
+  readonly spansPerCall: Readonly<Record<string, number>>;
+}
+
+/** CPU microseconds per call. */
+interface Reading {
+  readonly path: number;
+  readonly all: number;
+}
+
+/** Runs all contenders and prints their table. */
+export async function compare(contest: Contest): Promise<void> {
+  const children = contest.contenders.map((name) => new Contender(contest, name));
+  const readings = new Map<string, Reading[]>(contest.contenders.map((name) => [name, []]));
+  for (const child of children) await child.ready;
+  for (let at = -WARM_UP_TURNS; at < TURNS; at++) {
+    for (const child of children) {
+      const reading = await child.turn();
+      if (at >= 0) readings.get(child.name)?.push(reading);
+    }
+  }
+  for (const child of children) child.end();
+  tell(contest, readings);
+}
+
+function tell({ title, contenders }: Contest, readings: ReadonlyMap<string, readonly Reading[]>): void {
+  const base = readings.get('none') ?? [];
+  const added = (list: readonly Reading[], part: keyof Reading) =>
+    list.map((reading, i) => reading[part] - (base[i]?.[part] ?? Number.NaN));
+  const floor = readings.get(contenders[1] ?? '') ?? [];
+  const floors = { path: median(added(floor, 'path')), all: median(added(floor, 'all')) };
+  const none = distribution(base.map(({ path }) => path));
+  console.log(
+    `\n${title}: CPU us per call, ${TURNS} turns of ${BURSTS * CALLS_PER_BURST} calls; none ${none}`,
+  );
+  console.table(
+    [...readings]
+      .filter(([name]) => name !== 'none')
+      .map(([contender, list]) => {
+        const [path, all] = [added(list, 'path'), added(list, 'all')];
+        return {
+          contender,
+          'added on the path (quartiles)': distribution(path),
+          ratio: (median(path) / floors.path).toFixed(2),
+          'all CPU added (quartiles)': distribution(all),
+          'ratio of all': (median(all) / floors.all).toFixed(2),
+        };
+      }),
+  );
+}
+
+/** A contender in its process, and the receiver of its spans. */
+class Contender {
+  readonly name: string;
+  readonly ready: Promise<unknown>;
+  readonly #contest: Contest;
+  #received = 0;
+  #child: ChildProcess | undefined;
+  readonly #sink: HttpServer;
+
+  constructor(contest: Contest, name: string) {
+    this.#contest = contest;
+    this.name = name;
+    this.#sink = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        if (request.url?.endsWith('/traces')) this.#received += countSpans(Buffer.concat(parts));
+        response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+      });
+    });
+    this.ready = this.#start();
+  }
+
+  async #start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#sink.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(this.#sink.address() as AddressInfo).port}`;
+    this.#child = fork(this.#contest.program, ['--contend', this.name, ...(this.#contest.args ?? [])], {
+      env: {
+        ...process.env,
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+        OTEL_METRICS_EXPORTER: 'none',
+      },
+    });
+    await this.#answer();
+  }
+
+  async turn(): Promise<Reading> {
+    this.#received = 0;
+    this.#child?.send('turn');
+    const reading = (await this.#answer()) as Reading;
+    const expected = this.#contest.spansPerCall[this.name];
+    const perCall = this.#received / (BURSTS * CALLS_PER_BURST);
+    if (expected !== undefined && perCall !== expected)
+      throw new Error(`${this.name}: ${perCall} spans of each call arrived`);
+    return reading;
+  }
+
+  #answer(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#child?.removeAllListeners();
+      this.#child?.once('message', resolve);
+      this.#child?.once('exit', (code) => reject(new Error(`${this.name} ended with exit code ${code}`)));
+    });
+  }
+
+  end(): void {
+    this.#child?.removeAllListeners('exit');
+    this.#child?.kill();
+    this.#sink.close();
+    this.#sink.closeAllConnections();
+  }
+}
+
+/** Spans of an OTLP request: fields 1, 2 and 2 of the three levels of messages. */
+function countSpans(body: Buffer, path: readonly number[] = [1, 2, 2]): number {
+  let count = 0;
+  for (let at = 0; at < body.length; ) {
+    let [tag, length] = [0, 0];
+    [tag, at] = varint(body, at);
+    if ((tag & 7) !== 2) throw new Error(`unexpected wire type in tag ${tag}`);
+    [length, at] = varint(body, at);
+    if (tag >>> 3 === path[0])
+      count += path.length === 1 ? 1 : countSpans(body.subarray(at, at + length), path.slice(1));
+    at += length;
+  }
+  return count;
+}
+
+function varint(body: Buffer, start: number): [value: number, end: number] {
+  let value = 0;
+  for (let at = start, shift = 0; ; at++, shift += 7) {
+    const byte = body[at] as number;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return [value, at + 1];
+  }
+}
+
+/** What a contender's process does: `call` is made in bursts, inside an active span, whenever the contest asks. */
+export function contend(call: () => PromiseLike<unknown>, flush: () => Promise<void>): void {
+  const outer = trace.getTracer('bench').startSpan('outer');
+  const active = trace.setSpan(context.active(), outer);
+  process.on('message', async () => {
+    let path = 0;
+    const before = process.cpuUsage();
+    for (let burst = 0; burst < BURSTS; burst++) {
+      await context.with(active, async () => {
+        const started = process.cpuUsage();
+        for (let i = 0; i < CALLS_PER_BURST; i++) await call();
+        path += microseconds(started);
+      });
+      await turn();
+    }
+    await flush();
+    const calls = BURSTS * CALLS_PER_BURST;
+    process.send?.({ path: path / calls, all: microseconds(before) / calls } satisfies Reading);
+  });
+  process.send?.('ready');
+}
+
+function microseconds(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return user + system;
+}
+
+/** Somebody else's SDK, that exports: with these processors before its own. */
+export function startSomeSdk(processors: readonly SpanProcessor[] = []): NodeTracerProvider {
+  // As many as ours holds, and none sent before the flush: a full batch would be encoded inside of a call, for which the
+  // figure would depend on the number of attributes more than on what is measured.
+  const limits = { maxQueueSize: 16_384, maxExportBatchSize: 16_384 };
+  const batches = new BatchSpanProcessor(new OTLPTraceExporter(), limits);
+  const provider = new NodeTracerProvider({ spanProcessors: [...processors, batches] });
+  provider.register();
+  return provider;
+}
