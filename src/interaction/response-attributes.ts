@@ -5,7 +5,12 @@ import type { ProviderResponse } from './provider-response.ts';
 
 /** The given attributes without those that have no value. */
 export function present(attributes: Readonly<Record<string, Attributes[string]>>): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+  const found: Attributes = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
 }
 
 /** A provider's response as standard attributes, without content. */

@@ -1,3 +1,4 @@
+import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { WritableSpan } from './set-fields.ts';
 
@@ -32,4 +33,9 @@ export function writeEnded<T>(span: ReadableSpan, write: (target: WritableSpan) 
   } finally {
     own._ended = true;
   }
+}
+
+/** When a span ended, if it has: what is written later belongs to that time. */
+export function endTimeOf({ endTime }: ReadableSpan): HrTime | undefined {
+  return endTime !== undefined && endTime[0] > 0 ? endTime : undefined;
 }

@@ -1,8 +1,8 @@
 import { diag } from '@opentelemetry/api';
 
 /** Kinds of faults that are logged separately. */
-export type FaultKind = Fault | 'template' | 'attribute limit' | 'old SDK';
-export type Fault = 'governance' | 'enrichment' | 'verifier' | 'redaction' | 'publishing';
+export type FaultKind = EnrichmentFault | 'template' | 'attribute limit' | 'old SDK';
+export type EnrichmentFault = 'governance' | 'enrichment' | 'verifier' | 'redaction' | 'publishing';
 
 /** Logs the first fault of each kind and counts the rest, so that a fault in every span does not fill the log. */
 export class FaultLog {

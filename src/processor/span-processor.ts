@@ -1,4 +1,4 @@
-import { type Context, context as contextApi, type HrTime, SpanStatusCode } from '@opentelemetry/api';
+import { type Context, context as contextApi, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { FieldValues } from '../base/index.ts';
 import {
@@ -27,9 +27,9 @@ import {
 import { sampledShare } from '../signals/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
-import { EndedSpan, writeEnded } from './ended-span.ts';
+import { EndedSpan, endTimeOf, writeEnded } from './ended-span.ts';
 import { enrich } from './enrich.ts';
-import { type Fault, FaultLog, nameOfError } from './fault-log.ts';
+import { type EnrichmentFault, FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance, isName } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
@@ -284,7 +284,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   #publish(span: ReadableSpan, target: WritableSpan, values: FieldValues): void {
     try {
       if (this.#options.evaluationEvents && 'addEvent' in target) {
-        addEvaluationEvents(target as WritableSpan & EventSpan, values, endOf(span));
+        addEvaluationEvents(target as WritableSpan & EventSpan, values, endTimeOf(span));
       }
       if (span.attributes[COUNTED_ON] === undefined) this.#metrics?.record(span.attributes, values);
     } catch (error) {
@@ -316,7 +316,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     );
   }
 
-  #fault(kind: Fault, error: unknown): void {
+  #fault(kind: EnrichmentFault, error: unknown): void {
     this.#stats.faults += 1;
     this.#log.warnOnce(
       kind,
@@ -337,8 +337,3 @@ const COUNTED_ON = attributeOf('counted_on');
 const OFFERED_TOOLS = attributeOf('offered_tools');
 
 const startOf = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);
-
-/** When a span ended, if it has: what is written later belongs to that time. */
-function endOf({ endTime }: ReadableSpan): HrTime | undefined {
-  return endTime !== undefined && endTime[0] > 0 ? endTime : undefined;
-}

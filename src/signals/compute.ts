@@ -2,7 +2,7 @@ import type { FieldValues } from '../base/index.ts';
 import type { TraceStep } from './claims/index.ts';
 import type { SignalConfig } from './config.ts';
 import { evidenceFields, findingKinds } from './evidence-fields.ts';
-import { identityOf, LARGE_CHARS, sampleOf, type TextIdentity } from './large-texts.ts';
+import { LARGE_CHARS, sampleOf, type TextIdentity, textIdentity } from './large-texts.ts';
 import { extractNumbers, numericVariance } from './numbers.ts';
 import { SUCCESS } from './phrases.ts';
 import { hallucinationRisk, hallucinationRiskLevel } from './risk.ts';
@@ -58,7 +58,7 @@ function addPrompt(
   known: TextIdentity | undefined,
   config: SignalConfig,
 ): void {
-  const identity = prompt.length > LARGE_CHARS ? (known ?? identityOf(prompt, true)) : undefined;
+  const identity = prompt.length > LARGE_CHARS ? (known ?? textIdentity(prompt, true)) : undefined;
   if (identity !== undefined) {
     if (config.enablePromptHash) {
       signals.prompt_hash = identity.hash;
@@ -77,7 +77,7 @@ function addPrompt(
 
 /** The hash of a large answer's normal form. */
 function largeAnswerHash(answer: string, known: TextIdentity | undefined): string {
-  return (known ?? identityOf(answer, false)).normalizedHash;
+  return (known ?? textIdentity(answer, false)).normalizedHash;
 }
 
 function addScores(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {

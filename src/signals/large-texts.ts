@@ -42,7 +42,7 @@ export function* identitySteps(text: string, replaceVolatile: boolean): Generato
 }
 
 /** As {@link identitySteps}, at once. */
-export function identityOf(text: string, replaceVolatile: boolean): TextIdentity {
+export function textIdentity(text: string, replaceVolatile: boolean): TextIdentity {
   const steps = identitySteps(text, replaceVolatile);
   for (;;) {
     const step = steps.next();

@@ -3,7 +3,7 @@
  * one. Hashes are SHA-256 in lower-case hex of the text as UTF-8; a lone surrogate, which UTF-8 cannot hold, counts as
  * U+FFFD, as everywhere in Node.
  */
-import { identityOf, LARGE_CHARS } from './large-texts.ts';
+import { LARGE_CHARS, textIdentity } from './large-texts.ts';
 import { extractNumbers, numericVariance } from './numbers.ts';
 import { ANSWER, SECOND_ANSWER } from './token-sets.ts';
 import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
@@ -31,7 +31,7 @@ export function answerHash(answer: string): string {
 }
 
 function normalizedHash(text: string, replaceVolatile: boolean): string {
-  if (text.length > LARGE_CHARS) return identityOf(text, replaceVolatile).normalizedHash;
+  if (text.length > LARGE_CHARS) return textIdentity(text, replaceVolatile).normalizedHash;
   encodeAndNormalize(text, replaceVolatile);
   const hash = normalized.sha256();
   release();
