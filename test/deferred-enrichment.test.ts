@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -9,6 +8,7 @@ import {
   SimpleSpanProcessor,
   type SpanLimits,
 } from '@opentelemetry/sdk-trace-node';
+import { ensureContextManager } from '../src/base/index.ts';
 import { attachConversation, attachInteraction, type Message } from '../src/interaction/index.ts';
 import {
   DeferredEnrichment,
@@ -104,7 +104,7 @@ for (const redactContent of [false, true]) {
 }
 
 test('attached conversations, tool calls and governance are told the same', async () => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  ensureContextManager();
   try {
     const spans = await assertSame(
       (tracer) => {
