@@ -16,7 +16,7 @@ export interface ReadStep {
   readonly acts: ReadonlySet<string>;
   /** The beginnings of the words of the tool's name. */
   readonly stems: ReadonlySet<string>;
-  /** A later call of the tool with the same arguments, or with the same first one, ended well. */
+  /** A later call of the tool with the same first argument, or of another one with all of its ids, ended well. */
   readonly isRetried: boolean;
   readonly value: unknown;
   /** The result as text, cut. */
@@ -43,17 +43,27 @@ export function readSteps(steps: readonly TraceStep[], first: number): readonly 
   let [results, args] = [MAX_RESULT_CHARS, MAX_ARGUMENT_CHARS];
   const read: ReadStep[] = [];
   const done = new Set<string>();
+  // What later calls were given: one that has all of a failed call did its work another way.
+  const others: ReadonlySet<string>[] = [];
   for (let i = steps.length - 1; i >= 0; i--) {
     const step = steps[i] as TraceStep;
     const one = readStep(step, first + i, Math.max(results, MIN_CHARS), Math.max(args, MIN_CHARS));
     results -= sizeOf(step.result, one.text);
     args -= sizeOf(step.arguments, one.argumentsText);
     const key = `${one.tool} ${one.target}`;
-    read.push(done.has(key) ? { ...one, isRetried: true } : one);
-    if (one.outcome === 'ok') done.add(key);
+    const isRetried = done.has(key) || (one.isBad && others.some((ids) => isOfSame(one.ids, ids)));
+    read.push(isRetried ? { ...one, isRetried } : one);
+    if (one.outcome !== 'ok') continue;
+    done.add(key);
+    if (!one.isRead && others.length < MAX_OTHERS) others.push(one.ids);
   }
   return read.reverse();
 }
+
+const MAX_OTHERS = 16;
+/** More than the one thing that several calls may be about. */
+const isOfSame = (failed: ReadonlySet<string>, later: ReadonlySet<string>): boolean =>
+  failed.size > 1 && [...failed].every((id) => later.has(id));
 
 const within = (value: unknown, room: number) => (typeof value === 'string' ? value.slice(0, room) : value);
 const sizeOf = (value: unknown, text: string) => (typeof value === 'string' ? value : text).length;
@@ -73,7 +83,10 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const argumentsText = shortText(args, argumentsRoom);
   const members =
     typeof args === 'object' && args !== null ? Object.values(args).slice(0, MAX_NAMES) : [args];
-  const first = members[0];
+  // A list is what is done to the thing, not the thing.
+  const first = Array.isArray(members[0])
+    ? (members.find((one) => typeof one === 'string' && /\d{4}/.test(one)) ?? members[0])
+    : members[0];
   return {
     index,
     tool: step.tool,
