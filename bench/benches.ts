@@ -106,7 +106,7 @@ export const BENCHES: readonly Bench[] = [
     name: 'span-processor',
     about: 'What the processor adds to a span.',
     full: {},
-    limitSeconds: 90,
+    limitSeconds: 300,
     figures: (table) => [
       {
         what: 'processor: added to a chat span with 1 KB of messages, us',
@@ -119,7 +119,7 @@ export const BENCHES: readonly Bench[] = [
     name: 'enrichment',
     about: 'Enrichment beside three SHA-256 of the same texts.',
     full: {},
-    limitSeconds: 180,
+    limitSeconds: 300,
     figures: (table) =>
       ['4 KB', '64 KB', '1024 KB'].map((size) => {
         const ratios = table
@@ -139,7 +139,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'A decision of the gate beside cedar-wasm.',
     full: {},
     quick: { env: { BENCH_ROUNDS: '10' } },
-    limitSeconds: 120,
+    limitSeconds: 300,
     figures: (table) => [
       {
         what: "gate, 100 rules, with audit record: p99 of each call's best, us (spread: p50-p99)",
@@ -154,7 +154,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'A decision about a tool that has a thousand rules.',
     full: { env: { BENCH_ROUNDS: '10' } },
     quick: { env: { BENCH_ROUNDS: '4' } },
-    limitSeconds: 180,
+    limitSeconds: 300,
     figures: (table) =>
       ['literals', 'patterns by prefix', 'patterns by suffix', 'patterns of groups'].map((kind) => ({
         what: `gate, 1,000 rules on one tool (${kind}), with audit record: p99 of each call's best, us (spread: p50-p99)`,
@@ -181,7 +181,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'What a hanging shadow adds to the primary.',
     full: { env: { BENCH_ROUNDS: '5' } },
     quick: { env: { BENCH_ROUNDS: '3', BENCH_CALLS: '300' } },
-    limitSeconds: 120,
+    limitSeconds: 300,
     figures: (table) => [
       {
         what: 'shadow, default limits: p99 relative to none',
@@ -230,14 +230,14 @@ export const BENCHES: readonly Bench[] = [
     about: 'CPU of the service by stage and kind of span.',
     full: { args: ['21'] },
     quick: { args: ['9'] },
-    limitSeconds: 120,
+    limitSeconds: 300,
     figures: () => [],
   },
   {
     name: 'otlp-decode',
     about: 'Reading OTLP beside protobufjs.',
     full: { args: ['15'] },
-    limitSeconds: 60,
+    limitSeconds: 300,
     figures: () => [],
   },
   {
@@ -245,7 +245,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'Questions to Postgres that have an index, and the first refresh of the roll-ups.',
     full: { args: ['300000'] },
     quick: { args: ['100000'] },
-    limitSeconds: 180,
+    limitSeconds: 300,
     figures: () => [],
   },
   {

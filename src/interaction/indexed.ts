@@ -8,29 +8,70 @@ export type IndexedGroup = ReadonlyMap<string, unknown>;
 /** Longer numbers are not treated as indices. */
 const MAX_DIGITS = 9;
 
+/** Where a numbered attribute belongs. */
+interface Place<P extends string> {
+  readonly prefix: P;
+  readonly index: number;
+  /** What follows the number. */
+  readonly rest: string;
+}
+
+/** Keys whose places are remembered, per list of prefixes: the spans of a program have the same keys again and again. */
+const MAX_SEEN = 4_096;
+const MAX_SEEN_CHARS = 96;
+
+const seenOf = new WeakMap<readonly string[], Map<string, Place<string> | null>>();
+
 /**
  * Collects numbered attributes (`llm.input_messages.0.message.role`) by prefix, each group in the order of its numbers.
  * One pass over the attributes; gaps and huge numbers cost nothing, because groups are keyed by number.
  *
- * @param prefixes with their trailing dot.
+ * @param prefixes with their trailing dot; the same list in each call, since the places of keys are remembered with it.
  */
 export function collectIndexed<P extends string>(
   attributes: JsonObject,
   prefixes: readonly P[],
 ): ReadonlyMap<P, readonly IndexedGroup[]> {
+  let seen = seenOf.get(prefixes) as Map<string, Place<P> | null> | undefined;
+  if (seen === undefined) {
+    seen = new Map();
+    seenOf.set(prefixes, seen);
+  }
   let found: Map<P, Map<number, Map<string, unknown>>> | undefined;
   for (const key in attributes) {
-    const prefix = prefixOf(key, prefixes);
-    if (prefix === undefined) continue;
-    const dot = key.indexOf('.', prefix.length);
-    const index = parseIndex(key, prefix.length, dot === -1 ? key.length : dot);
-    if (index === undefined) continue;
+    let place = seen.get(key);
+    if (place === undefined) {
+      place = placeOf(key, prefixes) ?? null;
+      if (seen.size >= MAX_SEEN) seen.clear();
+      if (key.length <= MAX_SEEN_CHARS) seen.set(key, place);
+    }
+    if (place === null) continue;
     found ??= new Map();
-    const groups = entry(found, prefix, () => new Map<number, Map<string, unknown>>());
-    const group = entry(groups, index, () => new Map<string, unknown>());
-    group.set(dot === -1 ? '' : key.slice(dot + 1), attributes[key]);
+    put(found, place, attributes[key]);
   }
-  if (found === undefined) return NONE;
+  return found === undefined ? NONE : sorted(found);
+}
+
+function placeOf<P extends string>(key: string, prefixes: readonly P[]): Place<P> | undefined {
+  const prefix = prefixOf(key, prefixes);
+  if (prefix === undefined) return undefined;
+  const dot = key.indexOf('.', prefix.length);
+  const index = parseIndex(key, prefix.length, dot === -1 ? key.length : dot);
+  return index === undefined ? undefined : { prefix, index, rest: dot === -1 ? '' : key.slice(dot + 1) };
+}
+
+function put<P extends string>(
+  found: Map<P, Map<number, Map<string, unknown>>>,
+  { prefix, index, rest }: Place<P>,
+  value: unknown,
+): void {
+  const groups = entry(found, prefix, () => new Map<number, Map<string, unknown>>());
+  entry(groups, index, () => new Map<string, unknown>()).set(rest, value);
+}
+
+function sorted<P extends string>(
+  found: ReadonlyMap<P, ReadonlyMap<number, IndexedGroup>>,
+): ReadonlyMap<P, readonly IndexedGroup[]> {
   return new Map([...found].map(([prefix, groups]) => [prefix, inOrder(groups)]));
 }
 
@@ -43,13 +84,14 @@ const NONE: ReadonlyMap<never, readonly IndexedGroup[]> = new Map<never, readonl
 
 /** The numbered groups inside one group: `message.contents.` within a message. */
 export function collectNested(group: IndexedGroup, prefix: string): readonly IndexedGroup[] {
-  let nested: Record<string, unknown> | undefined;
+  let found: Map<string, Map<number, Map<string, unknown>>> | undefined;
   for (const [key, value] of group) {
-    if (!key.startsWith(prefix)) continue;
-    nested ??= Object.create(null) as Record<string, unknown>;
-    nested[key] = value;
+    const place = placeOf(key, [prefix]);
+    if (place === undefined) continue;
+    found ??= new Map();
+    put(found, place, value);
   }
-  return nested === undefined ? [] : (collectIndexed(nested, [prefix]).get(prefix) ?? []);
+  return found === undefined ? [] : (sorted(found).get(prefix) ?? []);
 }
 
 function parseIndex(key: string, start: number, end: number): number | undefined {
@@ -64,6 +106,7 @@ function parseIndex(key: string, start: number, end: number): number | undefined
 }
 
 function inOrder(groups: ReadonlyMap<number, IndexedGroup>): IndexedGroup[] {
+  if (groups.size === 1) return [...groups.values()];
   return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
 }
 

@@ -54,8 +54,8 @@ function replaceRecord(span: ReadableSpan, keep: ReadonlySet<string>): number {
   let removed = 0;
   for (const key in attributes) {
     const value = attributes[key];
-    if (isKept(key, value) || keep.has(key)) kept[key] = keptValue(key, value);
-    else removed += 1;
+    if (!isKept(key, value) && !keep.has(key)) removed += 1;
+    else kept[key] = typeof value === 'number' ? value : keptValue(key, value);
   }
   replaceIfChanged(span, 'attributes', kept);
   return span.attributes === kept ? removed : redactRecord(span, 'attributes', keep);

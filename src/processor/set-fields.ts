@@ -49,6 +49,7 @@ const NONE: FieldValues = Object.freeze({});
 
 /** The first `count` values. */
 export function takeFields(values: FieldValues, count: number): FieldValues {
+  if (values === NONE) return NONE;
   return Object.fromEntries(entriesOf(values).slice(0, count)) as FieldValues;
 }
 
