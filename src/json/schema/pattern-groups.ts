@@ -1,7 +1,7 @@
 /** Many patterns of one text, so that those that cannot match need not be tried one by one. */
 import { compileLinearSet } from '../linear-regexp.ts';
 import { affixesOf } from './affix.ts';
-import { sizeOf } from './patterns.ts';
+import { patternSize } from './patterns.ts';
 import type { StepBudget } from './steps.ts';
 
 /** Patterns that are tried at once. */
@@ -95,7 +95,7 @@ interface Kind {
 }
 
 const kindOf = (pattern: string): Kind => ({
-  isSimple: sizeOf(pattern).isSimple,
+  isSimple: patternSize(pattern).isSimple,
   isAnchored: affixesOf(pattern).isAnchored,
 });
 
@@ -138,7 +138,7 @@ function groupsOf(
   if (places.length < 2) return [];
   const all = places.map((place) => patterns[place] ?? '');
   const steps = all
-    .map(sizeOf)
+    .map(patternSize)
     .reduce(
       (sum, { tail, instructions }) => sum + (kind.isSimple ? (1 + tail) / 16 : 2 + instructions / 3),
       0,

@@ -36,7 +36,7 @@ export function compilePattern(pattern: string, budget: StepBudget): PatternTest
     };
   }
   try {
-    const size = sizeOf(pattern);
+    const size = patternSize(pattern);
     if (size.isSimple) {
       const expression = new RegExp(pattern, 'u');
       const steps = (1 + size.tail) / 16;
@@ -74,7 +74,7 @@ export const QUANTIFIER = /[*+?]\??|\{(\d+)(,?)(\d*)\}\??/y;
 export const ESCAPE = /\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|[pP]\{[^}]*\}|c[a-z]|k<[^>]*>|.)/isy;
 
 /** @throws SyntaxError when it is not an ECMAScript pattern. */
-export function sizeOf(pattern: string): PatternSize {
+export function patternSize(pattern: string): PatternSize {
   new RegExp(pattern, 'u');
   /** Instructions of the open groups, outermost first. */
   const open: number[] = [];
