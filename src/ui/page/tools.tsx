@@ -199,7 +199,7 @@ function NeverCalled({ tools }: { tools: readonly TaxedTool[] }) {
   const names = tools.map(({ tool }) => tool);
   const tokens = tools.reduce((sum, tool) => sum + tool.tokens, 0);
   return (
-    <tr class="never">
+    <tr class="unused">
       <td class="tn" colSpan={9} title={names.slice(0, 100).join(', ')}>
         <span class="sub">
           {tools.length} offered and never called:{' '}
