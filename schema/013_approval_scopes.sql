@@ -34,7 +34,7 @@ COMMENT ON COLUMN mcp_approvals.ended_by IS 'Who revoked it; null where the defi
 COMMENT ON COLUMN mcp_approvals.announced_at IS 'When the webhook took the request';
 
 -- Calls by the definition that a policy gate saw, for tools whose definition changed.
-CREATE INDEX mcp_traces_tool_hash ON mcp_traces (start_time, tool_hash, tool_name, server_name) WHERE tool_hash IS NOT NULL;
+CREATE INDEX mcp_traces_tool_hash ON mcp_traces (start_time) WHERE tool_hash IS NOT NULL;
 
 -- Another signature; processes of the version before this call it with the first eight parameters.
 DROP FUNCTION mcp_approvals_take(text, double precision, uuid, double precision, text, uuid, uuid, json);

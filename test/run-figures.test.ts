@@ -7,7 +7,7 @@ import { testDatabases } from './support/databases.ts';
 const HOUR_MS = 3_600_000;
 const RUNS = 21_000;
 /** In the middle of an hour, so that a range from or to it cuts one. */
-const FIRST_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 30.5 * HOUR_MS;
+const FIRST_MS = Date.UTC(2026, 9, 5) - 30.5 * HOUR_MS;
 
 const all = testDatabases();
 after(async () => {
@@ -54,7 +54,7 @@ for (const databases of all) {
       const db = await databases.createMigrated();
       await db.query(insertRuns(RUNS));
       const ranges = [
-        { sinceMs: FIRST_MS },
+        { sinceMs: FIRST_MS, untilMs: FIRST_MS + 30.5 * HOUR_MS },
         { sinceMs: FIRST_MS, untilMs: FIRST_MS + 30 * HOUR_MS },
         { sinceMs: FIRST_MS + HOUR_MS / 7, untilMs: FIRST_MS + 29.99 * HOUR_MS },
       ];
@@ -94,7 +94,7 @@ for (const databases of all) {
     test('sessions are the newest ones, of many runs too, with all their runs', async () => {
       const db = await databases.createMigrated();
       await db.query(insertRuns(3000));
-      const range = { sinceMs: FIRST_MS - HOUR_MS };
+      const range = { sinceMs: FIRST_MS - HOUR_MS, untilMs: FIRST_MS + 31 * HOUR_MS };
       const { sessions, leftOut } = await listSessions(db, range);
       assert.deepEqual(
         sessions.map(({ session }) => session),
