@@ -9,9 +9,6 @@ const REPORTER = new URL('./group-reporter.js', import.meta.url).href;
 /** How long a process may live after its last test; `group-process.ts` reports what is open before that. */
 const EXIT_TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_CHARS = 20_000;
-/** Tests make much that is garbage at once; with the default of 16 MB, collecting it takes a tenth of their time. */
-const MAX_YOUNG_MB = 64;
-const FLAGS = [`--test-reporter=${REPORTER}`, `--max-semi-space-size=${MAX_YOUNG_MB}`];
 /** How long the output of a failed test may be behind the message that it failed. */
 const OUTPUT_DELAY_MS = 100;
 
@@ -45,7 +42,7 @@ function runProcess(
   report: TestReport,
 ): Promise<readonly string[]> {
   const { NODE_TEST_CONTEXT: _, ...inherited } = env;
-  const child = spawn(process.execPath, [...FLAGS, PROGRAM, ...files], {
+  const child = spawn(process.execPath, [`--test-reporter=${REPORTER}`, PROGRAM, ...files], {
     env: inherited,
     detached: true,
     serialization: 'advanced',
