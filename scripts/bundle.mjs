@@ -45,6 +45,7 @@ async function bundleCode() {
     platform: 'node',
     transform: { target: 'node20.19' },
     treeshake: { moduleSideEffects: false },
+    experimental: { attachDebugInfo: 'none' },
   });
   // Moved when it is complete: another process may be loading it.
   const unfinished = `${LIB}-${process.pid}`;
@@ -54,11 +55,14 @@ async function bundleCode() {
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: { jsdoc: false },
+    // Names stay, for stack traces and for those who read.
+    minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
     // What every entry needs comes in few files: opening one takes longer than parsing what it has too much.
     codeSplitting: {
       groups: [
         // All that the command line needs before it knows the command.
         { name: 'errors', test: /\/src\/base\/(?:errors|version)\.ts/, priority: 1 },
+        { name: 'command', test: /\/src\/cli\/(?:terminal|command-line)\// },
         {
           name: 'core',
           test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process)|(?:json|signals|wire|interaction|processor)\/)/,
