@@ -17,12 +17,12 @@ import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
 import { randomSpans } from './support/random-spans.ts';
-import { sized } from './support/size.ts';
+import { manyRows } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
 const DAY_MS = 86_400_000;
 /** Of the day that is archived whole. */
-const DAY_ROWS = sized(20_000, 1_000_000);
+const DAY_ROWS = manyRows(20_000);
 const RANGES = Math.ceil(DAY_ROWS / 20_000);
 const COUNT = 'SELECT count(*)::INTEGER FROM mcp_traces';
 const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
@@ -178,7 +178,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     const run = () => spawn(process.execPath, args, { stdio: 'ignore' });
     for (let kill = 0; kill < 5; kill += 1) {
       const child = run();
-      await sleep(500 + kill * sized(300, 4000));
+      await sleep(500 + kill * (300 + DAY_ROWS / 250));
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
       const { rows } = await pool.query('SELECT count(*)::integer AS n FROM mcp_traces');

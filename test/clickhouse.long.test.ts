@@ -1,6 +1,6 @@
 /**
- * The ClickHouse exporter against ClickHouse's own engine. A million rows with faults in the long run:
- * `OBSERVATORY_TEST_SIZE=full node --test dist/test/clickhouse.long.test.js`.
+ * The ClickHouse exporter against ClickHouse's own engine. A million rows with faults:
+ * `OBSERVATORY_TEST_SIZE=million node --test dist/test/clickhouse.long.test.js`.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,13 +25,13 @@ import { post } from './support/http-post.ts';
 import { manySpans } from './support/many-spans.ts';
 import { randomSpans, seededRandom } from './support/random-spans.ts';
 import { runCommand } from './support/run-command.ts';
-import { sized } from './support/size.ts';
+import { manyRows } from './support/size.ts';
 import { spanRequest } from './support/span-requests.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered } from './support/spans.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const SPANS = sized(50_000, 1_000_000);
+const SPANS = manyRows(50_000);
 const PER_WRITE = 5000;
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
 
