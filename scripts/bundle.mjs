@@ -3,8 +3,8 @@
  * chunks they share. `npm run build:bundle` bundles the sources; `npm run build:types`, this script with `--types`,
  * adds the declarations, from those that `tsc` has written to `dist/src`; `--strict` makes its warnings errors.
  */
-import { cpSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { rollup } from 'rollup';
@@ -12,6 +12,8 @@ import { dts } from 'rollup-plugin-dts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const LIB = join(ROOT, 'dist/lib');
+/** For tests of what an entry loads: the code itself names no modules. */
+const CHUNKS = join(ROOT, 'dist/chunks.json');
 
 /** Sources of the entries, by their names in `package.json`. */
 const ENTRIES = {
@@ -49,7 +51,7 @@ async function bundleCode() {
   });
   // Moved when it is complete: another process may be loading it.
   const unfinished = `${LIB}-${process.pid}`;
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: unfinished,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -61,8 +63,7 @@ async function bundleCode() {
     codeSplitting: {
       groups: [
         // All that the command line needs before it knows the command.
-        { name: 'errors', test: /\/src\/base\/(?:errors|version)\.ts/, priority: 1 },
-        { name: 'command', test: /\/src\/cli\/(?:terminal|command-line)\// },
+        { name: 'errors', test: /\/src\/base\/(?:errors|version|printable|lines|known-options)\.ts/, priority: 1 },
         {
           name: 'core',
           test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process)|(?:json|signals|wire|interaction|processor)\/)/,
@@ -78,6 +79,13 @@ async function bundleCode() {
   await bundlePage(join(unfinished, 'page'));
   rmSync(LIB, { recursive: true, force: true });
   renameSync(unfinished, LIB);
+  writeFileSync(CHUNKS, JSON.stringify(output.flatMap(describe)));
+}
+
+/** What a chunk is made of, by paths from the root, and what it imports when it is loaded. */
+function describe({ type, fileName, moduleIds, imports }) {
+  if (type !== 'chunk') return [];
+  return [{ fileName, modules: moduleIds.map((id) => relative(ROOT, id).replaceAll('\\', '/')), imports }];
 }
 
 /** The page is one script for browsers, with what it needs inside, beside its markup and its style. */

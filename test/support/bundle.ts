@@ -21,21 +21,37 @@ export interface Load {
   readonly packages: readonly string[];
 }
 
-/** Follows the imports of an entry of the bundle, whose chunks name the modules they are made of. */
+/** A chunk, as `scripts/bundle.mjs` describes it. */
+interface Chunk {
+  readonly fileName: string;
+  readonly modules: readonly string[];
+  /** Chunks and packages. */
+  readonly imports: readonly string[];
+}
+
+/** Follows the imports of an entry of the bundle. */
 export function loadOf(entry: string): Load {
-  const chunks = new Set<string>();
+  bundle();
+  const all = JSON.parse(readFileSync(join(ROOT, 'dist/chunks.json'), 'utf8')) as Chunk[];
+  const chunks = new Map(all.map((chunk) => [chunk.fileName, chunk]));
+  const seen = new Set<string>();
   const packages = new Set<string>();
   const modules: string[] = [];
-  const follow = (chunk: string): void => {
-    if (chunks.has(chunk)) return;
-    chunks.add(chunk);
-    const code = readFileSync(join(bundle(), chunk), 'utf8');
-    for (const [, module] of code.matchAll(/^\/\/ src\/(.+)$/gm)) modules.push(module as string);
-    for (const [, specifier] of code.matchAll(/^(?:import|export)\b(?:[^;]*? from)? ?"([^"]+)";$/gm)) {
-      if (specifier?.startsWith('./')) follow(specifier.slice(2));
-      else if (specifier !== undefined && !specifier.startsWith('node:')) packages.add(specifier);
+  const follow = (name: string): void => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    const chunk = chunks.get(name);
+    if (chunk === undefined) packages.add(name);
+    else {
+      modules.push(
+        ...chunk.modules.filter((id) => id.startsWith('src/')).map((id) => id.slice('src/'.length)),
+      );
+      chunk.imports.forEach(follow);
     }
   };
   follow(`${entry}.js`);
-  return { modules: modules.sort(), packages: [...packages].sort() };
+  return {
+    modules: modules.sort(),
+    packages: [...packages].filter((name) => !name.startsWith('node:')).sort(),
+  };
 }
