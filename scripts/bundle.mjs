@@ -63,7 +63,11 @@ async function bundleCode() {
     codeSplitting: {
       groups: [
         // All that the command line needs before it knows the command.
-        { name: 'errors', test: /\/src\/base\/(?:errors|version|printable|lines|known-options)\.ts/, priority: 1 },
+        {
+          name: 'errors',
+          test: /\/src\/base\/(?:errors|version|printable|lines|known-options)\.ts/,
+          priority: 1,
+        },
         {
           name: 'core',
           test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process)|(?:json|signals|wire|interaction|processor)\/)/,
