@@ -12,7 +12,7 @@ export {
   snakeKeys,
   toColumns,
 } from './camel-case.ts';
-
+export { parseDatabaseUrl } from './database-url.ts';
 export { errorClass, isKnownErrorClass } from './error-class.ts';
 export {
   errorMessage,

@@ -11,6 +11,7 @@ import {
   openDatabaseOf,
   print,
   readFlags,
+  readSubcommand,
   usageError,
 } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
@@ -63,14 +64,7 @@ export const approvalsCommand: Command = {
   help: HELP,
   run: async (args, io) => {
     const { values, positionals } = readFlags(args, OPTIONS, true);
-    const [name = '', id, ...rest] = positionals;
-    const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-    if (run === undefined || rest.length > 0) {
-      const known = Object.keys(SUBCOMMANDS).join(', ');
-      throw usageError(
-        `Expected one subcommand, ${known}, and at most one id, got '${positionals.join(' ')}'`,
-      );
-    }
+    const { run, id } = readSubcommand(SUBCOMMANDS, positionals);
     await using db = await openDatabaseOf(values, io);
     return await run({ db, id, values, io });
   },

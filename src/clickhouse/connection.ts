@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { importPeer, loadPeer, ObservatoryError } from '../base/index.ts';
+import { importPeer, loadPeer, ObservatoryError, parseDatabaseUrl } from '../base/index.ts';
 
 /** Settings of ClickHouse for one request. */
 export type ClickHouseSettings = Readonly<Record<string, string | number>>;
@@ -64,7 +64,7 @@ export async function openClickHouse(
  *   password cannot be located in it.
  */
 export function nameOfClickHouseUrl(text: string): string {
-  const url = parse(text);
+  const url = parseDatabaseUrl(text, ['http:', 'https:']);
   if (url === undefined) {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -74,18 +74,6 @@ export function nameOfClickHouseUrl(text: string): string {
   }
   const user = url.username === '' ? '' : `${url.username}@`;
   return `clickhouse ${url.protocol}//${user}${url.host}${url.pathname === '/' ? '/default' : url.pathname}`;
-}
-
-function parse(text: string): URL | undefined {
-  try {
-    const url = new URL(text);
-    decodeURIComponent(url.username);
-    decodeURIComponent(url.password);
-    return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined;
-  } catch {
-    // The URL parser's error contains the whole input, so it must not become a cause.
-    return undefined;
-  }
 }
 
 /** Runs a statement and waits for its end. @returns what it answers, as text. */

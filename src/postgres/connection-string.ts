@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, parseDatabaseUrl } from '../base/index.ts';
 
 /**
  * Checks a connection string before a driver sees it.
@@ -8,7 +8,7 @@ import { ObservatoryError } from '../base/index.ts';
  *   password cannot be located in it.
  */
 export function nameOfConnectionString(connectionString: string): string {
-  const url = parse(connectionString);
+  const url = parseDatabaseUrl(connectionString, ['postgresql:', 'postgres:']);
   if (url === undefined) {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -19,16 +19,4 @@ export function nameOfConnectionString(connectionString: string): string {
   }
   const user = url.username === '' ? '' : `${url.username}@`;
   return `${url.protocol}//${user}${url.host}${url.pathname}`;
-}
-
-function parse(connectionString: string): URL | undefined {
-  try {
-    const url = new URL(connectionString);
-    decodeURIComponent(url.username);
-    decodeURIComponent(url.password);
-    return url.protocol === 'postgresql:' || url.protocol === 'postgres:' ? url : undefined;
-  } catch {
-    // The URL parser's error contains the whole input, so it must not become a cause.
-    return undefined;
-  }
 }

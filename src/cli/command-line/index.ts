@@ -25,3 +25,4 @@ export {
 } from './flags.ts';
 export { kindOf, pumpJsonl } from './jsonl.ts';
 export { keyOf, RUN_FLAGS, RUN_FLAGS_HELP, readRunRequest } from './run-options.ts';
+export { readSubcommand } from './subcommand.ts';
