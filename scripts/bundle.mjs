@@ -57,8 +57,12 @@ async function bundleCode() {
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: { jsdoc: false },
-    // Names stay, for stack traces and for those who read.
-    minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
+    // Parsing takes most of an import. Names of functions and of all at the top level stay, for stack traces.
+    minify: {
+      mangle: { toplevel: false, keepNames: { function: true, class: true } },
+      compress: false,
+      codegen: { removeWhitespace: true },
+    },
     // What every entry needs comes in few files: opening one takes longer than parsing what it has too much.
     codeSplitting: {
       groups: [
@@ -70,11 +74,19 @@ async function bundleCode() {
         },
         {
           name: 'core',
-          test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process)|(?:json|signals|wire|interaction|processor)\/)/,
+          test: /\/src\/(?:base\/(?:suppress-tracing|error-class|private-files|bisect|live-process|sdk|stderr-diag|metric-reader)|json\/(?:canonical|lenient|redact\/)|(?:signals|wire|interaction|processor)\/)/,
+          priority: 1,
         },
+        // Only gates, orchestrators and goldens validate.
+        { name: 'schema', test: /\/src\/json\// },
         // The queue asks whether a row was at fault, whatever the spans are sent to.
-        { name: 'database-error', test: /\/src\/postgres\/database-error\.ts/, priority: 1 },
-        { name: 'postgres', test: /\/src\/postgres\// },
+        {
+          name: 'durable',
+          test: /\/src\/(?:durable|otlp)\/|\/src\/postgres\/database-error\.ts/,
+          priority: 1,
+        },
+        { name: 'postgres', test: /\/src\/(?:postgres|clickhouse)\// },
+        { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
       ],
     },
