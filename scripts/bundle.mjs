@@ -31,6 +31,7 @@ const PROGRAMS = {
   cli: 'cli/main',
   registering: 'setup/registering',
   'last-export-process': 'setup/last-export-process',
+  'embedded-thread': 'postgres/embedded-thread',
   'hook-probe': 'setup/registration/hook-probe',
 };
 
@@ -69,7 +70,7 @@ async function bundleCode() {
         // All that the command line needs before it knows the command.
         {
           name: 'errors',
-          test: /\/src\/base\/(?:errors|version|printable|lines|known-options)\.ts/,
+          test: /\/src\/base\/(?:errors|version|printable|lines|known-options|peer)\.ts/,
           priority: 1,
         },
         {
@@ -85,7 +86,7 @@ async function bundleCode() {
           test: /\/src\/(?:durable|otlp)\/|\/src\/postgres\/database-error\.ts/,
           priority: 1,
         },
-        { name: 'postgres', test: /\/src\/(?:postgres|clickhouse)\// },
+        { name: 'postgres', test: /\/src\/(?:postgres\/(?!embedded-thread)|clickhouse\/)/ },
         { name: 'execution', test: /\/src\/execution\/(?:instrument|tool-error|shadow\/under-way)\.ts/ },
         { name: 'instrumentation', test: /\/src\/instrumentation\// },
       ],

@@ -1,14 +1,17 @@
 import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage, importPeer, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
+import { errorMessage, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
+import { openEmbeddedThread } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
 export const DEFAULT_DATA_DIR: string = join('.mcp-observatory', 'pgdata');
+
+const PGLITE = '@electric-sql/pglite';
 
 /** Which database to open. */
 export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
@@ -54,36 +57,29 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
     );
   }
-  const at = await options.packageAt?.('@electric-sql/pglite');
-  const { PGlite } = await loadPeer(
-    '@electric-sql/pglite',
-    () => importPeer<typeof import('@electric-sql/pglite')>(at ?? '@electric-sql/pglite'),
-    {
-      neededFor: 'The embedded database',
-    },
-  );
+  const at = await options.packageAt?.(PGLITE);
   const release = await lockDataDirectory(directory);
   try {
     await makePrivateFolder(directory);
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(directory, 0o700);
     if (options.isPrepared !== false) await copyPrepared(directory, at);
-    const pglite = await PGlite.create(directory);
+    const {
+      query,
+      exec,
+      close: closeThread,
+    } = await loadPeer(PGLITE, () => openEmbeddedThread(directory, at ?? import.meta.resolve(PGLITE)), {
+      neededFor: 'The embedded database',
+    });
     let closed: Promise<void> | undefined;
     const close = () => {
-      closed ??= pglite.close().finally(release);
+      closed ??= closeThread().finally(release);
       return closed;
     };
-    return {
-      kind: 'pglite',
-      name: directory,
-      query: (text, values) => pglite.query<Record<string, unknown>>(text, values as unknown[] | undefined),
-      exec: (text) => pglite.exec(text),
-      close,
-      [Symbol.asyncDispose]: close,
-    };
+    return { kind: 'pglite', name: directory, query, exec, close, [Symbol.asyncDispose]: close };
   } catch (cause) {
     await release();
+    if (cause instanceof ObservatoryError) throw cause;
     throw new ObservatoryError(
       'DATABASE_UNREACHABLE',
       `The embedded database in ${directory} cannot be opened: ${errorMessage(cause)}`,

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { ObservatoryError } from '../base/index.ts';
+import type { EmbeddedAnswer, EmbeddedRequest, EmbeddedThreadData } from './embedded-thread.ts';
+import type { QueryResult } from './types.ts';
+
+const PROGRAM = new URL('./embedded-thread.js', import.meta.url);
+
+/** A PGlite in a thread of its own. Statements run one after another, in the order of the calls. */
+export interface EmbeddedDatabase {
+  query(text: string, values?: readonly unknown[]): Promise<QueryResult>;
+  exec(text: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  resolve(result: QueryResult): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Opens a data directory, which the caller has locked. The thread keeps the process alive only while a statement runs.
+ *
+ * @param module address of the module of PGlite.
+ * @throws the error of PGlite, or of its import.
+ */
+export async function openEmbeddedThread(directory: string, module: string): Promise<EmbeddedDatabase> {
+  // Hooks that were preloaded have nothing to do there.
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const workerData: EmbeddedThreadData = { directory, module };
+  const worker = new Worker(PROGRAM, { workerData, execArgv: [], env, name: 'mcp-observatory-database' });
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let ended: Error | undefined;
+
+  const end = (error: Error) => {
+    ended ??= error;
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
+  };
+  worker.on('message', ({ id, rows, error }: EmbeddedAnswer) => {
+    const caller = waiting.get(id);
+    waiting.delete(id);
+    if (waiting.size === 0) worker.unref();
+    if (error === undefined) caller?.resolve({ rows: rows ?? [] });
+    else caller?.reject(Object.assign(new Error(String(error.message)), error));
+  });
+  worker.on('error', end);
+  worker.on('exit', () => end(new ObservatoryError('DATABASE_UNREACHABLE', closedMessage(directory))));
+
+  const wait = (id: number) =>
+    new Promise<QueryResult>((resolve, reject) => {
+      if (ended !== undefined) return reject(ended);
+      waiting.set(id, { resolve, reject });
+      worker.ref();
+    });
+  const ask = (request: Omit<EmbeddedRequest, 'id'>): Promise<QueryResult> => {
+    lastId += 1;
+    const id = lastId;
+    const answer = wait(id);
+    try {
+      if (ended === undefined) worker.postMessage({ id, ...request } satisfies EmbeddedRequest);
+    } catch (error) {
+      // A value that cannot be sent to another thread, such as a function.
+      waiting.get(id)?.reject(error as Error);
+      waiting.delete(id);
+    }
+    return answer;
+  };
+
+  try {
+    await wait(0);
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  }
+  return {
+    query: (text, values) => ask({ text, values, isScript: false }),
+    exec: (text) => ask({ text, values: undefined, isScript: true }),
+    async close() {
+      const exited = once(worker, 'exit');
+      worker.ref();
+      await ask({ text: undefined, values: undefined, isScript: false }).finally(() => worker.terminate());
+      await exited;
+    },
+  };
+}
+
+function closedMessage(directory: string): string {
+  return `The embedded database in ${directory} is closed: its thread ended. Open it again.`;
+}
