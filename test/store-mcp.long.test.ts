@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as sdk from '@modelcontextprotocol/server';
-import { openDatabase, type Queryable } from '../src/postgres/index.ts';
+import { type Database, openDatabase } from '../src/postgres/index.ts';
 import { startPage, storeMcp } from '../src/ui/index.ts';
 import { post } from './support/http-post.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
@@ -19,7 +19,7 @@ const MAX_ANSWER_CHARS = 16_000;
 
 describe('the store for agents', { skip: noPostgres() }, () => {
   let server: PostgresServer;
-  let db: Queryable & { close(): Promise<void> };
+  let db: Database;
   let page: Awaited<ReturnType<typeof startPage>>;
   before(async () => {
     server = await startOwnPostgres();
@@ -82,6 +82,10 @@ describe('the store for agents', { skip: noPostgres() }, () => {
     const { client, call } = await overHttp();
     assert.match((await call('tool_health')).text, /calls, \d+ failed/);
     assert.match((await call('cost_report', { by: 'model' })).text, /gpt-4o.*tokens in/);
+    const counted = await call('query', { sql: 'SELECT count(*) AS spans FROM mcp_traces' });
+    assert.deepEqual(JSON.parse(counted.text), { spans: await countSpans() });
+    const changing = await call('query', { sql: 'DELETE FROM mcp_traces' });
+    assert.deepEqual([changing.isError, /must begin with SELECT/.test(changing.text)], [true, true]);
     assert.match((await call('list_runs', { filter: 'toll:x' })).text, /Did you mean 'tool:x'/);
     assert.match((await call('list_runs', { filter: 'tool:nothing-like-it' })).text, /No run matches/);
     const [, id = ''] = /^([0-9a-f]{32}) /m.exec((await call('list_runs')).text) ?? [];

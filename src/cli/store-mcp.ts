@@ -1,5 +1,5 @@
 import { importPeer } from '../base/index.ts';
-import type { Queryable } from '../postgres/index.ts';
+import type { Database } from '../postgres/index.ts';
 import { type McpSdk, type StoreMcp, storeMcp } from '../ui/index.ts';
 import { type CommandIo, fetchedModule } from './command-line/index.ts';
 
@@ -13,7 +13,7 @@ export async function loadMcpSdk<T = McpSdk>(io: CommandIo, path = ''): Promise<
 }
 
 /** The store as an MCP endpoint; the SDK is loaded by the first request. */
-export function lazyStoreMcp(io: CommandIo, db: Queryable): StoreMcp {
+export function lazyStoreMcp(io: CommandIo, db: Database): StoreMcp {
   let loading: Promise<StoreMcp> | undefined;
   const loaded = (): Promise<StoreMcp> => {
     loading ??= loadMcpSdk(io).then((sdk) => storeMcp(sdk, db));

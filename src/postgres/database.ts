@@ -6,6 +6,7 @@ import { lockDataDirectory } from './data-directory-lock.ts';
 import { openEmbeddedThread } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
+import { readOnPool } from './read-only.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
@@ -44,6 +45,7 @@ async function openServer(url: string, options: PoolOptions & DriverSource): Pro
     name: pool.name,
     query: (text, values) => pool.query(text, values),
     exec: (text) => pool.query(text),
+    readOnly: (statements, timeoutMs) => readOnPool(pool, statements, timeoutMs),
     close: () => pool.end(),
     [Symbol.asyncDispose]: () => pool.end(),
   };
@@ -64,19 +66,19 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(directory, 0o700);
     if (options.isPrepared !== false) await copyPrepared(directory, at);
-    const {
-      query,
-      exec,
-      close: closeThread,
-    } = await loadPeer(PGLITE, () => openEmbeddedThread(directory, at ?? import.meta.resolve(PGLITE)), {
-      neededFor: 'The embedded database',
-    });
+    const { close: closeThread, ...thread } = await loadPeer(
+      PGLITE,
+      () => openEmbeddedThread(directory, at ?? import.meta.resolve(PGLITE)),
+      {
+        neededFor: 'The embedded database',
+      },
+    );
     let closed: Promise<void> | undefined;
     const close = () => {
       closed ??= closeThread().finally(release);
       return closed;
     };
-    return { kind: 'pglite', name: directory, query, exec, close, [Symbol.asyncDispose]: close };
+    return { kind: 'pglite', name: directory, ...thread, close, [Symbol.asyncDispose]: close };
   } catch (cause) {
     await release();
     if (cause instanceof ObservatoryError) throw cause;

@@ -3,7 +3,9 @@
  * hundreds of milliseconds.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { PGlite } from '@electric-sql/pglite';
 import { errorMessage, importPeer } from '../base/index.ts';
+import type { QueryResult, Statement } from './types.ts';
 
 /** What the thread is started with. */
 export interface EmbeddedThreadData {
@@ -12,19 +14,18 @@ export interface EmbeddedThreadData {
   readonly module: string;
 }
 
-/** One statement with `values`, or several without. */
+/** What the thread is asked for. A script is several statements in one text. */
 export interface EmbeddedRequest {
   readonly id: number;
-  /** Undefined to close. */
-  readonly text: string | undefined;
-  readonly values: readonly unknown[] | undefined;
-  readonly isScript: boolean;
+  readonly kind: 'query' | 'script' | 'readOnly' | 'close';
+  readonly statements: readonly Statement[];
 }
 
 /** The first answer, with id 0, says that the database is open. */
 export interface EmbeddedAnswer {
   readonly id: number;
-  readonly rows?: readonly Record<string, unknown>[] | undefined;
+  /** Of each statement. */
+  readonly results?: readonly QueryResult[] | undefined;
   /** Message and the fields of the database's error, such as its `code`. */
   readonly error?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -32,21 +33,51 @@ export interface EmbeddedAnswer {
 const { directory, module } = workerData as EmbeddedThreadData;
 
 async function run(): Promise<void> {
-  const { PGlite } = await importPeer<typeof import('@electric-sql/pglite')>(module);
-  const pglite = await PGlite.create(directory);
-  parentPort?.on('message', async ({ id, text, values, isScript }: EmbeddedRequest) => {
+  const { PGlite: Embedded } = await importPeer<typeof import('@electric-sql/pglite')>(module);
+  const pglite = await Embedded.create(directory);
+  parentPort?.on('message', async ({ id, kind, statements }: EmbeddedRequest) => {
     try {
-      if (text === undefined) await pglite.close();
-      else if (isScript) await pglite.exec(text);
-      else {
-        const { rows } = await pglite.query<Record<string, unknown>>(text, values as unknown[] | undefined);
-        return answer({ id, rows });
-      }
-      answer({ id });
+      answer({ id, results: await resultsOf(pglite, kind, statements) });
     } catch (error) {
       answer({ id, error: fieldsOf(error) });
     }
   });
+}
+
+async function resultsOf(
+  pglite: PGlite,
+  kind: EmbeddedRequest['kind'],
+  statements: readonly Statement[],
+): Promise<readonly QueryResult[]> {
+  switch (kind) {
+    case 'close':
+      await pglite.close();
+      return [];
+    case 'script':
+      for (const { text } of statements) await pglite.exec(text);
+      return [];
+    case 'query':
+      return all(pglite, statements);
+    case 'readOnly':
+      return pglite.transaction(async (transaction) => {
+        await transaction.exec('SET TRANSACTION READ ONLY');
+        const results = await all(transaction, statements);
+        await transaction.rollback();
+        return results;
+      });
+  }
+}
+
+async function all(
+  db: Pick<PGlite, 'query'>,
+  statements: readonly Statement[],
+): Promise<readonly QueryResult[]> {
+  const results: QueryResult[] = [];
+  for (const { text, values } of statements) {
+    const { rows } = await db.query<Record<string, unknown>>(text, values as unknown[] | undefined);
+    results.push({ rows });
+  }
+  return results;
 }
 
 function answer(message: EmbeddedAnswer): void {

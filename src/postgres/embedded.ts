@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ObservatoryError } from '../base/index.ts';
 import type { EmbeddedAnswer, EmbeddedRequest, EmbeddedThreadData } from './embedded-thread.ts';
-import type { QueryResult } from './types.ts';
+import type { QueryResult, Statement } from './types.ts';
 
 const PROGRAM = new URL('./embedded-thread.js', import.meta.url);
 
@@ -10,11 +10,13 @@ const PROGRAM = new URL('./embedded-thread.js', import.meta.url);
 export interface EmbeddedDatabase {
   query(text: string, values?: readonly unknown[]): Promise<QueryResult>;
   exec(text: string): Promise<unknown>;
+  /** Runs statements in one transaction that may only read, and rolls it back. */
+  readOnly(statements: readonly Statement[]): Promise<readonly QueryResult[]>;
   close(): Promise<void>;
 }
 
 interface Waiting {
-  resolve(result: QueryResult): void;
+  resolve(results: readonly QueryResult[]): void;
   reject(error: Error): void;
 }
 
@@ -38,28 +40,31 @@ export async function openEmbeddedThread(directory: string, module: string): Pro
     for (const { reject } of waiting.values()) reject(ended);
     waiting.clear();
   };
-  worker.on('message', ({ id, rows, error }: EmbeddedAnswer) => {
+  worker.on('message', ({ id, results, error }: EmbeddedAnswer) => {
     const caller = waiting.get(id);
     waiting.delete(id);
     if (waiting.size === 0) worker.unref();
-    if (error === undefined) caller?.resolve({ rows: rows ?? [] });
+    if (error === undefined) caller?.resolve(results ?? []);
     else caller?.reject(Object.assign(new Error(String(error.message)), error));
   });
   worker.on('error', end);
   worker.on('exit', () => end(new ObservatoryError('DATABASE_UNREACHABLE', closedMessage(directory))));
 
   const wait = (id: number) =>
-    new Promise<QueryResult>((resolve, reject) => {
+    new Promise<readonly QueryResult[]>((resolve, reject) => {
       if (ended !== undefined) return reject(ended);
       waiting.set(id, { resolve, reject });
       worker.ref();
     });
-  const ask = (request: Omit<EmbeddedRequest, 'id'>): Promise<QueryResult> => {
+  const ask = (
+    kind: EmbeddedRequest['kind'],
+    ...statements: Statement[]
+  ): Promise<readonly QueryResult[]> => {
     lastId += 1;
     const id = lastId;
     const answer = wait(id);
     try {
-      if (ended === undefined) worker.postMessage({ id, ...request } satisfies EmbeddedRequest);
+      if (ended === undefined) worker.postMessage({ id, kind, statements } satisfies EmbeddedRequest);
     } catch (error) {
       // A value that cannot be sent to another thread, such as a function.
       waiting.get(id)?.reject(error as Error);
@@ -75,12 +80,13 @@ export async function openEmbeddedThread(directory: string, module: string): Pro
     throw error;
   }
   return {
-    query: (text, values) => ask({ text, values, isScript: false }),
-    exec: (text) => ask({ text, values: undefined, isScript: true }),
+    query: async (text, values) => (await ask('query', { text, values }))[0] as QueryResult,
+    exec: (text) => ask('script', { text }),
+    readOnly: (statements) => ask('readOnly', ...statements),
     async close() {
       const exited = once(worker, 'exit');
       worker.ref();
-      await ask({ text: undefined, values: undefined, isScript: false }).finally(() => worker.terminate());
+      await ask('close').finally(() => worker.terminate());
       await exited;
     },
   };

@@ -20,6 +20,7 @@ export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';
 export { listPartitions, type Partition, prune, quotedName } from './partitions.ts';
 export { type OwnPool, openPool } from './pool.ts';
+export { reading } from './read-only.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
 export { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 export { type Cell, SpanCells } from './span-cells.ts';
@@ -39,4 +40,5 @@ export {
   type PostgresConnection,
   type Queryable,
   type QueryResult,
+  type Statement,
 } from './types.ts';

@@ -26,6 +26,12 @@ export interface Queryable {
 /** A connection string (`postgresql://user:password@host:5432/database`), or an open connection that stays yours. */
 export type PostgresConnection = string | Queryable;
 
+/** One statement with `$1`-style parameters. */
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[] | undefined;
+}
+
 /** A database opened by `openDatabase`. */
 export interface Database extends Queryable, AsyncDisposable {
   /** A server, or the embedded PGlite. */
@@ -34,6 +40,13 @@ export interface Database extends Queryable, AsyncDisposable {
   readonly name: string;
   /** Runs several statements in one transaction. */
   exec(text: string): Promise<unknown>;
+  /**
+   * Runs statements in one transaction that may only read, and rolls it back. A server stops a statement after
+   * `timeoutMs`; the embedded database cannot.
+   *
+   * @throws ObservatoryError `DATABASE_REFUSED` when the time is over.
+   */
+  readOnly(statements: readonly Statement[], timeoutMs: number): Promise<readonly QueryResult[]>;
   /** Closes the connections and releases the data directory. Idempotent. */
   close(): Promise<void>;
 }

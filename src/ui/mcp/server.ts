@@ -1,6 +1,6 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { errorMessage, VERSION, withoutTracing } from '../../base/index.ts';
-import type { Queryable } from '../../postgres/index.ts';
+import type { Database } from '../../postgres/index.ts';
 import { STORE_TOOLS } from './tools.ts';
 
 /** `@modelcontextprotocol/server`, which is optional. */
@@ -22,7 +22,7 @@ export interface StoreMcp {
 const INSTRUCTIONS =
   'Read-only access to the traces of mcp-observatory. To find why something failed: list_runs with "status:failed", show_run with an id, show_span for the details of one span.';
 
-export function storeMcp(sdk: McpSdk, db: Queryable): StoreMcp {
+export function storeMcp(sdk: McpSdk, db: Database): StoreMcp {
   const handler = sdk.createMcpHandler(() => storeServer(sdk, db));
   return {
     fetch: (request) => withoutTracing(() => handler.fetch(request)),
@@ -31,11 +31,11 @@ export function storeMcp(sdk: McpSdk, db: Queryable): StoreMcp {
 }
 
 /** Serves the store over stdin and stdout until stdin ends. */
-export function serveStoreOverStdio(sdk: McpSdk, { serveStdio }: McpStdioSdk, db: Queryable): void {
+export function serveStoreOverStdio(sdk: McpSdk, { serveStdio }: McpStdioSdk, db: Database): void {
   withoutTracing(() => serveStdio(() => storeServer(sdk, db)));
 }
 
-function storeServer(sdk: McpSdk, db: Queryable): McpServer {
+function storeServer(sdk: McpSdk, db: Database): McpServer {
   const server = new sdk.McpServer(
     { name: 'mcp-observatory', version: VERSION },
     { instructions: INSTRUCTIONS },

@@ -1,7 +1,8 @@
 import { ObservatoryError } from '../../base/index.ts';
-import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
+import { type Database, type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
 import { compareRuns, formatCount, formatDuration, formatUsd } from '../explain/index.ts';
 import {
+  answerSql,
   COST_DIMENSIONS,
   costs,
   findRun,
@@ -17,6 +18,7 @@ import { runLine, runText } from './run-text.ts';
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 24 * 400;
 const MAX_FIELD_CHARS = 4000;
+const MAX_SQL_ROWS = 100;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -27,7 +29,7 @@ export interface StoreTool {
   readonly description: string;
   /** JSON Schema of its arguments. */
   readonly inputSchema: object;
-  readonly answer: (db: Queryable, args: Arguments) => Promise<string>;
+  readonly answer: (db: Database, args: Arguments) => Promise<string>;
 }
 
 const HOURS = {
@@ -99,6 +101,13 @@ export const STORE_TOOLS: readonly StoreTool[] = [
       'What model calls cost in US dollars and tokens, by model, user or service. Calls without a known price are counted as unpriced and add nothing.',
     inputSchema: schemaOf({ by: { type: 'string', enum: [...COST_DIMENSIONS] }, hours: HOURS }),
     answer: costAnswer,
+  },
+  {
+    name: 'query',
+    title: 'Ask in SQL',
+    description: `Answers one SELECT (PostgreSQL) with at most ${MAX_SQL_ROWS} rows, each as JSON, when no other tool has the answer. It only reads, for at most 5 seconds. Tables: mcp_runs (one row a run), mcp_traces (one row a span: trace_id, span_id, parent_span_id, start_time, end_time, span_name, operation, tool_name, server_name, client_name, model, prompt_tokens, completion_tokens, cost_usd, status_code, status_message, user_id, session_id, policy_decision, hallucination_risk_level, evidence_risk_level, attributes), mcp_tools_hourly, mcp_models_hourly, mcp_sessions, mcp_tool_tax. Give a range of start_time; SELECT * FROM a table LIMIT 1 shows its columns. ${UNTRUSTED}`,
+    inputSchema: schemaOf({ sql: { type: 'string', maxLength: 8000, description: 'One SELECT' } }, ['sql']),
+    answer: sqlAnswer,
   },
 ];
 
@@ -193,6 +202,14 @@ async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
         `${oneLine(name || 'not named', 80)}: ${formatUsd(cost)}, ${formatCount(calls)} calls, ${formatCount(input)} tokens in, ${formatCount(output)} out${unpriced > 0 ? `, ${formatCount(unpriced)} calls unpriced` : ''}`,
     );
   return bounded(lines.length === 0 ? ['No model was called.'] : lines, 'look back fewer hours');
+}
+
+async function sqlAnswer(db: Database, args: Arguments): Promise<string> {
+  await refresh(db);
+  const { rows, hasMore } = await answerSql(db, String(args.sql), MAX_SQL_ROWS);
+  const more = hasMore ? [`(there are more than ${MAX_SQL_ROWS} rows; add a condition, or add them up)`] : [];
+  const lines = rows.map((row) => oneLine(row, MAX_FIELD_CHARS));
+  return bounded(lines.length === 0 ? ['No row.'] : [...lines, ...more], 'select fewer columns or rows');
 }
 
 /** A role that may only read sees the runs as of the last refresh by another process. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
-import type { Queryable } from '../../postgres/index.ts';
+import { type Queryable, reading } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
 import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
 import { type ApiSources, answerApi } from './api.ts';
@@ -139,11 +139,15 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
   }
 }
 
+/** How long one statement behind a view may take. */
+const QUESTION_TIMEOUT_MS = 15_000;
+
 async function sendAnswer(response: ServerResponse, url: URL, { db, goldens, live }: Parts): Promise<void> {
   try {
     // Without a page that is open, nobody else adds up what has arrived.
     if (url.searchParams.has('fresh') || !live.isWatched) await live.refresh();
-    const answer = await answerApi({ db, goldens }, url.pathname, url.searchParams);
+    const sources = { db: reading(db, QUESTION_TIMEOUT_MS), goldens };
+    const answer = await answerApi(sources, url.pathname, url.searchParams);
     if (answer !== undefined) return await streamJson(response, answer);
     sendNotFound(response);
   } catch (error) {
