@@ -2470,6 +2470,30 @@ BEGIN
 -- keeps the planner from copying it into each), groups are counted in hash tables before what they hold is sorted, and
 -- spans are not sorted for the name of a run. The figures are those of before.
 
+-- The definitions of tools that policy gates saw, so that those which changed are not looked for in all spans.
+CREATE TABLE mcp_definitions_hourly (
+  hour timestamptz NOT NULL,
+  server_name text NOT NULL,
+  tool_name text NOT NULL,
+  tool_hash text NOT NULL,
+  first_time timestamptz NOT NULL,
+  last_time timestamptz NOT NULL,
+  calls bigint NOT NULL,
+  PRIMARY KEY (hour, server_name, tool_name, tool_hash)
+);
+COMMENT ON TABLE mcp_definitions_hourly IS 'Calls that a policy gate decided by tool and hash of its definition, and the hour they started in (UTC); an absent name is an empty text';
+
+-- The spans counted before; a refresh that runs meanwhile would count others.
+DO $counted$ BEGIN
+  PERFORM pg_advisory_xact_lock(7882267396523914870);
+END $counted$;
+INSERT INTO mcp_definitions_hourly
+SELECT date_trunc('hour', start_time, 'UTC'), mcp_traces_short(server_name), mcp_traces_short(tool_name),
+  mcp_traces_short(tool_hash), min(start_time), max(start_time), count(*)
+FROM mcp_traces, mcp_traces_rollup_state
+WHERE tool_hash IS NOT NULL AND (ingest_xid IS NULL OR ingest_xid < next_xid)
+GROUP BY 1, 2, 3, 4;
+
 -- Counts what was inserted since the last refresh. Returns the spans counted, NULL when another process is at it. Run it
 -- as often as the dashboard should be fresh; any number of processes may. Rows of a transaction that is still open are
 -- counted once every transaction that began before it has ended. Groups are counted in hash tables: sorting wide rows
@@ -2492,16 +2516,17 @@ BEGIN
       mcp_traces_short(model) AS model, mcp_traces_short(operation) AS operation, mcp_traces_short(method) AS method,
       mcp_traces_short(tool_name) AS tool_name, mcp_traces_short(prompt_template_id) AS prompt_template_id,
       coalesce(is_shadow, false) AS is_shadow, mcp_traces_short(server_name) AS server_name,
-      mcp_traces_short(client_name) AS client_name, mcp_traces_short(user_id) AS user_id, session_id, span_kind, bucket,
-      spans, errors, first_time, last_time, ms_sum, ms_max, prompt_tokens, completion_tokens, cached_prompt_tokens, cost_usd,
+      mcp_traces_short(client_name) AS client_name, mcp_traces_short(user_id) AS user_id, session_id, span_kind, tool_hash,
+      bucket,
+      spans, errors, first_time, last_start, last_time, ms_sum, ms_max, prompt_tokens, completion_tokens, cached_prompt_tokens, cost_usd,
       unpriced, scored, risk_sum, high_risk, blocked, fallbacks, tries,
       model IS NOT NULL AND tool_name IS NULL AND is_counted AS is_model_call,
       tool_name IS NOT NULL OR server_name IS NOT NULL OR client_name IS NOT NULL AS is_mcp
     FROM (
       SELECT hour_number, service, provider, model, operation, method, tool_name, prompt_template_id, is_shadow, server_name,
-        client_name, user_id, session_id, span_kind, is_counted, bucket, count(*)::integer AS spans,
+        client_name, user_id, session_id, span_kind, tool_hash, is_counted, bucket, count(*)::integer AS spans,
         (count(*) FILTER (WHERE status_code = 'error'))::integer AS errors,
-        min(start_time) AS first_time, max(end_time) AS last_time, sum(ms) AS ms_sum, max(ms) AS ms_max,
+        min(start_time) AS first_time, max(start_time) AS last_start, max(end_time) AS last_time, sum(ms) AS ms_sum, max(ms) AS ms_max,
         -- What no call can have been is not summed: one absurd row must not make the sums overflow for ever.
         sum(prompt_tokens) FILTER (WHERE prompt_tokens BETWEEN 0 AND 1000000000) AS prompt_tokens,
         sum(completion_tokens) FILTER (WHERE completion_tokens BETWEEN 0 AND 1000000000) AS completion_tokens,
@@ -2525,7 +2550,7 @@ BEGIN
         ) AS inserted
       ) AS classed
       GROUP BY hour_number, service, provider, model, operation, method, tool_name, prompt_template_id, is_shadow,
-        server_name, client_name, user_id, session_id, span_kind, is_counted, bucket
+        server_name, client_name, user_id, session_id, span_kind, tool_hash, is_counted, bucket
     ) AS groups
   ), spans AS (
     INSERT INTO mcp_traces_hourly AS old (hour, service, provider, model, operation, method, tool_name, prompt_template_id,
@@ -2618,6 +2643,16 @@ BEGIN
       cost_usd = old.cost_usd + excluded.cost_usd,
       unpriced = old.unpriced + excluded.unpriced,
       high_risk = old.high_risk + excluded.high_risk
+  ), definitions AS (
+    INSERT INTO mcp_definitions_hourly AS old
+    SELECT hour, server_name, tool_name, mcp_traces_short(tool_hash) AS hash, min(first_time), max(last_start), sum(spans)
+    FROM fresh WHERE tool_hash IS NOT NULL
+    GROUP BY hour, server_name, tool_name, hash
+    ORDER BY hour, server_name, tool_name, hash
+    ON CONFLICT (hour, server_name, tool_name, tool_hash) DO UPDATE SET
+      first_time = least(old.first_time, excluded.first_time),
+      last_time = greatest(old.last_time, excluded.last_time),
+      calls = old.calls + excluded.calls
   ), sessions AS (
     INSERT INTO mcp_sessions AS old
     SELECT session_id, min(first_time), max(last_time), max(nullif(client_name, '')), max(nullif(user_id, '')), sum(spans),
@@ -2652,7 +2687,9 @@ BEGIN
 END
 $function$;
 
--- Adds what was inserted since the last refresh. Returns the spans added, NULL when another process is at it.
+-- Adds what was inserted since the last refresh. Returns the spans added, NULL when another process is at it. Of a call that
+-- several sides recorded it counts the spans of each side apart, since its spans come in any order; the page pairs the
+-- spans of one run by their parents (factsOf), which can tell more calls apart, and a refused call from a failed one.
 CREATE OR REPLACE FUNCTION mcp_runs_refresh() RETURNS bigint
 LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $function$
 DECLARE

@@ -34,7 +34,7 @@ GRANT EXECUTE ON FUNCTION mcp_traces_create_partitions(integer) TO mcp_observato
 GRANT SELECT ON mcp_traces, mcp_traces_hex, mcp_prompt_drift, mcp_prompt_template_changes
   TO mcp_observatory_reader;
 GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state, mcp_tools_hourly, mcp_models_hourly,
-  mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax TO mcp_observatory_reader;
+  mcp_definitions_hourly, mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax TO mcp_observatory_reader;
 
 GRANT INSERT (
   review_id, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id,

@@ -162,6 +162,37 @@ for (const databases of all) {
       assert.equal(await percentile("'{0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}'::bigint[]", 0.5), null);
     });
 
+    test('definitions that a gate saw are counted by tool and hash, those of spans counted before the table too', async () => {
+      const db = await databases.createMigrated();
+      const gated = (hash: string, count: number) =>
+        calls(count).map((span) =>
+          altered(span, {
+            attributes: { ...span.attributes, 'gen_ai.tool.name': 'pay', 'observatory.tool_hash': hash },
+          }),
+        );
+      const exporter = new PostgresSpanExporter({ connection: db });
+      await exportSpans(exporter, [...gated('a'.repeat(64), 6), ...calls(5)]);
+      await refreshRollups(db);
+      const seen = async () =>
+        (
+          await db.query(
+            'SELECT hour, server_name, tool_name, tool_hash, first_time, last_time, calls::integer FROM mcp_definitions_hourly ORDER BY 1, 4',
+          )
+        ).rows.map((row) => ({ ...row }));
+      const first = await seen();
+      assert.deepEqual(
+        first.map(({ tool_name, tool_hash, calls: count }) => [tool_name, tool_hash, count]),
+        Array.from({ length: 3 }, () => ['pay', 'a'.repeat(64), 2]),
+      );
+      await db.query('DROP TABLE mcp_definitions_hourly');
+      await db.query('DELETE FROM mcp_observatory_migrations WHERE id = 17');
+      assert.deepEqual((await migrate(db)).applied, ['017_rollup_cost']);
+      assert.deepEqual(await seen(), first);
+      await exportSpans(exporter, gated('b'.repeat(64), 3));
+      assert.equal(await refreshRollups(db), 3);
+      assert.equal((await seen()).length, 6);
+    });
+
     test('rows from before there were roll-ups are counted by the first refresh', async () => {
       const db = await databases.createMigrated();
       await exportSpans(new PostgresSpanExporter({ connection: db }), calls(20));

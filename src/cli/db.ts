@@ -29,9 +29,9 @@ const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [o
             delete the reviews that were decided or expired before then, while pending and claimed ones stay,
             and the sessions, runs and context tax from before then from mcp_sessions, mcp_runs, mcp_tax_hourly;
             run it once a day; any number of processes may do so at once
-  rollup    count the spans that came since the last time into mcp_traces_hourly, mcp_tools_hourly and
-            mcp_models_hourly, which prune leaves alone, and mcp_sessions, mcp_runs, mcp_tax_hourly; as often as the
-            dashboard should be fresh; any number of processes may do so at once
+  rollup    count the spans that came since the last time into mcp_traces_hourly, mcp_tools_hourly,
+            mcp_models_hourly and mcp_definitions_hourly, which prune leaves alone, and mcp_sessions, mcp_runs,
+            mcp_tax_hourly; as often as the dashboard should be fresh; any number of processes may do so at once
   archive   move the days that ended before --older-than into Parquet files under --to, instead of dropping them;
             each span is in the database or in a file, whatever happens meanwhile; once a day
   query     answer SQL over mcp_traces from the files of --archive and, with a Postgres server, the spans that are

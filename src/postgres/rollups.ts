@@ -3,8 +3,8 @@ import { nameOfDatabase, type Queryable } from './types.ts';
 
 /**
  * Adds the spans stored since the last refresh to the roll-ups: `mcp_traces_hourly`, which the view `mcp_traces_daily`
- * sums up by day, `mcp_tools_hourly`, `mcp_models_hourly`, `mcp_tax_hourly`, `mcp_sessions` and `mcp_runs`. Each span is
- * counted once, however late it arrives, and stays counted when it is pruned. Processes may call it concurrently: one
+ * sums up by day, `mcp_tools_hourly`, `mcp_models_hourly`, `mcp_definitions_hourly`, `mcp_tax_hourly`, `mcp_sessions` and
+ * `mcp_runs`. Each span is counted once, however late it arrives, and stays counted when it is pruned. Processes may call it concurrently: one
  * works, the others return.
  *
  * Spans of an open transaction, or of one that began after it, are counted by a later refresh.

@@ -31,7 +31,14 @@ export interface RunFacts {
   readonly heldMs: number;
 }
 
-/** Reads the facts from the spans of a run, which are in the order of their start. */
+/**
+ * Reads the facts from the spans of a run, which are in the order of their start.
+ *
+ * `mcp_runs` has some of them for lists of runs, added up in SQL as spans arrive, in any order and without their parents.
+ * So it takes the larger of the counts of client, server and other spans for the number of calls, where this pairs the
+ * spans of each call: of two calls, one recorded by its client and the other by its server alone, the row has one. A refused
+ * call whose span has an error is also failed there, and `unsupported` there is of any answer, contradicted or not.
+ */
 export function factsOf(spans: readonly RunSpan[]): RunFacts {
   const calls = toolCalls(spans);
   const isMended = mending(calls);

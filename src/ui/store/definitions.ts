@@ -10,7 +10,7 @@ import type { TimeRange } from './tools.ts';
 export interface DefinitionVersion {
   /** SHA-256, hex: of the whole definition where a policy gate saw it, else of what models were offered. */
   readonly hash: string;
-  /** First and last seen in the range; where models were offered it, to the hour. */
+  /** First and last seen in the hours of the range; where models were offered it, to the hour. */
   readonly firstMs: number;
   readonly lastMs: number;
   /** Calls that a gate decided, or model calls that offered it. */
@@ -40,10 +40,10 @@ const MAX_TEXT_CHARS = 20_000;
 const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
 
 const GATED = `WITH seen AS (
-    SELECT coalesce(server_name, '') AS server, coalesce(tool_name, '') AS tool, tool_hash AS hash, min(start_time) AS first,
-      max(start_time) AS last, count(*) AS calls
-    FROM mcp_traces WHERE tool_hash IS NOT NULL AND start_time >= $1::timestamptz AND start_time < $2::timestamptz
-    GROUP BY 1, 2, 3
+    SELECT server_name AS server, tool_name AS tool, tool_hash AS hash, min(first_time) AS first, max(last_time) AS last,
+      sum(calls) AS calls
+    FROM mcp_definitions_hourly WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz
+    GROUP BY server_name, tool_name, tool_hash
   ), counted AS (
     SELECT *, count(*) OVER (PARTITION BY server, tool) AS versions FROM seen
   )

@@ -24,7 +24,10 @@ export interface RunPage extends RunQuery {
   readonly after?: string | undefined;
 }
 
-/** One line of a list of runs. Times are milliseconds since 1970. */
+/**
+ * One line of a list of runs. Times are milliseconds since 1970. Added up in SQL as spans arrive; what `factsOf` reads from
+ * all spans of one run differs where that tells more: see there.
+ */
 export interface RunRow {
   /** Trace id, 32 hex digits. */
   readonly id: string;

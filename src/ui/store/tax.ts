@@ -75,7 +75,8 @@ const TOOLS = `WITH taxed AS (
 ), kinds AS (
   SELECT server_name, tool_name, span_kind, sum(spans) AS calls FROM mcp_tools_hourly
   WHERE ${IN_RANGE} AND tool_name <> '' GROUP BY server_name, tool_name, span_kind
-), used AS (
+), used AS MATERIALIZED (
+  -- Else it is counted again for each tool.
   SELECT server_name, tool_name, max(calls) AS calls FROM kinds GROUP BY server_name, tool_name
 ), servers AS (
   SELECT tool_name, count(*) FILTER (WHERE server_name <> '') AS named FROM taxed GROUP BY tool_name

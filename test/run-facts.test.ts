@@ -1,0 +1,101 @@
+/** What a list of runs says of a run, added up in SQL, beside what the run itself says, read from its spans. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { SpanKind } from '@opentelemetry/api';
+import { openDatabase, PostgresSpanExporter, refreshRuns } from '../src/postgres/index.ts';
+import { factsOf } from '../src/ui/explain/facts.ts';
+import { listRuns, type RunRow, readRunSpans } from '../src/ui/store/index.ts';
+import { exportSpans } from './support/export.ts';
+import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { chat, PAYMENT, runOf, STORY, tool } from './support/seeded-runs.ts';
+import { waitUntil } from './support/wait-until.ts';
+
+/** One call that its client, its server and a framework around the client recorded, and one that failed and was repeated. */
+const BOTH_SIDES = runOf(901, 5, [
+  { name: 'invoke_agent', at: 0, ms: 900 },
+  chat(),
+  {
+    name: 'execute_tool pay',
+    at: 100,
+    ms: 90,
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'pay' },
+  },
+  tool('pay', { parent: 2, at: 110 }),
+  tool('pay', { parent: 3, at: 115, ms: 20, kind: SpanKind.SERVER }),
+  tool('refund', { at: 300, error: 'timeout' }),
+  tool('refund', { at: 500 }),
+]);
+/** A call that the gate refused: its span has an error, and the list counts it as failed too. */
+const REFUSED = runOf(902, 6, [
+  { name: 'invoke_agent', at: 0, ms: 900 },
+  tool('wipe', {
+    error: 'refused',
+    attributes: { 'observatory.policy_decision': 'deny', 'observatory.gate_blocked': true },
+  }),
+]);
+
+describe('facts of a run', { skip: noPostgres() }, () => {
+  let server: PostgresServer;
+  let db: Awaited<ReturnType<typeof openDatabase>>;
+  let runs: readonly RunRow[] = [];
+  before(async () => {
+    server = await startPostgres();
+    const url = await server.createMigrated();
+    db = await openDatabase({ url });
+    const exporter = new PostgresSpanExporter({ connection: url });
+    const seeded = [PAYMENT, STORY, BOTH_SIDES, REFUSED];
+    for (const spans of seeded) await exportSpans(exporter, spans);
+    await exporter.shutdown();
+    // Another test of this server may hold a transaction open, which delays what is added up.
+    const count = new Set(seeded.flat().map((span) => span.spanContext().traceId)).size;
+    await waitUntil(async () => {
+      await refreshRuns(db);
+      runs = (await listRuns(db)).runs;
+      return runs.length === count;
+    });
+  });
+  after(async () => {
+    await db?.close();
+    await server?.stop();
+  });
+
+  test('the row of a run and the facts of its spans agree, but for refused calls, which only the row calls failed', async () => {
+    for (const run of runs) {
+      const facts = factsOf(await readRunSpans(db, run));
+      const cost = facts.modelCalls.some(({ costUsd }) => costUsd !== null) ? facts.costUsd : null;
+      const ofSpans = {
+        toolCalls: facts.calls.length,
+        failedCalls: facts.failed.length + facts.mended.length + facts.denied.length,
+        denied: facts.denied.length,
+        modelCalls: facts.modelCalls.length,
+        promptTokens: facts.modelCalls.reduce((sum, { promptTokens }) => sum + (promptTokens ?? 0), 0),
+        costUsd: cost === null ? null : Math.round(cost * 1e9),
+        unpriced: facts.unpriced.length,
+        contradicted: facts.contradicted.length > 0,
+        unsupported: facts.unsupported.length > 0,
+        durationMs: Math.round(facts.durationMs),
+      };
+      const ofRow = {
+        toolCalls: run.toolCalls,
+        failedCalls: run.failedCalls,
+        denied: run.denied,
+        modelCalls: run.modelCalls,
+        promptTokens: run.promptTokens,
+        costUsd: run.costUsd === null ? null : Math.round(run.costUsd * 1e9),
+        unpriced: run.unpriced,
+        contradicted: run.contradicted,
+        unsupported: run.unsupported,
+        durationMs: Math.round(run.endMs - run.startMs),
+      };
+      assert.deepEqual(ofSpans, ofRow, run.id);
+    }
+    const counts = [BOTH_SIDES, REFUSED].map(([span]) => {
+      const run = runs.find(({ id }) => id === span?.spanContext().traceId);
+      return [run?.toolCalls, run?.failedCalls, run?.denied];
+    });
+    assert.deepEqual(counts, [
+      [3, 1, 0],
+      [1, 1, 1],
+    ]);
+  });
+});
