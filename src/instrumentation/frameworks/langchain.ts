@@ -7,7 +7,7 @@ import { isObject, listAt, objectAt, stringAt } from '../../json/index.ts';
 import { type CallHost, guard } from '../shared/index.ts';
 import { answerOf, messagesOf } from './langchain-messages.ts';
 import { FrameworkModelCall, FrameworkRun, FrameworkToolCall } from './run.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapMethod, wrapOutermost } from './wrap-method.ts';
 
 export const LANGCHAIN_RANGE = ['>=0.3.0 <2'];
 
@@ -35,18 +35,23 @@ export const LANGCHAIN_FILES: ReadonlyMap<string, (exports: unknown, host: Host)
   ['dist/singletons/async_local_storage/index', patchConfig],
 ]);
 
-/** Adds the handler where LangChain puts together the callbacks of a run. */
+/**
+ * Adds the handler where LangChain puts together the callbacks of a run, around what others do there: an instrumentation
+ * that makes new callbacks of those it is given loses which run they were for, so the handler knows it.
+ */
 function patchCallbacks(exports: unknown, host: Host): void {
   const manager = memberOf(exports, 'CallbackManager');
   const handler = handlerFor(host);
-  wrapMethod(manager, '_configureSync', (self, original, args) => {
+  wrapOutermost(manager, '_configureSync', (self, original, args) => {
     const configured = original.apply(self, args);
     return (
       guard('LangChain callbacks', () => {
         if (host() === undefined) return configured;
         const callbacks = (configured ?? new (self as new () => Callbacks)()) as Callbacks;
-        if (!callbacks.handlers.some(({ name }) => name === handler.name))
-          callbacks.addHandler(handler, true);
+        if (callbacks.handlers.some(({ name }) => name === handler.name)) return callbacks;
+        const parentId = stringAt(args[0], '_parentRunId');
+        const isLost = parentId !== undefined && stringAt(callbacks, '_parentRunId') === undefined;
+        callbacks.addHandler(isLost ? Object.assign(Object.create(handler), { parentId }) : handler, true);
         return callbacks;
       }) ?? configured
     );
@@ -110,14 +115,13 @@ function patchConfig(exports: unknown): void {
 
 function handlerFor(host: Host): { readonly name: string } & Record<string, unknown> {
   /** Positions of the ids among the arguments of LangChain's callbacks. */
-  const start =
-    (
-      name: string,
-      make: (current: CallHost, parent: LangChainRun | undefined, args: readonly unknown[]) => LangChainRun,
-    ) =>
-    (...args: unknown[]): void => {
+  const start = (
+    name: string,
+    make: (current: CallHost, parent: LangChainRun | undefined, args: readonly unknown[]) => LangChainRun,
+  ) =>
+    function (this: unknown, ...args: unknown[]): void {
       guard(`LangChain ${name}`, () => {
-        const [, , id, parentId] = args;
+        const [, , id, parentId = stringAt(this, 'parentId')] = args;
         const current = host();
         if (typeof id !== 'string' || current === undefined || runs.size >= MAX_RUNS) return;
         runs.set(id, make(current, runs.get(String(parentId)), args));
