@@ -108,6 +108,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   onStart(span: Span, parentContext: Context): void {
     try {
+      this.#ledger.open(span);
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
       // A span may turn out to be a GenAI span only later, so the fields wait for its end.
       if (fields !== undefined) this.#governed.set(span, fields);

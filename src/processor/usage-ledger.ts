@@ -1,7 +1,7 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, semconv } from '../base/index.ts';
-import type { InteractionKind } from '../interaction/index.ts';
+import { type InteractionKind, interactionKind } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 import { RecentMap } from './recent-map.ts';
 
@@ -13,18 +13,29 @@ const MAX_STEPS = 16;
 const MAX_BELOW = 32;
 /** Calls with equal usage kept in mind, to find a twin among. */
 const MAX_EQUAL = 16;
+/** Calls of one process kept in mind, to find among them that of a span without usage. */
+const MAX_RECENT = 64;
 
-/** A model call whose tokens and cost are counted on its span. */
-interface CountedCall {
+/** A model call as one span has it. */
+interface Call {
   readonly traceId: string;
   readonly spanId: string;
-  readonly responseId: string | undefined;
   readonly kind: InteractionKind;
-  readonly model: string | undefined;
   readonly scope: string;
+  responseId: string | undefined;
+  /** The model that was asked, and the one that answered. */
+  models: readonly string[];
   /** In milliseconds. */
-  readonly start: number;
-  readonly end: number;
+  start: number;
+  end: number;
+  /** Nobody has said its tokens. */
+  isEstimated: boolean;
+  /** Not settled yet, but sure to have what is known of the call. */
+  isOpen: boolean;
+  /** It was open, and has ended without usage. */
+  isVoid?: boolean;
+  /** Another span of the same call, on which its tokens and cost are counted. */
+  countedOn?: Call;
   /** Scopes of the spans that were found to be this call by their usage and time. */
   twins?: Set<string>;
 }
@@ -36,7 +47,7 @@ interface KnownSpan {
   readonly parent: string | undefined;
   /** An agent or a tool: calls below it are not the call above it. */
   readonly isBoundary: boolean;
-  counted: CountedCall | undefined;
+  call: Call | undefined;
 }
 
 /**
@@ -48,18 +59,39 @@ interface KnownSpan {
  * is a call already counted if another instrumentation of the same process counted one of the same model, with the same
  * tokens, at the same time; one for one.
  *
+ * Where an instrumentation does not read the usage of a call, as many do not of a stream, its tokens are an estimate. It
+ * does not count if ours has a span of the call, even if that one has not ended.
+ *
  * It knows the spans of one process, or those that one service received lately, in any order.
  */
 export class UsageLedger {
   readonly #spans = new RecentMap<KnownSpan>(MAX_SPANS);
-  readonly #below = new RecentMap<CountedCall[]>(MAX_SPANS);
-  readonly #byResponse = new RecentMap<CountedCall>(MAX_SPANS);
-  readonly #byUsage = new RecentMap<CountedCall[]>(MAX_SPANS);
+  readonly #below = new RecentMap<Call[]>(MAX_SPANS);
+  readonly #byResponse = new RecentMap<Call>(MAX_SPANS);
+  readonly #byUsage = new RecentMap<Call[]>(MAX_SPANS);
+  readonly #ownCalls = new RecentMap<Call[]>(MAX_SPANS);
 
   /** Tells of a span before it is settled, for spans that arrive in any order. */
   link(span: ReadableSpan, kind: InteractionKind | undefined): void {
     const { traceId, spanId } = span.spanContext();
     if (this.#known(traceId, spanId) === undefined) this.#add(traceId, spanId, span, kind);
+    if (span.attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined) this.open(span);
+  }
+
+  /** Tells of a span that begins, or has usage; those of model calls of ours are awaited. */
+  open(span: ReadableSpan): void {
+    if (!isOwn(span.instrumentationScope?.name)) return;
+    const kind = interactionKind(span);
+    if (!isModelCall(kind)) return;
+    const { traceId, spanId } = span.spanContext();
+    const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
+    if (known.call !== undefined) return;
+    const call = callOf(span, kind, {});
+    call.isOpen = true;
+    if (!span.ended) call.end = Number.POSITIVE_INFINITY;
+    known.call = call;
+    this.#cover(known.parent, call);
+    addTo(this.#ownCalls, processKey(kind, span), call, MAX_RECENT);
   }
 
   /**
@@ -74,7 +106,7 @@ export class UsageLedger {
     hasUsage: boolean,
     values: FieldValues = {},
   ): string | undefined {
-    const isCall = kind === 'model' || kind === 'embeddings';
+    const isCall = isModelCall(kind);
     // A span that is not recorded has no context.
     if ((!isCall && this.#spans.size === 0) || span.spanContext === undefined) return undefined;
     const { traceId, spanId } = span.spanContext();
@@ -88,24 +120,22 @@ export class UsageLedger {
     }
     if (!isCall || !hasUsage) {
       if (below !== undefined) for (const call of below) this.#cover(known.parent, call);
+      if (known.call !== undefined) known.call.isVoid = true;
       return undefined;
     }
-    const { attributes, instrumentationScope } = span;
-    const responseId = textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
-    const scope = instrumentationScope?.name ?? '';
-    const [start, end] = timesOf(span);
-    const call: CountedCall = { traceId, spanId, responseId, kind, model: values.model, scope, start, end };
-    const around = below?.find((inner) => isSameCall(inner, call)) ?? this.#above(known.parent, call);
-    const equal = this.#equalUsage(span, kind, values);
-    const same = around ?? this.#beside(call) ?? twinOf(call, equal);
-    if (same !== undefined && same.spanId !== spanId) {
-      this.#cover(known.parent, same);
-      return same.spanId;
-    }
-    known.counted = call;
+    const call = Object.assign(known.call ?? {}, callOf(span, kind, values));
+    known.call = call;
     this.#cover(known.parent, call);
-    if (equal !== undefined && equal.push(call) > MAX_EQUAL) equal.shift();
-    if (responseId !== undefined) this.#byResponse.set(responseId, call);
+    const around = below?.find((inner) => isSameCall(inner, call)) ?? this.#above(known.parent, call);
+    const key = usageKey(span, kind, values);
+    const same = around ?? this.#beside(call) ?? this.#twin(call, key, span);
+    const on = same?.countedOn ?? same;
+    if (on !== undefined && on.spanId !== spanId) {
+      call.countedOn = on;
+      return on.spanId;
+    }
+    if (key !== undefined) addTo(this.#byUsage, key, call, MAX_EQUAL);
+    if (call.responseId !== undefined) this.#byResponse.set(call.responseId, call);
     return undefined;
   }
 
@@ -116,12 +146,12 @@ export class UsageLedger {
 
   #add(traceId: string, spanId: string, span: ReadableSpan, kind: InteractionKind | undefined): KnownSpan {
     const parent = span.parentSpanContext?.spanId;
-    const known: KnownSpan = { traceId, parent, isBoundary: isBoundary(kind), counted: undefined };
+    const known: KnownSpan = { traceId, parent, isBoundary: isBoundary(kind), call: undefined };
     this.#spans.set(spanId, known);
     return known;
   }
 
-  #callsBelow(traceId: string, spanId: string): CountedCall[] | undefined {
+  #callsBelow(traceId: string, spanId: string): Call[] | undefined {
     const calls = this.#below.get(spanId);
     return calls?.[0]?.traceId === traceId ? calls : undefined;
   }
@@ -131,69 +161,113 @@ export class UsageLedger {
     return parent !== undefined && this.#known(traceId, parent)?.isBoundary === false;
   }
 
-  /** The same call, counted on a span around this one. */
-  #above(parent: string | undefined, call: CountedCall): CountedCall | undefined {
+  /** The same call on a span around this one. */
+  #above(parent: string | undefined, call: Call): Call | undefined {
     let at = parent;
     for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
       const known = this.#known(call.traceId, at);
       if (known === undefined || known.isBoundary) return undefined;
-      if (known.counted !== undefined && isSameCall(known.counted, call)) return known.counted;
+      if (known.call !== undefined && isSameCall(known.call, call)) return known.call;
       at = known.parent;
     }
     return undefined;
   }
 
   /** The same call, counted on a span of another instrumentation next to this one. */
-  #beside(call: CountedCall): CountedCall | undefined {
+  #beside(call: Call): Call | undefined {
     if (call.responseId === undefined) return undefined;
     const found = this.#byResponse.get(call.responseId);
     return found?.traceId === call.traceId && found.scope !== call.scope ? found : undefined;
   }
 
-  /** The counted calls of this process with the same tokens; `undefined` where the tokens are not known. */
-  #equalUsage(span: ReadableSpan, kind: InteractionKind, values: FieldValues): CountedCall[] | undefined {
-    const { prompt_tokens: input, completion_tokens: output } = values;
-    if (input === undefined || values.tokens_estimated === true) return undefined;
-    const key = `${kind} ${input} ${output} ${processOf(span.resource)}`;
-    const known = this.#byUsage.get(key);
-    if (known !== undefined) return known;
-    const calls: CountedCall[] = [];
-    this.#byUsage.set(key, calls);
-    return calls;
+  /** The same call in a trace of its own. */
+  #twin(call: Call, key: string | undefined, span: ReadableSpan): Call | undefined {
+    if (key !== undefined) return twinOf(call, this.#byUsage.get(key));
+    if (!call.isEstimated || isOwn(call.scope)) return undefined;
+    return twinOf(call, this.#ownCalls.get(processKey(call.kind, span)));
   }
 
-  /** Notes a counted call at the spans around it, as far as they are known, up to the agent or tool. */
-  #cover(parent: string | undefined, call: CountedCall): void {
+  /** Notes a call at the spans around it, as far as they are known, up to the agent or tool. */
+  #cover(parent: string | undefined, call: Call): void {
     let at = parent;
     for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
       const known = this.#known(call.traceId, at);
       if (known?.isBoundary === true) return;
       const calls = this.#callsBelow(call.traceId, at);
       if (calls === undefined) this.#below.set(at, [call]);
-      else if (calls.includes(call)) return;
-      else if (calls.length < MAX_BELOW) calls.push(call);
+      else if (!calls.includes(call) && calls.length < MAX_BELOW) calls.push(call);
       at = known?.parent;
     }
   }
 }
 
-function isSameCall(a: CountedCall, b: CountedCall): boolean {
-  if (a.kind !== b.kind) return false;
-  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
-  if (a.scope === b.scope && a.scope.startsWith(OWN_SCOPE)) return false;
-  const isNamed = a.responseId !== undefined && b.responseId !== undefined;
-  return isNamed ? a.responseId === b.responseId : isSameModel(a.model, b.model);
+const isOwn = (scope: string | undefined): boolean => scope?.startsWith(OWN_SCOPE) === true;
+
+const isModelCall = (kind: InteractionKind | undefined): kind is 'model' | 'embeddings' =>
+  kind === 'model' || kind === 'embeddings';
+
+function callOf(span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
+  const { attributes, instrumentationScope } = span;
+  const { traceId, spanId } = span.spanContext();
+  const models = [values.model, ...MODELS.map((name) => textOf(attributes[name]))];
+  const [start, end] = timesOf(span);
+  return {
+    traceId,
+    spanId,
+    kind,
+    scope: instrumentationScope?.name ?? '',
+    responseId: textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']),
+    models: models.filter((model) => model !== undefined),
+    start,
+    end,
+    isEstimated: values.tokens_estimated === true,
+    isOpen: false,
+  };
 }
 
-/** The counted call that this span is, of those with the same tokens. */
-function twinOf(call: CountedCall, equal: readonly CountedCall[] = []): CountedCall | undefined {
+/** A deployment or an alias may be asked for, and a model of another name answer. */
+const MODELS = [
+  semconv.ATTR_GEN_AI_REQUEST_MODEL,
+  semconv.ATTR_GEN_AI_RESPONSE_MODEL,
+  'ai.model.id',
+  'ai.response.model',
+] as const;
+
+/** Of calls that may be one by their tokens; `undefined` where these are not known. */
+function usageKey(span: ReadableSpan, kind: InteractionKind, values: FieldValues): string | undefined {
+  const { prompt_tokens: input, completion_tokens: output } = values;
+  if (input === undefined || values.tokens_estimated === true) return undefined;
+  return `${input} ${output} ${processKey(kind, span)}`;
+}
+
+const processKey = (kind: InteractionKind, { resource }: ReadableSpan): string =>
+  `${kind} ${processOf(resource)}`;
+
+function addTo(lists: RecentMap<Call[]>, key: string, call: Call, limit: number): void {
+  const calls = lists.get(key);
+  if (calls === undefined) lists.set(key, [call]);
+  else if (calls.push(call) > limit) calls.shift();
+}
+
+function isSameCall(known: Call, call: Call): boolean {
+  if (known.kind !== call.kind || known.isVoid === true) return false;
+  if (known.isOpen && !call.isEstimated) return false;
+  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
+  if (known.scope === call.scope && isOwn(call.scope)) return false;
+  const isNamed = known.responseId !== undefined && call.responseId !== undefined;
+  return isNamed ? known.responseId === call.responseId : isSameModel(known.models, call.models);
+}
+
+/** The call that this span is, of those that may be it. */
+function twinOf(call: Call, others: readonly Call[] = []): Call | undefined {
   const { scope, responseId } = call;
-  const twin = equal.find(
+  const twin = others.find(
     (other) =>
       other.scope !== scope &&
+      other.isVoid !== true &&
       (other.responseId === undefined || responseId === undefined) &&
       other.twins?.has(scope) !== true &&
-      isSameModel(other.model, call.model) &&
+      isSameModel(other.models, call.models) &&
       2 * overlap(other, call) >= Math.min(other.end - other.start, call.end - call.start),
   );
   if (twin === undefined) return undefined;
@@ -203,7 +277,7 @@ function twinOf(call: CountedCall, equal: readonly CountedCall[] = []): CountedC
 }
 
 /** Milliseconds in which both were under way; negative if one began after the other had ended. */
-function overlap(a: CountedCall, b: CountedCall): number {
+function overlap(a: Call, b: Call): number {
   return Math.min(a.end, b.end) - Math.max(a.start, b.start);
 }
 
@@ -234,8 +308,12 @@ function processOf(resource: ReadableSpan['resource'] | undefined): string {
 const VERSION = /^(?:$|[-@:.](?:v?\d|latest|preview))/;
 
 /** Instrumentations name a model as it was asked for, with its version, or with a path before it. */
-function isSameModel(a: string | undefined, b: string | undefined): boolean {
-  if (a === undefined || b === undefined) return true;
+function isSameModel(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length === 0 || others.length === 0) return true;
+  return some.some((one) => others.some((other) => isVersionOf(one, other)));
+}
+
+function isVersionOf(a: string, b: string): boolean {
   const [one, other] = [a, b].map((name) => name.slice(name.lastIndexOf('/') + 1).toLowerCase()) as [
     string,
     string,

@@ -1,8 +1,12 @@
-/** LangGraph and the OpenAI Agents SDK beside other observability packages, in applications made by this test. */
+/** What frameworks do beside other observability packages, in an application made by this test. */
 import assert from 'node:assert/strict';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { freePort } from '../support/free-port.ts';
 import { FreshApps, node24, REGISTER } from '../support/fresh-app.ts';
-import { assertStored } from '../support/one-run.ts';
+import { assertStored, assertStoredRun } from '../support/one-run.ts';
+import { noPython, pythonProgram, pythonWithPackages } from '../support/python.ts';
 
 const PEERS = [
   { peer: 'dd-trace', flags: ['--import', 'dd-trace/initialize.mjs'], newest: true },
@@ -11,82 +15,138 @@ const PEERS = [
   { peer: 'Traceloop', flags: ['--import', './traceloop.mjs'], sendsSpans: true },
 ];
 
-const PEER_PACKAGES = [
+/** All frameworks and all peers: what is not loaded does nothing. */
+const PACKAGES = [
+  '--legacy-peer-deps',
+  'ai@7',
+  '@ai-sdk/openai@4',
+  '@ai-sdk/mcp@2',
+  '@langchain/core@1',
+  '@langchain/langgraph@1',
+  '@langchain/openai@1.5',
+  '@langchain/mcp-adapters@1',
+  '@mastra/core@1.71.0',
+  '@mastra/mcp@2.0.0',
+  '@modelcontextprotocol/sdk@1',
+  '@openai/agents@0',
+  'express@5',
+  'fastmcp@4',
+  'openai@6',
+  'zod@4',
   'dd-trace@6',
   '@sentry/node@11',
+  '@arizeai/openinference-instrumentation-langchain@4',
   '@arizeai/openinference-instrumentation-openai@4',
+  '@arizeai/openinference-instrumentation-openai-agents@0',
   '@opentelemetry/instrumentation@0.223.0',
   '@traceloop/node-server-sdk@0',
 ];
 
-const FRAMEWORKS = [
+interface Framework {
+  readonly framework: string;
+  readonly program: string;
+  /** Calls of the model; they are one run. */
+  readonly calls: number;
+  readonly output: RegExp;
+  readonly callers: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly newest?: boolean;
+}
+
+const DONE = /^done\n$/;
+const FRAMEWORKS: readonly Framework[] = [
   {
-    framework: 'langgraph',
-    program: 'langgraph.mjs',
-    client: '@langchain/mcp-adapters',
-    packages: [
-      '@langchain/core@1',
-      '@langchain/langgraph@1',
-      '@langchain/openai@1.5',
-      '@langchain/mcp-adapters@1',
-      '@modelcontextprotocol/sdk@1',
-      'openai@6',
-      'zod@4',
-      '@arizeai/openinference-instrumentation-langchain@4',
-    ],
+    framework: 'AI SDK',
+    program: 'ai-sdk.mjs',
+    calls: 2,
+    output: DONE,
+    callers: ['ai-sdk-mcp-client > echo'],
+    newest: true,
   },
   {
-    framework: 'agents',
+    framework: 'LangGraph',
+    program: 'langgraph.mjs',
+    calls: 2,
+    output: DONE,
+    callers: ['@langchain/mcp-adapters > echo'],
+    env: { FRAMEWORK: 'langgraph' },
+  },
+  {
+    framework: 'Mastra',
+    program: 'mastra.mjs',
+    calls: 2,
+    output: DONE,
+    callers: ['echo > echo'],
+  },
+  {
+    framework: 'OpenAI Agents SDK',
     program: 'openai-agents.mjs',
-    client: 'echo',
-    packages: [
-      '@openai/agents@0',
-      '@modelcontextprotocol/sdk@1',
-      'zod@4',
-      '@arizeai/openinference-instrumentation-openai-agents@0',
-    ],
+    calls: 2,
+    output: DONE,
+    callers: ['echo > echo'],
+    env: { FRAMEWORK: 'agents', EXPORTS: 'none' },
+  },
+  {
+    framework: 'FastMCP',
+    program: 'fastmcp.mjs',
+    calls: 0,
+    output: /^said: hi$/m,
+    callers: ['app > fast'],
   },
 ];
 
 let apps: FreshApps;
+let folder: string;
 before(async () => {
   apps = await FreshApps.start();
+  folder = await apps.install('frameworks-and-peers', PACKAGES);
+  await copyFile(pythonProgram('mcp_client.py'), join(folder, 'mcp_client.py'));
 });
 after(() => apps[Symbol.asyncDispose]());
 
-const folders = new Map<string, Promise<string>>();
+for (const { peer, flags, newest, sendsSpans } of PEERS) {
+  const orders = [
+    [...flags, ...REGISTER],
+    [...REGISTER, ...flags],
+  ];
+  const run = async (program: string, order: readonly string[], needs24: boolean, env = {}) =>
+    await apps.run(folder, program, {
+      node: needs24 ? await node24() : undefined,
+      flags: order,
+      isStored: sendsSpans === true ? 'by service' : true,
+      env: { DD_TRACE_STARTUP_LOGS: 'false', DD_INSTRUMENTATION_TELEMETRY_ENABLED: 'false', ...env },
+    });
 
-/** The application of a framework with all peers, made once: a peer that is not loaded does nothing. */
-function installed(framework: string, packages: readonly string[]): Promise<string> {
-  const made =
-    folders.get(framework) ??
-    apps.install(`${framework}-peers`, ['--legacy-peer-deps', ...packages, ...PEER_PACKAGES]);
-  folders.set(framework, made);
-  return made;
-}
-
-for (const { framework, program, client, packages } of FRAMEWORKS) {
-  for (const { peer, flags, newest, sendsSpans } of PEERS) {
-    test(`${framework} beside ${peer}, loaded first or last: sums are those of the calls, caller and server are named`, async () => {
-      const folder = await installed(framework, packages);
-      const node = newest === true ? await node24() : undefined;
-      for (const order of [
-        [...flags, ...REGISTER],
-        [...REGISTER, ...flags],
-      ]) {
-        const { code, stdout, stderr, sums } = await apps.run(folder, program, {
-          node,
-          flags: order,
-          isStored: sendsSpans === true ? 'by service' : true,
-          env: {
-            FRAMEWORK: framework,
-            DD_TRACE_STARTUP_LOGS: 'false',
-            DD_INSTRUMENTATION_TELEMETRY_ENABLED: 'false',
-          },
-        });
-        assert.deepEqual([code, stdout], [0, 'done\n'], stderr);
-        assertStored(sums, 2, `${client} > echo`);
+  for (const { framework, program, calls, output, callers, env, newest: needs24 } of FRAMEWORKS) {
+    test(`${framework} beside ${peer}, loaded first or last: one run, sums are those of the calls, caller and server are named`, async () => {
+      for (const order of orders) {
+        const MCP_PORT = String(await freePort());
+        const node24 = newest === true || needs24 === true;
+        const { code, stdout, stderr, sums } = await run(program, order, node24, { MCP_PORT, ...env });
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, output);
+        assertStored(sums, calls, ...callers);
+        if (calls > 0) assertStoredRun(sums);
       }
     });
   }
+
+  test(`a server under Express with two sessions and a client in Python beside ${peer}, loaded first or last: each caller is named, each call once`, {
+    skip: noPython(),
+  }, async () => {
+    const python = await pythonWithPackages();
+    for (const order of orders) {
+      const node = newest === true ? await node24() : process.execPath;
+      const inNode = (name: string) => [node, ...order, 'mcp-client.mjs', name].join();
+      const CLIENTS = [inNode('alice'), inNode('bob'), `${python},mcp_client.py`].join(' ');
+      const { code, stdout, stderr, sums } = await run('express-mcp.mjs', order, newest === true, {
+        CLIENTS,
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^3 sessions$/m);
+      assertStored(sums, 0, 'alice > echo', 'bob > echo', 'python-client > echo');
+      // Three of each client in Node, seen by both sides, and two of the one in Python.
+      if (sums !== undefined) assert.equal(sums.toolCalls, 14);
+    }
+  });
 }

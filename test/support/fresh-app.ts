@@ -33,6 +33,11 @@ export interface StoredSums {
   readonly costUsd: number;
   /** Spans of ours for a request to a model. */
   readonly chats: number;
+  /** Traces with such spans, and spans of ours in them that have no parent. */
+  readonly runs: number;
+  readonly roots: number;
+  /** Spans of ours for a call of a tool, of both sides. */
+  readonly toolCalls: number;
   /** Who called whose tool: `client > server`, each once, of both sides of each call. */
   readonly callers: readonly string[];
 }
@@ -155,11 +160,17 @@ async function sumsIn(connectionString: string): Promise<StoredSums> {
     SELECT coalesce(sum(prompt_tokens), 0)::int AS "promptTokens",
            coalesce(sum(completion_tokens), 0)::int AS "completionTokens",
            coalesce(sum(cost_usd), 0)::float AS "costUsd",
-           (count(*) FILTER (WHERE scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat %'))::int AS chats,
+           (count(*) FILTER (WHERE is_ours AND span_name LIKE 'chat %'))::int AS chats,
+           (count(DISTINCT trace_id) FILTER (WHERE is_run))::int AS runs,
+           (count(*) FILTER (WHERE is_run AND is_ours AND parent_span_id IS NULL))::int AS roots,
+           (count(*) FILTER (WHERE is_ours AND method = 'tools/call'))::int AS "toolCalls",
            coalesce(array_agg(DISTINCT coalesce(client_name, '?') || ' > ' || coalesce(server_name, '?'))
-             FILTER (WHERE scope LIKE 'mcp-observatory/%' AND method = 'tools/call'), '{}')
+             FILTER (WHERE is_ours AND method = 'tools/call'), '{}')
              AS callers
-    FROM mcp_traces`);
+    FROM (SELECT *, scope LIKE 'mcp-observatory/%' AS is_ours,
+                 bool_or(scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat %') OVER (PARTITION BY trace_id)
+                   AS is_run
+          FROM mcp_traces) AS spans`);
   await client.end();
   return rows[0] as StoredSums;
 }

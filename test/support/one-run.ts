@@ -59,9 +59,14 @@ export function assertSums(sums: StoredSums | undefined, calls: number, costUsd 
 }
 
 /** Sums as above, and that the stored calls of tools name who called whom. */
-export function assertStored(sums: StoredSums | undefined, calls: number, caller: string): void {
+export function assertStored(sums: StoredSums | undefined, calls: number, ...callers: string[]): void {
   assertSums(sums, calls);
-  if (sums !== undefined) assert.deepEqual(sums.callers, [caller]);
+  if (sums !== undefined) assert.deepEqual(sums.callers, callers);
+}
+
+/** That the stored calls of the model are one trace below one root of ours. */
+export function assertStoredRun(sums: StoredSums | undefined): void {
+  if (sums !== undefined) assert.deepEqual([sums.runs, sums.roots], [1, 1]);
 }
 
 /** Text of prompts, arguments and answers must not leave the process. */
