@@ -76,3 +76,27 @@ test('Claude Agent SDK: parallel queries are traces of their own', async () => {
   assert.equal(traces.size, 2);
   for (const trace of traces) assertOneQuery(spans.filter(({ traceId }) => traceId === trace));
 });
+
+test('Claude Agent SDK: each model call of a subagent is a span below the tool call that started it', async () => {
+  apps.provider.requests.length = 0;
+  const env = { CASE: 'subagent' };
+  const { code, stderr, spans, sums } = await apps.run(folder, 'claude-agent.mjs', { env, isStored: true });
+  assert.equal(code, 0, stderr);
+  // It works in the background: how often the main agent asks depends on when it is told of the end.
+  const asked = apps.provider.requests.filter(({ path }) => path.startsWith('/v1/messages?')).length;
+  assertSums(sums, asked, COST_USD);
+  assertNoContent(spans);
+  assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
+  const starter = spans.find(({ name }) => name === 'execute_tool Agent');
+  const below = spans.filter(({ parentSpanId }) => parentSpanId === starter?.spanId);
+  const models = below.filter(isModelCall);
+  assert.deepEqual(
+    models.map(({ attributes }) => attributes['gen_ai.usage.input_tokens']),
+    [100, 100],
+  );
+  const echo = below.find(({ name }) => name === 'execute_tool echo');
+  assert.ok(
+    models.some(({ spanId }) => spanId === echo?.links[0]?.spanId),
+    'linked',
+  );
+});

@@ -5,6 +5,7 @@ import { isObject, type JsonObject, listAt, numberAt, objectAt, stringAt } from 
 import type { TokenUsage } from '../../signals/index.ts';
 import { anthropicMessages } from '../../wire/index.ts';
 import { AnswerReader, type CallHost } from '../shared/index.ts';
+import { Subagent } from './claude-subagent.ts';
 import { type FrameworkModelCall, FrameworkRun, type FrameworkToolCall } from './run.ts';
 
 /** A request to the model whose answer comes in events. */
@@ -17,6 +18,11 @@ interface ToolStep {
   readonly name: string;
   readonly server?: string | undefined;
   readonly arguments?: unknown;
+}
+
+interface Counted {
+  readonly model?: string | undefined;
+  readonly usage?: TokenUsage | undefined;
 }
 
 type Counts = {
@@ -34,6 +40,8 @@ export class ClaudeRun {
   readonly #ended = new Set<string>();
   /** By the tool call in which a subagent runs; the main agent has none. */
   readonly #asking = new Map<string | undefined, Asking>();
+  /** By the tool call that started each, which may have ended: some work on in the background. */
+  readonly #subagents = new Map<string, Subagent>();
   readonly #history: unknown[] = [];
   /** What the model calls so far have used, by the model that answered. */
   readonly #counted = new Map<string, Counts>();
@@ -56,6 +64,7 @@ export class ClaudeRun {
       case 'system':
         if (message.subtype === 'init') this.#begin(message);
         else if (message.status === 'requesting') this.#ask(undefined);
+        else this.#count(this.#subagents.get(stringAt(message, 'tool_use_id') ?? '')?.endCall() ?? {});
         break;
       case 'stream_event':
         this.#event(objectAt(message, 'event') ?? {}, parent);
@@ -79,6 +88,12 @@ export class ClaudeRun {
     if (this.#ended.has(id) || this.#tools.size >= MAX_TOOLS) return undefined;
     const tool = this.#run.startTool({ name, id, server, arguments: args }, this.#contextIn(parent));
     this.#tools.set(id, tool);
+    this.#subagents.set(id, new Subagent(this.#run, tool.context, args));
+    const [oldest] = this.#subagents;
+    if (oldest !== undefined && this.#subagents.size > MAX_TOOLS) {
+      this.#count(oldest[1].endCall());
+      this.#subagents.delete(oldest[0]);
+    }
     return tool.context;
   }
 
@@ -87,6 +102,7 @@ export class ClaudeRun {
     else {
       for (const tool of this.#tools.values()) tool.end();
       for (const { call, reader } of this.#asking.values()) this.#answer(call, reader);
+      this.#endSubagentCalls();
       this.#run.end();
     }
   }
@@ -94,11 +110,12 @@ export class ClaudeRun {
   fail(error: unknown): void {
     for (const { call } of this.#asking.values()) call.fail(error);
     for (const tool of this.#tools.values()) tool.fail(error);
+    this.#endSubagentCalls();
     this.#run.fail(error);
   }
 
   #contextIn(parent: string | undefined): Context {
-    return (parent === undefined ? undefined : this.#tools.get(parent)?.context) ?? this.#run.context;
+    return (parent === undefined ? undefined : this.#subagents.get(parent)?.context) ?? this.#run.context;
   }
 
   #begin(message: JsonObject): void {
@@ -134,27 +151,38 @@ export class ClaudeRun {
   #answer(call: FrameworkModelCall, reader: AnswerReader): void {
     const { messages, ...answer } = reader.result();
     call.answer({ ...answer, message: messages()[0] });
-    if (answer.model === undefined || answer.usage === undefined) return;
-    const counted = this.#counted.get(answer.model) ?? noCounts();
-    for (const name of COUNTS) counted[name] += answer.usage[name] ?? 0;
-    this.#counted.set(answer.model, counted);
+    this.#count(answer);
+  }
+
+  #count({ model, usage }: Counted): void {
+    if (model === undefined || usage === undefined) return;
+    this.#counted.set(model, addedTo(this.#counted.get(model), usage));
+  }
+
+  #endSubagentCalls(): void {
+    for (const agent of this.#subagents.values()) this.#count(agent.endCall());
   }
 
   /** One message for each block that is complete; tools may run before the answer is. */
   #said({ message }: JsonObject, parent: string | undefined): void {
-    this.#remember(message);
+    const agent = parent === undefined ? undefined : this.#subagents.get(parent);
+    if (parent === undefined) this.#remember(message);
+    // Some versions may tell of it in events too.
+    else if (agent !== undefined && !this.#asking.has(parent) && isObject(message))
+      this.#count(agent.said(message));
     for (const block of listAt(message, 'content')) {
       const id = stringAt(block, 'id');
       const called = stringAt(block, 'name');
       if (stringAt(block, 'type') !== 'tool_use' || id === undefined || called === undefined) continue;
       const [, server, name = called] = /^mcp__(.+?)__(.+)$/.exec(called) ?? [];
-      this.#asking.get(parent)?.call.chose({ id, name });
+      (this.#asking.get(parent)?.call ?? agent)?.chose({ id, name });
       this.startTool(id, { name, server, arguments: objectAt(block, 'input') }, parent);
     }
   }
 
   #results({ message }: JsonObject, parent: string | undefined): void {
     if (parent === undefined) this.#remember(message);
+    else this.#count(this.#subagents.get(parent)?.told(message) ?? {});
     for (const block of listAt(message, 'content')) {
       const id = stringAt(block, 'tool_use_id');
       const tool = this.#tools.get(id ?? '');
@@ -176,6 +204,7 @@ export class ClaudeRun {
       const name = stringAt(message, 'subtype') ?? 'error';
       this.#failure = Object.assign(new Error(name), { name });
     }
+    this.#endSubagentCalls();
     for (const [model, used] of Object.entries(objectAt(message, 'modelUsage') ?? {})) {
       const rest = this.#restOf(model, used);
       if (rest === undefined) continue;

@@ -52,6 +52,8 @@ export interface FrameworkModelStep {
   readonly provider: string | undefined;
   readonly model: string | undefined;
   readonly isStream?: boolean | undefined;
+  /** When it began, on the clock of `performance.now()`, where it is told of later. */
+  readonly startMs?: number | undefined;
   readonly messages: () => readonly Message[];
   readonly tools?: unknown;
 }
@@ -162,7 +164,7 @@ export class FrameworkModelCall {
 
   constructor(
     host: CallHost,
-    { operation, provider, model, isStream, messages, tools }: FrameworkModelStep,
+    { operation, provider, model, isStream, startMs, messages, tools }: FrameworkModelStep,
     parent: Context,
     onChosen: (key: string, by: SpanContext) => void = () => {},
   ) {
@@ -176,6 +178,7 @@ export class FrameworkModelCall {
       model,
       server: undefined,
       stream: false,
+      startMs,
       attributes,
       reader: new GivenReader(),
       messages,

@@ -12,6 +12,8 @@ export interface CallDescription {
   readonly model: string | undefined;
   readonly server: ServerAddress | undefined;
   readonly stream: boolean;
+  /** When it began, on the clock of `performance.now()`. @defaultValue now */
+  readonly startMs?: number | undefined;
   /** Further request attributes, set at the start. */
   readonly attributes: Attributes;
   readonly reader: ResponseReader;

@@ -55,7 +55,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   lastActivityMs: number;
   readonly #host: CallHost;
   readonly #call: CallDescription;
-  readonly #startMs = performance.now();
+  readonly #startMs: number;
   /** Attributes the span starts with, so that samplers see them, and that every metric has. */
   readonly #identity: Attributes;
   #span: Span | undefined;
@@ -74,7 +74,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     // The sequences are text that the prompt's author chose.
     if (!host.captureContent) delete call.attributes[own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
     this.#call = call;
-    this.lastActivityMs = this.#startMs;
+    this.#startMs = call.startMs ?? performance.now();
+    this.lastActivityMs = performance.now();
     this.#identity = identityOf(call);
   }
 
@@ -89,7 +90,10 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       this.#owner = 'outer';
       this.#span = outer.span;
       outer.span.setAttributes(missing(outer.span, { ...this.#identity, ...this.#call.attributes }));
-    } else this.#span = this.#startSpan(parent);
+    } else {
+      const { startMs } = this.#call;
+      this.#span = this.#startSpan(parent, startMs === undefined ? undefined : toEpochMs(startMs));
+    }
     announceTools(this.#span, this.#call.tools, this.#call.model);
     return trace.setSpan(parent, this.#span).setValue(CALL, this);
   }
@@ -109,7 +113,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   #leave(parent: Context): void {
     this.#outer = undefined;
     this.#owner = 'own';
-    this.#span = this.#startSpan(parent, performance.timeOrigin + this.#startMs);
+    this.#span = this.#startSpan(parent, toEpochMs(this.#startMs));
   }
 
   /**
@@ -119,7 +123,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   adopt(span: Span | undefined): void {
     const parent = context.active();
     if (span === undefined || isNoSpan(span, parent)) {
-      this.#span = this.#startSpan(parent, performance.timeOrigin + this.#startMs);
+      this.#span = this.#startSpan(parent, toEpochMs(this.#startMs));
       return;
     }
     this.#span = span;
@@ -259,6 +263,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     span.setAttributes(responseContent(response));
   }
 }
+
+const toEpochMs = (ms: number): number => performance.timeOrigin + ms;
 
 /** Whether the span is a no-op: it has no id, or only repeats its parent's. */
 function isNoSpan(span: Span, parent: Context): boolean {
