@@ -160,7 +160,7 @@ async function sumsIn(connectionString: string): Promise<StoredSums> {
     SELECT coalesce(sum(prompt_tokens), 0)::int AS "promptTokens",
            coalesce(sum(completion_tokens), 0)::int AS "completionTokens",
            coalesce(sum(cost_usd), 0)::float AS "costUsd",
-           (count(*) FILTER (WHERE is_ours AND span_name LIKE 'chat %'))::int AS chats,
+           (count(*) FILTER (WHERE is_ours AND span_name LIKE 'chat%'))::int AS chats,
            (count(DISTINCT trace_id) FILTER (WHERE is_run))::int AS runs,
            (count(*) FILTER (WHERE is_run AND is_ours AND parent_span_id IS NULL))::int AS roots,
            (count(*) FILTER (WHERE is_ours AND method = 'tools/call'))::int AS "toolCalls",
@@ -168,7 +168,7 @@ async function sumsIn(connectionString: string): Promise<StoredSums> {
              FILTER (WHERE is_ours AND method = 'tools/call'), '{}')
              AS callers
     FROM (SELECT *, scope LIKE 'mcp-observatory/%' AS is_ours,
-                 bool_or(scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat %') OVER (PARTITION BY trace_id)
+                 bool_or(scope LIKE 'mcp-observatory/%' AND span_name LIKE 'chat%') OVER (PARTITION BY trace_id)
                    AS is_run
           FROM mcp_traces) AS spans`);
   await client.end();

@@ -64,9 +64,9 @@ export function assertStored(sums: StoredSums | undefined, calls: number, ...cal
   if (sums !== undefined) assert.deepEqual(sums.callers, callers);
 }
 
-/** That the stored calls of the model are one trace below one root of ours. */
-export function assertStoredRun(sums: StoredSums | undefined): void {
-  if (sums !== undefined) assert.deepEqual([sums.runs, sums.roots], [1, 1]);
+/** That the stored calls of the model have a span of ours each, in one trace below one root of ours. */
+export function assertStoredRun(sums: StoredSums | undefined, calls: number): void {
+  if (sums !== undefined) assert.deepEqual([sums.chats, sums.runs, sums.roots], [calls, 1, 1]);
 }
 
 /** Text of prompts, arguments and answers must not leave the process. */

@@ -96,17 +96,20 @@ function patchTraces<T>(exports: T, host: Host): T {
 
 /**
  * The context of the SDK's current span, which it keeps in a storage of its own; none where the application has opened
- * a span since.
+ * a span since. A span opened inside that of a model call is another instrumentation's, of the same call.
  */
 function contextOfCurrent(getCurrentSpan: () => unknown, host: Host): Context | undefined {
   if (open.size === 0) return undefined;
   const current = getCurrentSpan();
   const root = open.get(stringAt(current, 'traceId') ?? '');
-  const isAtRoot = root !== undefined && trace.getActiveSpan() === trace.getSpan(root.context);
-  if (!isAtRoot || !isObject(current)) return undefined;
+  if (root === undefined || !isObject(current)) return undefined;
+  const isAtRoot = trace.getActiveSpan() === trace.getSpan(root.context);
+  if (!isAtRoot && !MODEL_SPANS.has(stringAt(objectAt(current, 'spanData'), 'type') ?? '')) return undefined;
   start(current, host);
   return open.get(stringAt(current, 'spanId') ?? '')?.context;
 }
+
+const MODEL_SPANS: ReadonlySet<string> = new Set(['response', 'generation']);
 
 function inContextOf(id: string | undefined, work: Work, argument: unknown): unknown {
   const active = open.get(id ?? '')?.context;
