@@ -2461,11 +2461,11 @@ $guard$;
 
 DO $guard$
 BEGIN
-  IF EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 17) THEN
+  IF EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = 16) THEN
     RETURN;
   END IF;
-  INSERT INTO mcp_observatory_migrations (id, name) VALUES (17, '017_rollup_cost');
-  EXECUTE $migration_17$
+  INSERT INTO mcp_observatory_migrations (id, name) VALUES (16, '016_rollup_cost');
+  EXECUTE $migration_16$
 -- The roll-ups of many spans take a sixth less CPU time: what several sums need is computed once for each row (OFFSET 0
 -- keeps the planner from copying it into each), groups are counted in hash tables before what they hold is sorted, and
 -- spans are not sorted for the name of a run. The figures are those of before.
@@ -2482,6 +2482,9 @@ CREATE TABLE mcp_definitions_hourly (
   PRIMARY KEY (hour, server_name, tool_name, tool_hash)
 );
 COMMENT ON TABLE mcp_definitions_hourly IS 'Calls that a policy gate decided by tool and hash of its definition, and the hour they started in (UTC); an absent name is an empty text';
+
+-- What gates said of tools that they do not offer: such a span has a definition and is no call.
+CREATE INDEX mcp_traces_barred ON mcp_traces (start_time) WHERE tool_hash IS NOT NULL AND tool_name IS NULL;
 
 -- The spans counted before; a refresh that runs meanwhile would count others.
 DO $counted$ BEGIN
@@ -2815,7 +2818,7 @@ BEGIN
   RETURN counted;
 END
 $function$;
-$migration_17$;
+$migration_16$;
 END
 $guard$;
 

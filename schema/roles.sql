@@ -7,7 +7,8 @@
 -- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
 --
 -- Of reviews, the writer may add pending ones, see what became of them and use approvals, and the reader may see how the queue stands;
--- neither reads what is reviewed. The reviewer reads it all, claims, decides and revokes, and changes nothing else.
+-- neither reads what is reviewed. The reviewer reads it all, claims, decides, revokes, adds decisions about tool definitions, and
+-- changes nothing else.
 
 DO $$
 DECLARE
@@ -52,4 +53,8 @@ GRANT SELECT ON mcp_approvals TO mcp_observatory_reader;
 GRANT SELECT ON mcp_reviews, mcp_approvals TO mcp_observatory_reviewer;
 GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response,
   scope) ON mcp_reviews TO mcp_observatory_reviewer;
+GRANT INSERT (
+  review_id, status, expires_at, fallback_reason, tool_name, trace_id, content, claim_token, claimed_by, claimed_at, lease_expires_at,
+  decided_by, decided_at, note
+) ON mcp_reviews TO mcp_observatory_reviewer;
 GRANT UPDATE (ended_at, ended_by, ended_note, announced_at, announce_after, announce_tries) ON mcp_approvals TO mcp_observatory_reviewer;

@@ -15,7 +15,7 @@ import { visit } from '../test/support/chromium.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from '../test/support/held-call.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
-import { CHANGED, DAY, PAYMENT, RETRIED, SHADOW, STORY } from '../test/support/seeded-runs.ts';
+import { BARRED, CHANGED, DAY, PAYMENT, RETRIED, SHADOW, STORY } from '../test/support/seeded-runs.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const STORY_RUN = '7'.padStart(32, '0');
@@ -29,6 +29,7 @@ const PICTURES = [
   { name: 'tools', hash: '#/tools', width: 1280, height: 600, colors: 'light' },
   { name: 'cost', hash: '#/cost', width: 1280, height: 600, colors: 'dark' },
   { name: 'waiting', hash: '#/waiting', width: 1280, height: 640, colors: 'light' },
+  { name: 'waiting-tool', hash: 'export_contacts', width: 1280, height: 760, colors: 'light' },
   { name: 'run-narrow', hash: `#/run/${STORY_RUN}`, width: 390, height: 844, colors: 'light' },
 ] as const;
 
@@ -44,6 +45,10 @@ const VIEWS = {
   cost: '#/cost',
   'cost-tool': '#/cost?by=tool',
   waiting: '#/waiting',
+  'waiting-changed': 'export_contacts',
+  'waiting-new': 'merge_accounts',
+  'waiting-twice': 'find',
+  'waiting-offered': 'send_payment',
   compare: `#/compare?a=${'1'.padStart(32, '0')}&b=${STORY_RUN}`,
   start: '#/start',
 } as const;
@@ -73,7 +78,8 @@ const url = await server.createDatabase();
 await using db = await openDatabase({ url });
 await migrate(db);
 const exporter = new PostgresSpanExporter({ connection: url });
-for (const spans of [STORY, PAYMENT, RETRIED, SHADOW, DAY, CHANGED]) await exportSpans(exporter, spans);
+for (const spans of [STORY, PAYMENT, RETRIED, SHADOW, DAY, CHANGED, BARRED])
+  await exportSpans(exporter, spans);
 await exporter.shutdown();
 await refreshRollups(db);
 const queue = new PostgresReviewQueue({ connection: db });
@@ -88,11 +94,18 @@ await hold('mara.lind', { to: 'Südwind AG', amount: 310.5 });
 await hold('night-job', { to: 'Grace Hopper', amount: 99 });
 gate.close();
 await using page = await startPage({ db, port: 0 });
+const answer = await fetch(`${page.url}api/waiting/tools`);
+const { tools } = (await answer.json()) as {
+  tools: readonly { readonly id: string; readonly tool: string }[];
+};
+/** A view, or the tool of that name among those that wait. */
+const hashOf = (hash: string) =>
+  hash.startsWith('#') ? hash : `#/waiting/${tools.find(({ tool }) => tool === hash)?.id}`;
 mkdirSync(folder, { recursive: true });
 await visit(page.url, async (view) => {
   for (const { name, hash, width, height, colors } of pictures) {
     await view.show(width, height, colors);
-    await view.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await view.evaluate(`location.hash = ${JSON.stringify(hashOf(hash))}`);
     await sleep(SETTLE_MS);
     writeFileSync(`${folder}${name}.png`, await view.screenshot());
   }

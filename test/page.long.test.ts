@@ -237,7 +237,7 @@ describe('up in a browser', { skip: noChromium() }, () => {
     '#/runs': 'invoke_agent payments',
     '#/runs?by=session': 'no session known',
     '#/runs?q=tool%3Azzz': 'No run matches',
-    '#/start': '4318',
+    '#/start': 'Gemini CLI',
     [`#/run/${one}`]: 'Answer',
     [`#/run/${one}/waterfall`]: 'send_payment',
     [`#/run/${one}/raw`]: 'never sent',

@@ -101,7 +101,7 @@ describe('the page', { skip: noPostgres() }, () => {
     const [second, third] = [live.refresh(), live.refresh()];
     release();
     await Promise.all([first, second, third]);
-    const turns = asked.filter((text) => text.includes('FROM mcp_reviews'));
+    const turns = asked.filter((text) => text.includes("WHERE status IN ('pending', 'claimed')"));
     assert.equal(turns.length, 2);
   });
 

@@ -184,9 +184,10 @@ for (const databases of all) {
         first.map(({ tool_name, tool_hash, calls: count }) => [tool_name, tool_hash, count]),
         Array.from({ length: 3 }, () => ['pay', 'a'.repeat(64), 2]),
       );
+      await db.query('DROP INDEX mcp_traces_barred');
       await db.query('DROP TABLE mcp_definitions_hourly');
-      await db.query('DELETE FROM mcp_observatory_migrations WHERE id = 17');
-      assert.deepEqual((await migrate(db)).applied, ['017_rollup_cost']);
+      await db.query('DELETE FROM mcp_observatory_migrations WHERE id = 16');
+      assert.deepEqual((await migrate(db)).applied, ['016_rollup_cost']);
       assert.deepEqual(await seen(), first);
       await exportSpans(exporter, gated('b'.repeat(64), 3));
       assert.equal(await refreshRollups(db), 3);

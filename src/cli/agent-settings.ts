@@ -1,10 +1,4 @@
-/** How to point a program at a receiver. */
-export interface AgentSettings {
-  readonly name: string;
-  /** What to set, one line each: environment variables, or lines of a file that `where` names. */
-  readonly lines: readonly string[];
-  readonly where?: string | undefined;
-}
+import type { SenderSettings } from '../ui/index.ts';
 
 /**
  * The settings of programs that send telemetry, from their documents: code.claude.com/docs/en/monitoring-usage,
@@ -12,7 +6,7 @@ export interface AgentSettings {
  * docs/cli/telemetry.md of google-gemini/gemini-cli. Each sends its events or spans only, since metrics are not stored
  * and spans of Codex repeat its events.
  */
-export function agentSettings(http: string, grpc: string): readonly AgentSettings[] {
+export function agentSettings(http: string, grpc: string): readonly SenderSettings[] {
   return [
     {
       name: 'Node program',
@@ -53,6 +47,6 @@ export function agentSettings(http: string, grpc: string): readonly AgentSetting
 export function agentSettingsText(http: string, grpc: string): readonly string[] {
   return agentSettings(http, grpc).flatMap(({ name, where, lines }) => {
     const all = where === undefined ? lines : [`in ${where}:`, ...lines];
-    return all.map((line, i) => `  ${(i === 0 ? name : '').padEnd(15)}${line}`);
+    return all.map((line, i) => `  ${(i === 0 ? name : '').padEnd(16)}${line}`);
   });
 }

@@ -4,7 +4,7 @@ import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
 import { type Database, DEFAULT_DATA_DIR, databaseBytes, prune } from '../postgres/index.ts';
 import { startPage } from '../ui/index.ts';
-import { agentSettingsText } from './agent-settings.ts';
+import { agentSettings, agentSettingsText } from './agent-settings.ts';
 import {
   type Command,
   type CommandIo,
@@ -91,6 +91,7 @@ export const upCommand: Command = {
       mcp: lazyStoreMcp(io, db),
       port: port('--port', values.port, PAGE_PORT),
       goldens: values.goldens,
+      senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
       webhook: webhookOf(values.webhook, io.env),
     });
     let tidied = Promise.resolve();
@@ -141,9 +142,9 @@ function readyJson(page: string, { httpUrl, grpcAddress, database }: Collector):
 function readyText(page: string, { httpUrl, grpcAddress, database }: Collector): string {
   const lines = [
     `mcp-observatory up: ${page}`,
-    `  store          ${database}`,
-    `  MCP            ${page}mcp, for agents that look into runs`,
-    `  OTLP           ${httpUrl} (HTTP), ${grpcAddress} (gRPC)`,
+    `  store           ${database}`,
+    `  MCP             ${page}mcp, for agents that look into runs`,
+    `  OTLP            ${httpUrl} (HTTP), ${grpcAddress} (gRPC)`,
     '',
     ...agentSettingsText(httpUrl ?? '', grpcAddress ?? ''),
     '',

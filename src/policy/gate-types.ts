@@ -2,6 +2,7 @@
 import { invalidOption, refuseUnknownOptions } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { GateApprovals } from './approvals.ts';
+import type { Decision } from './decision.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
 import type { OutputTypes } from './output-contract.ts';
 import type { PinStore } from './pins.ts';
@@ -33,6 +34,9 @@ export interface GateCall {
   /** A token from {@link PolicyGate.approve}. */
   readonly approvalToken?: string | undefined;
 }
+
+/** Writes a decision down before it takes effect. A throw denies the call: a call that is not on record is not made. */
+export type DecisionRecorder = (decision: Decision) => void;
 
 export interface PolicyGateOptions {
   /**

@@ -11,6 +11,7 @@ import { ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { type ApprovalLimits, Approvals, approvalLimits, bindingOf } from './approvals.ts';
+import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
 import { type Decision, refused, revise, withoutRecord } from './decision.ts';
@@ -18,7 +19,7 @@ import { applyAnswer, askDecisionPoint } from './decision-point.ts';
 import { evaluateCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
-import { checked, type GateCall, type PolicyGateOptions } from './gate-types.ts';
+import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { decideHeldCall, isHeld } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
@@ -30,12 +31,10 @@ import { PolicySource } from './policy-source.ts';
 import { countDecision } from './telemetry.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
-/** Writes a decision down before it takes effect. A throw denies the call: a call that is not on record is not made. */
-export type DecisionRecorder = (decision: Decision) => void;
-
 export class PolicyGate {
   readonly #options: PolicyGateOptions;
   readonly #catalog: ToolCatalog;
+  readonly #barred: BarredTools;
   readonly #source: PolicySource;
   readonly #contracts: OutputContracts;
   readonly #approvals = new Approvals();
@@ -53,8 +52,10 @@ export class PolicyGate {
   constructor(options: PolicyGateOptions) {
     this.#options = checked(options);
     this.#contracts = new OutputContracts(options.outputTypes);
+    const pins = options.pins ?? new PinStore({ trustFirstUse: true });
+    this.#barred = new BarredTools(pins);
     this.#catalog = new ToolCatalog({
-      pins: options.pins ?? new PinStore({ trustFirstUse: true }),
+      pins,
       competes: (server, tool) => this.#competes(server, tool),
       isNamed: (server, name) => this.#source.policy?.names(server, name) === true,
       metaKeys: options.metaKeys,
@@ -180,14 +181,11 @@ export class PolicyGate {
   allowedTools(server?: string): readonly CatalogTool[] {
     const policy = this.#source.policy;
     if (policy === undefined) return [];
-    return this.#catalog
-      .namedTools(server)
-      .filter(
-        (tool) =>
-          tool.barred === undefined &&
-          policy.mayAllow(tool.server, tool.name, tool) &&
-          this.#contracts.of(tool, policy) !== undefined,
-      );
+    return this.#catalog.namedTools(server).filter((tool) => {
+      if (policy.mayAllow(tool.server, tool.name)) this.#barred.tell(tool);
+      const isUsable = tool.barred === undefined && policy.mayAllow(tool.server, tool.name, tool);
+      return isUsable && this.#contracts.of(tool, policy) !== undefined;
+    });
   }
 
   /** Whether a list of the server may show a resource, a template of resources or a prompt. */
@@ -271,6 +269,7 @@ export class PolicyGate {
       const spent = this.#budgets.take(call.runId ?? '', call.server, call.tool);
       if (spent !== undefined) decision = revise(decision, 'deny', spent.reasonCode, spent.message);
     }
+    if (decision.decision === 'deny') this.#barred.tell(this.#catalog.find(call.server, call.tool, false));
     this.#report();
     // No await from here to the call: the definition that was decided about is the one that is called.
     decision = { ...decision, latencyUs: (performance.now() - started) * 1_000 };

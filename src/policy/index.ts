@@ -18,6 +18,7 @@ export {
   openAudit,
   verifyAudit,
 } from './audit/index.ts';
+export { APPROVED_DEFINITION, BARRED_DEFINITION, BARRED_TOOL } from './barred-tools.ts';
 export type { CatalogTool } from './catalog.ts';
 export {
   type Decision,
@@ -30,9 +31,9 @@ export {
 export type { PolicyAnswer, PolicyDecisionPoint, PolicyRequest } from './decision-point.ts';
 export { checkSummary, type GroundedSummary, type SummaryVerdict } from './evidence/index.ts';
 export type { GateFinding } from './findings.ts';
-export { type DecisionRecorder, PolicyGate } from './gate.ts';
+export { PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
-export type { GateCall, PolicyGateOptions } from './gate-types.ts';
+export type { DecisionRecorder, GateCall, PolicyGateOptions } from './gate-types.ts';
 export { type GuardedCallOptions, type GuardedResult, guardedCall, recordFindings } from './guarded-call.ts';
 export { mayInstruct, type RequestGuardOptions, serverRequestGuard } from './guarded-request.ts';
 export type { Planner, PlannerMessage } from './host/index.ts';
@@ -59,6 +60,7 @@ export type { OutputVerdict } from './output.ts';
 export { structureProblem } from './output-contract.ts';
 export {
   approvePins,
+  BARRED_AS,
   type PinFinding,
   type PinStatus,
   pending,
@@ -69,7 +71,7 @@ export { PinStore } from './pins.ts';
 export { type CallToolPlan, type FinalAnswerPlan, type Plan, parsePlan } from './plan.ts';
 export { Policy } from './policy.ts';
 export { type PolicyDocument, policyPath, readPolicy, readPolicyFile } from './policy-file.ts';
-export { type Gate, gateOf, type ReasonCode, scanText } from './reasons/index.ts';
+export { type Gate, gateOf, REASONS, type ReasonCode, scanText } from './reasons/index.ts';
 export {
   type RepeatedDecision,
   type ReplayTraceOptions,
@@ -77,5 +79,5 @@ export {
   type TraceReplay,
 } from './replay/index.ts';
 export { REQUEST_METHODS, type RequestMethod, wordOf } from './requests.ts';
-export type { ToolsByServer } from './tool-definition.ts';
+export { type ToolsByServer, toolHash } from './tool-definition.ts';
 export { isUntrusted } from './untrusted-result.ts';

@@ -3,6 +3,7 @@ import { canonicalHash, type Difference, differencesBetween } from '../json/inde
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { ToolCatalog } from './catalog.ts';
 import type { PinStore } from './pins.ts';
+import type { ReasonCode } from './reasons/index.ts';
 import type { ToolsByServer } from './tool-definition.ts';
 
 /** `refused`: the definition cannot be used, even if approved. `gone`: pinned, and no longer listed. */
@@ -22,7 +23,16 @@ export interface PinFinding {
   readonly differences: readonly Difference[];
 }
 
-const STATUS: Readonly<Record<string, PinStatus>> = { tool_changed: 'changed', tool_unapproved: 'new' };
+/** The reasons for which a definition is barred, and how each compares with its pin. */
+export const BARRED_AS = {
+  tool_changed: 'changed',
+  tool_unapproved: 'new',
+  tool_invalid: 'refused',
+  tool_schema_refused: 'refused',
+  tool_duplicate: 'refused',
+} as const satisfies Partial<Record<ReasonCode, PinStatus>>;
+
+const STATUS: Readonly<Partial<Record<string, PinStatus>>> = BARRED_AS;
 
 /** Compares the tools of servers with their pins, in the order in which they are listed. */
 export function reviewPins(pins: PinStore, tools: ToolsByServer): readonly PinFinding[] {

@@ -25,7 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 13, name: '013_approval_scopes' },
   { id: 14, name: '014_rollup_groups' },
   { id: 15, name: '015_run_figures' },
-  { id: 17, name: '017_rollup_cost' },
+  { id: 16, name: '016_rollup_cost' },
 ];
 
 /** Version of the schema that this code reads and writes. */

@@ -18,7 +18,7 @@ const WORDS: ReadonlySet<string> = new Set(
     resources/subscribe resources/unsubscribe resources/templates/list roots/list sampling/createMessage
     elicitation/create completion/complete logging/setLevel subscriptions/listen tasks/get tasks/result tasks/list
     tasks/cancel tasks/update
-    policy_gate approval_wait policy_host ask plan compaction backtrack synthesis shadow shadow_primary shadow_candidate consistency
+    policy_gate tool_barred approval_wait policy_host ask plan compaction backtrack synthesis shadow shadow_primary shadow_candidate consistency
     GET HEAD POST PUT PATCH DELETE OPTIONS CONNECT TRACE
     SELECT INSERT UPDATE DELETE COPY CREATE BEGIN COMMIT ROLLBACK
   `

@@ -1,20 +1,10 @@
 import { ObservatoryError } from '../../base/index.ts';
-import type { ApprovalScope } from '../../policy/index.ts';
 import type { PostgresReviewQueue } from './postgres-queue.ts';
-import type { Review, ReviewInFull } from './types.ts';
+import { whyNot } from './review-errors.ts';
+import type { DecisionNow, ReviewInFull } from './types.ts';
 
 /** The claim is decided at once; a crash between the two frees it after this time. */
 const LEASE_MS = 5_000;
-
-/** A decision that needs no claim of its own. */
-export interface DecisionNow {
-  readonly how: 'approve' | 'reject';
-  /** Who decides. */
-  readonly by: string;
-  readonly note?: string | undefined;
-  /** How far the approval of a call goes. @defaultValue 'once' */
-  readonly scope?: ApprovalScope | undefined;
-}
 
 /**
  * Claims a review and decides it.
@@ -32,10 +22,4 @@ export async function decideNow(
   return how === 'approve'
     ? await queue.approve(claim, { note, scope })
     : await queue.reject(claim, { note });
-}
-
-function whyNot({ status, decidedBy, claimedBy }: Review): string {
-  if (status === 'expired') return 'It has expired';
-  if (status === 'approved' || status === 'rejected') return `It was ${status} by ${decidedBy} already`;
-  return `It is claimed by ${claimedBy}, who decides it`;
 }

@@ -1,9 +1,10 @@
-export { type DecisionNow, decideNow } from './decide-now.ts';
+export { decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';
 export { STANDS_UNTIL } from './sql.ts';
 export type {
   ClaimedReview,
   ClaimOptions,
+  DecisionNow,
   FinalOutcome,
   PostgresReviewQueueOptions,
   Review,

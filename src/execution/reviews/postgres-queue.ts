@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
-import { invalidOption } from '../../base/index.ts';
+import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from '../../policy/index.ts';
-import {
-  type Database,
-  nameOfDatabase,
-  openDatabase,
-  type PostgresConnection,
-  type Queryable,
-  spanIdToUuid,
-  toObservatoryError,
-  traceIdToUuid,
-} from '../../postgres/index.ts';
+import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
-import { decidedOtherwise, nothingToRevoke, reviewConflict, reviewNotFound } from './review-errors.ts';
+import { ReviewDatabase } from './review-database.ts';
+import {
+  decidedOtherwise,
+  nothingToRevoke,
+  reviewConflict,
+  reviewNotFound,
+  whyNot,
+} from './review-errors.ts';
 import {
   numberText,
   plain,
@@ -36,6 +34,7 @@ import {
   PRUNABLE,
   PRUNE,
   PRUNED_AT_ONCE,
+  RECORD,
   REVOKE,
   SCOPES_OF,
   SUBMITTED_COLUMNS,
@@ -44,6 +43,7 @@ import {
 import type {
   ClaimedReview,
   ClaimOptions,
+  DecisionNow,
   FinalOutcome,
   PostgresReviewQueueOptions,
   Review,
@@ -171,6 +171,28 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
     return this.#decide(claim, 'rejected', decision.note, null, null);
   }
 
+  /**
+   * Stores a decision about something that waits elsewhere, under an id that is derived from it.
+   * @throws ObservatoryError `REVIEW_CONFLICT` when somebody has decided it already.
+   */
+  async record(
+    id: string,
+    review: Pick<ReviewSubmission, 'fallbackReason' | 'toolName' | 'traceId' | 'content'>,
+    decision: DecisionNow,
+  ): Promise<void> {
+    const uuid = checkId(id);
+    const by = checkName('by', decision.by);
+    const { fallback_reason, tool_name, trace_id, content } = submittedValues(
+      uuid,
+      review,
+      jsonOf('content', review.content),
+    );
+    const status = decision.how === 'approve' ? 'approved' : 'rejected';
+    const values = [uuid, status, fallback_reason, tool_name, trace_id, content, by, plain(decision.note)];
+    const rows = await this.#db.query(RECORD, values);
+    if (rows[0] === undefined) throw new ObservatoryError('REVIEW_CONFLICT', whyNot(await this.get(uuid)));
+  }
+
   /** Marks overdue reviews as expired. They cannot be claimed or decided before that either. @returns how many. */
   async expire(): Promise<number> {
     const rows = await this.#db.query(EXPIRE, []);
@@ -278,41 +300,5 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   async #outcomes(ids: readonly string[]): Promise<ReadonlyMap<string, ReviewOutcome>> {
     const rows = await this.#db.query(OUTCOMES, [`{${ids.join(',')}}`]);
     return new Map(rows.map((row) => [String(row.review_id), toOutcome(row)]));
-  }
-}
-
-const STATEMENT_TIMEOUT_MS = 30_000;
-
-/** The connection of a queue. A connection string is opened on first use; other connections belong to their owner. */
-class ReviewDatabase {
-  readonly #connection: PostgresConnection;
-  #own: Promise<Database> | undefined;
-
-  constructor(connection: PostgresConnection) {
-    this.#connection = connection;
-  }
-
-  /** @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`. */
-  async query(
-    text: string,
-    values: readonly (string | null)[],
-  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const db = await this.#database();
-    try {
-      return (await db.query(text, values)).rows;
-    } catch (error) {
-      throw toObservatoryError(error, nameOfDatabase(db), 'mcp_reviews');
-    }
-  }
-
-  /** Closes the connections opened here. Idempotent. */
-  async close(): Promise<void> {
-    await (await this.#own?.catch(() => undefined))?.close();
-  }
-
-  #database(): Queryable | Promise<Queryable> {
-    if (typeof this.#connection !== 'string') return this.#connection;
-    this.#own ??= openDatabase({ url: this.#connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-    return this.#own;
   }
 }

@@ -1,5 +1,5 @@
 import { ObservatoryError } from '../../base/index.ts';
-import type { ReviewClaim, ReviewInFull } from './types.ts';
+import type { Review, ReviewClaim, ReviewInFull } from './types.ts';
 
 export function reviewNotFound(id: string): ObservatoryError {
   return new ObservatoryError('REVIEW_NOT_FOUND', `There is no review ${id}`);
@@ -33,4 +33,11 @@ export function reviewConflict(found: ReviewInFull, claim: ReviewClaim): Observa
     'REVIEW_CONFLICT',
     `The review ${id} ${how}; the claim of '${claim.claimedBy}' with token ${claim.token} cannot decide it`,
   );
+}
+
+/** Why a review cannot be claimed and decided at once. */
+export function whyNot({ status, decidedBy, claimedBy }: Review): string {
+  if (status === 'expired') return 'It has expired';
+  if (status === 'approved' || status === 'rejected') return `It was ${status} by ${decidedBy} already`;
+  return `It is claimed by ${claimedBy}, who decides it`;
 }

@@ -92,6 +92,16 @@ export const REVOKE = `UPDATE mcp_approvals a SET ended_at = now(), ended_by = $
     AND a.used_at IS NULL AND a.ended_at IS NULL AND coalesce(${STANDS_UNTIL}, r.decided_at + a.usable_ms * interval '1 millisecond') > now()
   RETURNING a.review_id::text AS review_id`;
 
+/**
+ * Id, status, reason, tool, trace or null, content, who, note or null. A decision about something that is no review before it is
+ * decided; of several, the first one stands.
+ */
+export const RECORD = `INSERT INTO mcp_reviews (review_id, status, expires_at, fallback_reason, tool_name, trace_id, content,
+    claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note)
+  VALUES ($1::text::uuid, $2::text, now(), $3::text, $4::text, $5::text::uuid, $6::text::json, 1, $7::text, now(), now(),
+    $7::text, now(), $8::text)
+  ON CONFLICT (review_id) DO NOTHING RETURNING review_id::text AS review_id`;
+
 export const EXPIRE = `WITH gone AS (
     UPDATE mcp_reviews SET status = 'expired', decided_at = now() WHERE ${OPEN} AND expires_at <= now() RETURNING 1)
   SELECT count(*)::integer AS expired FROM gone`;

@@ -97,6 +97,16 @@ export interface ReviewClaim {
   readonly claimedBy: string;
 }
 
+/** A decision that needs no claim of its own. */
+export interface DecisionNow {
+  readonly how: 'approve' | 'reject';
+  /** Who decides. */
+  readonly by: string;
+  readonly note?: string | undefined;
+  /** How far the approval of a call goes. @defaultValue 'once' */
+  readonly scope?: ApprovalScope | undefined;
+}
+
 /** A newly claimed review. */
 export type ClaimedReview = ReviewInFull & ReviewClaim;
 

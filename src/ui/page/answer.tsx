@@ -5,6 +5,8 @@ import { Icon } from './parts.tsx';
 /** A claim of an answer that the trace contradicts or no source supports. */
 export interface Finding {
   readonly kind: string;
+  /** What the kind means. */
+  readonly why?: string;
   /** Offsets in the answer, in code points. */
   readonly start: number;
   readonly end: number;
@@ -45,7 +47,7 @@ export function Findings({ findings, spans, at }: FindingsProps) {
   const calls = toolCalls(spans);
   return (
     <ol class="finds">
-      {findings.map(({ kind, start, step }, i) => {
+      {findings.map(({ kind, why, start, step }, i) => {
         const call = step === undefined ? undefined : calls[step];
         return (
           <li key={`${kind}-${start}-${i}`} class={`k-${toneOf(kind)}`}>
@@ -54,7 +56,7 @@ export function Findings({ findings, spans, at }: FindingsProps) {
               <b>
                 {i + 1} {toneOf(kind)}
               </b>{' '}
-              {kind.replaceAll('_', ' ')}
+              {why}
             </span>
             {call !== undefined && <a href={at(call.span.id)}>{call.tool}</a>}
           </li>

@@ -64,7 +64,8 @@ function Changed({ of: { server, tool, seenBy, versions } }: { of: ChangedTool }
   );
 }
 
-function Difference({ before, after }: { before: DefinitionVersion; after: DefinitionVersion }) {
+/** What changed, word by word, or why that cannot be shown. */
+export function Difference({ before, after }: { before: DefinitionVersion; after: DefinitionVersion }) {
   if (before.text === null || after.text === null) {
     return (
       <p class="sub">
@@ -76,7 +77,8 @@ function Difference({ before, after }: { before: DefinitionVersion; after: Defin
   const { a, b } = changedWords(before.text, after.text);
   const part = (words: typeof a, own: 'del' | 'ins') =>
     words.map(({ text, isOwn }, i) => {
-      if (!isOwn) return text;
+      // A line through or under the indentation would hide the words.
+      if (!isOwn || (text.includes('\n') && text.trim() === '')) return text;
       return own === 'del' ? <del key={i}>{text}</del> : <ins key={i}>{text}</ins>;
     });
   return (
@@ -84,11 +86,24 @@ function Difference({ before, after }: { before: DefinitionVersion; after: Defin
       <div>
         <h3>Before</h3>
         <pre class="code whole">{part(a, 'del')}</pre>
+        <Rest of={before} />
       </div>
       <div>
         <h3>Now</h3>
         <pre class="code whole">{part(b, 'ins')}</pre>
+        <Rest of={after} />
       </div>
     </div>
+  );
+}
+
+/** How much of a definition is not shown. */
+export function Rest({ of: { text, textChars } }: { of: DefinitionVersion }) {
+  const missing = textChars - (text?.length ?? textChars);
+  if (missing <= 0) return null;
+  return (
+    <p class="neg">
+      <b>{missing} more characters are not shown.</b> Look at the whole definition before you decide.
+    </p>
   );
 }

@@ -219,7 +219,9 @@ function CallRow({ span, said, chosen, at }: RowProps) {
         ) : (
           <>
             <b>{status}</b>{' '}
-            {status === 'failed' ? span.message : (span.reason?.replaceAll('_', ' ') ?? span.message)}
+            {status === 'failed'
+              ? (span.message ?? brief(said?.result))
+              : (span.reason?.replaceAll('_', ' ') ?? span.message)}
           </>
         )}
       </span>

@@ -6,6 +6,7 @@ import { link } from './route.ts';
 interface Kept {
   readonly name: string;
   readonly file: string;
+  readonly isNew: boolean;
 }
 
 /** Makes a golden of the run, or says why it cannot be one. */
@@ -25,7 +26,10 @@ export function KeepGolden({ run }: { run: string }) {
         <span class="kept" role="status">
           {'file' in state ? (
             <>
-              Kept as <code>{state.file}</code>.{' '}
+              {state.isNew ? 'Kept as' : 'It was kept before as'} <code>{state.file}</code>.{' '}
+              <a href={`/api/goldens/file?name=${encodeURIComponent(state.name)}`} download>
+                Download
+              </a>{' '}
               <a href={link('compare', { kind: 'golden', a: state.name, b: run })}>Compare with it</a>
             </>
           ) : (

@@ -43,11 +43,11 @@ export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
           <Name span={span} />
         </h2>
       </header>
-      {findingsOf(span).map(({ kind, start }) => (
+      {findingsOf(span).map(({ kind, why, start }) => (
         <p key={`${kind}-${start}`} class={`note k-${toneOf(kind)}`}>
           <Icon name={toneOf(kind)} />
           <span>
-            The answer: <b>{toneOf(kind)}</b>, {kind.replaceAll('_', ' ')}
+            The answer: <b>{toneOf(kind)}</b>, {why}
           </span>
         </p>
       ))}

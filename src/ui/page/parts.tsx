@@ -148,3 +148,13 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     </button>
   );
 }
+
+/** A line for a shell or a file, to copy. */
+export function Command({ text, label = 'Copy' }: { text: string; label?: string }) {
+  return (
+    <div class="cmd">
+      <code>{text}</code>
+      <CopyButton text={text} label={label} />
+    </div>
+  );
+}

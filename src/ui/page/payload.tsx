@@ -41,6 +41,8 @@ const MAX_BRIEF_CHARS = 200;
 export function brief(text: string | undefined): string {
   if (text === undefined) return '';
   const value = parsed(text);
+  const words = toolWords(value);
+  if (words !== undefined) return brief(words);
   const line =
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.entries(value)
@@ -49,6 +51,16 @@ export function brief(text: string | undefined): string {
           .join(', ')
       : text.slice(0, MAX_BRIEF_CHARS * 4).replace(/\s+/gu, ' ');
   return line.length > MAX_BRIEF_CHARS ? `${line.slice(0, MAX_BRIEF_CHARS)}…` : line;
+}
+
+/** What a result of an MCP tool says, where it holds text alone. */
+function toolWords(value: unknown): string | undefined {
+  if (!isObject(value) || !Array.isArray(value.content) || value.structuredContent !== undefined)
+    return undefined;
+  const texts = value.content.map((part: unknown) =>
+    isObject(part) && part.type === 'text' ? part.text : undefined,
+  );
+  return texts.length > 0 && texts.every((one) => typeof one === 'string') ? texts.join(' ') : undefined;
 }
 
 /** What differs between the arguments of calls: `page 1 to 14`; empty where nothing is known or all are equal. */

@@ -1,29 +1,49 @@
-import { CopyButton } from './parts.tsx';
+import type { SenderSettings } from '../server/index.ts';
+import { useData } from './data.ts';
+import { Command } from './parts.tsx';
 
-const LINES: readonly (readonly [string, string])[] = [
-  [
-    'Your app',
-    'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 node --import mcp-observatory/register app.js',
-  ],
-  ['Any OpenTelemetry SDK', 'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318'],
-  ['The demo', 'npx mcp-observatory demo'],
+const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT=';
+
+/** Where no receiver runs beside the page. */
+const USUAL: readonly SenderSettings[] = [
+  {
+    name: 'Node program',
+    lines: [`${ENDPOINT}http://127.0.0.1:4318 node --import mcp-observatory/register app.js`],
+  },
+  { name: 'other SDKs', lines: [`${ENDPOINT}http://127.0.0.1:4318`] },
 ];
 
 /** What to do while there is nothing to show. */
 export function Start() {
+  const { data } = useData<{ senders: readonly SenderSettings[] }>('/api/senders', false);
+  if (data === undefined) return null;
+  const isReceiver = data.senders.length > 0;
+  const senders = isReceiver ? data.senders : USUAL;
+  const endpoint = senders.flatMap(({ lines }) => lines).find((line) => line.startsWith(ENDPOINT)) ?? '';
+  const demo: SenderSettings = {
+    name: 'The demo',
+    lines: [`${endpoint.split(' ', 1)[0]} npx mcp-observatory demo`],
+  };
   return (
     <div class="start">
       <h2>Nothing has arrived in this range</h2>
       <p class="dim">
-        <code>mcp-observatory up</code> listens on port 4318 (OTLP over HTTP) and 4317 (gRPC). Runs appear
-        here within two seconds of their spans.
+        {isReceiver ? (
+          'Listening: runs appear here within two seconds of their spans. Point a program here:'
+        ) : (
+          <>
+            <code>mcp-observatory up</code> or <code>collect</code> takes spans on port 4318 (OTLP over HTTP)
+            and 4317 (gRPC). Runs appear here within two seconds of their spans.
+          </>
+        )}
       </p>
-      {LINES.map(([title, line]) => (
-        <section key={title}>
-          <h3>{title}</h3>
-          <pre class="code">
-            {line} <CopyButton text={line} label={`Copy the line for: ${title}`} />
-          </pre>
+      {[...senders, demo].map(({ name, where, lines }) => (
+        <section key={name}>
+          <h3>
+            {name}
+            {where !== undefined && `, in ${where}`}
+          </h3>
+          <Command text={lines.join('\n')} label={`Copy the lines for: ${name}`} />
         </section>
       ))}
     </div>

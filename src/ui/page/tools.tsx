@@ -162,7 +162,7 @@ function ByServer({ tools, taxed, route }: ByServerProps) {
           <tbody key={server}>
             <tr class="grp">
               <td colSpan={hasTax ? 11 : 9}>
-                <div class="gh">
+                <div class="gh over">
                   <b class="mono">{server === '' ? 'server not known' : server}</b>
                   <span class="sub">{server === '' ? '' : 'self-reported name'}</span>
                   <span class="gt">
@@ -201,11 +201,11 @@ function NeverCalled({ tools }: { tools: readonly TaxedTool[] }) {
   return (
     <tr class="unused">
       <td class="tn" colSpan={9} title={names.slice(0, 100).join(', ')}>
-        <span class="sub">
+        <div class="sub over">
           {tools.length} offered and never called:{' '}
           <span class="mono">{names.slice(0, MAX_NAMES).join(', ')}</span>
           {names.length > MAX_NAMES && ` and ${names.length - MAX_NAMES} more`}
-        </span>
+        </div>
       </td>
       <td class="num">
         <Count of={tokens} />

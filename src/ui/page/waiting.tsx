@@ -2,48 +2,69 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatDuration } from '../explain/units.ts';
 import type { WaitingDetail, WaitingLists, WaitingRow } from '../store/index.ts';
 import { type ApiError, post, useData } from './data.ts';
-import { Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
+import { CopyButton, Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
 import { link, type Route } from './route.ts';
 import { SqlButton } from './sql.tsx';
+import { useKeysOfWaiting, type WaitingDecision } from './waiting-keys.ts';
+import { ToolFacts, ToolGrounds, ToolTag, toolSentence } from './waiting-tool.tsx';
 
 /** How long a request must have been on screen before a key decides it, in milliseconds. */
 const LOOK_MS = 600;
 
+const TOOLS = '/api/waiting/tools';
+
+interface WaitingTools {
+  readonly tools: readonly WaitingRow[];
+}
+
 /** Waiting: what a person has to decide, and on what grounds. */
 export function WaitingView({ route }: { route: Route }) {
   const { data, error } = useData<WaitingLists>('/api/waiting');
-  const id = route.args[0] ?? data?.open[0]?.id;
+  const tools = useData<WaitingTools>(TOOLS);
+  const quarantined = tools.data?.tools ?? [];
+  const open = [...(data?.open ?? []), ...quarantined];
+  const id = route.args[0] ?? open[0]?.id;
   const isNothing =
-    data !== undefined && [data.open, data.standing, data.decided].every(({ length }) => length === 0);
+    data !== undefined &&
+    id === undefined &&
+    [open, data.standing, data.decided].every(({ length }) => length === 0);
   return (
     <>
       <div class="bar">
-        <h1 class="vh">Waiting</h1>
+        <h1>Waits for a person {open.length > 0 && <span class="sub">{open.length}</span>}</h1>
         <span class="push" />
         <SqlButton
           sources={[
             { title: 'What waits, and what was decided', address: '/api/waiting' },
+            { title: 'Tools that changed or are barred', address: TOOLS },
             ...(id === undefined ? [] : [{ title: 'The one that is open', address: `/api/waiting/${id}` }]),
           ]}
         />
       </div>
       {error !== undefined && <Trouble error={error} />}
+      {error === undefined && tools.error !== undefined && (
+        <p class="neg" role="alert">
+          Tools that changed or are barred cannot be listed: {tools.error.message}
+        </p>
+      )}
       {isNothing && (
         <Empty title="Nothing waits">
-          <p>New approvals appear here and in the title of this tab.</p>
+          <p>Calls to approve and tools that changed appear here, and in the title of this tab.</p>
         </Empty>
       )}
       {data !== undefined && !isNothing && (
         <div class={route.args[0] === undefined ? 'waiting' : 'waiting has'}>
           <nav class="wlist" aria-label="What waits">
-            {data.open.length === 0 && <p class="dim">Nothing waits.</p>}
+            {open.length === 0 && <p class="dim">Nothing waits.</p>}
             <List rows={data.open} chosen={id} />
+            {quarantined.length > 0 && <h2>Tools</h2>}
+            <List rows={quarantined} chosen={id} />
             {data.standing.length > 0 && <h2>Approved for more than one call</h2>}
             <List rows={data.standing} chosen={id} />
             {data.decided.length > 0 && <h2>Decided</h2>}
             <List rows={data.decided} chosen={id} />
           </nav>
-          {id !== undefined && <Detail key={id} id={id} open={data.open} />}
+          {id !== undefined && <Detail key={id} id={id} open={open} />}
         </div>
       )}
     </>
@@ -63,8 +84,7 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
             <StatusTag row={row} />
             <b>{row.tool ?? row.reason}</b>
             <span class="dim">
-              {row.caller ?? 'nobody named'}
-              {row.server !== null && ` on ${row.server}`},{' '}
+              {whoOf(row)}
               {isOpen(row) ? `${formatDuration(Math.max(0, Date.now() - row.createdMs))} ago` : row.decidedBy}
               {row.standsMs !== null && row.scope !== null && `, ${REACH[row.scope]}`}
             </span>
@@ -73,6 +93,12 @@ function List({ rows, chosen }: { rows: readonly WaitingRow[]; chosen: string | 
       ))}
     </ul>
   );
+}
+
+/** Who asks, and where. */
+function whoOf({ kind, caller, server }: WaitingRow): string {
+  if (kind === 'tool') return server === null ? '' : `${server}, `;
+  return `${caller ?? 'nobody named'}${server === null ? '' : ` on ${server}`}, `;
 }
 
 const isOpen = ({ status }: WaitingRow) => status === 'pending' || status === 'claimed';
@@ -93,6 +119,7 @@ const TAGS: Readonly<Record<WaitingRow['status'], readonly [Status, string]>> = 
 };
 
 function StatusTag({ row }: { row: WaitingRow }) {
+  if (row.kind === 'tool' && isOpen(row)) return <ToolTag row={row} />;
   const [status, word] = TAGS[row.status];
   return <Tag status={status}>{word}</Tag>;
 }
@@ -105,13 +132,15 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
+  const canApprove = data?.definition?.state !== 'refused';
   const canDecide = data !== undefined && isOpen(data) && !isBusy;
   useEffect(() => {
     if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
       shownAt.current = performance.now();
   }, [data]);
-  const decide = async (decision: Decision) => {
+  const decide = async (decision: WaitingDecision) => {
     if (isBusy || (decision !== 'revoke' && !canDecide)) return;
+    if (decision === 'approve' && !canApprove) return;
     setBusy(true);
     const reach = decision === 'approve' && scope.current !== null ? { scope: scope.current.value } : {};
     const body = { decision, note: note.current?.value ?? '', ...reach };
@@ -127,6 +156,16 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   useKeysOfWaiting(open, id, (decision) => {
     if (performance.now() - shownAt.current >= LOOK_MS) void decide(decision);
   });
+  if (error?.status === 404) {
+    return (
+      <Empty title="Nothing waits under this address">
+        <p>It may have been decided and deleted, or belong to another store.</p>
+        <a class="btn" href={link('waiting')}>
+          All that waits
+        </a>
+      </Empty>
+    );
+  }
   if (error !== undefined) return <Trouble error={error} />;
   if (data === undefined) return null;
   return (
@@ -139,9 +178,13 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
       </h2>
       <p class="explain sm">{sentenceOf(data)}</p>
       <dl>
-        <Row name="Asked">
-          <Time ms={data.createdMs} />
-        </Row>
+        {data.definition === null ? (
+          <Row name="Asked">
+            <Time ms={data.createdMs} />
+          </Row>
+        ) : (
+          <ToolFacts of={data.definition} />
+        )}
         {data.caller !== null && <Row name="Who asks">{data.caller}</Row>}
         {data.server !== null && <Row name="Server">{data.server}</Row>}
         {data.ruleIds.length > 0 && <Row name="Rule">{data.ruleIds.join(', ')}</Row>}
@@ -179,12 +222,22 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
           </Row>
         )}
         {data.kind === 'approval' && data.session !== null && <Row name="Session">{data.session}</Row>}
-        {data.toolHash !== null && <Row name="Definition">{data.toolHash.slice(0, 16)}</Row>}
+        {data.toolHash !== null && (
+          <Row name="Definition">
+            {data.toolHash.slice(0, 16)} <CopyButton text={data.toolHash} label="Copy the hash" />
+          </Row>
+        )}
       </dl>
-      <h3>
-        {data.kind === 'approval' ? 'Arguments' : 'Content'}, whole, {data.contentBytes} bytes
-      </h3>
-      <pre class="code whole">{data.content}</pre>
+      {data.definition === null ? (
+        <>
+          <h3>
+            {data.kind === 'approval' ? 'Arguments' : 'Content'}, whole, {data.contentBytes} bytes
+          </h3>
+          <pre class="code whole">{data.content}</pre>
+        </>
+      ) : (
+        <ToolGrounds of={data.definition} isOpen={isOpen(data)} isApproved={data.status === 'approved'} />
+      )}
       {data.argsDigest !== null && (
         <p class="dim">
           Bound to the digest <code>{data.argsDigest.slice(0, 16)}</code>, however long it holds: a call with
@@ -218,9 +271,16 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
               </select>
             </label>
           )}
-          <button type="button" class="btn pri" disabled={!canDecide} onClick={() => void decide('approve')}>
-            <Icon name="ok" class="" /> Approve <kbd>a</kbd>
-          </button>
+          {canApprove && (
+            <button
+              type="button"
+              class="btn pri"
+              disabled={!canDecide}
+              onClick={() => void decide('approve')}
+            >
+              <Icon name="ok" class="" /> Approve <kbd>a</kbd>
+            </button>
+          )}
           <button type="button" class="btn" disabled={!canDecide} onClick={() => void decide('reject')}>
             <Icon name="denied" class="" /> Reject <kbd>x</kbd>
           </button>
@@ -264,39 +324,13 @@ function sentenceOf(row: WaitingDetail): string {
     return `This was ${row.status} by ${row.decidedBy}${reach}.${ended}`;
   }
   if (row.status === 'expired') return 'Nobody decided this in time.';
+  if (row.kind === 'tool') return toolSentence(row);
   if (row.kind === 'review') return `A fallback put this aside: ${row.reason}.`;
   return `A policy holds this call until a person decides${row.message === null ? '' : `: ${row.message}`}.`;
 }
 
-type Decision = 'approve' | 'reject' | 'revoke';
-
-/** `j k` go through what waits, `a` approves, `x` rejects. */
-function useKeysOfWaiting(
-  open: readonly WaitingRow[],
-  id: string,
-  decide: (decision: Decision) => void,
-): void {
-  const latest = useRef({ open, decide });
-  latest.current = { open, decide };
-  useEffect(() => {
-    const onKey = ({ key, target, metaKey, ctrlKey, altKey }: KeyboardEvent) => {
-      if (metaKey || ctrlKey || altKey || document.querySelector('dialog[open]') !== null) return;
-      if (target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-      const rows = latest.current.open;
-      if (key === 'a') latest.current.decide('approve');
-      else if (key === 'x') latest.current.decide('reject');
-      else if (key === 'j' || key === 'k') {
-        const at = rows.findIndex((row) => row.id === id);
-        const next = rows[Math.min(rows.length - 1, Math.max(0, at + (key === 'j' ? 1 : -1)))];
-        if (next !== undefined) location.hash = link(`waiting/${next.id}`);
-      }
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [id]);
-}
-
 /** How many wait, for the title of the tab. */
 export function useWaitingCount(): number {
-  return useData<WaitingLists>('/api/waiting').data?.open.length ?? 0;
+  const calls = useData<WaitingLists>('/api/waiting').data?.open.length ?? 0;
+  return calls + (useData<WaitingTools>(TOOLS).data?.tools.length ?? 0);
 }

@@ -10,6 +10,7 @@ import {
   listRuns,
   listSessions,
   listWaiting,
+  listWaitingTools,
   primaryOf,
   type RunSpan,
   readRunSpan,
@@ -20,8 +21,11 @@ import {
   readWaiting,
   runMetrics,
   toolHealth,
+  toolRow,
 } from '../store/index.ts';
+import { withMeanings } from './findings.ts';
 import { goldenNames, readGoldenRun } from './goldens.ts';
+import { printableAnswer } from './printable-answer.ts';
 import { recording } from './statements.ts';
 
 /** The longest range of time, in days. */
@@ -51,8 +55,10 @@ const ROUTES: readonly (readonly [pattern: RegExp, route: Route])[] = [
   [/^\/api\/tools$/u, tools],
   [/^\/api\/cost$/u, cost],
   [/^\/api\/goldens$/u, async ({ goldens }) => ({ goldens: await goldenNames(goldens) })],
-  [/^\/api\/waiting$/u, async ({ db }) => listWaiting(db)],
-  [/^\/api\/waiting\/([0-9a-f-]{36})$/u, async ({ db }, _query, id = '') => readWaiting(db, id)],
+  [/^\/api\/waiting$/u, async ({ db }) => printableAnswer(await listWaiting(db))],
+  // Apart from what calls wait for: it takes longer, and its failure must not hide them.
+  [/^\/api\/waiting\/tools$/u, waitingTools],
+  [/^\/api\/waiting\/([0-9a-f-]{36})$/u, waiting],
   [/^\/api\/compare\/([0-9a-f]{1,32})\/([0-9a-f]{1,32})$/u, compare],
   [/^\/api\/compare\/golden\/([0-9a-f]{1,32})$/u, compareWithGolden],
   [/^\/api\/compare\/ranges$/u, compareRanges],
@@ -113,7 +119,7 @@ async function run({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer
   if (row === undefined) return undefined;
   const spans = await readRunSpans(db, row);
   const texts = await readSaid(db, row.id, spans);
-  return { run: row, spans, said: texts, explanation: explainRun(spans) };
+  return { run: row, spans: withMeanings(spans), said: texts, explanation: explainRun(spans) };
 }
 
 async function span({ db }: ApiSources, _query: URLSearchParams, traceId = '', spanId = ''): Answer {
@@ -134,6 +140,14 @@ async function cost({ db }: ApiSources, query: URLSearchParams): Answer {
   const by = COST_DIMENSIONS.find((dimension: string) => dimension === given);
   if (by === undefined) throw invalidOption('by', `one of ${COST_DIMENSIONS.join(', ')}`, given);
   return { rows: await costs(db, by, rangeOf(query)) };
+}
+
+async function waiting({ db }: ApiSources, _query: URLSearchParams, id = ''): Answer {
+  return printableAnswer(await readWaiting(db, id));
+}
+
+async function waitingTools({ db }: ApiSources): Answer {
+  return { tools: printableAnswer((await listWaitingTools(db)).map(toolRow)) };
 }
 
 async function compare({ db }: ApiSources, _query: URLSearchParams, a = '', b = ''): Answer {

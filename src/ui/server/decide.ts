@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidOption, ObservatoryError } from '../../base/index.ts';
-import { decideNow, PostgresReviewQueue } from '../../execution/index.ts';
+import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../execution/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { readWaiting, type WaitingDetail } from '../store/index.ts';
+import { readWaiting, TOOL_REVIEW, type WaitingDetail } from '../store/index.ts';
 
 /** Who decides on the page, as the reviews name it. */
 const WORKER = 'page';
@@ -14,7 +14,8 @@ const SCOPES = ['once', 'session', 'definition'] as const;
 
 /**
  * Decides what waits: `{"decision": "approve" | "reject", "note": "...", "scope": "once" | "session" | "definition"}`; or
- * ends an approval that can still be used: `{"decision": "revoke"}`.
+ * ends an approval that can still be used: `{"decision": "revoke"}`. A tool is approved or rejected once for each of its
+ * definitions.
  * @returns it as it is then; undefined when there is none of this id.
  * @throws ObservatoryError `REVIEW_CONFLICT` when somebody else has claimed or decided it, or it has expired;
  * `INVALID_OPTION` for a body that says neither, or a scope that the policy does not offer.
@@ -30,12 +31,32 @@ export async function decideWaiting(
   if (note !== undefined && (typeof note !== 'string' || note.length > MAX_NOTE_CHARS)) {
     throw invalidOption('note', `a text of at most ${MAX_NOTE_CHARS} characters`, typeof note);
   }
-  if ((await readWaiting(db, id)) === undefined) return undefined;
+  const waiting = await readWaiting(db, id);
+  if (waiting === undefined) return undefined;
   const queue = new PostgresReviewQueue({ connection: db });
   const noted = note === undefined || note.trim() === '' ? {} : { note };
-  if (how === 'revoke') await queue.revoke(id, { by: WORKER, ...noted });
+  if (waiting.kind === 'tool') await decideTool(queue, waiting, { how, by: WORKER, ...noted });
+  else if (how === 'revoke') await queue.revoke(id, { by: WORKER, ...noted });
   else await decideNow(queue, id, { how, by: WORKER, scope: reach, ...noted });
   return readWaiting(db, id);
+}
+
+/**
+ * Keeps who decided about a definition, and what was looked at. It changes no gate: a gate believes its pins, in a file that
+ * no page writes.
+ */
+async function decideTool(
+  queue: PostgresReviewQueue,
+  { id, tool, run, definition }: WaitingDetail,
+  { how, ...rest }: Omit<DecisionNow, 'how'> & { readonly how: (typeof DECISIONS)[number] },
+): Promise<void> {
+  if (how === 'revoke') throw invalidOption('decision', `'approve' or 'reject' for a tool`, how);
+  if (how === 'approve' && definition?.state === 'refused') {
+    const why = `'reject' for a definition that cannot be approved (${definition.barred})`;
+    throw invalidOption('decision', why, how);
+  }
+  const about = { fallbackReason: TOOL_REVIEW, toolName: tool ?? '', content: definition };
+  await queue.record(id, { ...about, ...(run === null ? {} : { traceId: run }) }, { how, ...rest });
 }
 
 function memberOf<T extends string>(name: string, known: readonly T[], value: unknown): T {

@@ -1,2 +1,2 @@
 export type { WebhookOptions } from './announce.ts';
-export { type Page, type PageOptions, startPage } from './server.ts';
+export { type Page, type PageOptions, type SenderSettings, startPage } from './server.ts';

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
+import { listWaitingTools } from '../store/index.ts';
 
 const REFRESH_MS = 1000;
 /** Roll-ups by the hour are for views that nobody watches second by second. */
@@ -91,7 +92,7 @@ export class Live {
       `SELECT coalesce(sum(runs), 0)::text || ' ' || coalesce(sum(spans), 0)::text AS state FROM mcp_runs_hourly
         WHERE hour > now() - interval '1 day'`,
     );
-    const state = `${rows[0]?.state} ${await this.#waiting()}`;
+    const state = `${rows[0]?.state} ${await this.#waiting()} ${await this.#tools()}`;
     if (state !== this.#seen) this.#tell('changed', '');
     this.#seen = state;
   }
@@ -105,6 +106,12 @@ export class Live {
         WHERE a.used_at IS NULL AND a.ended_at IS NULL AND r.status = 'approved' AND r.scope IN ('session', 'definition')`,
     );
     return rows.map(({ state }) => String(state)).join(' ');
+  }
+
+  /** The tools that wait. A database that is too slow for that question still tells of runs. */
+  async #tools(): Promise<string> {
+    const tools = await listWaitingTools(this.#db).catch(() => []);
+    return tools.map(({ id }) => id).join(' ');
   }
 
   /** A role that may only read leaves it to the process that writes. */

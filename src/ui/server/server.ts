@@ -9,14 +9,24 @@ import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
 import { type ApiSources, answerApi } from './api.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
+import { findGoldenFile, sendGoldenFile } from './golden-file.ts';
 import { checkRequest, setSecurityHeaders } from './guard.ts';
 import { jsonParts } from './json-parts.ts';
 import { keepGolden } from './keep-golden.ts';
 import { Live } from './live.ts';
 import { answerMcp } from './mcp-endpoint.ts';
+import { printableAnswer } from './printable-answer.ts';
 
 const MAX_URL_CHARS = 8192;
 const MAX_CONNECTIONS = 256;
+
+/** How to point a program at a receiver. */
+export interface SenderSettings {
+  readonly name: string;
+  /** What to set, one line each: environment variables, or lines of a file that `where` names. */
+  readonly lines: readonly string[];
+  readonly where?: string | undefined;
+}
 
 /** Where the page is served, and from what. */
 export interface PageOptions {
@@ -34,6 +44,8 @@ export interface PageOptions {
   readonly webhook?: WebhookOptions | undefined;
   /** Folder of the goldens that runs can be compared with. @defaultValue `goldens` */
   readonly goldens?: string | undefined;
+  /** Shown while nothing has arrived. @defaultValue those of the usual ports */
+  readonly senders?: readonly SenderSettings[] | undefined;
 }
 
 /** A running page. */
@@ -51,7 +63,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
  * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or is not loopback and has no token.
  */
 export async function startPage(options: PageOptions): Promise<Page> {
-  const { db, host = '127.0.0.1', port = 4320, token, goldens = 'goldens', mcp } = options;
+  const { db, host = '127.0.0.1', port = 4320, token, goldens = 'goldens', mcp, senders = [] } = options;
   if (!LOOPBACK.has(host) && (token === undefined || token.length < 16)) {
     throw new ObservatoryError(
       'INVALID_OPTION',
@@ -61,9 +73,10 @@ export async function startPage(options: PageOptions): Promise<Page> {
   checkWebhook(options.webhook);
   const assets = readAssets();
   const live = new Live(db);
+  const questions = reading(db, QUESTION_TIMEOUT_MS);
   const hosts: string[] = [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
-    void handle(request, response, { db, goldens, assets, live, hosts, token, mcp });
+    void handle(request, response, { db, questions, goldens, assets, live, hosts, token, mcp, senders });
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, host);
@@ -97,11 +110,14 @@ async function stop(server: Server, live: Live): Promise<void> {
 }
 
 interface Parts extends ApiSources {
+  /** The same database, for what only reads: one object, by which answers are remembered. */
+  readonly questions: Queryable;
   readonly assets: ReadonlyMap<string, Asset>;
   readonly live: Live;
   readonly hosts: readonly string[];
   readonly token: string | undefined;
   readonly mcp: StoreMcp | undefined;
+  readonly senders: readonly SenderSettings[];
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
@@ -142,12 +158,20 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
 /** How long one statement behind a view may take. */
 const QUESTION_TIMEOUT_MS = 15_000;
 
-async function sendAnswer(response: ServerResponse, url: URL, { db, goldens, live }: Parts): Promise<void> {
+async function sendAnswer(
+  response: ServerResponse,
+  url: URL,
+  { questions, goldens, live, senders }: Parts,
+): Promise<void> {
+  if (url.pathname === '/api/senders') return sendJson(response, 200, { senders });
   try {
     // Without a page that is open, nobody else adds up what has arrived.
     if (url.searchParams.has('fresh') || !live.isWatched) await live.refresh();
-    const sources = { db: reading(db, QUESTION_TIMEOUT_MS), goldens };
-    const answer = await answerApi(sources, url.pathname, url.searchParams);
+    if (url.pathname === '/api/goldens/file') {
+      const file = await findGoldenFile(goldens, url.searchParams.get('name') ?? '');
+      return file === undefined ? sendNotFound(response) : await sendGoldenFile(response, file);
+    }
+    const answer = await answerApi({ db: questions, goldens }, url.pathname, url.searchParams);
     if (answer !== undefined) return await streamJson(response, answer);
     sendNotFound(response);
   } catch (error) {
@@ -174,7 +198,7 @@ async function sendPosted(
     if (id === undefined) return sendText(response, 405, 'Only GET');
     const decided = await decideWaiting(db, id, await readJsonBody(request, MAX_POSTED_BYTES));
     if (decided === undefined) return sendNotFound(response);
-    sendJson(response, 200, decided);
+    sendJson(response, 200, printableAnswer(decided));
     void live.refresh();
   } catch (error) {
     sendError(response, error);
@@ -186,6 +210,8 @@ const STATUSES: Readonly<Record<string, number>> = {
   INVALID_OPTION: 400,
   INVALID_INPUT: 400,
   TRACE_UNUSABLE: 409,
+  GOLDEN_UNREADABLE: 409,
+  GOLDEN_TOO_NEW: 409,
   REVIEW_NOT_FOUND: 404,
   REVIEW_CONFLICT: 409,
   INTERNAL: 500,

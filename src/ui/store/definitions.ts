@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { sliced } from '../../base/index.ts';
 import { readOfferedTools } from '../../interaction/index.ts';
 import { canonicalJson } from '../../json/index.ts';
+import { BARRED_AS, BARRED_TOOL } from '../../policy/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
 import type { TimeRange } from './tools.ts';
@@ -15,18 +16,23 @@ export interface DefinitionVersion {
   readonly lastMs: number;
   /** Calls that a gate decided, or model calls that offered it. */
   readonly calls: number;
-  /** Description and schema, where content was captured. */
+  /** Description and schema, where content was captured; the first {@link textChars} are all of it, or 20,000. */
   readonly text: string | null;
+  readonly textChars: number;
+  /** Why a gate barred it when it was last seen; null where it let calls through, or no gate saw it. */
+  readonly barred: string | null;
+  /** Whether a gate ever barred it in the range. */
+  readonly wasBarred: boolean;
 }
 
-/** A tool whose definition changed. */
+/** A tool whose definition changed, or is barred. */
 export interface ChangedTool {
   /** Empty where it is not known. */
   readonly server: string;
   readonly tool: string;
   /** Who saw it: a policy gate as the server listed it, or models as they were offered it. */
   readonly seenBy: 'gate' | 'models';
-  /** At least two, oldest first. */
+  /** Oldest first. */
   readonly versions: readonly DefinitionVersion[];
 }
 
@@ -39,16 +45,36 @@ const MAX_TEXT_CHARS = 20_000;
 
 const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
 
-const GATED = `WITH seen AS (
+const BARRING = `('${Object.keys(BARRED_AS).join("', '")}')`;
+const BARRED_IN_RANGE = `policy_reason IN ${BARRING} AND start_time >= $1::timestamptz AND start_time < $2::timestamptz`;
+const COLUMNS = `mcp_traces_short(server_name) AS server, mcp_traces_short(coalesce(tool_name, attributes ->> '${BARRED_TOOL}')) AS tool,
+      mcp_traces_short(tool_hash) AS hash, start_time, policy_reason`;
+
+/** Calls are in a roll-up; what gates barred, and calls of it, are few, and each has an index. */
+const GATED = `WITH called AS (
     SELECT server_name AS server, tool_name AS tool, tool_hash AS hash, min(first_time) AS first, max(last_time) AS last,
       sum(calls) AS calls
-    FROM mcp_definitions_hourly WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz
+    FROM mcp_definitions_hourly
+    WHERE hour >= date_trunc('hour', $1::timestamptz) AND hour < $2::timestamptz AND tool_name <> ''
     GROUP BY server_name, tool_name, tool_hash
+  ), gated AS (
+    SELECT ${COLUMNS} FROM mcp_traces WHERE tool_hash IS NOT NULL AND tool_name IS NULL AND ${BARRED_IN_RANGE}
+    UNION ALL
+    SELECT ${COLUMNS} FROM mcp_traces
+    WHERE gate_blocked AND (tool_hash IS NULL OR tool_name IS NOT NULL) AND ${BARRED_IN_RANGE}
+  ), barred AS (
+    SELECT server, tool, hash, min(start_time) AS first, max(start_time) AS last, max(policy_reason) AS reason
+    FROM gated GROUP BY server, tool, hash
+  ), seen AS (
+    SELECT server, tool, hash, least(c.first, b.first) AS first, greatest(c.last, b.last) AS last,
+      coalesce(calls, 0) AS calls, reason, b.last AS barred_at, c.last AS let_at
+    FROM called c FULL JOIN barred b USING (server, tool, hash)
   ), counted AS (
     SELECT *, count(*) OVER (PARTITION BY server, tool) AS versions FROM seen
   )
-  SELECT server, tool, hash, ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls
-  FROM counted WHERE versions > 1 ORDER BY server, tool, first LIMIT ${MAX_TOOLS * MAX_VERSIONS}`;
+  SELECT server, tool, hash, ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls,
+    CASE WHEN let_at IS NULL OR let_at <= barred_at THEN reason END AS barred, reason IS NOT NULL AS "wasBarred"
+  FROM counted WHERE versions > 1 OR reason IS NOT NULL ORDER BY last DESC LIMIT ${MAX_TOOLS * MAX_VERSIONS}`;
 
 /** A span with the definitions of each set of tools: the one from which its tools were learned. */
 const OFFERED = `WITH sets AS (
@@ -72,17 +98,19 @@ const OFFERED = `WITH sets AS (
  * models were offered where content was captured. @throws the database's errors.
  */
 export async function changedTools(db: Queryable, range: TimeRange): Promise<readonly ChangedTool[]> {
+  const seen = await seenDefinitions(db, range);
+  return seen
+    .filter(({ versions }) => versions.filter(({ hash }) => hash !== '').length > 1)
+    .slice(0, MAX_TOOLS);
+}
+
+/** As {@link changedTools}, with the tools that a gate barred. @throws the database's errors. */
+export async function seenDefinitions(db: Queryable, range: TimeRange): Promise<readonly ChangedTool[]> {
   const values = [new Date(range.sinceMs).toISOString(), new Date(range.untilMs).toISOString()];
   const [gated, offered] = [await ask(db, GATED, values), await ask(db, OFFERED, values)];
-  const texts = await offeredVersions(offered);
-  const changed = [
-    ...grouped(
-      gated.map((row) => ({ ...(row as unknown as Seen), text: null })),
-      'gate',
-    ),
-    ...grouped(texts, 'models'),
-  ];
-  return changed.slice(0, MAX_TOOLS);
+  const versions = gated.map((row) => ({ ...(row as unknown as Seen), text: null, textChars: 0 }));
+  const texts = grouped(await offeredVersions(offered), 'models');
+  return [...grouped(versions, 'gate'), ...texts.filter((tool) => tool.versions.length > 1)];
 }
 
 type Seen = DefinitionVersion & Pick<ChangedTool, 'server' | 'tool'>;
@@ -95,13 +123,11 @@ function grouped(all: readonly Seen[], seenBy: ChangedTool['seenBy']): readonly 
     found.versions.push(version);
     tools.set(key, found);
   }
-  return [...tools.values()]
-    .filter(({ versions }) => versions.length > 1)
-    .map((tool) => ({
-      ...tool,
-      seenBy,
-      versions: tool.versions.sort((a, b) => a.firstMs - b.firstMs).slice(-MAX_VERSIONS),
-    }));
+  return [...tools.values()].map((tool) => ({
+    ...tool,
+    seenBy,
+    versions: tool.versions.sort((a, b) => a.firstMs - b.firstMs).slice(-MAX_VERSIONS),
+  }));
 }
 
 /** Each definition of each tool once, with the time and calls of all the sets that hold it. */
@@ -129,6 +155,9 @@ async function offeredVersions(rows: readonly Record<string, unknown>[]): Promis
         lastMs: Math.max(lastMs, before?.lastMs ?? lastMs),
         calls: Number(row.calls) + (before?.calls ?? 0),
         text: text.slice(0, MAX_TEXT_CHARS),
+        textChars: text.length,
+        barred: null,
+        wasBarred: false,
       });
     }
   }

@@ -10,7 +10,9 @@ export { COST_DIMENSIONS, type CostRow, costs, type ToolRow, toolHealth } from '
 export {
   listWaiting,
   readWaiting,
+  toolRow,
   type WaitingDetail,
   type WaitingLists,
   type WaitingRow,
 } from './waiting.ts';
+export { listWaitingTools, TOOL_REVIEW, type WaitingTool } from './waiting-tools.ts';

@@ -3,6 +3,15 @@ import { isObject, parseContainer } from '../../json/index.ts';
 import type { ApprovalScope } from '../../policy/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
+import {
+  findWaitingTool,
+  LISTED_MS,
+  meaningOf,
+  remediesOf,
+  TOOL_REVIEW,
+  type ToolRemedies,
+  type WaitingTool,
+} from './waiting-tools.ts';
 
 /** Open requests that are listed, oldest first, and decided ones, newest first. */
 const MAX_OPEN = 200;
@@ -14,8 +23,11 @@ const MAX_CONTENT_CHARS = 65_536;
 export interface WaitingRow {
   /** Id of the review. */
   readonly id: string;
-  /** `approval`: a call that a policy holds; `review`: an answer or call that a fallback put aside. */
-  readonly kind: 'approval' | 'review';
+  /**
+   * `approval`: a call that a policy holds; `review`: an answer or call that a fallback put aside; `tool`: a definition
+   * that a gate barred, or that changed.
+   */
+  readonly kind: 'approval' | 'review' | 'tool';
   readonly status: 'pending' | 'claimed' | 'approved' | 'rejected' | 'expired';
   readonly reason: string;
   readonly tool: string | null;
@@ -59,6 +71,8 @@ export interface WaitingDetail extends WaitingRow {
   /** Everything the decision is about, as JSON text: the arguments of the call, or the content of the review. */
   readonly content: string;
   readonly contentBytes: number;
+  /** Of a tool: its definitions, and what can be done about it where its gate is configured. */
+  readonly definition: (WaitingTool & ToolRemedies) | null;
 }
 
 const msOf = (time: string, name: string) => `(extract(epoch FROM ${time}) * 1000)::float8 AS "${name}"`;
@@ -73,7 +87,7 @@ const COLUMNS = `r.review_id::text AS id, CASE WHEN ${IS_OPEN} AND r.expires_at 
 const SHORT = `CASE WHEN length(r.content::text) <= ${MAX_CONTENT_CHARS} THEN r.content::text END AS content`;
 const FROM = 'FROM mcp_reviews r LEFT JOIN mcp_approvals a USING (review_id)';
 
-/** What waits now, oldest first, what was approved for more than one call and still is, and what was decided lately. */
+/** What waits now, oldest first (tools apart, see {@link listWaitingTools}), what was approved for more than one call and still is, and what was decided lately. */
 export interface WaitingLists {
   readonly open: readonly WaitingRow[];
   readonly standing: readonly WaitingRow[];
@@ -111,25 +125,28 @@ export async function readWaiting(db: Queryable, id: string): Promise<WaitingDet
     ${FROM} WHERE r.review_id = $1::text::uuid`,
     [id],
   );
-  if (row === undefined) return undefined;
+  if (row === undefined) return undecidedTool(db, id);
   const { forSession, forDefinition, ...rest } = row;
   const text = String(row.content);
+  const parsed = parseContainer(text);
   const approval = approvalIn(text);
-  const shown = approval === undefined ? parseContainer(text) : approval.args;
+  const definition = row.reason === TOOL_REVIEW ? definitionIn(parsed) : null;
+  const shown = approval === undefined ? parsed : approval.args;
   const content = JSON.stringify(shown ?? text, null, 2);
   return {
     ...(rest as unknown as WaitingDetail),
-    ...waitingRow(rest, approval),
+    ...waitingRow({ ...rest, content: text }, approval),
+    definition,
     scopes: [
       ...(approval === undefined ? [] : ['once' as const]),
       ...(forSession === true ? ['session' as const] : []),
       ...(forDefinition === true ? ['definition' as const] : []),
     ],
     uses: Number(row.uses),
-    message: stringIn(approval, 'message'),
+    message: definition === null ? stringIn(approval, 'message') : meaningOf(definition),
     ruleIds: Array.isArray(approval?.ruleIds) ? approval.ruleIds.map(String) : [],
     argsDigest: stringIn(approval, 'argsDigest'),
-    toolHash: stringIn(approval, 'toolHash'),
+    toolHash: stringIn(approval, 'toolHash') ?? (definition?.now.hash || null),
     content,
     contentBytes: Buffer.byteLength(JSON.stringify(shown ?? text)),
   };
@@ -143,12 +160,74 @@ function approvalIn(content: unknown): Approval | undefined {
 }
 
 function waitingRow(row: Record<string, unknown>, approval: Approval | undefined): WaitingRow {
-  const { content: _, ...columns } = row;
+  const { content, ...columns } = row;
+  const about =
+    row.reason === TOOL_REVIEW && typeof content === 'string' ? parseContainer(content) : approval;
   return {
     ...(columns as unknown as WaitingRow),
-    kind: row.reason === 'approval_required' ? 'approval' : 'review',
-    server: stringIn(approval, 'server'),
+    kind: KINDS[String(row.reason)] ?? 'review',
+    server: stringIn(isObject(about) ? about : undefined, 'server'),
     caller: stringIn(approval, 'caller'),
+  };
+}
+
+const KINDS: Readonly<Record<string, WaitingRow['kind']>> = {
+  approval_required: 'approval',
+  [TOOL_REVIEW]: 'tool',
+};
+
+/** The definition that was decided about, as it was when it was. */
+function definitionIn(content: unknown): WaitingDetail['definition'] {
+  if (!isObject(content) || !isObject(content.now)) return null;
+  const { server, tool, now } = content;
+  if ([server, tool, now.hash].some((text) => typeof text !== 'string')) return null;
+  const decided = content as unknown as WaitingTool;
+  return { ...decided, ...remediesOf(decided) };
+}
+
+/** A tool that waits, as a row of the list. */
+export function toolRow({ id, server, tool, now, state, barred }: WaitingTool): WaitingRow {
+  return {
+    id,
+    kind: 'tool',
+    status: 'pending',
+    reason: barred ?? `tool_${state}`,
+    tool,
+    server: server === '' ? null : server,
+    caller: null,
+    createdMs: now.firstMs,
+    expiresMs: now.lastMs + LISTED_MS,
+    claimedBy: null,
+    decidedBy: null,
+    decidedMs: null,
+    note: null,
+    run: null,
+    scope: null,
+    standsMs: null,
+  };
+}
+
+async function undecidedTool(db: Queryable, id: string): Promise<WaitingDetail | undefined> {
+  const found = await findWaitingTool(db, id);
+  if (found === undefined) return undefined;
+  const { tool, run } = found;
+  return {
+    ...toolRow(tool),
+    run,
+    message: meaningOf(tool),
+    ruleIds: [],
+    argsDigest: null,
+    toolHash: tool.now.hash || null,
+    session: null,
+    scopes: [],
+    uses: 0,
+    lastUsedMs: null,
+    endedMs: null,
+    endedBy: null,
+    endedNote: null,
+    content: '',
+    contentBytes: 0,
+    definition: { ...tool, ...remediesOf(tool) },
   };
 }
 

@@ -15,6 +15,9 @@ CREATE TABLE mcp_definitions_hourly (
 );
 COMMENT ON TABLE mcp_definitions_hourly IS 'Calls that a policy gate decided by tool and hash of its definition, and the hour they started in (UTC); an absent name is an empty text';
 
+-- What gates said of tools that they do not offer: such a span has a definition and is no call.
+CREATE INDEX mcp_traces_barred ON mcp_traces (start_time) WHERE tool_hash IS NOT NULL AND tool_name IS NULL;
+
 -- The spans counted before; a refresh that runs meanwhile would count others.
 DO $counted$ BEGIN
   PERFORM pg_advisory_xact_lock(7882267396523914870);

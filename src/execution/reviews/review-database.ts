@@ -1,0 +1,44 @@
+import {
+  type Database,
+  nameOfDatabase,
+  openDatabase,
+  type PostgresConnection,
+  type Queryable,
+  toObservatoryError,
+} from '../../postgres/index.ts';
+
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+/** The connection of a queue. A connection string is opened on first use; other connections belong to their owner. */
+export class ReviewDatabase {
+  readonly #connection: PostgresConnection;
+  #own: Promise<Database> | undefined;
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  /** @throws ObservatoryError `DATABASE_UNREACHABLE`, `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`. */
+  async query(
+    text: string,
+    values: readonly (string | null)[],
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const db = await this.#database();
+    try {
+      return (await db.query(text, values)).rows;
+    } catch (error) {
+      throw toObservatoryError(error, nameOfDatabase(db), 'mcp_reviews');
+    }
+  }
+
+  /** Closes the connections opened here. Idempotent. */
+  async close(): Promise<void> {
+    await (await this.#own?.catch(() => undefined))?.close();
+  }
+
+  #database(): Queryable | Promise<Queryable> {
+    if (typeof this.#connection !== 'string') return this.#connection;
+    this.#own ??= openDatabase({ url: this.#connection, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+    return this.#own;
+  }
+}
