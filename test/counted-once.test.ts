@@ -258,7 +258,8 @@ describe('tokens and cost of a call are counted once', () => {
         'gen_ai.usage.output_tokens': output,
         ...asked
       } = attributes;
-      const ours = tracer(OURS).startSpan('chat', { attributes: asked, ...(kind && { kind }) });
+      const startTime = new Date(Date.now() - 1000);
+      const ours = tracer(OURS).startSpan('chat', { attributes: asked, startTime, ...(kind && { kind }) });
       const around = place === 'inside' ? trace.setSpan(ROOT_CONTEXT, ours) : ROOT_CONTEXT;
       const peer = () => tracer(unread.scope).startSpan('LLM', { attributes: unread.attributes }, around);
       peer().end();
@@ -292,9 +293,11 @@ describe('tokens and cost of a call are counted once', () => {
     const spanProcessors = [new ObservatorySpanProcessor(), new SimpleSpanProcessor(exporter)];
     const provider = new NodeTracerProvider({ spanProcessors });
     const { attributes } = outer;
-    const span = provider.getTracer(outer.scope).startSpan('call', { attributes });
+    // Each trace has a clock of its own, of milliseconds.
+    const startTime = new Date(Date.now() - 1000);
+    const span = provider.getTracer(outer.scope).startSpan('call', { attributes, startTime });
     make(inner, (scope) => provider.getTracer(scope), true, ROOT_CONTEXT);
-    span.end();
+    span.end(new Date(Date.now() + 1000));
     return exporter.getFinishedSpans();
   }
 
