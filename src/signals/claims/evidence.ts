@@ -169,7 +169,9 @@ export class Evidence {
   /** Whether a number is one digit off one of the evidence. */
   hasSlipOfNumber(value: number): boolean {
     this.#digitSlips ??= new Slips(
-      new Set(this.numbers.flatMap((number) => digitsOf(number).slice(0, Number.isInteger(number) ? 1 : 2))),
+      new Set(
+        this.numbers.flatMap((number) => (Number.isInteger(number) ? wholeForm(number) : digitsOf(number))),
+      ),
     );
     const digits = this.#digitSlips;
     return digitsOf(value).some((said) => digits.countOf(said) <= mostOfLength(said) && digits.has(said));
@@ -240,10 +242,15 @@ const mostOfLength = (form: string): number => {
 
 /** A number as it may be written, by form: forms of different kinds never look alike. */
 function digitsOf(number: number): readonly string[] {
+  if (Number.isInteger(number)) return [wholeForm(number), `c:${Math.abs(number)}.00`];
   const plain = String(Math.abs(number));
-  const form = plain.includes('.') ? `f${plain.replace('.', '')}` : `i${plain}`;
-  return [form, Number.isInteger(number) ? `c:${plain}.00` : `c:${Math.abs(number).toFixed(2)}`];
+  const point = plain.indexOf('.');
+  const decimals = plain.length - 1 - point;
+  const cents =
+    point > 0 && decimals <= 2 ? plain.padEnd(point + 3, '0') : Math.abs(number).toFixed(2);
+  return [point < 0 ? `i${plain}` : `f${plain.slice(0, point)}${plain.slice(point + 1)}`, `c:${cents}`];
 }
+const wholeForm = (number: number): string => `i${Math.abs(number)}`;
 
 function numbersIn(text: string, limit: number): number[] {
   const numbers: number[] = [];

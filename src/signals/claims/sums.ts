@@ -1,8 +1,9 @@
+import { Addends } from './derive.ts';
 import { type Figure, figuresOf } from './figures.ts';
 import type { Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 
-/** Figures of the answer around one that may be their sum. Sums with signs are three to the power of this. */
+/** Figures of the answer around one that may be their sum. Sums with signs of half of them are three to the power of half of this. */
 const MAX_SAID = 8;
 /** Values of one key of a list: of so many all partial sums count, of more the whole sum. */
 const MAX_PARTS = 8;
@@ -17,7 +18,9 @@ const MAX_NODES = 3000;
 const MAX_ASKED = 12;
 /** Travelers, nights, pieces. */
 const FACTORS = [1, 2, 3, 4, 5, 6];
-const isNear = (left: number, right: number) => Math.abs(left - right) <= 0.0101;
+const CENT = 0.0101;
+const ABOVE_ZERO = 1e-9;
+const isNear = (left: number, right: number) => Math.abs(left - right) <= CENT;
 
 /** What can be computed from figures that belong together: those near each other in the answer, and those of one list. */
 export class Sums {
@@ -61,9 +64,14 @@ export class Sums {
     const prices = near.filter((one) => one.isPrice);
     const kin = prices.length > 1 ? prices : near.filter((one) => one.value < MAX_COUNT);
     const values = [...new Set(kin.map((one) => one.value))].slice(0, MAX_SAID);
-    let sums: readonly number[] = [0];
-    for (const one of values) sums = sums.flatMap((sum) => [sum, sum + one, sum - one]);
-    return sums.some((sum) => sum > 0 && FACTORS.some((factor) => isNear(sum * factor, value)));
+    // Sums of the one half, and what they lack among those of the other.
+    const left = signedSums(values.filter((_, i) => i % 2 === 0));
+    const right = new Addends(signedSums(values.filter((_, i) => i % 2 === 1)));
+    return FACTORS.some((factor) => {
+      const low = (value - CENT) / factor;
+      const high = (value + CENT) / factor;
+      return left.some((sum) => right.hasWithin(Math.max(low - sum, ABOVE_ZERO - sum), high - sum));
+    });
   }
 
   #isOfList(value: number): boolean {
@@ -77,6 +85,13 @@ export class Sums {
       return sums.some((sum) => isNear(sum, value));
     });
   }
+}
+
+/** All sums in which each of a few numbers is added, subtracted or left out. */
+function signedSums(numbers: readonly number[]): readonly number[] {
+  const sums = [0];
+  for (const number of numbers) for (const sum of sums.slice()) sums.push(sum + number, sum - number);
+  return sums;
 }
 
 const total = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0);

@@ -78,11 +78,14 @@ export class Source {
       (this.#counts[id] as number)++;
       if (((flags[i] as number) & CONTENT) !== 0) shared.push(i);
     }
-    this.#shared = Int32Array.from(shared);
-    this.#sharedIds = this.#shared.map((place) => ids[place] as number);
+    this.#shared = new Int32Array(shared);
+    this.#sharedIds = new Int32Array(shared.length);
+    for (let i = 0; i < shared.length; i++) this.#sharedIds[i] = ids[shared[i] as number] as number;
     this.#queue = new Int32Array(shared.length);
     const blocks = 1 + ids.length / 25;
-    this.#weights = Float64Array.from(this.#counts, (count) => Math.log(1 + blocks / (0.5 + count)));
+    this.#weights = new Float64Array(limit);
+    for (let id = 0; id < limit; id++)
+      this.#weights[id] = Math.log(1 + blocks / (0.5 + (this.#counts[id] as number)));
     this.#prompt = new Uint8Array(limit);
     for (const id of tokenizer.read(prompt).ids) if (id < limit) this.#prompt[id] = 1;
     this.#collectParts(end);
@@ -183,14 +186,15 @@ export class Source {
     const { ids, flags } = sentence;
     const content = ids.filter((_, i) => ((flags[i] as number) & CONTENT) !== 0);
     const round = ++this.#round;
-    let words = 0;
+    let [words, wanted] = [0, 0];
     for (const id of content) {
       if (this.#mark[id] === round) continue;
       this.#mark[id] = round;
       words++;
+      if (this.has(id)) wanted++;
     }
     const width = Math.max(25, ids.length * 2);
-    const from = this.#bestWindow(round, width);
+    const from = this.#bestWindow(round, width, wanted);
     const first = Math.max(0, from - MARGIN);
     const end = from < 0 ? first : Math.min(this.size, from + width + MARGIN);
     const numbers = new Set(ids.filter((_, i) => ((flags[i] as number) & NUMBER) !== 0));
@@ -206,29 +210,42 @@ export class Source {
     };
   }
 
-  /** The first token of the window with the highest weight, or -1. */
-  #bestWindow(round: number, width: number): number {
+  /** The first token of the window with the highest weight, or -1. `wanted` is how many words the sources have at all. */
+  #bestWindow(round: number, width: number, wanted: number): number {
+    if (wanted === 0) return -1;
     const [ids, places, mark, weights] = [this.#sharedIds, this.#shared, this.#mark, this.#weights];
     const inside = this.#inside.fill(0);
     // The words of the window, by their index among the shared ones.
     const queue = this.#queue;
     let [head, tail] = [0, 0];
     let [sum, best, from] = [0, 0, -1];
+    let held = 0;
     for (let i = 0; i < ids.length; i++) {
       const id = ids[i] as number;
       if (mark[id] !== round) continue;
       queue[tail++] = i;
       const count = inside[id] as number;
       inside[id] = count + 1;
-      if (count === 0) sum += weights[id] as number;
+      if (count === 0) {
+        sum += weights[id] as number;
+        held++;
+      }
       const least = (places[i] as number) - width;
       while ((places[queue[head] as number] as number) <= least) {
         const gone = ids[queue[head++] as number] as number;
         const rest = (inside[gone] as number) - 1;
         inside[gone] = rest;
-        if (rest === 0) sum -= weights[gone] as number;
+        if (rest === 0) {
+          sum -= weights[gone] as number;
+          held--;
+        }
       }
-      if (sum > best + 1e-9) [best, from] = [sum, places[queue[head] as number] as number];
+      if (sum > best + 1e-9) {
+        best = sum;
+        from = places[queue[head] as number] as number;
+        // No later window can have more than all.
+        if (held === wanted) break;
+      }
     }
     return from;
   }

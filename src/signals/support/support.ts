@@ -139,11 +139,16 @@ function featuresOf(
 }
 
 /** Indices of tokens that have all these flags and that nothing supports. */
-const unsupported = ({ ids, flags }: Tokens, needed: number, source: Source): readonly number[] =>
-  ids.flatMap((id, i) => (((flags[i] as number) & needed) === needed && !source.supports(id) ? [i] : []));
+function unsupported({ ids, flags }: Tokens, needed: number, source: Source, from = 0): readonly number[] {
+  const found: number[] = [];
+  for (let i = from; i < ids.length; i++)
+    if (((flags[i] as number) & needed) === needed && !source.supports(ids[i] as number)) found.push(i);
+  return found;
+}
 
+/** The first word of a sentence begins with a capital letter anyway. */
 const newNames = (sentence: Tokens, source: Source): readonly number[] =>
-  unsupported(sentence, NAME | CONTENT, source).filter((i) => i > 0);
+  unsupported(sentence, NAME | CONTENT, source, 1);
 
 const isNewlyNegated = ({ flags }: Tokens, { isNegated }: Alignment): boolean =>
   !isNegated && flags.filter((flag) => (flag & NEGATION) !== 0).length % 2 === 1;

@@ -106,7 +106,9 @@ export class Tokenizer {
         continue;
       }
       const end = endOfWord(text, at, to, type);
-      for (const { id, flags, offset, length } of this.#partsOf(text.slice(at, end))) {
+      const parts = this.#partsOf(text.slice(at, end));
+      for (let i = 0; i < parts.length; i++) {
+        const { id, flags, offset, length } = parts[i] as KnownPart;
         tokens.ids.push(id);
         tokens.starts.push(at + offset);
         tokens.ends.push(at + offset + length);
