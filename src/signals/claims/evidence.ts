@@ -63,6 +63,8 @@ export class Evidence {
   #nouns: ReadonlyMap<string, readonly (readonly [noun: string, count: number])[]> | undefined;
   readonly #sorted: Addends;
   #addends: Addends | undefined;
+  /** Of the latest numbers and of so many supported ones. */
+  #near: { readonly count: number; readonly addends: Addends } | undefined;
   #dates: ReadonlySet<number> | undefined;
   #lower: string | undefined;
   readonly #tools: string;
@@ -221,7 +223,12 @@ export class Evidence {
    * digit off a number of the evidence; then only the latest numbers count, or chance would excuse most slips.
    */
   derives(value: number, supported: readonly number[], isSlip: boolean): boolean {
-    if (isSlip) return new Addends([...this.#latest(), ...supported]).derive(value, false);
+    if (isSlip) {
+      // What is supported only grows.
+      if (this.#near?.count !== supported.length)
+        this.#near = { count: supported.length, addends: new Addends([...this.#latest(), ...supported]) };
+      return this.#near.addends.derive(value, false);
+    }
     this.#addends ??= new Addends(
       this.numbers
         .filter((number) => Math.abs(number) < (Number.isInteger(number) ? 1e5 : 1e7))

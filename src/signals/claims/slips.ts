@@ -16,45 +16,52 @@ function isSlipOf(left: string, right: string): boolean {
   );
 }
 
-/** Texts by their length, which a slip leaves as it is, and by their halves, of which it leaves one. */
+/** Texts by their length, which a slip leaves as it is. */
 export class Slips {
-  readonly #counts = new Map<number, number>();
-  readonly #halves = new Map<string, string[]>();
-  readonly #texts = new Set<string>();
+  readonly #texts = new Map<number, string[]>();
+  /** Of the lengths that were asked for: the texts by their halves, of which a slip leaves one. */
+  readonly #halves = new Map<number, ReadonlyMap<string, readonly string[]>>();
 
   constructor(texts: Iterable<string>) {
     for (const text of texts) {
-      const count = this.#counts.get(text.length) ?? 0;
-      if (count >= MAX_CANDIDATES) continue;
-      this.#counts.set(text.length, count + 1);
-      this.#texts.add(text);
-      for (const half of halvesOf(text)) {
-        const list = this.#halves.get(half);
-        if (list === undefined) this.#halves.set(half, [text]);
-        else list.push(text);
-      }
+      const list = this.#texts.get(text.length);
+      if (list === undefined) this.#texts.set(text.length, [text]);
+      else if (list.length < MAX_CANDIDATES) list.push(text);
     }
   }
 
   /** How many texts are as long as this one. */
   countOf(text: string): number {
-    return this.#counts.get(text.length) ?? 0;
+    return this.#texts.get(text.length)?.length ?? 0;
   }
 
   /** Whether a text is one slip away from one of these. */
   has(text: string): boolean {
-    if (this.countOf(text) === 0) return false;
-    if (halvesOf(text).some((half) => this.#halves.get(half)?.some((known) => isSlipOf(known, text))))
-      return true;
-    // Two neighbors of which each half has one.
-    const at = text.length >> 1;
-    const swapped = `${text.slice(0, at - 1)}${text[at]}${text[at - 1]}${text.slice(at + 1)}`;
-    return at > 0 && swapped !== text && this.#texts.has(swapped);
+    const texts = this.#texts.get(text.length) ?? [];
+    if (texts.length <= FEW) return texts.some((known) => isSlipOf(known, text));
+    const halves = this.#halves.get(text.length) ?? byHalves(texts);
+    this.#halves.set(text.length, halves);
+    return halvesOf(text).some((half) => halves.get(half)?.some((known) => isSlipOf(known, text)));
   }
 }
 
-/** The halves of a text, each with the place and the length of the other one. */
+/** So many are compared one by one. */
+const FEW = 24;
+
+/** What a slip may leave: the first half, the second half, or, if neighbors on both sides of the middle changed places, the rest. */
 const halvesOf = (text: string): readonly string[] => {
   const at = text.length >> 1;
-  return [`${text.slice(0, at)}+${text.length - at}`, `${at}+${text.slice(at)}`];
+  const [head, tail] = [text.slice(0, at), text.slice(at)];
+  return [`${head}+`, `+${tail}`, `${head.slice(0, -1)}++${tail.slice(1)}`];
 };
+
+function byHalves(texts: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const halves = new Map<string, string[]>();
+  for (const text of texts)
+    for (const half of halvesOf(text)) {
+      const list = halves.get(half);
+      if (list === undefined) halves.set(half, [text]);
+      else list.push(text);
+    }
+  return halves;
+}

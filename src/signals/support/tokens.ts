@@ -136,7 +136,7 @@ export class Tokenizer {
     for (const raw of isNumber ? [word] : word.split(/[.,:/-]/)) {
       const part = raw.toLowerCase();
       if (part !== '') {
-        const stem = isNumber ? part.normalize('NFKC').replace(/,(?=\d{3})/g, '') : stemOf(part);
+        const stem = isNumber ? numberStemOf(part) : stemOf(part);
         parts.push({
           id: this.#idOf(stem),
           flags: (isNumber ? NUMBER : 0) | (isName ? NAME : 0) | meaningOf(part, isNumber),
@@ -163,6 +163,11 @@ export class Tokenizer {
 const PLAIN_WORD = /^[a-z]+$/;
 const plainMeaningOf = (word: string): number =>
   (word.length > 1 && !FUNCTION_WORDS.has(word) ? CONTENT : 0) | (NEGATIONS.has(word) ? NEGATION : 0);
+
+const numberStemOf = (part: string): string => {
+  const plain = part.normalize('NFKC');
+  return plain.includes(',') ? plain.replace(/,(?=\d{3})/g, '') : plain;
+};
 
 function meaningOf(part: string, isNumber: boolean): number {
   const isContent = UNSPACED.test(part)
