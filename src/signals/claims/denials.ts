@@ -5,19 +5,20 @@ import { type AnswerClaim, idsIn, isConditional, isPlan, type Sentence } from '.
 import type { ReadStep } from './steps.ts';
 import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares, verbStem } from './words.ts';
 
+/** Patterns of text in lower case. */
 const DENIED =
-  /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有?.{0,3}成功/i;
+  /(?<![a-zß-ÿ])(?:could(?: not|n['’]t)|cannot|can['’]t|unable to|was(?: not|n['’]t)|were(?: not|n['’]t)|ha(?:s|ve)(?: not|n['’]t)|did(?: not|n['’]t)|failed(?: to)?|fails|fehlgeschlagen|nicht|no (?:he|se|ha|pude)|n['’]ai? pas)(?![a-zß-ÿ])|失败了|失敗しました|できませんでした|未能|没有?.{0,3}成功/;
 const DENIED_ACT =
-  /(?<![a-zß-ÿ])(?:could not be|couldn['’]t be|was not|wasn['’]t|were not|has not been|have not been|i (?:couldn['’]t|could not|was unable to))(?![a-zß-ÿ])/i;
+  /(?<![a-zß-ÿ])(?:could not be|couldn['’]t be|was not|wasn['’]t|were not|has not been|have not been|i (?:couldn['’]t|could not|was unable to))(?![a-zß-ÿ])/;
 const BROKEN =
-  /(?<![a-zß-ÿ])(?:(?:is|are|appears|seems)(?: (?:currently|now|to be|completely)){0,2} (?:down|offline|unavailable|failing|broken|unhealthy)|está (?:caíd[oa]|inactiv[oa])|fehlgeschlagen|ausgefallen|nicht erreichbar|failed|with (?:an? )?(?:errors?|failures?)|is not (?:running|working|active))(?![a-zß-ÿ])|失败了|失敗し|落ちて|停止して/i;
+  /(?<![a-zß-ÿ])(?:(?:is|are|appears|seems)(?: (?:currently|now|to be|completely)){0,2} (?:down|offline|unavailable|failing|broken|unhealthy)|está (?:caíd[oa]|inactiv[oa])|fehlgeschlagen|ausgefallen|nicht erreichbar|failed|with (?:an? )?(?:errors?|failures?)|is not (?:running|working|active))(?![a-zß-ÿ])|失败了|失敗し|落ちて|停止して/;
 const HEALTHY =
-  /(?<![a-zß-ÿ])(?:ok|up|healthy|active|activo|running|done|complete[d]?|finished|success[a-zß-ÿ]{0,6}|succeeded|passed)(?![a-zß-ÿ])|"(?:failed|fehler|errors?|fallidos)":0|成功|正常|稼働/i;
+  /(?<![a-zß-ÿ])(?:ok|up|healthy|active|activo|running|done|complete[d]?|finished|success[a-zß-ÿ]{0,6}|succeeded|passed)(?![a-zß-ÿ])|"(?:failed|fehler|errors?|fallidos)":0|成功|正常|稼働/;
 /** One of several things is not well, or a flag is off. */
-const UNHEALTHY = /\bnot\b|:false|\b(?:down|offline|inactive|unhealthy|degraded|stopped)\b/i;
+const UNHEALTHY = /\bnot\b|:false|\b(?:down|offline|inactive|unhealthy|degraded|stopped)\b/;
 const MAX_STATUS_CHARS = 400;
 const FOREIGN_WORD =
-  /(?<![a-zß-ÿ])(?:der|das|ist|sind|wurden?|nicht|konnten?|leider|und|el|la|los|las|lo|se|fue|está|pude|pudo|su|tu|le|les|est|été|votre|os|foi|não|sua?|seu)(?![a-zß-ÿ])/i;
+  /(?<![a-zß-ÿ])(?:der|das|ist|sind|wurden?|nicht|konnten?|leider|und|el|la|los|las|lo|se|fue|está|pude|pudo|su|tu|le|les|est|été|votre|os|foi|não|sua?|seu)(?![a-zß-ÿ])/;
 
 /** Denials of what succeeded. */
 export function contradictedDenials(
@@ -30,15 +31,15 @@ export function contradictedDenials(
   const isDone = writes.every((step) => step.outcome === 'ok' && isClear(step));
   if (!isDone && steps.some((step) => step.outcome !== 'ok')) return [];
   const last = steps.at(-1);
+  const lastText = last === undefined || last.text.length >= MAX_STATUS_CHARS ? '' : last.text.toLowerCase();
   const isHealthy =
     last !== undefined &&
     steps.every((step) => step.outcome === 'ok') &&
-    last.text.length < MAX_STATUS_CHARS &&
-    HEALTHY.test(last.text) &&
-    !UNHEALTHY.test(last.text);
+    HEALTHY.test(lastText) &&
+    !UNHEALTHY.test(lastText);
   return sentences.flatMap((sentence) => {
     if (sentence.isQuestion || isConditional(sentence)) return [];
-    const text = withoutPoliteness(sentence.text);
+    const text = withoutPoliteness(sentence.lower);
     const isFailure = isDone && !NOT_TRIED.test(text);
     const step = isFailure ? deniedStep(sentence, text, writes, claimed) : undefined;
     if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
@@ -50,7 +51,7 @@ export function contradictedDenials(
 
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED =
-  /(?<![a-zß-ÿ])(?:yet|remains?|unchanged|(?:was|were) not (?:requested|asked|included|part|needed|affected)|as requested|at your request)(?![a-zß-ÿ])/i;
+  /(?<![a-zß-ÿ])(?:yet|remains?|unchanged|(?:was|were) not (?:requested|asked|included|part|needed|affected)|as requested|at your request)(?![a-zß-ÿ])/;
 
 const STATUS = /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|状态|ステータス)$/i;
 const DONE_STATE =
@@ -78,12 +79,11 @@ function deniedStep(
   const match = DENIED.exec(text);
   const isEnglish = !FOREIGN_WORD.test(text) && !hasUnspacedScript(text);
   if (match === null || (isEnglish && !DENIED_ACT.test(text))) return undefined;
-  const after = text.slice(match.index, match.index + 60).toLowerCase();
+  const after = text.slice(match.index, match.index + 60);
   const words = after.split(NOT_A_WORD);
   // A plain verb, or a verb before the denial, takes its act from the whole sentence.
   const isAnywhere = !isEnglish || PLAIN_ACTS.occurIn(words, after);
-  const lower = text.toLowerCase();
-  const acts = isAnywhere ? actsIn(lower.split(NOT_A_WORD), lower) : actsIn(words, after);
+  const acts = isAnywhere ? actsIn(text.split(NOT_A_WORD), text) : actsIn(words, after);
   if (shares(acts, claimed)) return undefined;
   const ids = [...idsIn(sentence.text)].filter((id) => /\d{4}/.test(id));
   return writes.findLast(
