@@ -186,32 +186,69 @@ function print(name: string, cells: readonly (readonly [number, number])[], last
   console.log(name.padEnd(32), ...texts, last.padStart(9));
 }
 
-/** Time of an answer of 2 KB with a context and a tool result of 8 KB. */
+/** Texts of one kind: sentences that repeat, prose with figures that differ, and what costs the most. */
+const TEXTS: Readonly<Record<string, (next: (below: number) => number) => string>> = {
+  'one sentence, repeated': () =>
+    'The bridge of 412 meters opened on 4 May 1998, and order W2466703 has been updated for $12.50. ',
+  'words in any order': (next) =>
+    `The ${Array.from({ length: 12 + next(10) }, () => WORDS[next(WORDS.length)]).join(' ')}. `,
+  'records as JSON': (next) =>
+    `{"id":"W${next(10_000_000)}","price":${next(90_000) / 100},"available":${next(2) > 0},"status":"pending"},`,
+  'figures, all wrong': (next) =>
+    `Order W${1_000_000 + next(8_999_999)} has been updated for $${next(900)}.${10 + next(90)} to card ${1000 + next(8999)}. `,
+  'without spaces': (next) => `订单已经取消了，退款12${next(90)}元。`,
+};
+const WORDS = Array.from(
+  { length: 400 },
+  (_, i) => `w${(i * 7919).toString(36).replace(/\d/g, 'e')}n${i.toString(36).replace(/\d/g, 'a')}`,
+);
+
+/** Time of an answer of 2 KB (UTF-8) with a context of 8 KB, without and with a tool result of 8 KB. */
 function time(): void {
-  const sentence =
-    'The bridge of 412 meters opened on 4 May 1998, and order W2466703 has been updated for $12.50. ';
-  const answer = sentence.repeat(21).slice(0, 2048);
-  const text = sentence.repeat(86).slice(0, 8192);
-  const run = () =>
-    scoreEvidence({
-      prompt: text.slice(0, 500),
-      answer,
-      retrievedContext: text,
-      steps: [{ tool: 'update_order', arguments: { id: 'W2466703' }, result: text }],
+  console.log(
+    `\n${'2 KB answer, ms of the processor'.padEnd(32)}`,
+    '8 KB context'.padStart(28),
+    '8 KB context, 8 KB result'.padStart(28),
+  );
+  for (const [name, sentence] of Object.entries(TEXTS)) {
+    let seed = 7;
+    const next = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % below;
+    };
+    const fill = (bytes: number) => {
+      let text = '';
+      while (Buffer.byteLength(text) < bytes) text += sentence(next);
+      return Buffer.from(text)
+        .subarray(0, bytes)
+        .toString()
+        .replace(/\uFFFD+$/, '');
+    };
+    const [answer, retrievedContext, result, prompt] = [fill(2048), fill(8192), fill(8192), fill(500)];
+    const steps = [{ tool: 'update_order', arguments: { id: 'W2466703' }, result }];
+    const cells = [
+      { prompt, answer, retrievedContext },
+      { prompt, answer, retrievedContext, steps },
+    ].map((input) => {
+      const { least, median, p90 } = timesOf(() => scoreEvidence(input));
+      return `${least.toFixed(2)}, median ${median.toFixed(2)}, p90 ${p90.toFixed(2)}`.padStart(28);
     });
-  // Time of the processor in batches, since its clock is coarse; other load on the machine does not count.
-  const times = Array.from({ length: 40 }, () => {
+    console.log(name.padEnd(32), ...cells);
+  }
+}
+
+/** Time of the processor in batches, since its clock is coarse; other load on the machine counts as far as it shares caches. */
+function timesOf(run: () => void): { least: number; median: number; p90: number } {
+  const times = Array.from({ length: 50 }, () => {
     const start = process.cpuUsage();
-    for (let i = 0; i < 20; i++) run();
+    for (let i = 0; i < 10; i++) run();
     const { user, system } = process.cpuUsage(start);
-    return (user + system) / 20_000;
+    return (user + system) / 10_000;
   })
     .slice(10)
     .sort((a, b) => a - b);
-  const at = (part: number) => (times[Math.floor(times.length * part)] as number).toFixed(2);
-  console.log(
-    `\n2 KB answer, 8 KB context and 8 KB result, ms of the processor: least ${at(0)}, median ${at(0.5)}, p90 ${at(0.9)}`,
-  );
+  const at = (part: number) => times[Math.floor(times.length * part)] as number;
+  return { least: at(0), median: at(0.5), p90: at(0.9) };
 }
 
 claims('Claims, own rows', OWN_ROWS);

@@ -12,6 +12,7 @@ import {
 } from '../durable/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
 import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
+import { warmEvidence } from '../signals/index.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { CollectorMetrics } from './metrics.ts';
 import { type CollectorOptions, type ResolvedCollectorOptions, resolveCollectorOptions } from './options.ts';
@@ -143,6 +144,7 @@ class RunningCollector implements Collector {
     const { tokens = [], captureContent, keepAttributes, maxBodyBytes, maxSpans } = this.#options;
     const redactContent = !resolveCaptureContent(captureContent);
     const processor = new ObservatorySpanProcessor({ redactContent, keepAttributes });
+    warmEvidence();
     return {
       intake: new Intake({
         processor,

@@ -15,7 +15,7 @@ import {
   resolveCaptureContent,
   withEvidence,
 } from '../processor/index.ts';
-import { answerHash } from '../signals/index.ts';
+import { answerHash, warmEvidence } from '../signals/index.ts';
 import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
 import { openSpans } from './span-destination.ts';
@@ -48,6 +48,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
   const processorOptions = { ...rest, requirePromptTemplate: isBlocking ? undefined : required };
   const enricher = new ObservatorySpanProcessor(withEvidence(processorOptions));
   const captureContent = resolveCaptureContent(options.captureContent);
+  const scoresEvidence = options.signals?.enableEvidence !== false;
   const spans = openSpans(serviceName, tracerProvider, exporter);
   const settings: CallSettings = {
     tracer: () => spans.tracer(),
@@ -64,6 +65,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
     const work = () =>
       call.call === undefined ? (response as T) : call.call({ prompt: call.prompt, model: call.model });
     const describe = () => ({ ...describeModelCall(call), needsFields });
+    if (scoresEvidence) warmEvidence();
     if (isBlocking && !isName(governanceOf(call).promptTemplateId)) {
       return traceCall(settings, 'chat', () => blockedCall(describe()), refuseWithoutTemplate);
     }

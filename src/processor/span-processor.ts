@@ -29,6 +29,7 @@ import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { EndedSpan, endTimeOf, writeEnded } from './ended-span.ts';
 import { enrich } from './enrich.ts';
+import { expectAnswer } from './expect-answer.ts';
 import { type EnrichmentFault, FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance, isName } from './governance.ts';
 import { SpendMetrics } from './metrics.ts';
@@ -73,8 +74,7 @@ export interface ProcessorStats {
  * those registered earlier. SDKs before 2.3 have no `onEnding`: there it runs in `onEnd`, visible only to processors
  * registered later, with one warning.
  *
- * Failures never reach the application: the span is exported without the fields, {@link stats} counts the failure and
- * `diag` logs the reason once.
+ * A failure leaves the span without the fields; {@link stats} counts it and `diag` logs the reason once.
  */
 export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #options: ResolvedProcessorOptions;
@@ -109,6 +109,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   onStart(span: Span, parentContext: Context): void {
     try {
       this.#ledger.open(span);
+      expectAnswer(span, this.#options.signals.enableEvidence);
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
       // A span may turn out to be a GenAI span only later, so the fields wait for its end.
       if (fields !== undefined) this.#governed.set(span, fields);

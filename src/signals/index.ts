@@ -33,3 +33,4 @@ export {
   selfConsistencyScore,
 } from './single.ts';
 export type { Verifier, VerifierInput, VerifierResult } from './verifier.ts';
+export { warmEvidence } from './warm-evidence.ts';

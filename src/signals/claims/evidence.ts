@@ -253,8 +253,7 @@ function digitsOf(number: number): readonly string[] {
   const plain = String(Math.abs(number));
   const point = plain.indexOf('.');
   const decimals = plain.length - 1 - point;
-  const cents =
-    point > 0 && decimals <= 2 ? plain.padEnd(point + 3, '0') : Math.abs(number).toFixed(2);
+  const cents = point > 0 && decimals <= 2 ? plain.padEnd(point + 3, '0') : Math.abs(number).toFixed(2);
   return [point < 0 ? `i${plain}` : `f${plain.slice(0, point)}${plain.slice(point + 1)}`, `c:${cents}`];
 }
 const wholeForm = (number: number): string => `i${Math.abs(number)}`;

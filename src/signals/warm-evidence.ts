@@ -1,0 +1,53 @@
+import { setImmediate } from 'node:timers';
+import { type EvidenceInput, scoreEvidence } from './evidence.ts';
+
+const RECORD = { id: 'W2466703', status: 'pending', price: 12.5, items: [{ name: 'lamp', available: true }] };
+const call = (tool: string, result: unknown) => ({ tool, arguments: { id: 'W2466703' }, result });
+
+/**
+ * Short answers that meet most patterns: each one is little work, even where all of it is done for the first time. The
+ * first ones are of one kind, since they cost the most.
+ */
+const ANSWERS: readonly EvidenceInput[] = [
+  {
+    answer: 'The bridge opened in 1998.',
+    retrievedContext: 'The bridge of 412 meters opened on 4 May 1998.',
+  },
+  { answer: 'Hello there.', steps: [call('get_order', 'ok')] },
+  { answer: 'Order W2466703 has been updated.', steps: [call('update_order', { status: 'ok' })] },
+  { answer: 'I have found it for $12.50.', steps: [call('get_order', RECORD)] },
+  { answer: 'Unfortunately it was not possible.', steps: [call('update_order', 'Error: not found')] },
+  { answer: '订单已经取消了。', retrievedContext: '订单已经取消了，退款12元。' },
+  { answer: '订单已经取消了，退款12元。', steps: [call('cancel_order', '已取消，退款12元')] },
+  {
+    answer: 'Ich habe 3 Lampen für 12,50 € bestellt, am 4. Mai, aber 2 sind nicht verfügbar.',
+    steps: [call('create_order', { count: 3, price: 12.5, ok: true }), call('get_order', [])],
+  },
+  {
+    prompt: 'Change both orders, W2466703 and W2466704, please.',
+    answer:
+      'Both orders, W2466703 and W2466704, have been updated; 13 lamps cost $14.50, which is $2.00 more. I did not cancel anything. Your card was charged $12.50 on 5 May 2024.',
+    retrievedContext: 'Order W2466703 costs $12.50 and has two lamps. It was placed in Paris on 4 May 2024.',
+    steps: [call('get_order', RECORD), call('update_order', { ...RECORD, charged: 12.5 })],
+  },
+];
+
+let isWarm = false;
+
+/**
+ * Scores short answers once in a process, one a turn of the loop, as soon as an answer is to be expected. The patterns
+ * and functions are then compiled while the application waits for the model, not while the first span ends.
+ */
+export function warmEvidence(): void {
+  if (isWarm) return;
+  isWarm = true;
+  const score = (at: number): void => {
+    const input = ANSWERS[at];
+    if (input === undefined) return;
+    setImmediate(() => {
+      scoreEvidence(input);
+      score(at + 1);
+    }).unref();
+  };
+  score(0);
+}
