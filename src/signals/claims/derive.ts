@@ -59,22 +59,27 @@ export class Addends {
     return this.#isSumOfThree(value) || (isFew && (this.#isShare(value) || this.#isComputed(value)));
   }
 
-  #hasSum(value: number): boolean {
+  /** Whether the value is a sum or difference of two numbers, so far off at most. */
+  pairs(value: number, off: number): boolean {
+    return this.#hasSum(value, off) || this.#hasDifference(value, off);
+  }
+
+  #hasSum(value: number, off = CENT): boolean {
     const numbers = this.#numbers;
     for (let i = 0, j = numbers.length - 1; i <= j; ) {
       const rest = (numbers[i] as number) + (numbers[j] as number) - value;
-      if (Math.abs(rest) <= CENT) return true;
+      if (Math.abs(rest) <= off) return true;
       if (rest < 0) i++;
       else j--;
     }
     return false;
   }
 
-  #hasDifference(value: number): boolean {
+  #hasDifference(value: number, off = CENT): boolean {
     const numbers = this.#numbers;
     for (let i = 0, j = 0; j < numbers.length; ) {
       const rest = (numbers[j] as number) - (numbers[i] as number) - value;
-      if (Math.abs(rest) <= CENT) return true;
+      if (Math.abs(rest) <= off) return true;
       if (rest < 0) j++;
       else i++;
     }

@@ -1,7 +1,7 @@
 import type { ClaimFinding } from './find-claims.ts';
 import { isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
-import { hasUnspacedScript } from './words.ts';
+import { hasUnreadScript, hasUnspacedScript } from './words.ts';
 
 /** A finding on a whole sentence. */
 export const finding = (
@@ -77,7 +77,7 @@ export function emptyHanded(
       (!(isPlan(one) || asksBack) || statesMore(one, prompt)) &&
       (one.words.length >= 3 || hasUnspacedScript(one.text) || one.text.startsWith('{')),
   );
-  if (sentence === undefined) return undefined;
+  if (sentence === undefined || hasUnreadScript(sentence.text)) return undefined;
   if (sentences.some(saysNone) || sentences.some(({ text }) => FREE.test(text))) return undefined;
   const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
   return [finding(kind, sentence, last.index)];

@@ -9,6 +9,8 @@ const MAX_PROMPT_CHARS = 8192;
 /** With fewer numbers those of the answer may be combined. */
 const FEW_NUMBERS = 12;
 const FEW_DATES = 3;
+/** Of more numbers two are near any rounded one. */
+const MAX_ROUNDED = 16;
 /** Of more text a part may be missing. */
 const MAX_WHOLE_CHARS = 16_384;
 const MAX_NUMBERS = 1500;
@@ -211,11 +213,22 @@ export class Evidence {
     if (plain !== Math.abs(value) && this.#has.has(plain)) return true;
     const has = (center: number, off: number) => this.#sorted.hasWithin(center - off, center + off);
     if (has(value, tolerance) || (Number.isInteger(value) && has(value, 0.4999))) return true;
-    if ((value < 0 || figure.isMoney) && has(-value, Number.isInteger(value) ? 0.4999 : tolerance))
+    // "down 2.4 %" of -2.4312.
+    if (
+      (value < 0 || figure.isMoney || figure.isPercent) &&
+      has(-value, Number.isInteger(value) ? 0.4999 : tolerance)
+    )
       return true;
     if (figure.isPercent && has(value / 100, (Number.isInteger(value) ? 0.4999 : tolerance) / 100))
       return true;
     return figure.isTemperature && (has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818));
+  }
+
+  /** Whether a figure that is rounded to a scale ("1.37 million") is a sum or difference of two numbers of the evidence. */
+  sumsTo({ value, tolerance }: Figure): boolean {
+    return (
+      tolerance > 1 && this.numbers.length <= MAX_ROUNDED && this.#sorted.pairs(Math.abs(value), tolerance)
+    );
   }
 
   /**

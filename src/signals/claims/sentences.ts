@@ -79,9 +79,9 @@ const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
 const HEDGES = set(
   "will would can could may might shall should i'll we'll you'll they'll it'll let's what please once if when after before unless until must being whether",
 );
-/** Two words that make what follows a plan: "going to cancel". */
+/** Two words that make what follows a plan, or words of the user: "going to cancel", "sorry to hear that you were". */
 const HEDGE_PAIRS = set(
-  'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to',
+  'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to to_hear hear_that hear_you sorry_you sorry_that understand_that understand_you sounds_like',
 );
 const NEGATIONS =
   /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
@@ -302,7 +302,7 @@ const UPON_LEAVE =
   /\b(?:once|after|when|as soon as|if) you(?:['’]ve| have)? (?:\w{1,12} )?(?:confirm|approve|agree|reply)/i;
 
 const ABSENCES =
-  /(?<![a-zß-ÿ])(?:no|none|nobody|nothing|never|neither|without|empty|zero|not|[a-zß-ÿ]{2,8}n['’]t|kein[a-zß-ÿ]{0,2}|nichts?|niemand|leer|sin|ning[uú]n[a-zß-ÿ]{0,2}|nada|nadie|vac[ií][a-zß-ÿ]{1,2}|aucun[a-zß-ÿ]{0,2}|rien|pas|nenhum[a-zß-ÿ]{0,2}|não)(?![a-zß-ÿ])|(?<![\d.,])0(?![\d.,])|没|不|未|无|無|なし|ない|なかった|ません/i;
+  /(?<![a-zß-ÿ])(?:no|none|nobody|nothing|never|neither|without|empty|zero|not|[a-zß-ÿ]{2,8}n['’]t|kein[a-zß-ÿ]{0,2}|nichts?|niemand|leer|sin|ning[uú]n[a-zß-ÿ]{0,2}|nada|nadie|vac[ií][a-zß-ÿ]{1,2}|aucun[a-zß-ÿ]{0,2}|rien|pas|nenhum[a-zß-ÿ]{0,2}|não|niet|geen|non|nessun[ao]?|inte|ikke|ingen|nie|yok|değil)(?![a-zß-ÿ])|(?<![\d.,])0(?![\d.,])|没|不|未|无|無|なし|ない|なかった|ません/i;
 /** Whether a sentence says that there is none of something, or that something is not so. */
 export const saysNone = ({ text }: Sentence): boolean => ABSENCES.test(text);
 

@@ -28,7 +28,7 @@ export class Sums {
   readonly #steps: readonly ReadStep[];
   readonly #states: (figure: Figure) => boolean;
   #said: readonly { readonly at: number; readonly value: number; readonly isPrice: boolean }[] | undefined;
-  #lists: readonly (readonly number[])[] | undefined;
+  #listed: ReturnType<typeof listsOf> | undefined;
   #left = MAX_ASKED;
 
   constructor(
@@ -75,8 +75,10 @@ export class Sums {
   }
 
   #isOfList(value: number): boolean {
-    this.#lists ??= listsOf(this.#steps);
-    return this.#lists.some((list) => {
+    this.#listed ??= listsOf(this.#steps);
+    const { lists, totals } = this.#listed;
+    if (totals.some((sum) => isNear(sum, value))) return true;
+    return lists.some((list) => {
       const off = Math.abs(total(list) / list.length - value);
       if (isNear(total(list), value) || off <= (Number.isInteger(value) ? 0.5 : 0.0051)) return true;
       if (list.length > MAX_PARTS) return false;
@@ -96,9 +98,10 @@ function signedSums(numbers: readonly number[]): readonly number[] {
 
 const total = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0);
 
-/** The numbers that the records of a list have under one key, the last lists first. */
-function listsOf(steps: readonly ReadStep[]): readonly (readonly number[])[] {
+/** The numbers that the records of a list have under one key, the last lists first, and the sums of records that hold nothing else. */
+function listsOf(steps: readonly ReadStep[]) {
   const lists: number[][] = [];
+  const totals: number[] = [];
   let left = MAX_NODES;
   const walk = (value: unknown, depth: number): void => {
     if (typeof value !== 'object' || value === null || depth > 6 || left-- <= 0) return;
@@ -112,11 +115,15 @@ function listsOf(steps: readonly ReadStep[]): readonly (readonly number[])[] {
             if (column === undefined) columns.set(key, [Math.abs(cell)]);
             else column.push(Math.abs(cell));
           }
-    const plain = Array.isArray(value) ? members.filter((member) => typeof member === 'number') : [];
+    const numbers = members.filter((member) => typeof member === 'number');
+    const plain = Array.isArray(value) ? numbers : [];
+    // The numbers of one record may be the parts of one thing.
+    if (plain.length === 0 && numbers.length > 2 && numbers.length === members.length)
+      totals.push(Math.abs(total(numbers)));
     for (const list of [...columns.values(), plain])
       if (list.length > 1 && lists.length < MAX_LISTS) lists.push(list);
     for (const member of members) walk(member, depth + 1);
   };
   for (let i = steps.length - 1; i >= 0; i--) walk((steps[i] as ReadStep).value, 0);
-  return lists;
+  return { lists, totals };
 }

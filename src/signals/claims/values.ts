@@ -132,6 +132,7 @@ class ValueCheck {
         (this.#isInventedCount(text, figure) ||
           this.#isSlipOrInvented(signed, text) ||
           this.#hasOtherMeasure(text, figure)) &&
+        !this.#evidence.sumsTo(figure) &&
         !this.#sums.give(figure.value, sentence.start + figure.start);
       if (!isWrong) this.#supported.push(figure.value);
       return isWrong;

@@ -8,6 +8,12 @@ const NO_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Scrip
 /** Whether the text has letters of a language that is written without spaces. */
 export const hasUnspacedScript = (text: string): boolean => NO_SPACES.test(text);
 
+const UNREAD =
+  /[\p{Script=Hangul}\p{Script=Thai}\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Greek}\p{Script=Devanagari}]/u;
+
+/** Whether the text has letters of a language whose words for failure and absence are not known here. */
+export const hasUnreadScript = (text: string): boolean => UNREAD.test(text);
+
 /** Groups of stems, found by the first two letters of a word. */
 class StemGroups {
   readonly #byStart = new Map<string, (readonly [stem: string, group: string])[]>();
