@@ -195,13 +195,21 @@ const actsBefore = ({ sentence, verbs }: AnswerClaim): ReadonlySet<string> => {
   return actsIn(words.slice(0, Math.max(0, verb)), '');
 };
 
+/** "Your appointment is booked for Monday": what the user asked for, and no result says it. */
+const isWantedState = (claim: AnswerClaim, told: Told, asked: () => ReadonlySet<string>): boolean =>
+  WANTED.test(claim.sentence.lower) && shares(claim.acts, asked()) && !told.says(claim);
+const WANTED =
+  /\byour [a-z][^.!?\n]{0,60} (?:is|are) (?:now |all )?(?:booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated)\b/;
+
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 function actWithoutCall(
   claim: AnswerClaim,
   told: Told,
   asked: () => ReadonlySet<string>,
 ): ClaimFinding | undefined {
-  if (!claim.isCompleted || isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
+  if (!claim.isCompleted)
+    return isWantedState(claim, told, asked) ? finding('tool_never_called', claim.sentence) : undefined;
+  if (isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
   if (claim.isOwn) return finding('tool_never_called', claim.sentence);
   // What others did ("notes have been published") is no act of the run, unless the user wanted it.
   const isOfOthers =

@@ -68,6 +68,13 @@ const isClear = ({ value, stems }: ReadStep): boolean =>
       !stems.has(verbStem(member.toLowerCase())),
   );
 
+/** "the virtual call queue could not be joined": of `join_virtual_call_queue`. */
+const isNamed = ({ stems }: ReadStep, after: readonly string[], text: string): boolean => {
+  if (stems.size < 2) return false;
+  const said = new Set([...after, ...text.split(NOT_A_WORD)].map(verbStem));
+  return [...stems].every((stem) => said.has(stem));
+};
+
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 
 function deniedStep(
@@ -88,7 +95,7 @@ function deniedStep(
   const ids = [...idsIn(sentence.text)].filter((id) => /\d{4}/.test(id));
   return writes.findLast(
     (step) =>
-      (shares(step.acts, acts) || (step.acts.size === 0 && !isEnglish)) &&
+      (shares(step.acts, acts) || (step.acts.size === 0 && (!isEnglish || isNamed(step, words, text)))) &&
       (ids.length === 0 ||
         ids.some((id) => step.ids.has(id) || step.argumentsText.toLowerCase().includes(id))),
   );

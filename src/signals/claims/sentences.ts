@@ -147,7 +147,7 @@ export function claimsOf(sentences: readonly Sentence[]): readonly AnswerClaim[]
 
 function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const { text, words } = sentence;
-  if (isRequest(sentence)) return undefined;
+  if (isRequest(sentence) || OF_CONVERSATION.test(sentence.lower)) return undefined;
   const { lower } = sentence;
   const texts = words.map((word) => word.text);
   const verbs = verbsIn(sentence);
@@ -198,6 +198,10 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
         stems: new Set(other.map(({ text }) => verbStem(text))),
       };
 }
+
+/** "this call is recorded": said of the talk itself. */
+const OF_CONVERSATION =
+  /\b(?:this|our|all|your) (?:phone )?(?:calls?|chats?|conversations?|lines?) (?:is|are|may be|might be|will be) (?:being )?(?:recorded|monitored|logged|transcribed|saved|stored)\b/;
 
 /** "I have confirmed that the order is pending": what one looked at, not what one did. */
 const isSaid = (verb: string, form: Verb['form']): boolean => form === 'own' && verb.startsWith('confirm');

@@ -27,6 +27,7 @@ const TIME_UNIT =
 /** Days that are counted from another one. */
 const RELATIVE =
   /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
+const CASE = /(?<!\p{L})(?:if|unless|should) (?:you|your|the|it|there|they|at any|any|symptoms)(?!\p{L})/iu;
 const EXAMPLE = /\be\.g\.|\b(?:for example|for instance|such as|looks? like)\b/i;
 const BALANCE = /\b(?:balance|remaining|left over|leftover)\b/i;
 const MAX_IDS = 64;
@@ -115,6 +116,7 @@ class ValueCheck {
   misstates(sentence: Sentence): boolean {
     const { text } = sentence;
     const figures = figuresOf(sentence);
+    const isCase = CASE.test(text);
     return figures.some((figure) => {
       if (this.#left-- <= 0 || isMarkerOrTime(text, figure)) return false;
       const around = text.slice(Math.max(0, figure.start - 25), figure.end + 25);
@@ -126,6 +128,8 @@ class ValueCheck {
         this.#supported.push(figure.value);
         return false;
       }
+      // Advice for a case: "if the fever rises above 101 °F, call 911".
+      if (isCase && !figure.isMoney) return false;
       if (sentence.isQuestion || isBound(text, figure) || this.#isConverted(text, figure, figures))
         return false;
       const isWrong =

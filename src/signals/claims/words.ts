@@ -14,6 +14,13 @@ const UNREAD =
 /** Whether the text has letters of a language whose words for failure and absence are not known here. */
 export const hasUnreadScript = (text: string): boolean => UNREAD.test(text);
 
+/** Words that begin like an act and are none. */
+const OTHER_WORDS: ReadonlySet<string> = new Set(
+  'important importante importantly importance movie movies sentence sentences edition editor poster'.split(
+    ' ',
+  ),
+);
+
 /** Groups of stems, found by the first two letters of a word. */
 class StemGroups {
   readonly #byStart = new Map<string, (readonly [stem: string, group: string])[]>();
@@ -35,9 +42,11 @@ class StemGroups {
 
   in(words: readonly string[], text: string): Set<string> {
     const groups = new Set<string>();
-    for (const word of words)
+    for (const word of words) {
+      if (OTHER_WORDS.has(word)) continue;
       for (const [stem, group] of this.#byStart.get(word.slice(0, 2)) ?? [])
         if (word.startsWith(stem)) groups.add(group);
+    }
     if (NO_SPACES.test(text))
       for (const [stem, group] of this.#anywhere) if (text.includes(stem)) groups.add(group);
     return groups;
