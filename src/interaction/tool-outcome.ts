@@ -1,6 +1,11 @@
 import { isObject, type JsonObject, listOf, parseContainer, textOf, toJsonText } from '../json/index.ts';
 
-/** A tool's result as text, and whether it failed. */
+/**
+ * A tool's result as text, and whether the protocol or the dialect says that it failed: by that a result is evidence or
+ * a failure of the conversation. Whether a call achieved what an answer claims (a refusal in any words, nothing found,
+ * a part that failed) is another question, asked of all steps in `signals/claims/outcome.ts`, which takes this verdict
+ * as `isError`.
+ */
 export interface ToolOutcome {
   readonly text: string;
   readonly failed: boolean;

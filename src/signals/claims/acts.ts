@@ -199,7 +199,7 @@ const actsBefore = ({ sentence, verbs }: AnswerClaim): ReadonlySet<string> => {
 const isWantedState = (claim: AnswerClaim, told: Told, asked: () => ReadonlySet<string>): boolean =>
   WANTED.test(claim.sentence.lower) && shares(claim.acts, asked()) && !told.says(claim);
 const WANTED =
-  /\byour [a-z][^.!?\n]{0,60} (?:is|are) (?:now |all )?(?:booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated)\b/;
+  /(?:^|[.!,;:–—]|\band)\s{0,3}your [a-z][^.!?,\n]{0,60} (?:is|are) (?:now |all )?(?:booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated)\b/;
 
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 function actWithoutCall(

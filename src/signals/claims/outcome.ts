@@ -105,7 +105,12 @@ interface Outcome {
   readonly isState?: boolean;
 }
 
-/** How a call ended, and whether it changed nothing (`{"updated": 0}`, an empty answer). */
+/**
+ * What a call achieved, as far as an answer may claim it: by the tool's name and the words and counts of its result, in
+ * several languages, and whether it changed nothing (`{"updated": 0}`, an empty answer). Not whether the result is
+ * flagged as an error: that is `isError`, decided once, by `interaction/tool-outcome.ts`, which sorts results into
+ * evidence and failures and has to know neither tool nor language.
+ */
 export function outcomeOf(step: TraceStep, value: unknown): Outcome {
   if (step.isError === true || value === false) return { outcome: 'failed' };
   if (step.isOpaque === true) return { outcome: 'ok' };
