@@ -43,7 +43,7 @@ export function contradictedActs(
   return (
     unread(sentences, steps, prompt) ??
     partOf(sentences, steps) ??
-    undone(sentences, steps) ??
+    undone(sentences, steps, prompt) ??
     ended(sentences, steps) ??
     emptyHanded(sentences, steps, prompt) ??
     []

@@ -1,6 +1,7 @@
 import { datesIn } from './dates.ts';
 import { combines } from './derive.ts';
 import { COUNTERS, Evidence, idsWithPlace, tokensIn } from './evidence.ts';
+import { isBound, isMarkerOrTime, isSpan, isTop, rounded, TIME_UNIT } from './figure-context.ts';
 import { converts, type Figure, figuresOf, NUMBER_WORDS } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { Keyed } from './keyed.ts';
@@ -22,8 +23,6 @@ const MANY_NUMBERS = 60;
 const COUNTER = /^\s?[件個个条人台笔名封项本枚]/u;
 const OPTIONS =
   /^[\s*]{0,3}(?!-)(?:[^\s.,;:!?()]{1,20}\s){0,4}(?:options?|variants?|products?|items?|types?|kinds?|choices|different)\b/i;
-const TIME_UNIT =
-  /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|business|working|times?|tage?n?|stunden?|minuten|wochen?|monate?n?|jahre?n?|días?|horas?|minutos|semanas?|meses|años?|jours?|heures?|dias|anos|o'clock|uhr|am|pm)(?![a-zß-ÿ])/i;
 /** Days that are counted from another one. */
 const RELATIVE =
   /(?<![a-zß-ÿ])(?:today|tomorrow|yesterday|within|until|by|before|after|later|earlier|deadline|expected|estimated|due|heute|morgen|gestern|bis|hoy|mañana|ayer|hasta)(?![a-zß-ÿ])|今日|明日|昨日|今天|明天|昨天|まで/i;
@@ -124,13 +123,18 @@ class ValueCheck {
         figure.isTemperature && figure.value > 0 && BELOW_ZERO.test(around)
           ? { ...figure, value: -figure.value }
           : figure;
-      if (this.#evidence.states(signed)) {
+      if (this.#evidence.states(rounded(text, signed))) {
         this.#supported.push(figure.value);
         return false;
       }
       // Advice for a case: "if the fever rises above 101 °F, call 911".
       if (isCase && !figure.isMoney) return false;
-      if (sentence.isQuestion || isBound(text, figure) || this.#isConverted(text, figure, figures))
+      if (
+        sentence.isQuestion ||
+        isTop(text, figure) ||
+        isBound(text, figure) ||
+        this.#isConverted(text, figure, figures)
+      )
         return false;
       const isWrong =
         (this.#isInventedCount(text, figure) ||
@@ -229,6 +233,10 @@ class ValueCheck {
         ({ isMoney, isPercent, isTemperature, value }) =>
           !isMoney && !isPercent && !isTemperature && Number.isInteger(value) && value >= 0 && value < 10_000,
       )
+      .filter((figure) => {
+        const near = rounded(text, figure);
+        return near === figure || !this.#evidence.states(near);
+      })
       .flatMap(({ value, noun, start, end, raw }) =>
         noun === undefined ||
         isSpan(text, start, noun) ||
@@ -281,40 +289,6 @@ class ValueCheck {
     return isWord && isPaged && isAsked && listed > 0 && listed < 50 && count !== listed;
   }
 }
-
-/** The marker of a list, a part of a range, of a time or of a name ("401(k)"). */
-function isMarkerOrTime(
-  text: string,
-  { start, end, isMoney }: Pick<Figure, 'start' | 'end' | 'raw' | 'isMoney'>,
-): boolean {
-  const before = text.slice(Math.max(0, start - 8), start);
-  const after = text.slice(end, end + 6);
-  if (/^\([a-z]\)/.test(after)) return true;
-  if (start <= 2 && text.slice(0, start).trim() === '' && /^[.)]/.test(after)) return true;
-  const isRange = /\d\s?(?:-|–|to|bis|a|à)\s?$/.test(before) || /^\s?(?:-|–|to)\s?\d/.test(after);
-  return (isRange && !isMoney) || /^:\d/.test(after) || /\d:$/.test(before);
-}
-
-/** "within 24 hours": not how long something is. */
-const isSpan = (text: string, start: number, noun: string): boolean =>
-  TIME_UNIT.test(noun) &&
-  /(?:hours?|stunden?|horas?|heures?|and|und|within|in|after|next|last|past|every|to|about|innerhalb|nach|dentro de|en|dans)\s$/i.test(
-    text
-      .slice(Math.max(0, start - 12), start)
-      .trimEnd()
-      .concat(' '),
-  );
-
-/** "over $2,700", "$2,700+": a round number that others pass. */
-const isBound = (text: string, { start, end, value }: Figure): boolean =>
-  value % 10 === 0 &&
-  (/^.?\s?\+/.test(text.slice(end - 1, end + 2)) ||
-    /(?:over|than|above|under|below|up to|at least|at most|within|über|unter|mindestens|höchstens|más de|menos de)\s[$€£¥]?$/i.test(
-      text
-        .slice(Math.max(0, start - 14), start)
-        .trimEnd()
-        .concat(' '),
-    ));
 
 /** States that exclude each other. */
 const STATES: readonly (readonly string[])[] = [

@@ -1,0 +1,52 @@
+import type { Figure } from './figures.ts';
+
+/** What the words around a figure make of it. */
+export const TIME_UNIT =
+  /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|business|working|times?|tage?n?|stunden?|minuten|wochen?|monate?n?|jahre?n?|días?|horas?|minutos|semanas?|meses|años?|jours?|heures?|dias|anos|o'clock|uhr|am|pm)(?![a-zß-ÿ])/i;
+
+/** The marker of a list, a part of a range, of a time or of a name ("401(k)"). */
+export function isMarkerOrTime(
+  text: string,
+  { start, end, isMoney }: Pick<Figure, 'start' | 'end' | 'raw' | 'isMoney'>,
+): boolean {
+  const before = text.slice(Math.max(0, start - 8), start);
+  const after = text.slice(end, end + 6);
+  if (/^\([a-z]\)/.test(after)) return true;
+  if (start <= 2 && text.slice(0, start).trim() === '' && /^[.)]/.test(after)) return true;
+  const isRange = /\d\s?(?:-|–|to|bis|a|à)\s?$/.test(before) || /^\s?(?:-|–|to)\s?\d/.test(after);
+  return (isRange && !isMoney) || /^:\d/.test(after) || /\d:$/.test(before);
+}
+
+/** "within 24 hours": not how long something is. */
+export const isSpan = (text: string, start: number, noun: string): boolean =>
+  TIME_UNIT.test(noun) &&
+  /(?:hours?|stunden?|horas?|heures?|and|und|within|in|after|next|last|past|every|to|about|innerhalb|nach|dentro de|en|dans)\s$/i.test(
+    text
+      .slice(Math.max(0, start - 12), start)
+      .trimEnd()
+      .concat(' '),
+  );
+
+/** "about 310" of 312: off by half of its last digit that is not 0. */
+export function rounded(text: string, figure: Figure): Figure {
+  const zeros = /[1-9](0{1,6})$/.exec(figure.raw)?.[1]?.length ?? 0;
+  if (zeros === 0 || !ABOUT.test(text.slice(Math.max(0, figure.start - 20), figure.start))) return figure;
+  return { ...figure, tolerance: Math.max(figure.tolerance, 0.5001 * 10 ** zeros) };
+}
+const ABOUT =
+  /(?:about|around|roughly|approximately|approx\.|some|nearly|almost|etwa|ungefähr|rund|knapp|unos|unas|casi|aproximadamente|environ|presque|cerca de|約|约|大约)\s?[$€£¥]?$/iu;
+
+/** "in the top 8 %" */
+export const isTop = (text: string, { start, isPercent }: Figure): boolean =>
+  isPercent && /\btop\s$/i.test(`${text.slice(Math.max(0, start - 5), start).trimEnd()} `);
+
+/** "over $2,700", "$2,700+": a round number that others pass. */
+export const isBound = (text: string, { start, end, value }: Figure): boolean =>
+  value % 10 === 0 &&
+  (/^.?\s?\+/.test(text.slice(end - 1, end + 2)) ||
+    /(?:over|than|above|under|below|up to|at least|at most|within|über|unter|mindestens|höchstens|más de|menos de)\s[$€£¥]?$/i.test(
+      text
+        .slice(Math.max(0, start - 14), start)
+        .trimEnd()
+        .concat(' '),
+    ));
