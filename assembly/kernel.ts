@@ -4,4 +4,5 @@
  */
 export { allocate, free } from './memory';
 export { normalize } from './normalize';
+export { numbers } from './numbers';
 export { add, addedTokens, reset, sharedTokens } from './token-sets';

@@ -4,9 +4,13 @@ import { allocate, CANDIDATES, SEEDS } from './memory';
  * The token sets of `src/signals/token-sets.ts`.
  *
  * A token is a longest run of ASCII letters and digits, in any case. Every token of every text is looked up once in one
- * hash table of slots with linear probing. A slot is 32 bytes: what is equal for equal tokens (16), then the flags (4).
- * A token of up to 16 bytes stands there itself, lower-cased and filled up with zeros; of a longer one its hash, its
- * place in memory and its length. Equal always means the same bytes: the hash only says where to look.
+ * hash table with linear probing. A slot is 4 bytes: the address of an entry, and in the bits that its alignment leaves
+ * free some of its hash. Entries stand in the order in which they came. So the table stays in the processor's cache, and
+ * a new token, the usual one of texts full of numbers and identifiers, touches no other memory but the end of the list.
+ *
+ * An entry is 32 bytes: what is equal for equal tokens (16), then the flags (4) and the hash (8). A token of up to 16
+ * bytes stands there itself, lower-cased and filled up with zeros; of a longer one its hash, its place in memory and its
+ * length. Equal always means the same bytes: the hash only says where to look.
  */
 
 /** Looks for phrases in a token new in the set of the answer that may hold one; not 0: look at every occurrence too. */
@@ -14,8 +18,15 @@ declare function inspect(index: i32, size: i32): i32;
 /** Looks at a further occurrence of such a token. */
 declare function occurs(index: i32): void;
 
-const SLOT: i32 = 32;
+const SLOT: i32 = 4;
+const ENTRY: usize = 32;
+/** The bits of a slot that are of the hash, and which of the hash's they are: others than the number of the slot. */
+const TAG: i32 = 31;
+const TAG_SHIFT: i64 = 36;
+/** Entries are allocated so many at a time. */
+const ENTRIES: usize = 512;
 const FLAGS: i32 = 16;
+const HASH: i32 = 24;
 const LONG_PLACE: i32 = 8;
 const LONG_SIZE: i32 = 12;
 const SHORT_BYTES: i32 = 16;
@@ -32,12 +43,17 @@ let capacity: i32 = 0;
 /** How far a hash is shifted to be the number of a slot. */
 let shift: i64 = 0;
 let entries: i32 = 0;
+/** Where the next entry goes, and the end of the memory for entries. */
+let nextEntry: usize = 0;
+let lastEntry: usize = 0;
 let added: i32 = 0;
 let shared: i32 = 0;
 
 /** Begins with empty sets in a new table of so many slots, a power of two. */
 export function reset(slots: i32): void {
   entries = 0;
+  nextEntry = 0;
+  lastEntry = 0;
   makeTable(slots);
 }
 
@@ -88,19 +104,25 @@ export function add(text: usize, length: i32, set: i32): void {
 
 function addShort(text: usize, start: i32, size: i32, set: i32): void {
   const key = v128.and(fold(v128.load(text + start)), first(size));
-  let slot = slotOf(hash(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1)));
+  const digest = hash(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1));
+  const tag = tagOf(digest);
+  let slot = slotOf(digest);
   while (true) {
-    const address = table + slot;
-    const flags = load<i32>(address, FLAGS);
-    if (flags === 0) {
-      v128.store(address, key);
-      enter(address, 0, text, start, size, set);
+    const held = load<i32>(table + slot);
+    if (held === 0) {
+      const entry = enter(slot, digest);
+      v128.store(entry, key);
+      join(entry, 0, text, start, size, set);
       return;
     }
-    if (!v128.any_true(v128.xor(v128.load(address), key)) && (flags & LONG) === 0) {
-      if ((flags & set) === 0) join(address, flags, text, start, size, set);
-      else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
-      return;
+    if ((held & TAG) === tag) {
+      const entry = <usize>(held & ~TAG);
+      const flags = load<i32>(entry, FLAGS);
+      if (!v128.any_true(v128.xor(v128.load(entry), key)) && (flags & LONG) === 0) {
+        if ((flags & set) === 0) join(entry, flags, text, start, size, set);
+        else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
+        return;
+      }
     }
     slot = nextSlot(slot);
   }
@@ -113,30 +135,35 @@ function addLong(text: usize, start: i32, size: i32, set: i32): void {
     const part = v128.and(fold(v128.load(token + i)), first(size - i));
     digest = hash(digest ^ i64x2.extract_lane(part, 0), i64x2.extract_lane(part, 1));
   }
+  const tag = tagOf(digest);
   let slot = slotOf(digest);
   while (true) {
-    const address = table + slot;
-    const flags = load<i32>(address, FLAGS);
-    if (flags === 0) {
-      store<i64>(address, digest);
-      store<i32>(address, <i32>token, LONG_PLACE);
-      store<i32>(address, size, LONG_SIZE);
-      enter(address, LONG, text, start, size, set);
+    const held = load<i32>(table + slot);
+    if (held === 0) {
+      const entry = enter(slot, digest);
+      store<i64>(entry, digest);
+      store<i32>(entry, <i32>token, LONG_PLACE);
+      store<i32>(entry, size, LONG_SIZE);
+      join(entry, LONG, text, start, size, set);
       return;
     }
-    if ((flags & LONG) !== 0 && load<i64>(address) === digest && isLong(address, token, size)) {
-      if ((flags & set) === 0) join(address, flags, text, start, size, set);
-      else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
-      return;
+    if ((held & TAG) === tag) {
+      const entry = <usize>(held & ~TAG);
+      const flags = load<i32>(entry, FLAGS);
+      if ((flags & LONG) !== 0 && load<i64>(entry) === digest && isLong(entry, token, size)) {
+        if ((flags & set) === 0) join(entry, flags, text, start, size, set);
+        else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
+        return;
+      }
     }
     slot = nextSlot(slot);
   }
 }
 
-/** Whether a slot's long token has the same bytes. */
-function isLong(address: usize, token: usize, size: i32): bool {
-  if (load<i32>(address, LONG_SIZE) !== size) return false;
-  const known = <usize>load<i32>(address, LONG_PLACE);
+/** Whether an entry's long token has the same bytes. */
+function isLong(entry: usize, token: usize, size: i32): bool {
+  if (load<i32>(entry, LONG_SIZE) !== size) return false;
+  const known = <usize>load<i32>(entry, LONG_PLACE);
   for (let i = 0; i < size; i += 16) {
     const differs = v128.xor(fold(v128.load(known + i)), fold(v128.load(token + i)));
     if (v128.any_true(v128.and(differs, first(size - i)))) return false;
@@ -144,20 +171,29 @@ function isLong(address: usize, token: usize, size: i32): bool {
   return true;
 }
 
-/** Makes an entry of a free slot. */
-function enter(address: usize, flags: i32, text: usize, start: i32, size: i32, set: i32): void {
-  join(address, flags, text, start, size, set);
+/** Makes an entry for a free slot. @returns its address. */
+function enter(slot: i32, digest: i64): usize {
+  if (nextEntry === lastEntry) {
+    // Half an entry more, since the allocator aligns to 16 bytes only.
+    nextEntry = (allocate(ENTRIES * ENTRY + 16) + 16) & ~(ENTRY - 1);
+    lastEntry = nextEntry + ENTRIES * ENTRY;
+  }
+  const entry = nextEntry;
+  nextEntry += ENTRY;
+  store<i64>(entry, digest, HASH);
+  store<i32>(table + slot, <i32>entry | tagOf(digest));
   entries += 1;
   if (entries * 2 > capacity) grow();
+  return entry;
 }
 
 /** Puts an entry into a set. */
-function join(address: usize, flags: i32, text: usize, start: i32, size: i32, set: i32): void {
+function join(entry: usize, flags: i32, text: usize, start: i32, size: i32, set: i32): void {
   added += 1;
   if ((flags & ANSWER) !== 0) shared += 1;
   let now = flags | set;
   if (set === ANSWER && mayHoldPhrase(text + start, size) && inspect(start, size) !== 0) now |= WATCHED;
-  store<i32>(address, now, FLAGS);
+  store<i32>(entry, now, FLAGS);
 }
 
 /** Whether some four bytes of a token lead to a candidate. A phrase has a word of at least four letters. */
@@ -173,12 +209,11 @@ function grow(): void {
   const end = old + <usize>capacity * SLOT;
   makeTable(capacity * 2);
   for (let from = old; from < end; from += SLOT) {
-    const flags = load<i32>(from, FLAGS);
-    if (flags === 0) continue;
-    const low = load<i64>(from);
-    let slot = slotOf((flags & LONG) !== 0 ? low : hash(low, load<i64>(from, 8)));
-    while (load<i32>(table + slot, FLAGS) !== 0) slot = nextSlot(slot);
-    memory.copy(table + slot, from, SLOT);
+    const held = load<i32>(from);
+    if (held === 0) continue;
+    let slot = slotOf(load<i64>(<usize>(held & ~TAG), HASH));
+    while (load<i32>(table + slot) !== 0) slot = nextSlot(slot);
+    store<i32>(table + slot, held);
   }
 }
 
@@ -217,6 +252,10 @@ function hash(low: i64, high: i64): i64 {
 /** The high bits of a hash are the mixed ones. */
 function slotOf(hash: i64): i32 {
   return <i32>(hash >>> shift) * SLOT;
+}
+
+function tagOf(hash: i64): i32 {
+  return <i32>(hash >>> TAG_SHIFT) & TAG;
 }
 
 function nextSlot(slot: i32): i32 {

@@ -6,6 +6,7 @@ import { hashFolder } from '../scripts/hash-folder.ts';
 import { Kernel } from '../src/signals/kernel.ts';
 import { KERNEL_SOURCE_HASH } from '../src/signals/kernel-binary.ts';
 import { normalize } from '../src/signals/normalize.ts';
+import { extractNumbers, parseLongNumber } from '../src/signals/numbers.ts';
 import { ANSWER, KernelTokenSets } from '../src/signals/token-sets.ts';
 import { Utf8Text } from '../src/signals/utf8-text.ts';
 import { tokenSets } from '../src/signals/workspace.ts';
@@ -77,6 +78,35 @@ test('the kernel normalizes texts of every length around its steps', () => {
   for (let length = 0; length < 200; length += 1) {
     for (const piece of ['aB', ' ', '1', '1 ', 'a-', '2026-02-10']) {
       assertSameNormalForms(kernel, piece.repeat(length).slice(0, length));
+    }
+  }
+});
+
+/** The numbers of a text by both implementations. */
+function assertSameNumbers(kernel: Kernel, text: string): void {
+  const source = new Utf8Text().encode(text);
+  const byKernel = kernel.numbers(source, (start, end) => parseLongNumber(source, start, end));
+  assert.deepEqual([...byKernel], extractNumbers(source), JSON.stringify(text));
+}
+
+test('the kernel and the script read the same numbers of ASCII texts', () => {
+  const next = random(7);
+  const pick = <T>(values: readonly T[]): T => values[next(values.length)] as T;
+  const digits = (count: number) => Array.from({ length: count }, () => next(10)).join('');
+  const pieces: readonly (() => string)[] = [
+    () => pick(['.', '-', '+', ' ', '..', '-.', '+-', 'e', ',', '\0', '$']),
+    () => digits(1 + next(4)),
+    () => digits(1 + next(20)),
+    () => `${digits(1 + next(9))}.${digits(next(9))}`,
+    () => pick(['word', ' of ', '-0', '0.0', '1.2.3', '.5.6', '007']),
+  ];
+  const kernel = new Kernel();
+  for (let i = 0; i < sized(5_000, 50_000); i += 1) {
+    assertSameNumbers(kernel, Array.from({ length: next(30) }, () => pick(pieces)()).join(''));
+  }
+  for (let length = 0; length < 200; length += 1) {
+    for (const piece of ['1', '12 ', 'a1.', '.1', '-1.5', ' 123456789']) {
+      assertSameNumbers(kernel, piece.repeat(length).slice(0, length));
     }
   }
 });

@@ -3,12 +3,20 @@ import type { TraceStep } from './claims/index.ts';
 import type { SignalConfig } from './config.ts';
 import { evidenceFields, findingKinds } from './evidence-fields.ts';
 import { LARGE_CHARS, sampleOf, type TextIdentity, textIdentity } from './large-texts.ts';
-import { extractNumbers, numericVariance } from './numbers.ts';
+import { type Numbers, numericVariance } from './numbers.ts';
 import { SUCCESS } from './phrases.ts';
 import { hallucinationRisk, hallucinationRiskLevel } from './risk.ts';
 import { ANSWER, CONTEXT, SECOND_ANSWER } from './token-sets.ts';
 import { heuristicVerdict, type VerifierResult } from './verifier.ts';
-import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
+import {
+  encodeAndNormalize,
+  encodeForTokens,
+  normalized,
+  numbersInSource,
+  release,
+  source,
+  tokenSets,
+} from './workspace.ts';
 
 /** The texts of one call, each absent when it is not known. */
 export interface SignalInput {
@@ -89,7 +97,7 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
   encodeAndNormalize(sampleOf(answer), false);
   if (!isLarge && config.enablePromptHash) signals.answer_hash = normalized.sha256();
   tokenSets.add(normalized, ANSWER);
-  const numbers = config.enableNumericVariance ? extractNumbers(source) : [];
+  const numbers: Numbers = config.enableNumericVariance ? numbersInSource() : [];
 
   let grounding: number | undefined;
   if (context !== undefined && (config.enableGroundingScore || config.enableVerifier)) {
@@ -104,7 +112,7 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
     } else if (config.enableNumericVariance) source.encode(sampleOf(second));
   }
   if (config.enableNumericVariance) {
-    const others = second === undefined ? undefined : extractNumbers(source);
+    const others = second === undefined ? undefined : numbersInSource();
     signals.numeric_variance_score = numericVariance(numbers, others);
   }
   if (config.enableToolClaimMismatch && summary !== undefined) {

@@ -20,12 +20,17 @@ const TABLES: readonly (readonly [address: number, table: Uint8Array])[] = [
 /** Maximum growth by normalization: `1 ` becomes `<number> `. */
 const MOST_GROWTH = 5;
 
+const NUMBER_BYTES = 8;
+/** A digit, and what parts it from the next. */
+const LEAST_BYTES_OF_NUMBER = 2;
+
 /** The kernel's exports; `assembly/` documents the functions. */
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   allocate(size: number): number;
   free(address: number): void;
   normalize(text: number, length: number, out: number, replaceVolatile: boolean): number;
+  numbers(text: number, length: number, out: number): number;
   reset(slots: number): void;
   add(text: number, length: number, set: number): void;
   addedTokens(): number;
@@ -51,6 +56,8 @@ interface WebAssemblyApi {
 export class Kernel {
   listener: TokenListener = { inspect: () => 0, occurs: () => {} };
   readonly #module: object;
+  /** Reads a number of more digits than the kernel can; set while it reads numbers. */
+  #parse: (start: number, end: number) => number = () => Number.NaN;
   #exports: KernelExports;
 
   /** @throws ReferenceError or WebAssembly.CompileError where the engine lacks the required features. */
@@ -66,7 +73,8 @@ export class Kernel {
       inspect: (index: number, size: number) => this.listener.inspect(index, size),
       occurs: (index: number) => this.listener.occurs(index),
     };
-    const kernel = new Instance(this.#module, { 'token-sets': imports }).exports as KernelExports;
+    const numbers = { parse: (start: number, end: number) => this.#parse(start, end) };
+    const kernel = new Instance(this.#module, { 'token-sets': imports, numbers }).exports as KernelExports;
     kernel.allocate(0);
     const { buffer } = kernel.memory;
     // Odd, so that multiplication is reversible.
@@ -103,6 +111,21 @@ export class Kernel {
     target.bytes.set(new Uint8Array(this.#exports.memory.buffer, out, length));
     target.end(length);
     this.#exports.free(address);
+  }
+
+  /**
+   * What `extractNumbers` of `numbers.ts` does, for texts of ASCII characters only.
+   *
+   * @param parse gives the value of the long number at these places of the text.
+   */
+  numbers(source: Utf8Text, parse: (start: number, end: number) => number): Float64Array {
+    const address = this.take(source);
+    const out = this.#exports.allocate(NUMBER_BYTES * Math.ceil(source.length / LEAST_BYTES_OF_NUMBER));
+    this.#parse = parse;
+    const count = this.#exports.numbers(address, source.length, out);
+    const numbers = new Float64Array(this.#exports.memory.buffer, out, count).slice();
+    this.#exports.free(address);
+    return numbers;
   }
 
   /** Releases oversized memory. */

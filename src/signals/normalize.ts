@@ -4,6 +4,7 @@ import {
   CASE_IGNORABLE,
   CASED,
   classOf,
+  classTable,
   DIGIT,
   decodeAt,
   encodeAt,
@@ -19,6 +20,9 @@ import { findUuidAround, matchUuid, matchVolatile, UUID_BYTES, VOLATILE_TAGS } f
 
 const SPACE_BYTE = 0x20;
 
+/** Characters that are not copied as they are. */
+const NOT_PLAIN = SPACE | UPPER | DIGIT;
+
 /** Spare room in the target: one replacement, and writes of four bytes past the end. */
 const SLACK = 32 + PADDING;
 
@@ -32,6 +36,7 @@ const SLACK = 32 + PADDING;
 export function normalize(source: Utf8Text, target: Utf8Text, replaceVolatile: boolean): void {
   const { bytes, view: from, length } = source;
   const digitsCount = replaceVolatile ? -1 : 0;
+  const classes = source.ascii ? undefined : classTable();
   let read = 0;
   let written = 0;
   let spaceBefore = 0x80;
@@ -63,7 +68,43 @@ export function normalize(source: Utf8Text, target: Utf8Text, replaceVolatile: b
       written += plain;
       if (read >= length) break;
 
-      const byte = bytes[read] as number;
+      let byte = bytes[read] as number;
+      if (byte >= 0x80 && classes !== undefined) {
+        // Words of a script of two or three bytes a letter, with one space between them. None of their bytes changes.
+        const begin = read;
+        for (;;) {
+          const second = bytes[read + 1] as number;
+          if (byte < 0x80) {
+            if (byte !== SPACE_BYTE || second < 0x80) break;
+            out[written++] = byte;
+            read += 1;
+            byte = second;
+            continue;
+          }
+          if (byte < 0xe0) {
+            if (((classes[((byte & 0x1f) << 6) | (second & 0x3f)] as number) & NOT_PLAIN) !== 0) break;
+            out[written] = byte;
+            out[written + 1] = second;
+            read += 2;
+            written += 2;
+          } else {
+            if (byte >= 0xf0) break;
+            const third = bytes[read + 2] as number;
+            const codePoint = ((byte & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f);
+            if (((classes[codePoint] as number) & NOT_PLAIN) !== 0) break;
+            out[written] = byte;
+            out[written + 1] = second;
+            out[written + 2] = third;
+            read += 3;
+            written += 3;
+          }
+          byte = bytes[read] as number;
+        }
+        if (read > begin) {
+          spaceBefore = 0;
+          continue;
+        }
+      }
       const width = byte < 0x80 ? 1 : widthOf(byte);
       const kind = byte < 0x80 ? (ASCII_CLASS[byte] as number) : classOf(decodeAt(bytes, read));
       if ((kind & SPACE) !== 0) {

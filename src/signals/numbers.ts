@@ -1,8 +1,9 @@
 import { firstMarked } from './four-bytes.ts';
 import { clamp01 } from './risk.ts';
-import { decodeAt, digitValue, digitWidthAt, skipDigits, widthOf } from './unicode.ts';
+import { classTable, DIGIT, decodeAt, digitValue, digitWidthAt, skipDigits, widthOf } from './unicode.ts';
 import type { Utf8Text } from './utf8-text.ts';
 
+const SPACE_BYTE = 0x20;
 const ZERO = 0x30;
 const DOT = 0x2e;
 const PLUS = 0x2b;
@@ -13,6 +14,9 @@ const EXACT_BYTES = 15;
 
 /** Lower bound of the denominator of relative differences. */
 const SMALLEST_REFERENCE = 1e-9;
+
+/** The numbers of a text. */
+export type Numbers = readonly number[] | Float64Array;
 
 const NOT_ASCII = /[\x80-\xff]/;
 
@@ -26,6 +30,7 @@ const SCALE = 2 ** -64;
 export function extractNumbers(text: Utf8Text): number[] {
   const { bytes, view, length } = text;
   const numbers: number[] = [];
+  const classes = text.ascii ? undefined : classTable();
   let end = 0;
   for (let i = 0; i < length; ) {
     const word = view.getInt32(i, true);
@@ -37,6 +42,7 @@ export function extractNumbers(text: Utf8Text): number[] {
       continue;
     }
     i += firstMarked(hits);
+    if (classes !== undefined) i = skipLetters(bytes, i, classes);
     if (digitWidthAt(bytes, i) === 0) {
       i += widthOf(bytes[i] as number);
       continue;
@@ -63,11 +69,27 @@ export function extractNumbers(text: Utf8Text): number[] {
     const next = bytes[i] as number;
     if (i - start > EXACT_BYTES || next >= 0x80 || (next === DOT && (bytes[i + 1] as number) >= 0x80)) {
       i = endOfNumber(bytes, firstDigit, pointBefore);
-      numbers.push(parseSlowly(bytes, start, i));
+      numbers.push(parseLongNumber(text, start, i));
     } else numbers.push((sign === MINUS ? -value : value) / divisor);
     end = i;
   }
   return numbers;
+}
+
+/** Where the run of two-byte letters and spaces at `index` ends. */
+function skipLetters(bytes: Uint8Array, index: number, classes: Uint8Array): number {
+  let end = index;
+  for (;;) {
+    const first = bytes[end] as number;
+    if (first === SPACE_BYTE) {
+      end += 1;
+      continue;
+    }
+    if (first < 0xc0 || first >= 0xe0) return end;
+    const codePoint = ((first & 0x1f) << 6) | ((bytes[end + 1] as number) & 0x3f);
+    if (((classes[codePoint] as number) & DIGIT) !== 0) return end;
+    end += 2;
+  }
 }
 
 function isAsciiDigit(byte: number): boolean {
@@ -82,8 +104,8 @@ function endOfNumber(bytes: Uint8Array, index: number, pointBefore: boolean): nu
   return fraction > end + 1 ? fraction : end;
 }
 
-/** Long numbers and numbers with non-ASCII digits. */
-function parseSlowly(bytes: Uint8Array, start: number, end: number): number {
+/** The value of a number that is long or has digits beyond ASCII. */
+export function parseLongNumber({ bytes }: Utf8Text, start: number, end: number): number {
   const literal = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
   return Number(NOT_ASCII.test(literal) ? toAsciiDigits(bytes, start, end) : literal);
 }
@@ -103,10 +125,7 @@ function toAsciiDigits(bytes: Uint8Array, start: number, end: number): string {
  * same places, `|a - b| / max(1e-9, |a|)`, 0 when there are none to compare. Alone: the spread of its own numbers,
  * `(max - min) / max(1e-9, |mean|)`, 0 when there are fewer than two.
  */
-export function numericVariance(
-  primary: readonly number[],
-  secondary: readonly number[] | undefined,
-): number {
+export function numericVariance(primary: Numbers, secondary: Numbers | undefined): number {
   if (secondary === undefined) return clamp01(spread(primary));
   const pairs = Math.min(primary.length, secondary.length);
   if (pairs === 0) return 0;
@@ -118,11 +137,12 @@ export function numericVariance(
   return clamp01(meanOfOneSign(differences));
 }
 
-function spread(numbers: readonly number[]): number {
+function spread(numbers: Numbers): number {
   if (numbers.length < 2) return 0;
   let smallest = Number.POSITIVE_INFINITY;
   let largest = Number.NEGATIVE_INFINITY;
-  for (const value of numbers) {
+  for (let i = 0; i < numbers.length; i += 1) {
+    const value = numbers[i] as number;
     if (value < smallest) smallest = value;
     if (value > largest) largest = value;
   }
@@ -133,7 +153,7 @@ function spread(numbers: readonly number[]): number {
 }
 
 /** The mean with Neumaier summation. All signs must be equal. */
-function meanOfOneSign(numbers: readonly number[] | Float64Array): number {
+function meanOfOneSign(numbers: Numbers): number {
   let sum = 0;
   let lost = 0;
   for (let i = 0; i < numbers.length; i += 1) {

@@ -4,9 +4,17 @@
  * U+FFFD, as everywhere in Node.
  */
 import { LARGE_CHARS, textIdentity } from './large-texts.ts';
-import { extractNumbers, numericVariance } from './numbers.ts';
+import { type Numbers, numericVariance } from './numbers.ts';
 import { ANSWER, SECOND_ANSWER } from './token-sets.ts';
-import { encodeAndNormalize, encodeForTokens, normalized, release, source, tokenSets } from './workspace.ts';
+import {
+  encodeAndNormalize,
+  encodeForTokens,
+  normalized,
+  numbersInSource,
+  release,
+  source,
+  tokenSets,
+} from './workspace.ts';
 
 /**
  * The prompt without what changes from run to run: UUIDs (versions 1 to 5) become `<uuid>`, ISO 8601 dates and times
@@ -57,8 +65,13 @@ export function selfConsistencyScore(answer: string, secondaryAnswer: string): n
  * mean of `|a - b| / max(1e-9, |a|)` over the numbers at the same places. 0 when there is nothing to compare.
  */
 export function numericVarianceScore(answer: string, secondaryAnswer?: string): number {
-  const numbers = extractNumbers(source.encode(answer));
-  const others = secondaryAnswer === undefined ? undefined : extractNumbers(source.encode(secondaryAnswer));
+  const numbers = numbersOf(answer);
+  const others = secondaryAnswer === undefined ? undefined : numbersOf(secondaryAnswer);
   release();
   return numericVariance(numbers, others);
+}
+
+function numbersOf(text: string): Numbers {
+  source.encode(text);
+  return numbersInSource();
 }

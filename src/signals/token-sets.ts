@@ -26,7 +26,7 @@ export interface TokenSets {
 /** Slots for a text of that many bytes; a text of many different words grows the table. A small one stays in the cache. */
 const BYTES_PER_SLOT = 8;
 const MIN_SLOTS = 256;
-const MAX_INITIAL_SLOTS = 65_536;
+const MAX_INITIAL_SLOTS = 131_072;
 
 /** {@link TokenSets} by the kernel. */
 export class KernelTokenSets implements TokenSets {

@@ -113,6 +113,12 @@ export function classOf(codePoint: number): number {
   return tables.classes[tableIndex(codePoint)] ?? 0;
 }
 
+/** The classes of all code points below U+40000, for loops that look up many. */
+export function classTable(): Uint8Array {
+  tables ??= load();
+  return tables.classes;
+}
+
 /** The lower-case form of a capital beyond ASCII, where it is one character and does not depend on its neighbors. */
 export function simpleLowerCase(codePoint: number): number {
   tables ??= load();

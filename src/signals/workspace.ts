@@ -1,5 +1,6 @@
 import { Kernel } from './kernel.ts';
 import { normalize } from './normalize.ts';
+import { extractNumbers, type Numbers, parseLongNumber } from './numbers.ts';
 import { KernelTokenSets, PlainTokenSets, type TokenSets } from './token-sets.ts';
 import { Utf8Text } from './utf8-text.ts';
 
@@ -30,6 +31,16 @@ export function encodeForTokens(text: string): Utf8Text {
   if (source.ascii || !(text.includes('\u212a') || text.includes('\u0130'))) return source;
   normalize(source, normalized, false);
   return normalized;
+}
+
+/** The numbers in the text encoded last. */
+export function numbersInSource(): Numbers {
+  if (kernel === undefined || !source.ascii) return extractNumbers(source);
+  return kernel.numbers(source, parseInSource);
+}
+
+function parseInSource(start: number, end: number): number {
+  return parseLongNumber(source, start, end);
 }
 
 /** Releases oversized buffers. Call it when a computation is done. */
