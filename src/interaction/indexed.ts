@@ -72,7 +72,9 @@ function put<P extends string>(
 function sorted<P extends string>(
   found: ReadonlyMap<P, ReadonlyMap<number, IndexedGroup>>,
 ): ReadonlyMap<P, readonly IndexedGroup[]> {
-  return new Map([...found].map(([prefix, groups]) => [prefix, inOrder(groups)]));
+  const all = new Map<P, readonly IndexedGroup[]>();
+  for (const [prefix, groups] of found) all.set(prefix, inOrder(groups));
+  return all;
 }
 
 function prefixOf<P extends string>(key: string, prefixes: readonly P[]): P | undefined {
@@ -86,6 +88,7 @@ const NONE: ReadonlyMap<never, readonly IndexedGroup[]> = new Map<never, readonl
 export function collectNested(group: IndexedGroup, prefix: string): readonly IndexedGroup[] {
   let found: Map<string, Map<number, Map<string, unknown>>> | undefined;
   for (const [key, value] of group) {
+    if (!key.startsWith(prefix)) continue;
     const place = placeOf(key, [prefix]);
     if (place === undefined) continue;
     found ??= new Map();
@@ -106,8 +109,12 @@ function parseIndex(key: string, start: number, end: number): number | undefined
 }
 
 function inOrder(groups: ReadonlyMap<number, IndexedGroup>): IndexedGroup[] {
-  if (groups.size === 1) return [...groups.values()];
-  return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
+  let last = -1;
+  for (const index of groups.keys()) {
+    if (index < last) return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group);
+    last = index;
+  }
+  return [...groups.values()];
 }
 
 function entry<K, V>(map: Map<K, V>, key: K, create: () => V): V {

@@ -127,10 +127,14 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
   ),
 ];
 
-const KEPT: ReadonlySet<string> = new Set(KEPT_SECTIONS.flatMap(({ names }) => names));
+/** By name, whether only numbers and booleans stay. */
+const KEPT: ReadonlyMap<string, boolean> = new Map(
+  KEPT_SECTIONS.flatMap(({ names }) => names.map((name): [string, boolean] => [name, NUMBERS.has(name)])),
+);
 
 /** Whether an attribute stays when content is removed. */
 export function isKept(key: string, value: unknown): boolean {
-  if (!KEPT.has(key)) return false;
-  return typeof value === 'number' || typeof value === 'boolean' || !NUMBERS.has(key);
+  const isNumber = KEPT.get(key);
+  if (isNumber !== true) return isNumber !== undefined;
+  return typeof value === 'number' || typeof value === 'boolean';
 }

@@ -1,8 +1,11 @@
 import { createTraceState, type SpanContext, SpanStatusCode, type TraceState } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { type AttributeColumn, attributeOf, type FieldValues } from '../base/index.ts';
 import { redactValue } from '../json/index.ts';
+import { EndedSpan } from './ended-span.ts';
 import { isKept } from './kept-attributes.ts';
 import { keptEventName, keptSpanName, keptText, REDACTED } from './kept-names.ts';
+import { hasField, setFields } from './set-fields.ts';
 
 type Mutable = Record<string, unknown>;
 
@@ -16,6 +19,8 @@ export interface RedactOptions {
    * from them.
    */
   readonly isOwned?: boolean | undefined;
+  /** Fields to set, for an owned span: they go straight into the new record. */
+  readonly fields?: FieldValues | undefined;
 }
 
 /**
@@ -30,7 +35,7 @@ export interface RedactOptions {
 export function redactSpan(span: ReadableSpan, options: RedactOptions): number {
   const removed =
     options.isOwned === true
-      ? replaceRecord(span, options.keep)
+      ? replaceRecord(span, options.keep, options.fields)
       : redactRecord(span, 'attributes', options.keep);
   redactEvents(span, options);
   redactLinks(span, options.keep);
@@ -47,19 +52,36 @@ export function redactSpan(span: ReadableSpan, options: RedactOptions): number {
   return removed;
 }
 
-/** Gives the span attributes of its own with what may stay. */
-function replaceRecord(span: ReadableSpan, keep: ReadonlySet<string>): number {
+/** Gives the span attributes of its own with what may stay, and the fields after them. */
+function replaceRecord(span: ReadableSpan, keep: ReadonlySet<string>, fields: FieldValues = {}): number {
   const { attributes } = span as { attributes: Mutable };
   const kept: Mutable = {};
   let removed = 0;
-  for (const key in attributes) {
-    const value = attributes[key];
+  const put = (key: string, value: unknown): void => {
     if (!isKept(key, value) && !keep.has(key)) removed += 1;
     else kept[key] = typeof value === 'number' ? value : keptValue(key, value);
+  };
+  for (const key in attributes) put(key, attributes[key]);
+  for (const key in fields) {
+    const column = key as AttributeColumn;
+    const value = fields[column];
+    if (value === undefined || hasField(attributes, column, value)) continue;
+    // They were computed: nobody's text is in them.
+    if (HASHES.has(column)) kept[attributeOf(column)] = value;
+    else put(attributeOf(column), value);
   }
   replaceIfChanged(span, 'attributes', kept);
-  return span.attributes === kept ? removed : redactRecord(span, 'attributes', keep);
+  if (span.attributes === kept) return removed;
+  setFields(new EndedSpan(span), fields);
+  return redactRecord(span, 'attributes', keep);
 }
+
+const HASHES: ReadonlySet<AttributeColumn> = new Set([
+  'prompt_hash',
+  'normalized_prompt_hash',
+  'answer_hash',
+  'tool_args_hash',
+]);
 
 /** Redacts the record in a field of `holder`. */
 function redactRecord(holder: object, field: string, keep: ReadonlySet<string>): number {

@@ -35,14 +35,23 @@ export function setFields(span: WritableSpan, values: FieldValues): FieldValues 
     const column = key as AttributeColumn;
     const value = values[column];
     if (value === undefined) continue;
+    if (hasField(span.attributes, column, value)) continue;
     const name = attributeOf(column);
-    if (span.attributes[name] !== undefined || hasFieldValue(span.attributes, column, value)) continue;
     span.setAttribute(name, value);
     if (span.attributes[name] !== undefined) continue;
     dropped ??= {};
     dropped[column] = value;
   }
   return (dropped ?? NONE) as FieldValues;
+}
+
+/** Whether a span has any value for a field, or this one under a standard name. */
+export function hasField(
+  attributes: Readonly<Record<string, unknown>>,
+  column: AttributeColumn,
+  value: AttributeValue,
+): boolean {
+  return attributes[attributeOf(column)] !== undefined || hasFieldValue(attributes, column, value);
 }
 
 const NONE: FieldValues = Object.freeze({});
