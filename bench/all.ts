@@ -2,15 +2,15 @@
  * Runs every bench once and writes `bench/RESULTS.md`: a table of the figures that have an aim or are quoted elsewhere,
  * with the machine and the versions, and below it what each bench printed.
  *
- *   npm run bench:all                    about 25 minutes on two quiet cores; the first time also the peers are fetched
- *   npm run bench:all -- --quick         fewer rounds and rows, about 8 minutes
+ *   npm run bench:all                    about 25 minutes on two quiet cores; the first time the peers are fetched and the Collector is built
+ *   npm run bench:all -- --quick         fewer rounds and rows, about 10 minutes
  *   npm run bench:all -- --only NAME     the benches with NAME in their name, printed; the file is not written
  *   npm run bench:all -- --skip NAME     all but those with NAME in their name; may be given several times
  *
- * A bench that takes longer than its limit, or fails, is named and does not stop the others. Not run: `soak` and
- * `evidence`, which measure no speed.
+ * A bench that takes longer than its limit, fails, or prints no figure where the summary looks for one, is named and does
+ * not stop the others. Not run: `soak` and `evidence`, which measure no speed.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
@@ -36,6 +36,14 @@ interface Run {
   readonly seconds: number;
   /** Why its figures are not there. */
   readonly problem: string | undefined;
+}
+
+let running: ChildProcess | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    if (running !== undefined) endGroup(running);
+    process.exit(1);
+  });
 }
 
 const loadBefore = loadavg()[0] ?? 0;
@@ -66,7 +74,10 @@ async function run(bench: Bench): Promise<Run> {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: contenders and servers end with it.
+    detached: true,
   });
+  running = child;
   let output = '';
   let errors = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -78,12 +89,31 @@ async function run(bench: Bench): Promise<Run> {
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    child.kill('SIGTERM');
+    endGroup(child);
   }, bench.limitSeconds * 1_000);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(timer);
-  const ended = isLate ? `ended after ${bench.limitSeconds} s` : code === 0 ? undefined : firstLine(errors);
+  running = undefined;
+  const ended = isLate
+    ? `ended after ${bench.limitSeconds} s`
+    : code === 0
+      ? unread(bench, output)
+      : firstLine(errors);
   return { bench, command, output, seconds: (performance.now() - startedAt) / 1_000, problem: ended };
+}
+
+/** A figure that is not where its reader looks, although the bench ended well. */
+function unread(bench: Bench, output: string): string | undefined {
+  const figure = bench.figures(new Table(output)).find(({ median }) => !/\d/.test(median));
+  return figure === undefined ? undefined : `printed no figure of '${figure.what}'`;
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGTERM');
+  } catch {
+    // It has ended.
+  }
 }
 
 function firstLine(errors: string): string {

@@ -11,7 +11,14 @@
  */
 import { createHash } from 'node:crypto';
 import { enrich } from '../src/processor/index.ts';
-import { estimateTokens, resolveSignalConfig } from '../src/signals/index.ts';
+import {
+  estimateTokens,
+  identitySteps,
+  LARGE_CHARS,
+  resolveSignalConfig,
+  STEP_CHARS,
+  type TextIdentities,
+} from '../src/signals/index.ts';
 import { distribution, median } from './spread.ts';
 import { makeText, TEXT_KINDS } from './texts.ts';
 
@@ -19,6 +26,7 @@ interface Call {
   readonly prompt: string;
   readonly answer: string;
   readonly retrievedContext: string;
+  readonly identities?: TextIdentities;
 }
 
 const KB = 1024;
@@ -53,6 +61,16 @@ function milliseconds(run: () => unknown, times: number): number {
   return (user + system) / 1000 / times;
 }
 
+// Until everything is compiled.
+for (const kind of TEXT_KINDS) {
+  const call = {
+    prompt: makeText(kind, KB, 1),
+    answer: makeText(kind, KB, 2),
+    retrievedContext: makeText(kind, KB, 3),
+  };
+  for (let i = 0; i < 1_000; i += 1) enriched(call);
+}
+
 console.log(`Node ${process.version}, ${process.arch}\n`);
 console.log('text          prompt    floor ms   enrichment ms   ratio (quartiles)     with evidence ms');
 for (const kind of TEXT_KINDS) {
@@ -82,6 +100,44 @@ for (const kind of TEXT_KINDS) {
       median(all).toFixed(4).padStart(16),
     ];
     console.log(cells.join('  '));
+  }
+}
+
+/** The longest time that the event loop is held by a call whose texts are enriched in steps. */
+function longestSlice(call: Call): number {
+  const slices: number[] = [];
+  const timed = <T>(work: () => T): T => {
+    let result: T | undefined;
+    slices.push(milliseconds(() => (result = work()), 1));
+    return result as T;
+  };
+  const identify = (text: string, from: number, replaceVolatile: boolean): TextIdentities['prompt'] => {
+    if (text.length <= from) return undefined;
+    const steps = identitySteps(text, replaceVolatile);
+    for (;;) {
+      const step = timed(() => steps.next());
+      if (step.done === true) return step.value;
+    }
+  };
+  const identities = {
+    prompt: identify(call.prompt, STEP_CHARS, true),
+    answer: identify(call.answer, LARGE_CHARS, false),
+  };
+  timed(() => enriched({ ...call, identities }));
+  return Math.max(...slices);
+}
+
+console.log(
+  '\nlongest slice of work, CPU ms (quartiles), where the pipeline is ours and large texts are read in steps',
+);
+for (const kind of ['english', 'json', 'cyrillic'] as const) {
+  const megabyte = makeText(kind, KB * KB, 1);
+  for (const size of [1, 50]) {
+    // A flat text, as in `makeText`.
+    const prompt = Buffer.from(megabyte.repeat(size), 'utf8').toString('utf8');
+    const call: Call = { prompt, answer: makeText(kind, (KB * KB) / 2, 2), retrievedContext: megabyte };
+    const longest = Array.from({ length: 7 }, () => longestSlice(call));
+    console.log(`${kind.padEnd(12)}  ${`${size} MB`.padStart(8)}  ${distribution(longest).padStart(20)}`);
   }
 }
 

@@ -1,5 +1,8 @@
 /** Reads the figures of the summary out of what the benches print. */
 
+/** Instead of a figure that a bench did not print, as one that failed: the readers and the benches have to agree. */
+export const NOT_PRINTED = 'not printed';
+
 /** A line of the summary. */
 export interface Figure {
   readonly what: string;
@@ -21,12 +24,24 @@ function rowsOf(output: string): readonly (readonly string[])[] {
   });
 }
 
-/** One table of a bench. */
+/** What a bench printed, or one table of it. */
 export class Table {
+  readonly #output: string;
   readonly #rows: readonly (readonly string[])[];
 
   constructor(output: string) {
+    this.#output = output;
     this.#rows = rowsOf(output);
+  }
+
+  /** The tables below titles that match, up to the next empty line, by the first group of the pattern. */
+  titled(title: RegExp): ReadonlyMap<string, Table> {
+    const found = new Map<string, Table>();
+    for (const part of this.#output.split(/\n\s*\n/)) {
+      const [, name] = title.exec(part) ?? [];
+      if (name !== undefined) found.set(name, new Table(part));
+    }
+    return found;
   }
 
   /** Rows whose first cells begin with these texts. */
@@ -34,9 +49,14 @@ export class Table {
     return this.#rows.filter((cells) => first.every((text, i) => cells[i]?.startsWith(text)));
   }
 
+  /** The first row with this name, rather than one that begins with it. */
+  exact(name: string): readonly string[] | undefined {
+    return this.#rows.find(([first]) => first === name);
+  }
+
   /** A cell of the first such row. */
   cell(column: number, ...first: readonly string[]): string {
-    return this.rows(...first)[0]?.[column] ?? 'not printed';
+    return this.rows(...first)[0]?.[column] ?? NOT_PRINTED;
   }
 }
 

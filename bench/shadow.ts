@@ -15,6 +15,7 @@ import { trace } from '@opentelemetry/api';
 import { BatchSpanProcessor, InMemorySpanExporter, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { type ShadowOptions, shadow } from '../src/execution/index.ts';
 import { ObservatorySpanProcessor } from '../src/index.ts';
+import { distribution, median, quantile } from './spread.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 10);
 const CALLS = Number(process.env.BENCH_CALLS ?? 1_000);
@@ -68,13 +69,8 @@ async function round(asks: readonly Ask[]): Promise<number[][]> {
   return times;
 }
 
-function quantile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
-}
-
 console.log(`Node ${process.version}, ${process.arch}; ${ROUNDS} rounds of ${CALLS} calls each way\n`);
-console.log('setting                  quantile   without ms   with ms   ratio   runs');
+console.log('setting                  quantile   without ms   with ms   ratio (quartiles)    runs');
 await round([primary, primary]);
 for (const [name, limits] of Object.entries(SETTINGS)) {
   const shadowed = shadow({ name: 'bench', primary, candidate, ...limits });
@@ -88,10 +84,12 @@ for (const [name, limits] of Object.entries(SETTINGS)) {
       rounds.map((times) => quantile(times[which] ?? [], share)),
     ) as [number[], number[]];
     const ratios = without.map((time, i) => (withShadow[i] ?? Number.NaN) / time);
-    const cells = [quantile(without, 0.5), quantile(withShadow, 0.5), quantile(ratios, 0.5)];
-    const text = cells.map((value, i) => value.toFixed(3).padStart([12, 9, 7][i] ?? 0)).join(' ');
+    const times = [median(without), median(withShadow)].map((value, i) =>
+      value.toFixed(3).padStart([12, 9][i] ?? 0),
+    );
+    const text = [...times, ` ${distribution(ratios, 3)}`].join(' ');
     console.log(
-      `${name.padEnd(24)} ${label.padEnd(8)} ${text} ${String(shadowed.stats.started).padStart(6)}`,
+      `${name.padEnd(24)} ${label.padEnd(8)} ${text}  ${String(shadowed.stats.started).padStart(6)}`,
     );
   }
   await shadowed.shutdown(0);

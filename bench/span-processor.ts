@@ -10,6 +10,7 @@ import type { Attributes, Tracer } from '@opentelemetry/api';
 import { BasicTracerProvider, NoopSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { attachInteraction } from '../src/interaction/index.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { distribution, median } from './spread.ts';
 
 const HTTP: Attributes = {
   'http.request.method': 'POST',
@@ -70,12 +71,8 @@ function round(tracer: Tracer, live: (tracer: Tracer) => void): number {
   return ((performance.now() - start) * 1000) / SPANS_PER_ROUND;
 }
 
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
-}
-
 console.log(`Node ${process.version}, ${process.arch}\n`);
-console.log('span                          without us   with us   added us');
+console.log('span                          without us   with us   added us (quartiles)');
 for (const [name, live] of SPANS) {
   const [without, withProcessor] = [
     tracerWith(new NoopSpanProcessor()),
@@ -86,7 +83,7 @@ for (const [name, live] of SPANS) {
     times[0].push(round(without, live));
     times[1].push(round(withProcessor, live));
   }
-  const [base, full] = [median(times[0]), median(times[1])];
-  const cells = [base, full, full - base].map((time) => time.toFixed(2).padStart(9));
-  console.log(`${name.padEnd(30)} ${cells.join(' ')}`);
+  const added = times[1].map((time, i) => time - (times[0][i] ?? Number.NaN));
+  const cells = times.map((all) => median(all).toFixed(2).padStart(9));
+  console.log(`${name.padEnd(30)} ${cells.join(' ')}  ${distribution(added, 2)}`);
 }

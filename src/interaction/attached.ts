@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { canonicalJson } from '../json/index.ts';
-import { identitySteps, LARGE_CHARS, type TextIdentities } from '../signals/index.ts';
+import { identitySteps, LARGE_CHARS, STEP_CHARS, type TextIdentities } from '../signals/index.ts';
 import type { Interaction } from './types.ts';
 
 /**
@@ -133,14 +133,15 @@ export function keepInteraction(span: object): number {
  */
 export function identifyLargeTexts(span: object): Iterable<undefined> | undefined {
   const { prompt, answer } = interactionOf(span) ?? {};
-  const isLarge = (text: string | undefined) => text !== undefined && text.length > LARGE_CHARS;
-  return isLarge(prompt) || isLarge(answer) ? identify(span, prompt, answer) : undefined;
+  const isIdentified = (text: string | undefined, from: number) => text !== undefined && text.length > from;
+  const any = isIdentified(prompt, STEP_CHARS) || isIdentified(answer, LARGE_CHARS);
+  return any ? identify(span, prompt, answer) : undefined;
 }
 
 function* identify(span: object, prompt: string | undefined, answer: string | undefined) {
   const identities: TextIdentities = {
     prompt:
-      prompt !== undefined && prompt.length > LARGE_CHARS ? yield* identitySteps(prompt, true) : undefined,
+      prompt !== undefined && prompt.length > STEP_CHARS ? yield* identitySteps(prompt, true) : undefined,
     answer:
       answer !== undefined && answer.length > LARGE_CHARS ? yield* identitySteps(answer, false) : undefined,
   };

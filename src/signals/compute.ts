@@ -66,7 +66,7 @@ function addPrompt(
   known: TextIdentity | undefined,
   config: SignalConfig,
 ): void {
-  const identity = prompt.length > LARGE_CHARS ? (known ?? textIdentity(prompt, true)) : undefined;
+  const identity = known ?? (prompt.length > LARGE_CHARS ? textIdentity(prompt, true) : undefined);
   if (identity !== undefined) {
     if (config.enablePromptHash) {
       signals.prompt_hash = identity.hash;

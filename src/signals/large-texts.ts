@@ -7,8 +7,8 @@ import { encodeAndNormalize, normalized, source } from './workspace.ts';
 
 /** Longer texts are hashed in pieces and sampled for scores, in UTF-16 code units. */
 export const LARGE_CHARS = 1_048_576;
-/** A piece takes about a millisecond. */
-const PIECE_CHARS = 262_144;
+/** Longer texts are worth a step of their own, where a call is enriched in steps; a piece of this size takes about a millisecond. */
+export const STEP_CHARS = 262_144;
 /** How far after a piece a place is looked for at which the normal form can be cut. */
 const SEARCH_CHARS = 65_536;
 
@@ -22,7 +22,8 @@ export interface TextIdentity {
 }
 
 /**
- * Identifies a text in steps of about a millisecond; other computations of this folder may run between two steps.
+ * Identifies a large text in steps of about a millisecond, others in one; other computations of this folder may run
+ * between two steps.
  * @param replaceVolatile see `normalize`.
  */
 export function* identitySteps(text: string, replaceVolatile: boolean): Generator<undefined, TextIdentity> {
@@ -30,7 +31,8 @@ export function* identitySteps(text: string, replaceVolatile: boolean): Generato
   const normal = createHash('sha256');
   let codePoints = 0;
   for (let start = 0; start < text.length; ) {
-    const end = start + PIECE_CHARS >= text.length ? text.length : cutAfter(text, start + PIECE_CHARS);
+    const isLast = text.length <= LARGE_CHARS || start + STEP_CHARS >= text.length;
+    const end = isLast ? text.length : cutAfter(text, start + STEP_CHARS);
     encodeAndNormalize(text.slice(start, end), replaceVolatile);
     whole.update(source.bytes.subarray(0, source.length));
     normal.update(normalized.bytes.subarray(0, normalized.length));
