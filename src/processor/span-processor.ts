@@ -184,7 +184,6 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     let attached: Interaction | undefined;
     let computed: FieldValues | undefined;
     let dropped: FieldValues = {};
-    const isReplaced = isOwned && this.#options.redactContent && !this.#options.captureContent;
     try {
       kind = interactionKind(span);
       if (kind === undefined && !hasInteraction(span)) {
@@ -199,21 +198,16 @@ export class ObservatorySpanProcessor implements SpanProcessor {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);
         computed = this.#countOnce(span, known, this.#compute(span, target, known, attached));
-        // A record that is replaced in a moment gets them then.
-        if (!isReplaced) dropped = setFields(target, computed);
+        if (!isOwned || !this.#options.redactContent) dropped = setFields(target, computed);
         if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
       } else this.#countDropped(setFields(target, this.#countOnce(span, kind, {})));
       this.#tools.forgetAfter(span);
     } catch (error) {
       this.#fault('enrichment', error);
     }
-    if (this.#options.redactContent) {
-      this.#redact(span, dropped, {
-        redactNames: true,
-        isOwned,
-        fields: isReplaced ? computed : undefined,
-      });
-    } else this.#countDropped(dropped);
+    if (this.#options.redactContent)
+      this.#redact(span, dropped, { redactNames: true, isOwned, fields: computed });
+    else this.#countDropped(dropped);
     if (computed !== undefined) this.#publish(span, target, computed);
     return dropped;
   }
