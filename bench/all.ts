@@ -3,7 +3,7 @@
  * with the machine and the versions, and below it what each bench printed.
  *
  *   npm run bench:all                    about 25 minutes on two quiet cores; the first time the peers are fetched and the Collector is built
- *   npm run bench:all -- --quick         fewer rounds and rows, about 10 minutes
+ *   npm run bench:all -- --quick         fewer rounds and rows, about 12 minutes
  *   npm run bench:all -- --only NAME     the benches with NAME in their name, printed; the file is not written
  *   npm run bench:all -- --skip NAME     all but those with NAME in their name; may be given several times
  *

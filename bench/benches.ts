@@ -1,4 +1,5 @@
 /** The benches that `all` runs, shortest questions first, with their arguments and the figures of the summary. */
+import { addedBy } from './contest-figures.ts';
 import { type Figure, NOT_PRINTED, parted, type Table } from './figures.ts';
 
 interface Settings {
@@ -16,72 +17,6 @@ export interface Bench {
   readonly quick?: Settings;
   readonly limitSeconds: number;
   figures(table: Table): readonly Figure[];
-}
-
-/** Our contenders that have a limit: where the pipeline is ours, and in somebody else's SDK. */
-const OWNED = 'ours, startObservatory';
-const THEIRS = 'ours in another SDK';
-
-interface Limits {
-  /** Begins the title of the table that the limits are for. */
-  readonly title: string;
-  readonly owned: number;
-  readonly theirs: number;
-}
-
-/** What instrumentations add, a line for each of ours in each table of `contest.ts`. */
-function addedBy({ title, owned, theirs }: Limits): (table: Table) => readonly Figure[] {
-  return (table) => {
-    const tables = [...table.titled(/^(.+): CPU us per call/m)];
-    const figures = tables.flatMap(([name, part]) =>
-      part.rows('ours').flatMap(([contender = '', added = '', ratio = '', all = '', ratioOfAll = '']) => {
-        const isLimited = name.startsWith(title) && (contender === OWNED || contender === THEIRS);
-        const onPath = contender === OWNED ? owned : theirs;
-        return [
-          {
-            what: `${name}, ${contender}: added on the call's path, relative to spans made by hand (spread: us)`,
-            median: ratio,
-            spread: parted(added).spread,
-            ...(isLimited && { aim: `<= ${onPath}` }),
-          },
-          {
-            what: `${name}, ${contender}: all CPU added, the export included, relative to the same (spread: us)`,
-            median: ratioOfAll,
-            spread: parted(all).spread,
-            ...(isLimited && { aim: '<= 2' }),
-          },
-        ];
-      }),
-    );
-    const missing = tables.some(([name]) => name.startsWith(title)) ? [] : [missingFigure(title)];
-    return [...figures, ...missing, ...flatness(tables)];
-  };
-}
-
-/** Whether what is added depends on the size of the result, where a bench has tables of several sizes. */
-function flatness(tables: readonly (readonly [name: string, table: Table])[]): readonly Figure[] {
-  const sizes = tables
-    .map(([name, table]) => ({ table, parts: /^(.* of) (\d+) characters$/.exec(name) }))
-    .filter(({ parts }) => parts !== null)
-    .map(({ table, parts }) => ({ table, what: parts?.[1] ?? '', chars: Number(parts?.[2]) }))
-    .sort((a, b) => a.chars - b.chars);
-  const [least, most] = [sizes[0], sizes.at(-1)];
-  if (least === undefined || most === undefined || least === most) return [];
-  return [OWNED, THEIRS]
-    .filter((contender) => least.table.exact(contender) !== undefined)
-    .map((contender) => {
-      const [small, large] = [least, most].map(({ table }) => parted(table.exact(contender)?.[1] ?? ''));
-      return {
-        what: `${most.what} ${most.chars} characters, ${contender}: added on the call's path, relative to ${least.chars} characters (spread: us)`,
-        median: (Number(large?.median) / Number(small?.median)).toFixed(2),
-        spread: large?.spread ?? '',
-        aim: '<= 1.25',
-      };
-    });
-}
-
-function missingFigure(what: string): Figure {
-  return { what, median: NOT_PRINTED, spread: '' };
 }
 
 function service(kind: string, rate: number, cpu: number): (table: Table) => readonly Figure[] {
@@ -150,7 +85,7 @@ export const BENCHES: readonly Bench[] = [
     full: {},
     quick: { env: { BENCH_ROUNDS: '9' } },
     limitSeconds: 420,
-    figures: addedBy({ title: 'tools/call', owned: 1.2, theirs: 1.5 }),
+    figures: addedBy({ title: /^tools\/call/, owned: 1.2, theirs: 1.5 }),
   },
   {
     name: 'llm-instrumentation',
@@ -158,7 +93,23 @@ export const BENCHES: readonly Bench[] = [
     full: {},
     quick: { env: { BENCH_ROUNDS: '9' } },
     limitSeconds: 420,
-    figures: addedBy({ title: 'chat completion', owned: 1.2, theirs: 1.6 }),
+    figures: addedBy({ title: /^chat completion$/, owned: 1.2, theirs: 1.6 }),
+  },
+  {
+    name: 'llm-instrumentation',
+    about: 'The same with content captured.',
+    full: { args: ['--content'] },
+    quick: { env: { BENCH_ROUNDS: '5' } },
+    limitSeconds: 420,
+    figures: addedBy({ title: /with content$/, suffix: ', content', owned: 1.2, theirs: 1.6 }),
+  },
+  {
+    name: 'llm-instrumentation',
+    about: 'The same for answers of several sizes.',
+    full: { args: ['--sizes'], env: { BENCH_ROUNDS: '9' } },
+    quick: { env: { BENCH_ROUNDS: '3' } },
+    limitSeconds: 420,
+    figures: addedBy({ title: /characters$/ }),
   },
   {
     name: 'span-processor',
