@@ -178,7 +178,6 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   /** Nothing is buffered and nothing needs closing. */
   async forceFlush(): Promise<void> {}
   async shutdown(): Promise<void> {}
-
   #finish(span: ReadableSpan, target: WritableSpan, isOwned = false): FieldValues {
     let kind: InteractionKind | undefined;
     let attached: Interaction | undefined;
