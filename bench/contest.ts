@@ -19,7 +19,9 @@ import { BatchSpanProcessor, NodeTracerProvider, type SpanProcessor } from '@ope
 import { distribution, median } from './spread.ts';
 
 const TURNS = Number(process.env.BENCH_ROUNDS ?? 25);
-const BURSTS = 20;
+const BURSTS = Number(process.env.BENCH_BURSTS ?? 20);
+/** Few bursts are of calls with large texts, of which more than one burst at a time would fill every queue. */
+const FLUSHES_EACH = BURSTS < 5;
 const CALLS_PER_BURST = 50;
 const WARM_UP_TURNS = 8;
 
@@ -30,6 +32,10 @@ export interface Contest {
   readonly args?: readonly string[];
   /** The first is the one without spans, called `none`; the second the one to compare with. */
   readonly contenders: readonly string[];
+  /** What to compare a contender with, where that is not the second. */
+  readonly floors?: Readonly<Record<string, string>>;
+  /** Bursts of 50 calls in a turn, for calls that take long. @defaultValue 20 */
+  readonly bursts?: number;
   /** Spans each call must give at the receiver; a contender that traces less does less work. */
   readonly spansPerCall: Readonly<Record<string, number>>;
 }
@@ -55,15 +61,21 @@ export async function compare(contest: Contest): Promise<void> {
   tell(contest, readings);
 }
 
-function tell({ title, contenders }: Contest, readings: ReadonlyMap<string, readonly Reading[]>): void {
+function tell(
+  { title, contenders, floors = {}, bursts = BURSTS }: Contest,
+  readings: ReadonlyMap<string, readonly Reading[]>,
+): void {
   const base = readings.get('none') ?? [];
   const added = (list: readonly Reading[], part: keyof Reading) =>
     list.map((reading, i) => reading[part] - (base[i]?.[part] ?? Number.NaN));
-  const floor = readings.get(contenders[1] ?? '') ?? [];
-  const floors = { path: median(added(floor, 'path')), all: median(added(floor, 'all')) };
+  const floorOf = (name: string) => floors[name] ?? contenders[1] ?? '';
+  const ratio = (name: string, part: keyof Reading) => {
+    const [own, floor] = [readings.get(name) ?? [], readings.get(floorOf(name)) ?? []];
+    return (median(added(own, part)) / median(added(floor, part))).toFixed(2);
+  };
   const none = distribution(base.map(({ path }) => path));
   console.log(
-    `\n${title}: CPU us per call, ${TURNS} turns of ${BURSTS * CALLS_PER_BURST} calls; none ${none}`,
+    `\n${title}: CPU us per call, ${TURNS} turns of ${bursts * CALLS_PER_BURST} calls; none ${none}`,
   );
   console.table(
     [...readings]
@@ -73,9 +85,10 @@ function tell({ title, contenders }: Contest, readings: ReadonlyMap<string, read
         return {
           contender,
           'added on the path (quartiles)': distribution(path),
-          ratio: (median(path) / floors.path).toFixed(2),
+          ratio: ratio(contender, 'path'),
           'all CPU added (quartiles)': distribution(all),
-          'ratio of all': (median(all) / floors.all).toFixed(2),
+          'ratio of all': ratio(contender, 'all'),
+          'compared with': floorOf(contender),
         };
       }),
   );
@@ -89,10 +102,12 @@ class Contender {
   #received = 0;
   #child: ChildProcess | undefined;
   readonly #sink: HttpServer;
+  readonly #bursts: number;
 
   constructor(contest: Contest, name: string) {
     this.#contest = contest;
     this.name = name;
+    this.#bursts = contest.bursts ?? BURSTS;
     this.#sink = createServer((request, response) => {
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
@@ -113,6 +128,7 @@ class Contender {
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
         OTEL_METRICS_EXPORTER: 'none',
+        BENCH_BURSTS: String(this.#bursts),
       },
     });
     await this.#answer();
@@ -123,7 +139,7 @@ class Contender {
     this.#child?.send('turn');
     const reading = (await this.#answer()) as Reading;
     const expected = this.#contest.spansPerCall[this.name];
-    const perCall = this.#received / (BURSTS * CALLS_PER_BURST);
+    const perCall = this.#received / (this.#bursts * CALLS_PER_BURST);
     if (expected !== undefined && perCall !== expected)
       throw new Error(`${this.name}: ${perCall} spans of each call arrived`);
     return reading;
@@ -182,7 +198,8 @@ export function contend(call: () => PromiseLike<unknown>, flush: () => Promise<v
         for (let i = 0; i < CALLS_PER_BURST; i++) await call();
         path += microseconds(started);
       });
-      await turn();
+      if (FLUSHES_EACH) await flush();
+      else await turn();
     }
     await flush();
     const calls = BURSTS * CALLS_PER_BURST;

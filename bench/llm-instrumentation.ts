@@ -1,19 +1,32 @@
 /**
  * What an instrumentation adds to one chat completion that is not streamed. How it is measured: `contest.ts`.
  *
- * The official SDK, with a `fetch` that responds from memory, so that the network does not hide the difference. The floor
- * is one CLIENT span made by hand around the call, with the attributes that our instrumentation sets.
+ * The official SDK, with a `fetch` that responds from memory, so that the network does not hide the difference. Each
+ * contender is compared with one CLIENT span made by hand around the call, with the same attributes (and events): those of
+ * the conventions for one that does not enrich; for the others also the hashes, computed on the spot, and scores and cost,
+ * which the span made by hand has for nothing. With content, that span has the messages as JSON; with metrics, its call
+ * is recorded in the two histograms.
  *
  *   npm run build && node dist/bench/llm-instrumentation.js            # --peers adds other instrumentations
+ *   node dist/bench/llm-instrumentation.js --content                   # with messages on the spans
+ *   node dist/bench/llm-instrumentation.js --metrics
+ *   node dist/bench/llm-instrumentation.js --sizes                     # answers of 1 KB, 100 KB and 1 MB
  *
  * The peers are installed on demand in `bench/peers`, which is not part of the repository.
  */
 import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { context, SpanKind, type TracerProvider, trace } from '@opentelemetry/api';
+import { context, metrics, type Span, SpanKind, type TracerProvider, trace } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { startObservatory } from '../src/setup/index.ts';
@@ -26,10 +39,25 @@ const PEER_VERSIONS = {
   '@opentelemetry/instrumentation-openai': '0.21.0',
 };
 const FLOOR = 'one span by hand';
+const ALL = 'one span by hand, enriched';
+const CONTENT_FLOOR = 'one span by hand, content';
+const METRICS_FLOOR = 'one span by hand, metrics';
 const OWNED = 'ours, startObservatory';
 const THEIRS = 'ours in another SDK';
 const TRACES = 'ours in another SDK, not enriched';
-const OURS = [OWNED, THEIRS, TRACES];
+const OWNED_CONTENT = 'ours, startObservatory, content';
+const THEIRS_CONTENT = 'ours in another SDK, content';
+const METRICS = 'ours, startObservatory, metrics';
+const OURS = [OWNED, THEIRS, TRACES, OWNED_CONTENT, THEIRS_CONTENT, METRICS];
+const BY_HAND = [FLOOR, ALL, CONTENT_FLOOR, METRICS_FLOOR];
+const FLOOR_OF: Readonly<Record<string, string>> = {
+  [OWNED]: ALL,
+  [THEIRS]: ALL,
+  [OWNED_CONTENT]: CONTENT_FLOOR,
+  [THEIRS_CONTENT]: CONTENT_FLOOR,
+  [METRICS]: METRICS_FLOOR,
+};
+const SIZES = [1_000, 100_000, 1_000_000];
 
 type CreateInstrumentation = new () => { setTracerProvider(provider: unknown): void };
 
@@ -40,38 +68,63 @@ function installPeers(): void {
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--silent'], { cwd: PEERS, stdio: 'inherit' });
 }
 
-async function open(name: string): Promise<void> {
+/** @param chars length of the answer; without it the answer is a short sentence, parsed from JSON in each call. */
+async function open(name: string, chars: number | undefined): Promise<void> {
+  if ([METRICS, METRICS_FLOOR].includes(name)) startMetrics();
   const instrumentation = await instrumentationOf(name);
   const { provider, flush } = await startSdk(name);
   instrumentation?.setTracerProvider(provider);
   const { OpenAI } = createRequire(import.meta.url)('openai') as typeof import('openai');
-  const client = new OpenAI({ apiKey: 'x', fetch: async () => new Response(ANSWER, { headers: JSON_TYPE }) });
+  const fetch = chars === undefined ? async () => new Response(ANSWER, { headers: JSON_TYPE }) : ready(chars);
+  const client = new OpenAI({ apiKey: 'x', fetch });
   const ask = () =>
-    client.chat.completions.create({
-      model: 'gpt-4o-mini',
-      temperature: 0.2,
-      messages: [
-        { role: 'system', content: 'You are a careful assistant.' },
-        { role: 'user', content: 'What is the capital of France, and how many people live there?' },
-      ],
-    });
-  contend(name === FLOOR ? () => inBareSpan(ask) : ask, flush);
+    client.chat.completions.create({ model: MODEL, temperature: 0.2, messages: [...MESSAGES] });
+  contend(BY_HAND.includes(name) ? () => inBareSpan(ask, name) : ask, flush);
+}
+
+/** An answer that is parsed already: else the JSON of a large one would hide what is measured. */
+function ready(chars: number): () => Promise<Response> {
+  const text = 'Two million people live in Paris. '.repeat(Math.ceil(chars / 34)).slice(0, chars);
+  const parsed = JSON.parse(ANSWER.replace(SENTENCE, text)) as ChatCompletion;
+  const headers = new Headers(JSON_TYPE);
+  const answer = { ok: true, status: 200, headers, url: '', body: null, json: async () => ({ ...parsed }) };
+  return async () => answer as unknown as Response;
 }
 
 async function startSdk(name: string): Promise<{ provider: TracerProvider; flush: () => Promise<void> }> {
-  if (name === OWNED) {
-    const observatory = await startObservatory({ otlp: true });
+  if ([OWNED, OWNED_CONTENT, METRICS].includes(name)) {
+    const observatory = await startObservatory({ otlp: true, captureContent: name === OWNED_CONTENT });
     return { provider: observatory.tracerProvider, flush: () => observatory.forceFlush() };
   }
-  const provider = startSomeSdk(name === THEIRS ? [new ObservatorySpanProcessor()] : []);
+  const enriches = [THEIRS, THEIRS_CONTENT].includes(name);
+  const processor = () => new ObservatorySpanProcessor({ captureContent: name === THEIRS_CONTENT });
+  const provider = startSomeSdk(enriches ? [processor()] : []);
   return { provider, flush: () => provider.forceFlush() };
 }
 
+let byHand: ReturnType<typeof histograms>;
+
+function histograms() {
+  const meter = metrics.getMeter('bench');
+  return {
+    operationDuration: meter.createHistogram('gen_ai.client.operation.duration', { unit: 's' }),
+    tokenUsage: meter.createHistogram('gen_ai.client.token.usage', { unit: '{token}' }),
+  };
+}
+
+function startMetrics(): void {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  byHand = histograms();
+}
+
 /** What any instrumentation must do at least. */
-async function inBareSpan(ask: () => PromiseLike<ChatCompletion>): Promise<ChatCompletion> {
+async function inBareSpan(ask: () => PromiseLike<ChatCompletion>, name: string): Promise<ChatCompletion> {
+  const started = performance.now();
   const span = trace
     .getTracer('bench')
-    .startSpan('chat gpt-4o-mini', { kind: SpanKind.CLIENT, attributes: REQUEST });
+    .startSpan(`chat ${MODEL}`, { kind: SpanKind.CLIENT, attributes: REQUEST });
   try {
     const answer = await context.with(trace.setSpan(context.active(), span), ask);
     span.setAttributes({
@@ -82,23 +135,96 @@ async function inBareSpan(ask: () => PromiseLike<ChatCompletion>): Promise<ChatC
       'gen_ai.usage.input_tokens': answer.usage?.prompt_tokens,
       'gen_ai.usage.output_tokens': answer.usage?.completion_tokens,
     });
+    if (name !== FLOOR) enrichByHand(span, answer);
+    if (name === CONTENT_FLOOR) tellByHand(span, answer);
+    if (name === METRICS_FLOOR) measureByHand(answer, performance.now() - started);
     return answer;
   } finally {
     span.end();
   }
 }
 
-const REQUEST = {
+/** The three hashes are computed. What the scores and the cost are is known. */
+function enrichByHand(span: Span, { choices }: ChatCompletion): void {
+  const prompt = MESSAGES.map(({ content }) => content).join('\n\n');
+  const answer = choices[0]?.message.content ?? '';
+  span.setAttributes({
+    'observatory.prompt_hash': hash('sha256', prompt),
+    'observatory.normalized_prompt_hash': hash('sha256', prompt.toLowerCase()),
+    'observatory.prompt_size_chars': prompt.length,
+    'observatory.answer_hash': hash('sha256', answer.toLowerCase()),
+    'observatory.numeric_variance_score': 0,
+    'observatory.verifier_score': 1,
+    'observatory.verifier_reason': 'ok',
+    'observatory.hallucination_risk_score': 0,
+    'observatory.hallucination_risk_level': 'low',
+    'observatory.cost_usd': 0.0000114,
+    'observatory.cost_source': 'genai-prices',
+  });
+  for (const attributes of EVALUATIONS) span.addEvent('gen_ai.evaluation.result', attributes);
+}
+
+function tellByHand(span: Span, { choices }: ChatCompletion): void {
+  const [system, ...input] = MESSAGES.map(({ role, content }) => ({
+    role,
+    parts: [{ type: 'text', content }],
+  }));
+  const output = choices.map(({ message: { role, content }, finish_reason }) => ({
+    role,
+    parts: [{ type: 'text', content }],
+    finish_reason,
+  }));
+  span.setAttributes({
+    'gen_ai.system_instructions': JSON.stringify(system?.parts),
+    'gen_ai.input.messages': JSON.stringify(input),
+    'gen_ai.output.messages': JSON.stringify(output),
+  });
+}
+
+function measureByHand({ model, usage }: ChatCompletion, milliseconds: number): void {
+  const { operationDuration, tokenUsage } = byHand;
+  const about = { ...IDENTITY, 'gen_ai.response.model': model };
+  operationDuration.record(milliseconds / 1000, about);
+  tokenUsage.record(usage?.prompt_tokens ?? 0, { ...about, 'gen_ai.token.type': 'input' });
+  tokenUsage.record(usage?.completion_tokens ?? 0, { ...about, 'gen_ai.token.type': 'output' });
+}
+
+const MODEL = 'gpt-4o-mini';
+const MESSAGES = [
+  { role: 'system', content: 'You are a careful assistant.' },
+  { role: 'user', content: 'What is the capital of France, and how many people live there?' },
+] as const;
+
+const IDENTITY = {
   'gen_ai.operation.name': 'chat',
   'gen_ai.provider.name': 'openai',
-  'gen_ai.request.model': 'gpt-4o-mini',
-  'gen_ai.request.temperature': 0.2,
-  'openai.api.type': 'chat_completions',
+  'gen_ai.request.model': MODEL,
   'server.address': 'api.openai.com',
   'server.port': 443,
 };
 
+const REQUEST = {
+  ...IDENTITY,
+  'gen_ai.request.temperature': 0.2,
+  'openai.api.type': 'chat_completions',
+};
+
+const EVALUATIONS = [
+  {
+    'gen_ai.evaluation.name': 'hallucination_risk',
+    'gen_ai.evaluation.score.value': 0,
+    'gen_ai.evaluation.score.label': 'low',
+  },
+  {
+    'gen_ai.evaluation.name': 'verifier',
+    'gen_ai.evaluation.score.value': 1,
+    'gen_ai.evaluation.explanation': 'ok',
+  },
+  { 'gen_ai.evaluation.name': 'numeric_variance', 'gen_ai.evaluation.score.value': 0 },
+];
+
 const JSON_TYPE = { 'content-type': 'application/json' };
+const SENTENCE = 'Paris, with two million people.';
 const ANSWER = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -107,7 +233,7 @@ const ANSWER = JSON.stringify({
   choices: [
     {
       index: 0,
-      message: { role: 'assistant', content: 'Paris, with two million people.' },
+      message: { role: 'assistant', content: SENTENCE },
       finish_reason: 'stop',
     },
   ],
@@ -115,10 +241,10 @@ const ANSWER = JSON.stringify({
 });
 
 async function instrumentationOf(name: string): Promise<InstanceType<CreateInstrumentation> | undefined> {
-  if (name === 'none' || name === FLOOR) return undefined;
+  if (name === 'none' || BY_HAND.includes(name)) return undefined;
   if (OURS.includes(name)) {
     const { OpenAIInstrumentation } = await import('../src/instrumentation/index.ts');
-    return new OpenAIInstrumentation();
+    return new OpenAIInstrumentation({ captureContent: [OWNED_CONTENT, THEIRS_CONTENT].includes(name) });
   }
   const module = createRequire(join(PEERS, 'package.json'))(name) as {
     OpenAIInstrumentation: CreateInstrumentation;
@@ -126,15 +252,31 @@ async function instrumentationOf(name: string): Promise<InstanceType<CreateInstr
   return new module.OpenAIInstrumentation();
 }
 
-const [mode, contender] = process.argv.slice(2);
-if (mode === '--contend') await open(contender ?? 'none');
-else {
-  if (mode === '--peers') installPeers();
-  const contenders = ['none', FLOOR, ...OURS, ...(mode === '--peers' ? Object.keys(PEER_VERSIONS) : [])];
+async function contest(title: string, contenders: readonly string[], chars?: number): Promise<void> {
+  const all = ['none', ...contenders];
   await compare({
-    title: 'chat completion',
+    title,
     program: fileURLToPath(import.meta.url),
-    contenders,
-    spansPerCall: Object.fromEntries(contenders.map((name) => [name, name === 'none' ? 0 : 1])),
+    args: chars === undefined ? [] : [String(chars)],
+    contenders: all,
+    floors: chars === undefined ? FLOOR_OF : {},
+    spansPerCall: Object.fromEntries(all.map((name) => [name, name === 'none' ? 0 : 1])),
+    ...(chars !== undefined && { bursts: 2 }),
   });
+}
+
+const [mode, contender, size] = process.argv.slice(2);
+if (mode === '--contend') await open(contender ?? 'none', size === undefined ? undefined : Number(size));
+else if (mode === '--content')
+  await contest('chat completion with content', [CONTENT_FLOOR, OWNED_CONTENT, THEIRS_CONTENT]);
+else if (mode === '--metrics') await contest('chat completion with metrics', [METRICS_FLOOR, METRICS]);
+else if (mode === '--sizes') {
+  for (const chars of SIZES) {
+    const title = `chat completion with an answer of ${chars} characters`;
+    await contest(title, [FLOOR, OWNED, OWNED_CONTENT], chars);
+  }
+} else {
+  if (mode === '--peers') installPeers();
+  const peers = mode === '--peers' ? Object.keys(PEER_VERSIONS) : [];
+  await contest('chat completion', [FLOOR, ALL, OWNED, THEIRS, TRACES, ...peers]);
 }
