@@ -9,7 +9,13 @@ import {
   type SpanLimits,
 } from '@opentelemetry/sdk-trace-node';
 import { ensureContextManager } from '../src/base/index.ts';
-import { attachConversation, attachInteraction, type Message } from '../src/interaction/index.ts';
+import {
+  attachConversation,
+  attachInteraction,
+  leaveLateWork,
+  type Message,
+  takesLateWork,
+} from '../src/interaction/index.ts';
 import {
   DeferredEnrichment,
   ObservatorySpanProcessor,
@@ -151,6 +157,64 @@ test('limits of the SDK hold for what is written later', async () => {
   await assertSame(make, { redactContent: true }, limits);
 });
 
+test('content is on the spans as it was said, in either pipeline', async () => {
+  const messages: Message[] = [{ role: 'user', parts: [{ type: 'text', content: 'one' }] }];
+  const toolArguments = { list: [1] };
+  const spans = await assertSame(
+    (tracer) => {
+      const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+      answer(span, messages);
+      span.end();
+      const tool = tracer.startSpan('tool', { attributes: { 'gen_ai.operation.name': 'execute_tool' } });
+      attachInteraction(tool, { toolArguments, toolResult: { ok: true } });
+      tool.end();
+      toolArguments.list.push(2);
+      toolArguments.list.length = 1;
+    },
+    { captureContent: true },
+  );
+  const [model, tool] = spans.map(({ attributes }) => attributes);
+  assert.match(String(model?.['gen_ai.input.messages']), /one/);
+  assert.equal(tool?.['gen_ai.tool.call.arguments'], '{"list":[1]}');
+  assert.equal(tool?.['gen_ai.tool.call.result'], '{"ok":true}');
+});
+
+/** What a model call leaves to be written later. */
+function callLater(write: (span: Span) => void, characters = 0) {
+  return (tracer: Tracer) => {
+    const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+    const isLate = takesLateWork(span);
+    if (isLate) leaveLateWork(span, { characters, write: () => write(span) });
+    else write(span);
+    span.end();
+  };
+}
+
+test('what an instrumentation leaves for later is on the span as if it had been written before its end', async () => {
+  const say = callLater((span) => {
+    span.setAttributes({ 'gen_ai.response.model': 'gpt-4o-2024-08-06' });
+    span.setStatus({ code: SpanStatusCode.ERROR, message: '200 overloaded' });
+    answer(span, [{ role: 'user', parts: [{ type: 'text', content: 'Was invoice 92311 paid?' }] }]);
+  });
+  const [span] = await assertSame(say, { captureContent: true });
+  assert.equal(span?.attributes['gen_ai.response.model'], 'gpt-4o-2024-08-06');
+  assert.equal(typeof span?.attributes['observatory.prompt_hash'], 'string');
+  assert.equal(span?.status.code, SpanStatusCode.ERROR);
+});
+
+test('texts that are left for later are bounded, in a burst without an await', () => {
+  const memory = new InMemorySpanExporter();
+  const enricher = new ObservatorySpanProcessor();
+  const deferred = new DeferredEnrichment(enricher, [new SimpleSpanProcessor(memory)]);
+  const tracer = new BasicTracerProvider({ spanProcessors: [deferred] }).getTracer('test');
+  let written = 0;
+  for (let i = 0; i < 40; i += 1) callLater(() => (written += 1), 2_000_000)(tracer);
+  assert.equal(written, 7);
+  deferred.settleNow();
+  assert.equal(written, 40);
+  assert.equal(memory.getFinishedSpans().length, 40);
+});
+
 test('what an application changes after its call does not reach the fields', async () => {
   const messages: Message[] = [{ role: 'user', parts: [{ type: 'text', content: 'one' }] }];
   const toolArguments = { list: [1] };
@@ -210,4 +274,22 @@ test('large texts are enriched the same, and tell which share was scored', async
   const share = span?.attributes['observatory.scores_sampled'] as number;
   assert.ok(share > 0.4 && share < 0.5, `${share}`);
   assert.equal(span?.attributes['observatory.prompt_size_chars'], prompt.length);
+});
+
+test('a text that takes long to hash is sampled where a caller waits, and the span says so', async () => {
+  const prompt = 'Please pay invoice 92311 today. '.repeat(300_000);
+  const ended = (pipeline: Pipeline, text: string) =>
+    exported(pipeline, (tracer) => chat(tracer, {}, (one) => attachInteraction(one, { prompt: text })));
+  const of = async (pipeline: Pipeline, text: string) =>
+    (await ended(pipeline, text)).spans[0]?.attributes ?? {};
+  const waited = await of('as it ends', prompt);
+  const share = waited['observatory.hashes_sampled'] as number;
+  assert.ok(share > 0.1 && share < 0.12, `${share}`);
+  assert.equal(waited['observatory.prompt_size_chars'], prompt.length);
+  const hash = waited['observatory.prompt_hash'];
+  assert.equal((await of('as it ends', prompt))['observatory.prompt_hash'], hash);
+  assert.notEqual((await of('as it ends', `${prompt}.`))['observatory.prompt_hash'], hash);
+  const later = await of('deferred', prompt);
+  assert.equal(later['observatory.hashes_sampled'], undefined);
+  assert.notEqual(later['observatory.prompt_hash'], hash);
 });

@@ -21,6 +21,7 @@ import {
   observeApiPromise,
   own,
   type PatchPoint,
+  type RequestReader,
   type ResponseReader,
   serverAddress,
 } from './shared/index.ts';
@@ -92,13 +93,30 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
     model: modelName(params),
     server: serverAddress(objectAt(config, 'httpOptions')?.baseUrl ?? self.apiClient?.getBaseUrl?.()),
     stream: call === 'stream',
-    attributes: requestAttributes(params, call === 'stream'),
+    request: params,
+    as: REQUESTS[call],
     reader: isEmbedding ? new EmbeddingsReader() : new AnswerReader(geminiContent),
-    messages: () => (isEmbedding ? [] : parseRequest(params)),
-    request: isEmbedding ? undefined : params,
-    tools: config?.tools,
-    isTextAlone: () => holdsTextAlone(params.contents),
+  };
+}
+
+const REQUESTS: Readonly<Record<Call, RequestReader>> = {
+  generate: requestsOf('generate'),
+  stream: requestsOf('stream'),
+  embed: requestsOf('embed'),
+};
+
+function requestsOf(call: Call): RequestReader {
+  const isEmbedding = call === 'embed';
+  return {
+    attributes: (params) => requestAttributes(params, call === 'stream'),
+    messages: (params) => (isEmbedding ? [] : parseRequest(params)),
+    tools: (params) => objectAt(params, 'config')?.tools,
+    isTextAlone: (params) => holdsTextAlone(params.contents),
+    continues: () => false,
+    speaks: !isEmbedding,
+    saysEnd: () => false,
     errorCode,
+    canWait: true,
   };
 }
 
@@ -155,6 +173,11 @@ class EmbeddingsReader implements ResponseReader {
   }
 
   chunk(): void {}
+
+  readonly isComplete = true;
+
+  /** Nobody changes an embedding. */
+  keep(): void {}
 
   result(): ModelResponse {
     const counts = listAt(this.#response, 'embeddings').map((embedding) =>

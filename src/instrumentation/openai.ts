@@ -17,6 +17,7 @@ import {
   own,
   type PatchPoint,
   providerOfHost,
+  type RequestReader,
   serverAddress,
 } from './shared/index.ts';
 
@@ -58,36 +59,25 @@ function patch(exports: unknown, patchPoints: (points: readonly PatchPoint[]) =>
 
 interface TracedApi {
   readonly operation: string;
-  readonly type?: 'chat_completions' | 'responses';
   readonly wire: WireApi;
-  /** Whether what is sent is said to a model that answers. */
-  readonly speaks: boolean;
-  /** Whether a stream says that it is complete. */
-  readonly saysEnd: boolean;
-  readonly attributes?: (body: JsonObject) => Record<string, Attributes[string]>;
+  readonly as: RequestReader;
 }
 
-const CHAT: TracedApi = {
-  operation: own.OPERATION_CHAT,
+const CHAT = api(own.OPERATION_CHAT, openAiChat, {
   type: 'chat_completions',
-  wire: openAiChat,
   speaks: true,
   saysEnd: true,
-};
-const RESPONSES: TracedApi = {
-  operation: own.OPERATION_CHAT,
+});
+const RESPONSES = api(own.OPERATION_CHAT, openAiResponses, {
   type: 'responses',
-  wire: openAiResponses,
   speaks: true,
   saysEnd: true,
   attributes: (body) => ({
     [semconv.ATTR_GEN_AI_CONVERSATION_ID]:
       stringAt(body, 'conversation') ?? stringAt(objectAt(body, 'conversation'), 'id'),
   }),
-};
-const EMBEDDINGS: TracedApi = {
-  operation: own.OPERATION_EMBEDDINGS,
-  wire: openAiChat,
+});
+const EMBEDDINGS = api(own.OPERATION_EMBEDDINGS, openAiChat, {
   speaks: false,
   saysEnd: false,
   attributes: (body) => {
@@ -97,13 +87,38 @@ const EMBEDDINGS: TracedApi = {
       [own.ATTR_GEN_AI_REQUEST_ENCODING_FORMATS]: format === undefined ? undefined : [format],
     };
   },
-};
-const COMPLETIONS: TracedApi = {
-  operation: own.OPERATION_TEXT_COMPLETION,
-  wire: openAiChat,
-  speaks: true,
-  saysEnd: false,
-};
+});
+const COMPLETIONS = api(own.OPERATION_TEXT_COMPLETION, openAiChat, { speaks: true, saysEnd: false });
+
+interface ApiTraits {
+  readonly type?: 'chat_completions' | 'responses';
+  readonly speaks: boolean;
+  readonly saysEnd: boolean;
+  readonly attributes?: (body: JsonObject) => Record<string, Attributes[string]>;
+}
+
+function api(operation: string, wire: WireApi, traits: ApiTraits): TracedApi {
+  const { type, speaks, saysEnd, attributes } = traits;
+  return {
+    operation,
+    wire,
+    as: {
+      attributes: (body) => {
+        const found = requestAttributes(body, type);
+        return attributes === undefined ? found : { ...found, ...present(attributes(body)) };
+      },
+      messages: (body) => (speaks ? parseRequest(body) : []),
+      tools: (body) => body.tools ?? body.functions,
+      isTextAlone: (body) => holdsTextAlone(body.messages ?? body.input),
+      continues: (body) => body.previous_response_id !== undefined || body.conversation !== undefined,
+      speaks,
+      // A stream of audio may end without a reason.
+      saysEnd: (body) => saysEnd && !isObject(body.audio),
+      errorCode: (error) => wire.readError(error)?.code,
+      canWait: true,
+    },
+  };
+}
 
 const POINTS: readonly PatchPoint[] = [
   point(['OpenAI', 'Chat', 'Completions'], CHAT),
@@ -125,23 +140,15 @@ function point(path: readonly string[], api: TracedApi): PatchPoint {
 function describe(self: ApiResource, body: unknown, api: TracedApi): CallDescription | undefined {
   if (!isObject(body)) return undefined;
   const server = serverAddress(self._client?.baseURL);
-  const reader = new AnswerReader(api.wire, responseAttributes);
   return {
     operation: api.operation,
     provider: providerOfHost(server?.address) ?? defaultProvider(self),
     model: stringAt(body, 'model'),
     server,
     stream: body.stream === true,
-    attributes: { ...requestAttributes(body, api.type), ...present(api.attributes?.(body) ?? {}) },
-    reader,
-    // A stream of audio may end without a reason.
-    isWhole: api.saysEnd && !isObject(body.audio) ? () => reader.isComplete : undefined,
-    messages: () => (api.speaks ? parseRequest(body) : []),
-    request: api.speaks ? body : undefined,
-    tools: body.tools ?? body.functions,
-    isTextAlone: () => holdsTextAlone(body.messages ?? body.input),
-    continues: body.previous_response_id !== undefined || body.conversation !== undefined,
-    errorCode: (error) => api.wire.readError(error)?.code,
+    request: body,
+    as: api.as,
+    reader: new AnswerReader(api.wire, responseAttributes),
   };
 }
 
@@ -165,7 +172,7 @@ const OUTPUT_TYPE: Readonly<Record<string, string>> = {
 };
 
 /** Request attributes that the body of Chat, Responses, Completions and Embeddings share. */
-function requestAttributes(body: JsonObject, apiType: TracedApi['type']): Attributes {
+function requestAttributes(body: JsonObject, apiType: ApiTraits['type']): Attributes {
   const choices = numberAt(body, 'n');
   const tier = stringAt(body, 'service_tier');
   const format = objectAt(body, 'response_format') ?? objectAt(objectAt(body, 'text'), 'format');

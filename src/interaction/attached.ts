@@ -24,7 +24,7 @@ const INTERACTION: unique symbol = Symbol.for('mcp-observatory.interaction') as 
 const ENRICHED: unique symbol = Symbol.for('mcp-observatory.enriched') as never;
 
 interface MarkedSpan {
-  [INTERACTION]?: Interaction | undefined;
+  [INTERACTION]?: Interaction | Unread | undefined;
   [ENRICHED]?: boolean;
 }
 
@@ -45,12 +45,33 @@ export function attachInteraction(span: Span, part: Interaction): void {
   note(span, before === undefined ? part : mergeInteractions(before, part));
 }
 
+/** Data that is read when somebody asks for it, once. */
+class Unread {
+  readonly read: () => Interaction;
+
+  constructor(read: () => Interaction) {
+    this.read = read;
+  }
+}
+
+/** As {@link attachInteraction}, for data that takes time to read: `read` is called when the processor wants it. */
+export function attachUnread(span: Span, read: () => Interaction): void {
+  if (!wantsInteraction(span)) return;
+  if (hasInteraction(span)) attachInteraction(span, read());
+  else note(span, new Unread(read));
+}
+
 function interactionOf(span: object): Interaction | undefined {
-  return (span as MarkedSpan)[INTERACTION];
+  const attached = (span as MarkedSpan)[INTERACTION];
+  if (!(attached instanceof Unread)) return attached;
+  note(span, undefined);
+  const read = attached.read();
+  note(span, read);
+  return read;
 }
 
 /** A frozen span takes none: it is enriched from its attributes. */
-function note(span: object, interaction: Interaction | undefined): void {
+function note(span: object, interaction: Interaction | Unread | undefined): void {
   try {
     (span as MarkedSpan)[INTERACTION] = interaction;
   } catch {}
@@ -83,9 +104,14 @@ export function takeInteraction(span: object): Interaction | undefined {
   return interaction;
 }
 
+/** Returns the data attached to a span, which stays there. */
+export function attachedTo(span: object): Interaction | undefined {
+  return interactionOf(span);
+}
+
 /** Whether a span has attached data that was not taken yet. */
 export function hasInteraction(span: object): boolean {
-  return interactionOf(span) !== undefined;
+  return (span as MarkedSpan)[INTERACTION] !== undefined;
 }
 
 /**
@@ -113,8 +139,7 @@ export function keepInteraction(span: object): number {
     serviceTier: attached.serviceTier,
     providerCostUsd: attached.providerCostUsd,
     tools,
-    // Read for nothing but the share of the tools.
-    plainRequest: tools === undefined ? undefined : attached.plainRequest,
+    plainRequest: attached.plainRequest,
     toolArguments,
     toolArgumentsText: toolArguments === undefined ? undefined : textOfArguments(toolArguments),
   };

@@ -1,9 +1,9 @@
 import type { Span } from '@opentelemetry/api';
 import type { TokenUsage } from '../signals/index.ts';
-import { attachInteraction, wantsInteraction } from './attached.ts';
-import { type ConversationText, conversationText, type Message } from './messages.ts';
+import { attachUnread } from './attached.ts';
+import { conversationText, type Message } from './messages.ts';
 import { plainRequestOf } from './plain-request.ts';
-import type { CallContent } from './types.ts';
+import type { CallContent, Interaction } from './types.ts';
 
 /**
  * A model call's texts and usage, as its caller knows them. Every function is called at most when its value is needed.
@@ -32,57 +32,33 @@ export interface AttachedConversation {
 }
 
 /**
- * Attaches a conversation to a span for the span processor; nothing of it is exported. Each part is computed when first
- * read, so never without a processor.
+ * Attaches a conversation to a span for the span processor; nothing of it is exported. It is read when the processor asks
+ * for it, so never without one.
  */
 export function attachConversation(span: Span, said: AttachedConversation): void {
-  if (!wantsInteraction(span)) return;
-  let composed: ConversationText | undefined;
-  const steps = () => {
-    const { history } = said;
-    const { steps, isOpening } = history === undefined ? text() : conversationText(history());
-    return steps ?? (isOpening === true && said.calledNone?.() === true ? [] : undefined);
-  };
-  const text = (): ConversationText => {
-    composed ??= conversationText(said.messages());
-    return composed;
-  };
-  attachInteraction(span, {
-    get prompt() {
-      return text().prompt;
-    },
-    get retrievedContext() {
-      return text().retrievedContext;
-    },
-    get toolResultSummary() {
-      return text().toolResultSummary;
-    },
-    get steps() {
-      return steps();
-    },
-    get stepContext() {
-      return text().stepContext;
-    },
-    get answer() {
-      return said.answer();
-    },
-    get model() {
-      return said.model();
-    },
-    get usage() {
-      return said.usage();
-    },
-    get providerCostUsd() {
-      return said.costUsd?.();
-    },
-    get serviceTier() {
-      return said.serviceTier?.();
-    },
-    get plainRequest() {
-      return said.isTextAlone?.() === true ? plainRequestOf(said.messages()) : undefined;
-    },
-    tools: said.tools,
+  attachUnread(span, () => read(said));
+}
+
+function read(said: AttachedConversation): Interaction {
+  const { history, tools } = said;
+  const messages = said.messages();
+  const text = conversationText(messages);
+  const { steps, isOpening } = history === undefined ? text : conversationText(history());
+  return {
+    prompt: text.prompt,
+    answer: said.answer(),
+    retrievedContext: text.retrievedContext,
+    toolResultSummary: text.toolResultSummary,
+    steps: steps ?? (isOpening === true && said.calledNone?.() === true ? [] : undefined),
+    stepContext: text.stepContext,
     provider: said.provider,
+    model: said.model(),
+    usage: said.usage(),
+    serviceTier: said.serviceTier?.(),
+    providerCostUsd: said.costUsd?.(),
+    tools,
+    // Read for nothing but the share of the tools.
+    plainRequest: tools !== undefined && said.isTextAlone?.() === true ? plainRequestOf(messages) : undefined,
     content: said.content,
-  });
+  };
 }

@@ -1,6 +1,7 @@
 export { type OutputMessage, outputMessages, type RequestedToolCall } from './answer.ts';
 export {
   announceTools,
+  attachedTo,
   attachInteraction,
   hasInteraction,
   identifyLargeTexts,
@@ -22,6 +23,14 @@ export {
   isAggregate,
   kindOfAttached,
 } from './kind.ts';
+export {
+  acceptLateWork,
+  type LateWork,
+  lateCharacters,
+  leaveLateWork,
+  takeLateWork,
+  takesLateWork,
+} from './late.ts';
 export { noteListedTools } from './listed-tools.ts';
 export {
   answerText,
@@ -39,7 +48,7 @@ export { parseInstructions, parseMessages, parseRequest } from './parse-messages
 export { holdsTextAlone } from './plain-request.ts';
 export { normalizeProvider } from './provider.ts';
 export { type ProviderResponse, readProviderResponse } from './provider-response.ts';
-export { present, responseAttributes, usageAttributes } from './response-attributes.ts';
+export { addResponse, present, responseAttributes, usageAttributes } from './response-attributes.ts';
 export { hasFieldValue } from './scalars.ts';
 export type { SpanEventView, SpanView } from './span-view.ts';
 export { toolResultText } from './tool-outcome.ts';

@@ -17,25 +17,36 @@ export function present(attributes: Readonly<Record<string, Attributes[string]>>
 export function responseAttributes(
   response: Pick<ProviderResponse, 'responseId' | 'model' | 'finishReasons' | 'usage'>,
 ): Attributes {
+  return addResponse({}, response);
+}
+
+/** Adds them to attributes. */
+export function addResponse(
+  attributes: Attributes,
+  response: Pick<ProviderResponse, 'responseId' | 'model' | 'finishReasons' | 'usage'>,
+): Attributes {
   const { responseId, model, finishReasons, usage } = response;
-  return {
-    ...present({
-      [semconv.ATTR_GEN_AI_RESPONSE_ID]: responseId,
-      [semconv.ATTR_GEN_AI_RESPONSE_MODEL]: model,
-      [semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS]:
-        finishReasons === undefined ? undefined : [...finishReasons],
-    }),
-    ...(usage === undefined ? {} : usageAttributes(usage)),
-  };
+  if (responseId !== undefined) attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] = responseId;
+  if (model !== undefined) attributes[semconv.ATTR_GEN_AI_RESPONSE_MODEL] = model;
+  if (finishReasons !== undefined)
+    attributes[semconv.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...finishReasons];
+  return usage === undefined ? attributes : addUsage(attributes, usage);
 }
 
 /** Reported usage as standard attributes. */
 export function usageAttributes(usage: TokenUsage): Attributes {
-  return present({
-    [semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS]: usage.inputTokens,
-    [semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS]: usage.outputTokens,
-    [semconv.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS]: usage.cacheReadTokens,
-    [semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS]: usage.cacheWriteTokens,
-    [semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS]: usage.reasoningTokens,
-  });
+  return addUsage({}, usage);
+}
+
+function addUsage(attributes: Attributes, usage: TokenUsage): Attributes {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+  if (inputTokens !== undefined) attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] = inputTokens;
+  if (outputTokens !== undefined) attributes[semconv.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS] = outputTokens;
+  if (cacheReadTokens !== undefined)
+    attributes[semconv.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS] = cacheReadTokens;
+  if (cacheWriteTokens !== undefined)
+    attributes[semconv.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS] = cacheWriteTokens;
+  if (reasoningTokens !== undefined)
+    attributes[semconv.ATTR_GEN_AI_USAGE_REASONING_OUTPUT_TOKENS] = reasoningTokens;
+  return attributes;
 }

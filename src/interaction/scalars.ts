@@ -18,6 +18,11 @@ export function readTextField(attributes: JsonObject, column: AttributeColumn): 
   return undefined;
 }
 
+/** The names of the columns that have more than our own. */
+const SEVERAL: ReadonlyMap<string, readonly string[]> = new Map(
+  [...NAMES].filter(([, names]) => names.length > 1),
+);
+
 /** Columns of a call that hold one text or one count, as far as a span has them. */
 export type Scalars = { readonly [C in TextColumn]?: string } & { readonly [C in CountColumn]?: number };
 
@@ -68,9 +73,12 @@ export function readScalars(attributes: JsonObject): Scalars {
   return found as Scalars;
 }
 
-/** Whether a span already has this value for a column, under the name that takes precedence. */
+/**
+ * Whether a span already has this value for a column, under the name that takes precedence; of columns that only we
+ * write nobody asks.
+ */
 export function hasFieldValue(attributes: JsonObject, column: AttributeColumn, value: unknown): boolean {
-  for (const name of NAMES.get(column) ?? []) {
+  for (const name of SEVERAL.get(column) ?? []) {
     if (attributes[name] !== undefined) return attributes[name] === value;
   }
   return false;

@@ -7,6 +7,7 @@ export {
   sha256Hex,
 } from './canonical-json.ts';
 export { ABSENT, type Difference, differencesBetween, type Tolerance } from './difference.ts';
+export { KeptValues } from './kept-value.ts';
 export {
   countOf,
   firstText,

@@ -1,7 +1,8 @@
 import type { Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ownTurn, sliced } from '../base/index.ts';
-import { identifyLargeTexts } from '../interaction/index.ts';
+import { acceptLateWork, identifyLargeTexts, lateCharacters, takeLateWork } from '../interaction/index.ts';
+import { writeEnded } from './ended-span.ts';
 import type { ObservatorySpanProcessor } from './span-processor.ts';
 
 /** Spans that wait; a program that ends more without awaiting anything enriches the oldest as further ones end. */
@@ -32,8 +33,8 @@ interface Waiting {
 
 /**
  * Enriches spans after the calls they are of, before `next` sees them: for a pipeline in which nobody else reads spans as
- * they end. What ends a span reads the texts of its call, because the application may change its messages right after;
- * hashes, scores, prices and redaction follow in batches, in the order in which spans ended.
+ * they end. What ends a span keeps the texts of its call, because the application may change its messages right after;
+ * reading them, hashes, scores, prices and redaction follow in batches, in the order in which spans ended.
  */
 export class DeferredEnrichment implements SpanProcessor {
   readonly #enricher: ObservatorySpanProcessor;
@@ -51,11 +52,12 @@ export class DeferredEnrichment implements SpanProcessor {
   }
 
   onStart(span: Span, parentContext: Context): void {
+    acceptLateWork(span);
     this.#enricher.onStart(span, parentContext);
   }
 
   onEnd(span: ReadableSpan): void {
-    const characters = this.#enricher.keepForLater(span);
+    const characters = lateCharacters(span) + this.#enricher.keepForLater(span);
     this.#waiting.push({ span, characters });
     this.#characters += characters;
     while (this.#size > MAX_WAITING || (this.#characters > MAX_CHARACTERS && this.#size > 1)) this.#step();
@@ -104,6 +106,7 @@ export class DeferredEnrichment implements SpanProcessor {
       const until = performance.now() + SLICE_MS;
       while (this.#size > 0 && performance.now() < until) {
         const span = this.#waiting[this.#first]?.span;
+        if (span !== undefined) this.#read(span);
         const steps = span && identifyLargeTexts(span);
         if (steps === undefined) this.#step();
         else {
@@ -114,6 +117,14 @@ export class DeferredEnrichment implements SpanProcessor {
         }
       }
     }
+  }
+
+  /** Does what the instrumentation left to do. */
+  #read(span: ReadableSpan): void {
+    const work = takeLateWork(span);
+    if (work === undefined) return;
+    writeEnded(span, () => work.write());
+    this.#enricher.keepForLater(span);
   }
 
   /** Enriches the span that has waited longest and hands it on. */
@@ -130,6 +141,7 @@ export class DeferredEnrichment implements SpanProcessor {
     }
     if (waiting === undefined) return;
     this.#characters -= waiting.characters;
+    this.#read(waiting.span);
     this.#enricher.enrichLate(waiting.span);
     for (const processor of this.#next) processor.onEnd(waiting.span);
   }

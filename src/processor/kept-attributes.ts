@@ -39,7 +39,7 @@ export const KEPT_SECTIONS: readonly KeptSection[] = [
     observatory.messages_before# observatory.outcome observatory.recovery_action observatory.server
     observatory.stop_reason observatory.stream_end observatory.tool_call_count# observatory.mcp_server
     observatory.progress.total# observatory.progress.value# observatory.shadow.name
-    observatory.scores_sampled# observatory.shadow.outcome observatory.review_id observatory.review_status observatory.transport observatory.truncated#
+    observatory.hashes_sampled# observatory.scores_sampled# observatory.shadow.outcome observatory.review_id observatory.review_status observatory.transport observatory.truncated#
     `,
   ),
   section(

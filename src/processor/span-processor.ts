@@ -10,6 +10,7 @@ import {
   toColumns,
 } from '../base/index.ts';
 import {
+  attachedTo,
   COUNTED_ON_CHILDREN,
   hasInteraction,
   type Interaction,
@@ -24,7 +25,6 @@ import {
   readInteractions,
   takeInteraction,
 } from '../interaction/index.ts';
-import { sampledShare } from '../signals/index.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { EndedSpan, endTimeOf, writeEnded } from './ended-span.ts';
@@ -32,6 +32,7 @@ import { enrich } from './enrich.ts';
 import { expectAnswer } from './expect-answer.ts';
 import { type EnrichmentFault, FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance, isName } from './governance.ts';
+import { tellScored, withBoundedHashes } from './large-texts.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
   type ObservatorySpanProcessorOptions,
@@ -101,11 +102,6 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     return { ...this.#stats };
   }
 
-  /** Whether messages become attributes, which are read as a span ends. */
-  get capturesContent(): boolean {
-    return this.#options.captureContent;
-  }
-
   onStart(span: Span, parentContext: Context): void {
     try {
       this.#ledger.open(span);
@@ -147,6 +143,10 @@ export class ObservatorySpanProcessor implements SpanProcessor {
    */
   keepForLater(span: ReadableSpan): number {
     try {
+      if (this.#options.captureContent && hasInteraction(span) && !isEnriched(span)) {
+        const attached = attachedTo(span);
+        if (attached !== undefined) writeEnded(span, (target) => captureInteraction(target, attached));
+      }
       return keepInteraction(span);
     } catch (error) {
       this.#fault('enrichment', error);
@@ -156,7 +156,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   /** Enriches a span of this process some time after its end, before anything exports it. Never throws. */
   enrichLate(span: ReadableSpan): void {
-    writeEnded(span, (target) => this.#finish(span, target));
+    writeEnded(span, (target) => this.#finish(span, target, { waits: false }));
   }
 
   /** Tells of a span that ended in another process, before those around it are enriched. Never throws. */
@@ -172,13 +172,15 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   /** Enriches a span that ended in another process and that nobody else holds. Never throws. */
   enrichEnded(span: ReadableSpan): void {
-    this.#finish(span, new EndedSpan(span), true);
+    this.#finish(span, new EndedSpan(span), { isOwned: true, waits: false });
   }
 
   /** Nothing is buffered and nothing needs closing. */
   async forceFlush(): Promise<void> {}
   async shutdown(): Promise<void> {}
-  #finish(span: ReadableSpan, target: WritableSpan, isOwned = false): FieldValues {
+
+  /** @param waits whether a caller waits, so that the time for large texts is bounded. */
+  #finish(span: ReadableSpan, target: WritableSpan, { isOwned = false, waits = true } = {}): FieldValues {
     let kind: InteractionKind | undefined;
     let attached: Interaction | undefined;
     let computed: FieldValues | undefined;
@@ -196,7 +198,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       if (!isEnriched(span)) {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);
-        computed = this.#countOnce(span, known, this.#compute(span, target, known, attached));
+        computed = this.#countOnce(span, known, this.#compute(span, target, known, attached, waits));
         if (!isOwned || !this.#options.redactContent) dropped = setFields(target, computed);
         if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
       } else this.#countDropped(setFields(target, this.#countOnce(span, kind, {})));
@@ -231,10 +233,12 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     target: WritableSpan,
     kind: InteractionKind,
     attached: Interaction | undefined,
+    waits: boolean,
   ): FieldValues {
     const { signals, prices } = this.#options;
     if (kind === 'tool') this.#tools.add(span);
-    const interaction = readInteraction(span, attached);
+    const read = readInteraction(span, attached);
+    const interaction = waits ? withBoundedHashes(target, read) : read;
     const values = enrich(kind === 'model' ? this.#tools.complete(span, interaction) : interaction, {
       config: signals,
       prices,
@@ -244,12 +248,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       failed: span.status.code === SpanStatusCode.ERROR,
     });
     this.#stats.enriched += 1;
-    const share = sampledShare([
-      interaction.answer,
-      interaction.retrievedContext,
-      interaction.secondaryAnswer,
-    ]);
-    if (share < 1) target.setAttribute(SCORES_SAMPLED, share);
+    tellScored(target, interaction);
     if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
       Object.assign(values, this.#taxOf(interaction, startOf(span)));
     }
@@ -333,8 +332,6 @@ function namesTemplate({ attributes }: ReadableSpan): boolean {
   return TEMPLATE_NAMES.some((name) => isName(attributes[name]));
 }
 
-/** The share of the answer, or of what it is compared with, that the scores have read, where not all was. */
-const SCORES_SAMPLED = 'observatory.scores_sampled';
 const COUNTED_ON = attributeOf('counted_on');
 const OFFERED_TOOLS = attributeOf('offered_tools');
 

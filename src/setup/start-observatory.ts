@@ -78,11 +78,8 @@ export async function start(options: StartOptions): Promise<RunningObservatory> 
   const all = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
   const resource = sdk.createResource(resolved.serviceName);
   const enricher = new ObservatorySpanProcessor(withEvidence(options));
-  const enrichment = enricher.capturesContent ? undefined : new DeferredEnrichment(enricher, all);
-  const tracerProvider = sdk.createProvider(
-    resource,
-    enrichment === undefined ? [enricher, ...all] : [enrichment],
-  );
+  const enrichment = new DeferredEnrichment(enricher, all);
+  const tracerProvider = sdk.createProvider(resource, [enrichment]);
   const isGlobal = await registerGlobally(tracerProvider);
   if (!isGlobal) {
     diag.warn(

@@ -15,7 +15,7 @@ export type { TokenUsage } from './cost.ts';
 export { type DefinitionForm, definitionText, type ToolDefinitionView } from './definition-text.ts';
 export { canCountTokens, estimateTokens, prepareToCountTokens } from './estimate-tokens.ts';
 export { type EvidenceFinding, type EvidenceInput, type EvidenceScores, scoreEvidence } from './evidence.ts';
-export { identitySteps, LARGE_CHARS, STEP_CHARS, sampledShare } from './large-texts.ts';
+export { boundedIdentity, identitySteps, LARGE_CHARS, STEP_CHARS, sampledShare } from './large-texts.ts';
 export {
   type AnswerSegment,
   type FindingPlace,

@@ -17,6 +17,7 @@ import {
   own,
   type PatchPoint,
   providerOfHost,
+  type RequestReader,
   serverAddress,
 } from '../shared/index.ts';
 import {
@@ -153,24 +154,30 @@ function describeCall(
   takeNativeSpan();
   hideTracerFromOuterCall(self);
   const server = serverAddress(self._client?.baseURL);
-  const reader = new AnswerReader(anthropicMessages, responseAttributes);
   return {
     operation: own.OPERATION_CHAT,
     provider: providerOfHost(server?.address) ?? 'anthropic',
     model: stringAt(body, 'model'),
     server,
     stream: body.stream === true,
-    attributes: requestAttributes(body),
-    reader,
-    isWhole: () => reader.isComplete,
-    messages: () => parseRequest(body),
     request: body,
-    tools: body.tools,
-    isTextAlone: () => holdsTextAlone(body.messages),
+    as: REQUESTS,
+    reader: new AnswerReader(anthropicMessages, responseAttributes),
     hasNativeSpan: native === 'prefer' && tracesItself(self._client),
-    errorCode: (error) => anthropicMessages.readError(error)?.code,
   };
 }
+
+const REQUESTS: RequestReader = {
+  attributes: requestAttributes,
+  messages: parseRequest,
+  tools: (body) => body.tools,
+  isTextAlone: (body) => holdsTextAlone(body.messages),
+  continues: () => false,
+  speaks: true,
+  saysEnd: () => true,
+  errorCode: (error) => anthropicMessages.readError(error)?.code,
+  canWait: true,
+};
 
 function observe(result: unknown, call: ModelCallSpan): void {
   restoreTracer();

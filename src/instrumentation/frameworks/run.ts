@@ -148,6 +148,10 @@ class GivenReader implements ResponseReader {
 
   chunk(): void {}
 
+  readonly isComplete = true;
+
+  keep(): void {}
+
   result(): ModelResponse {
     return this.#response;
   }
@@ -179,11 +183,19 @@ export class FrameworkModelCall {
       server: undefined,
       stream: false,
       startMs,
-      attributes,
+      request: {},
+      as: {
+        attributes: () => ({ ...attributes }),
+        messages,
+        tools: () => tools,
+        isTextAlone: () => false,
+        continues: () => false,
+        speaks: false,
+        saysEnd: () => false,
+        errorCode: () => undefined,
+        canWait: false,
+      },
       reader: new GivenReader(),
-      messages,
-      tools,
-      errorCode: () => undefined,
     });
     const active = this.#call.start(parent);
     const { span } = this.#call;

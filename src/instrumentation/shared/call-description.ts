@@ -1,9 +1,31 @@
 import type { Attributes, Span, Tracer } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
 import { answerText, attachConversation, type Message, type ModelMetrics } from '../../interaction/index.ts';
-import { isObject, listOf } from '../../json/index.ts';
+import { isObject, type JsonObject, type KeptValues, listOf } from '../../json/index.ts';
 import type { ModelResponse, ResponseReader } from './response-reader.ts';
 import type { ServerAddress } from './server.ts';
+
+/** How the requests of one method of an SDK are read. */
+export interface RequestReader {
+  /** Request attributes, beside those that identify the call; a new object each time. */
+  readonly attributes: (request: JsonObject) => Attributes;
+  /** The messages of the request; called only when their text is needed. */
+  readonly messages: (request: JsonObject) => readonly Message[];
+  /** Tool definitions in the provider's form. */
+  readonly tools: (request: JsonObject) => unknown;
+  /** Whether the request holds texts alone: no media, no files. */
+  readonly isTextAlone: (request: JsonObject) => boolean;
+  /** Whether the provider keeps the conversation: the request holds its last part. */
+  readonly continues: (request: JsonObject) => boolean;
+  /** Whether a model answers what is sent: the call may be one of a conversation. */
+  readonly speaks: boolean;
+  /** Whether the answer to this request, when it is streamed, says that it is complete. */
+  readonly saysEnd: (request: JsonObject) => boolean;
+  /** The provider's own code for an error it sent, if the error holds one. */
+  readonly errorCode: (error: unknown) => string | undefined;
+  /** Whether all that is read is in the request and its answer, which can be kept for after the call. */
+  readonly canWait: boolean;
+}
 
 /** What is known of a call before it is made. */
 export interface CallDescription {
@@ -14,25 +36,35 @@ export interface CallDescription {
   readonly stream: boolean;
   /** When it began, on the clock of `performance.now()`. @defaultValue now */
   readonly startMs?: number | undefined;
-  /** Further request attributes, set at the start. */
-  readonly attributes: Attributes;
+  /** As it is sent. */
+  readonly request: JsonObject;
+  readonly as: RequestReader;
   readonly reader: ResponseReader;
-  /** The messages of the request; called only when their text is needed. */
-  readonly messages: () => readonly Message[];
-  /** The request as it is sent, of an API with conversations. */
-  readonly request?: unknown;
-  /** Tool definitions in the provider's form. */
-  readonly tools?: unknown;
-  /** Whether the request holds texts alone: no media, no files. */
-  readonly isTextAlone?: (() => boolean) | undefined;
-  /** The provider keeps the conversation: `messages` holds its last part. */
-  readonly continues?: boolean | undefined;
   /** The SDK starts a span of its own for this call; pass it to `ModelCall.adopt`. */
   readonly hasNativeSpan?: boolean | undefined;
-  /** Whether a stream that ended without an error was complete, for providers that mark the end. */
-  readonly isWhole?: ((response: ModelResponse) => boolean) | undefined;
-  /** The provider's own code for an error it sent, if the error holds one. */
-  readonly errorCode: (error: unknown) => string | undefined;
+}
+
+/** The fields of requests that hold what is said to the model, in the form of any provider. */
+const SAID = [
+  'messages',
+  'contents',
+  'input',
+  'prompt',
+  'system',
+  'instructions',
+  'systemInstruction',
+] as const;
+
+/**
+ * The request as it is now, for reading it after the call: an application goes on with its list of messages. Definitions
+ * of tools are shared, since what is known of them is known by their object.
+ */
+export function keepRequest(request: JsonObject, values: KeptValues): JsonObject {
+  const kept: Record<string, unknown> = { ...request };
+  for (const name of SAID) if (kept[name] !== undefined) kept[name] = values.keep(kept[name]);
+  const { config } = request;
+  if (isObject(config)) kept.config = keepRequest(config, values);
+  return kept;
 }
 
 /** What a call needs of its instrumentation. */
@@ -58,23 +90,29 @@ export function identityOf({ operation, provider, model, server }: CallDescripti
 }
 
 /** Passes the conversation to the processor; see `attachConversation`. */
-export function attachCall(span: Span, call: CallDescription, read: () => ModelResponse): void {
+export function attachCall(
+  span: Span,
+  { provider, model, as }: CallDescription,
+  request: JsonObject,
+  read: () => ModelResponse,
+): void {
   let once: ModelResponse | undefined;
   const response = (): ModelResponse => {
     once ??= read();
     return once;
   };
+  const tools = as.tools(request);
   attachConversation(span, {
-    provider: call.provider,
-    messages: call.messages,
+    provider,
+    messages: () => as.messages(request),
     answer: () => answerText(response().messages()),
-    model: () => response().model ?? call.model,
+    model: () => response().model ?? model,
     usage: () => response().usage,
     costUsd: () => response().costUsd,
-    tools: call.tools,
-    isTextAlone: () => call.continues !== true && call.isTextAlone?.() === true,
+    tools,
+    isTextAlone: () => !as.continues(request) && as.isTextAlone(request),
     calledNone: () =>
-      call.continues !== true && offersFunctions(call.tools) && response().messages().every(holdsTextOnly),
+      !as.continues(request) && offersFunctions(tools) && response().messages().every(holdsTextOnly),
   });
 }
 

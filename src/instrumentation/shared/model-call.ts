@@ -2,7 +2,6 @@ import {
   type Attributes,
   type Context,
   context,
-  createContextKey,
   INVALID_SPANID,
   type Span,
   SpanKind,
@@ -10,8 +9,15 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import { announceTools, type OuterCall, outerCallOf, recordModelCall } from '../../interaction/index.ts';
-import { isObject, numberAt } from '../../json/index.ts';
+import {
+  announceTools,
+  leaveLateWork,
+  type OuterCall,
+  outerCallOf,
+  recordModelCall,
+  takesLateWork,
+} from '../../interaction/index.ts';
+import { isObject, type JsonObject, KeptValues, numberAt } from '../../json/index.ts';
 import type { ResponseObserver } from './api-promise.ts';
 import {
   attachCall,
@@ -19,21 +25,34 @@ import {
   type CallDescription,
   type CallHost,
   identityOf,
+  keepRequest,
 } from './call-description.ts';
 import { type ErrorFacts, errorFacts } from './error-type.ts';
 import { guard } from './guard.ts';
 import { contextOf, type LooseCall, looseCall, noteAnswer } from './loose-calls.ts';
 import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
-import { answerAttributes, nativeAdditions, requestContent, responseContent } from './response-attributes.ts';
+import { addAnswer, addToNative, requestContent, responseContent } from './response-attributes.ts';
+import type { ModelResponse } from './response-reader.ts';
 import * as own from './semconv.ts';
 
-const CALL = createContextKey('mcp-observatory.model-call');
+/** The call that a span is of. A property: one more value in the context costs another copy of it in each call. */
+const CALL: unique symbol = Symbol('mcp-observatory.model-call');
+
+interface CallSpan extends Span {
+  [CALL]?: ModelCallSpan | undefined;
+}
+
+/** A frozen span tells of no retries. */
+function setCall(span: CallSpan | undefined, call: ModelCallSpan | undefined): void {
+  try {
+    if (span !== undefined) span[CALL] = call;
+  } catch {}
+}
 
 /** Counts a retry of the request of the active call. */
 export function noteRetry(): void {
-  const call: unknown = context.active().getValue(CALL);
-  if (call instanceof ModelCallSpan) call.retried();
+  (trace.getActiveSpan() as CallSpan | undefined)?.[CALL]?.retried();
 }
 
 /** How a call ended; empty for a whole response. */
@@ -59,6 +78,9 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   /** Attributes the span starts with, so that samplers see them, and that every metric has. */
   readonly #identity: Attributes;
   #span: Span | undefined;
+  /** The span is read some time after its end: what can wait is written then. */
+  #isLate = false;
+  #read: ModelResponse | undefined;
   /** `own`: we start and end it. `native`: the SDK's span; `outer`: one already open around the call. We only add to these. */
   #owner: 'own' | 'native' | 'outer' = 'own';
   #outer: OuterCall | undefined;
@@ -71,8 +93,6 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
 
   constructor(host: CallHost, call: CallDescription) {
     this.#host = host;
-    // The sequences are text that the prompt's author chose.
-    if (!host.captureContent) delete call.attributes[own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
     this.#call = call;
     this.#startMs = call.startMs ?? performance.now();
     this.lastActivityMs = performance.now();
@@ -81,7 +101,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
 
   /** Starts the span and gives the context to make the call in. */
   start(within: Context): Context {
-    this.#loose = looseCall(within, this.#call.request);
+    const { request, as } = this.#call;
+    this.#loose = as.speaks ? looseCall(within, request) : undefined;
     const parent = this.#loose === undefined ? within : contextOf(this.#loose, within);
     if (this.#call.hasNativeSpan === true) return parent;
     const outer = outerCallOf(parent);
@@ -89,31 +110,40 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       this.#outer = outer;
       this.#owner = 'outer';
       this.#span = outer.span;
-      outer.span.setAttributes(missing(outer.span, { ...this.#identity, ...this.#call.attributes }));
-    } else {
-      const { startMs } = this.#call;
-      this.#span = this.#startSpan(parent, startMs === undefined ? undefined : toEpochMs(startMs));
-    }
-    announceTools(this.#span, this.#call.tools, this.#call.model);
-    return trace.setSpan(parent, this.#span).setValue(CALL, this);
+      outer.span.setAttributes(
+        missing(outer.span, { ...this.#identity, ...this.#requestAttributes(request) }),
+      );
+    } else this.#span = this.#startSpan(parent, this.#call.startMs);
+    announceTools(this.#span, as.tools(request), this.#call.model);
+    setCall(this.#span, this);
+    return trace.setSpan(parent, this.#span);
   }
 
-  #startSpan(parent: Context, startTime?: number): Span {
+  #startSpan(parent: Context, startMs?: number): Span {
     const { operation, model } = this.#call;
     const name = model === undefined ? operation : `${operation} ${model}`;
     const kind = SpanKind.CLIENT;
     const attributes = this.#identity;
+    const startTime = startMs === undefined ? undefined : performance.timeOrigin + startMs;
     const options = startTime === undefined ? { kind, attributes } : { kind, attributes, startTime };
     const span = this.#host.tracer.startSpan(name, options, parent);
+    this.#isLate = this.#call.as.canWait && takesLateWork(span);
     // Not among the start attributes: SDKs copy those twice for the sampler, which does not need these.
-    return span.setAttributes(this.#call.attributes);
+    return this.#isLate ? span : span.setAttributes(this.#requestAttributes(this.#call.request));
+  }
+
+  #requestAttributes(request: JsonObject): Attributes {
+    const attributes = this.#call.as.attributes(request);
+    // The sequences are text that the prompt's author chose.
+    if (!this.#host.captureContent) delete attributes[own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
+    return attributes;
   }
 
   /** The outer span ends before the stream does: the call gets a span of its own, from its true start. */
   #leave(parent: Context): void {
     this.#outer = undefined;
     this.#owner = 'own';
-    this.#span = this.#startSpan(parent, toEpochMs(this.#startMs));
+    this.#span = this.#startSpan(parent, this.#startMs);
   }
 
   /**
@@ -123,17 +153,17 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   adopt(span: Span | undefined): void {
     const parent = context.active();
     if (span === undefined || isNoSpan(span, parent)) {
-      this.#span = this.#startSpan(parent, toEpochMs(this.#startMs));
+      this.#span = this.#startSpan(parent, this.#startMs);
       return;
     }
     this.#span = span;
     this.#owner = 'native';
-    announceTools(span, this.#call.tools, this.#call.model);
+    const { request, as, reader, model } = this.#call;
+    announceTools(span, as.tools(request), model);
     // The SDK may end it at any time from now on.
-    attachCall(span, this.#call, () => this.#call.reader.result());
-    const { messages, tools } = this.#call;
+    attachCall(span, this.#call, request, () => reader.result());
     if (this.#host.captureContent && span.isRecording())
-      span.setAttributes(requestContent(messages(), tools));
+      span.setAttributes(requestContent(as.messages(request), as.tools(request)));
   }
 
   /** Of the call's span. */
@@ -200,7 +230,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
 
   fail(error: unknown): void {
     if (this.#ended) return;
-    const facts = errorFacts(error, this.#call.errorCode(error), this.#host.captureContent);
+    const facts = errorFacts(error, this.#call.as.errorCode(error), this.#host.captureContent);
     const message = this.#host.captureContent && error instanceof Error ? error.message : undefined;
     this.#end({ facts, message });
   }
@@ -209,6 +239,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     if (this.#ended) return;
     this.#ended = true;
     openCalls.close(this);
+    // The span may wait for its export; what was said need not.
+    setCall(this.#span, undefined);
     const seconds = (performance.now() - this.#startMs) / 1000;
     try {
       if (how.isRecorded !== true) this.#record(how, seconds);
@@ -221,22 +253,56 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   }
 
   #record(how: Ending, seconds: number): void {
-    const response = this.#call.reader.result();
-    const errorType = how.facts?.type ?? response.errorType;
-    const { metrics, captureContent } = this.#host;
-    if (metrics.enabled) {
-      const about: Attributes = { ...this.#identity };
-      if (response.model !== undefined) about[names.ATTR_GEN_AI_RESPONSE_MODEL] = response.model;
-      if (errorType !== undefined) about[names.ATTR_ERROR_TYPE] = errorType;
-      recordModelCall(metrics, about, response.usage, seconds);
-    }
-
     const span = this.#span;
-    if (span?.isRecording() !== true) return;
+    const isRecording = span?.isRecording() === true;
+    // Before anything is read, since an answer composes its parts when they are asked for.
+    const kept = isRecording && this.#isLate && how.facts === undefined ? this.#keep() : undefined;
+    if (this.#host.metrics.enabled) this.#measure(how, seconds);
+    if (span === undefined || !isRecording) return;
+    const loose = this.#loose;
+    if (loose !== undefined) guard('noting an answer', () => noteAnswer(loose, span, this.#response));
+    if (kept === undefined) this.#write(span, how, this.#call.request);
+    else {
+      const write = () => void guard('writing a call', () => this.#write(span, how, kept.request));
+      leaveLateWork(span, { characters: kept.characters, write });
+    }
+  }
+
+  /** Keeps what is read after the call, when nobody waits for it; undefined where that fails. */
+  #keep(): { readonly request: JsonObject; readonly characters: number } | undefined {
+    return guard('keeping a call', () => {
+      const values = new KeptValues();
+      const request = keepRequest(this.#call.request, values);
+      this.#call.reader.keep(values);
+      return { request, characters: values.characters };
+    });
+  }
+
+  #measure(how: Ending, seconds: number): void {
+    const { model, usage, errorType } = this.#response;
+    const about: Attributes = { ...this.#identity };
+    if (model !== undefined) about[names.ATTR_GEN_AI_RESPONSE_MODEL] = model;
+    const type = how.facts?.type ?? errorType;
+    if (type !== undefined) about[names.ATTR_ERROR_TYPE] = type;
+    recordModelCall(this.#host.metrics, about, usage, seconds);
+  }
+
+  get #response(): ModelResponse {
+    this.#read ??= this.#call.reader.result();
+    return this.#read;
+  }
+
+  #write(span: Span, how: Ending, request: JsonObject): void {
+    const response = this.#response;
+    const errorType = how.facts?.type ?? response.errorType;
+    const { captureContent } = this.#host;
+    const { as, reader } = this.#call;
     const status = how.facts?.status ?? this.#status;
     const isNative = this.#owner === 'native';
-    const attributes: Attributes = isNative ? nativeAdditions(response) : answerAttributes(response);
-    const isCut = how.isRead === true && this.#call.isWhole?.(response) === false;
+    const attributes = this.#isLate ? this.#requestAttributes(request) : {};
+    if (isNative) addToNative(attributes, response);
+    else addAnswer(attributes, response);
+    const isCut = how.isRead === true && as.saysEnd(request) && !reader.isComplete;
     const streamEnd = isCut ? 'cut' : how.streamEnd;
     if (streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = streamEnd;
     if (!isNative) {
@@ -254,17 +320,12 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       const message = how.message ?? (status === undefined ? errorType : `${status} ${errorType}`);
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
-    if (!isNative) attachCall(span, this.#call, () => response);
-    const loose = this.#loose;
-    if (loose !== undefined) guard('noting an answer', () => noteAnswer(loose, span, response));
+    if (!isNative) attachCall(span, this.#call, request, () => response);
     if (!captureContent) return;
-    const { messages, tools } = this.#call;
-    if (!isNative) span.setAttributes(requestContent(messages(), tools));
+    if (!isNative) span.setAttributes(requestContent(as.messages(request), as.tools(request)));
     span.setAttributes(responseContent(response));
   }
 }
-
-const toEpochMs = (ms: number): number => performance.timeOrigin + ms;
 
 /** Whether the span is a no-op: it has no id, or only repeats its parent's. */
 function isNoSpan(span: Span, parent: Context): boolean {

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
-import { type Message, present, responseAttributes } from '../../interaction/index.ts';
+import { addResponse, type Message } from '../../interaction/index.ts';
 import { boundedJson } from './bounded-json.ts';
 import type { ModelResponse } from './response-reader.ts';
 import * as own from './semconv.ts';
@@ -8,31 +8,26 @@ import * as own from './semconv.ts';
 /** Characters of content kept on one attribute; what is cut is marked and the JSON stays valid. */
 const MAX_CONTENT_CHARS = 262_144;
 
-/** Attributes of a response that hold no content. */
-export function answerAttributes(response: ModelResponse): Attributes {
+/** Adds the attributes of a response that hold no content. */
+export function addAnswer(attributes: Attributes, response: ModelResponse): void {
   const { id: responseId, model, usage } = response;
-  return {
-    ...response.attributes,
-    ...responseAttributes({ responseId, model, usage }),
-    ...present({ [own.ATTR_ANTHROPIC_CACHE_WRITE_1H]: usage?.cacheWrite1hTokens }),
-    ...endAttributes(response),
-  };
+  if (response.attributes !== undefined) Object.assign(attributes, response.attributes);
+  addResponse(attributes, { responseId, model, usage });
+  const longWrite = usage?.cacheWrite1hTokens;
+  if (longWrite !== undefined) attributes[own.ATTR_ANTHROPIC_CACHE_WRITE_1H] = longWrite;
+  addEnd(attributes, response);
 }
 
-/** What the spans an SDK makes by itself leave out. */
-export function nativeAdditions(response: ModelResponse): Attributes {
+/** Adds what the spans an SDK makes by itself leave out. */
+export function addToNative(attributes: Attributes, response: ModelResponse): void {
   const cacheWrite = response.usage?.cacheWriteTokens;
-  return {
-    ...present({ [names.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS]: cacheWrite }),
-    ...endAttributes(response),
-  };
+  if (cacheWrite !== undefined) attributes[names.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS] = cacheWrite;
+  addEnd(attributes, response);
 }
 
-function endAttributes({ toolCallCount, finishReasons: reasons }: ModelResponse): Attributes {
-  return present({
-    [names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS]: reasons.length > 0 ? [...reasons] : undefined,
-    [own.ATTR_TOOL_CALL_COUNT]: toolCallCount > 0 ? toolCallCount : undefined,
-  });
+function addEnd(attributes: Attributes, { toolCallCount, finishReasons: reasons }: ModelResponse): void {
+  if (reasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...reasons];
+  if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
 }
 
 /** What was said to the model, as JSON texts: SDK 2.x drops attribute values that are objects. */

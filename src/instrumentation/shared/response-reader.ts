@@ -1,5 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { type OutputMessage, outputMessages } from '../../interaction/index.ts';
+import { isObject, type KeptValues } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
 import { type Answer, type AnswerStream, errorWord, type WireApi } from '../../wire/index.ts';
 
@@ -30,6 +31,10 @@ export interface ResponseReader {
   whole(value: unknown): void;
   chunk(value: unknown): void;
   result(): ModelResponse;
+  /** Whether the provider said that the stream is complete. */
+  readonly isComplete: boolean;
+  /** Keeps a whole response as it is now, for a later {@link result}. */
+  keep(values: KeptValues): void;
 }
 
 /** Reads the response of a call to an API that `src/wire` knows. */
@@ -54,9 +59,13 @@ export class AnswerReader implements ResponseReader {
     this.#stream.push(value);
   }
 
-  /** Whether the provider said that the stream is complete. */
   get isComplete(): boolean {
     return this.#stream?.isComplete === true;
+  }
+
+  /** Of a stream there is nothing that the application could change. */
+  keep(values: KeptValues): void {
+    if (this.#stream === undefined && isObject(this.#whole)) this.#whole = values.keepFields(this.#whole);
   }
 
   result(): ModelResponse {
