@@ -1,4 +1,7 @@
-/** What frameworks do beside other observability packages, in an application made by this test. */
+/**
+ * What frameworks do beside other observability packages, in an application made by this test. The package that is loaded
+ * first takes turns; `OBSERVATORY_TEST_SIZE=million` tries both orders of each pair.
+ */
 import assert from 'node:assert/strict';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,6 +10,7 @@ import { freePort } from '../support/free-port.ts';
 import { FreshApps, node24, REGISTER } from '../support/fresh-app.ts';
 import { assertStored, assertStoredRun } from '../support/one-run.ts';
 import { noPython, pythonProgram, pythonWithPackages } from '../support/python.ts';
+import { everyOther } from '../support/size.ts';
 
 const PEERS = [
   { peer: 'dd-trace', flags: ['--import', 'dd-trace/initialize.mjs'], newest: true },
@@ -107,7 +111,7 @@ before(async () => {
 });
 after(() => apps[Symbol.asyncDispose]());
 
-for (const { peer, flags, newest, sendsSpans } of PEERS) {
+for (const [place, { peer, flags, newest, sendsSpans }] of PEERS.entries()) {
   const orders = [
     [...flags, ...REGISTER],
     [...REGISTER, ...flags],
@@ -120,9 +124,12 @@ for (const { peer, flags, newest, sendsSpans } of PEERS) {
       env: { DD_TRACE_STARTUP_LOGS: 'false', DD_INSTRUMENTATION_TELEMETRY_ENABLED: 'false', ...env },
     });
 
-  for (const { framework, program, calls, output, callers, env, newest: needs24, loadedBy } of FRAMEWORKS) {
-    test(`${framework} beside ${peer}, loaded first or last: one run, sums are those of the calls, caller and server are named`, async () => {
-      for (const order of orders) {
+  for (const [
+    at,
+    { framework, program, calls, output, callers, env, newest: needs24, loadedBy },
+  ] of FRAMEWORKS.entries()) {
+    test(`${framework} beside ${peer}, in either order: one run, sums are those of the calls, caller and server are named`, async () => {
+      for (const order of everyOther(orders, place + at)) {
         const MCP_PORT = String(await freePort());
         const node24 = newest === true || needs24 === true;
         const { code, stdout, stderr, sums } = await run(program, order, node24, { MCP_PORT, ...env });
@@ -135,11 +142,11 @@ for (const { peer, flags, newest, sendsSpans } of PEERS) {
     });
   }
 
-  test(`a server under Express with two sessions and a client in Python beside ${peer}, loaded first or last: each caller is named, each call once`, {
+  test(`a server under Express with two sessions and a client in Python beside ${peer}, in either order: each caller is named, each call once`, {
     skip: noPython(),
   }, async () => {
     const python = await pythonWithPackages();
-    for (const order of orders) {
+    for (const order of everyOther(orders, place)) {
       const node = newest === true ? await node24() : process.execPath;
       const inNode = (name: string) => [node, ...order, 'mcp-client.mjs', name].join();
       const CLIENTS = [inNode('alice'), inNode('bob'), `${python},mcp_client.py`].join(' ');
