@@ -12,6 +12,9 @@ import { outcomeOf, type ProgramOutcome } from './programs.ts';
 import { ProviderServer } from './provider-server.ts';
 import { answerWithTool } from './tool-provider.ts';
 
+/** A program that does not end is ended, so that its test fails and the others run. */
+const MAX_RUN_MS = 240_000;
+
 /** What every application has beside its framework. */
 const OPENTELEMETRY = [
   '@opentelemetry/api@1.9.1',
@@ -103,6 +106,8 @@ export class FreshApps implements AsyncDisposable {
         : await startCollector({ databaseUrl: database, http: ANYWHERE, grpc: false, health: ANYWHERE });
     const child = spawn(options.node ?? process.execPath, [...(options.flags ?? REGISTER), program], {
       cwd: folder,
+      timeout: MAX_RUN_MS,
+      killSignal: 'SIGKILL',
       env: {
         PATH: process.env.PATH ?? '',
         HOME: folder,
