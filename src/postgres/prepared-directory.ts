@@ -10,6 +10,7 @@ import { locate, packageFile } from '../base/index.ts';
 const PREPARED = 'dist/lib/empty-store.br';
 /** Stands in a directory while it is filled. */
 const UNFINISHED = 'unfinished-copy';
+const FILES_AT_ONCE = 32;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
@@ -42,12 +43,16 @@ export async function copyPrepared(
   const marker = join(directory, UNFINISHED);
   await writeFile(marker, '', { mode: FILE_MODE });
   let at = 4 + length;
+  const writing: Promise<void>[] = [];
+  // Folders come before the files in them.
   for (const [path, size] of contents.entries) {
     const target = join(directory, path);
     if (size === null) await mkdir(target, { recursive: true, mode: FOLDER_MODE });
-    else await writeFile(target, packed.subarray(at, at + size), { mode: FILE_MODE });
+    else writing.push(writeFile(target, packed.subarray(at, at + size), { mode: FILE_MODE }));
     at += size ?? 0;
+    if (writing.length >= FILES_AT_ONCE) await Promise.all(writing.splice(0));
   }
+  await Promise.all(writing);
   await rm(marker);
   return true;
 }
