@@ -5,9 +5,9 @@ import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
 import { listWaitingTools } from '../store/index.ts';
 
-const REFRESH_MS = 1000;
+const REFRESH_MS = 500;
 /** Roll-ups by the hour are for views that nobody watches second by second. */
-const ROLLUP_EVERY = 15;
+const ROLLUP_EVERY = 30;
 const MAX_LISTENERS = 64;
 const TRIES = 5;
 const PAUSE_MS = 40;
@@ -48,7 +48,7 @@ export class Live {
     return true;
   }
 
-  /** Whether somebody looks, so that what is new is added up each second. */
+  /** Whether somebody looks, so that what is new is added up twice a second. */
   get isWatched(): boolean {
     return this.#timer !== undefined;
   }
