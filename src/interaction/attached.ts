@@ -174,7 +174,7 @@ function* identify(span: object, prompt: string | undefined, answer: string | un
   if (kept !== undefined) note(span, { ...kept, identities });
 }
 
-/** Undefined for what is no JSON, which is told where it is hashed. */
+/** Undefined for what is not JSON; hashing it reports that. */
 function textOfArguments(value: unknown): string | undefined {
   try {
     return canonicalJson(value, { loneSurrogates: 'escape' });

@@ -50,31 +50,21 @@ export async function openEmbeddedThread(directory: string, module: string): Pro
   worker.on('error', end);
   worker.on('exit', () => end(new ObservatoryError('DATABASE_UNREACHABLE', closedMessage(directory))));
 
-  const wait = (id: number) =>
+  const answerTo = (id: number, request?: EmbeddedRequest) =>
     new Promise<readonly QueryResult[]>((resolve, reject) => {
       if (ended !== undefined) return reject(ended);
+      // Throws for a value that cannot be sent to another thread, such as a function: then nothing is waited for.
+      if (request !== undefined) worker.postMessage(request);
       waiting.set(id, { resolve, reject });
       worker.ref();
     });
-  const ask = (
-    kind: EmbeddedRequest['kind'],
-    ...statements: Statement[]
-  ): Promise<readonly QueryResult[]> => {
+  const ask = (kind: EmbeddedRequest['kind'], ...statements: Statement[]) => {
     lastId += 1;
-    const id = lastId;
-    const answer = wait(id);
-    try {
-      if (ended === undefined) worker.postMessage({ id, kind, statements } satisfies EmbeddedRequest);
-    } catch (error) {
-      // A value that cannot be sent to another thread, such as a function.
-      waiting.get(id)?.reject(error as Error);
-      waiting.delete(id);
-    }
-    return answer;
+    return answerTo(lastId, { id: lastId, kind, statements });
   };
 
   try {
-    await wait(0);
+    await answerTo(0);
   } catch (error) {
     await worker.terminate();
     throw error;

@@ -52,7 +52,7 @@ export interface FrameworkModelStep {
   readonly provider: string | undefined;
   readonly model: string | undefined;
   readonly isStream?: boolean | undefined;
-  /** When it began, on the clock of `performance.now()`, where it is told of later. */
+  /** When it began, on the clock of `performance.now()`, if it is reported only later. */
   readonly startMs?: number | undefined;
   readonly messages: () => readonly Message[];
   readonly tools?: unknown;

@@ -19,6 +19,7 @@ const PAUSE_MS = 40;
  */
 export class Live {
   readonly #db: Queryable;
+  readonly #questions: Queryable;
   readonly #listeners = new Set<ServerResponse>();
   #timer: NodeJS.Timeout | undefined;
   #turns = 0;
@@ -27,8 +28,10 @@ export class Live {
   #next: Promise<void> | undefined;
   #isReadOnly = false;
 
-  constructor(db: Queryable) {
+  /** @param questions the database as the views ask it, so that what waits is looked for once for both. */
+  constructor(db: Queryable, questions: Queryable = db) {
     this.#db = db;
+    this.#questions = questions;
   }
 
   /** Adds a page; false when there are too many. */
@@ -110,7 +113,7 @@ export class Live {
 
   /** The tools that wait. A database that is too slow for that question still tells of runs. */
   async #tools(): Promise<string> {
-    const tools = await listWaitingTools(this.#db).catch(() => []);
+    const tools = await listWaitingTools(this.#questions).catch(() => []);
     return tools.map(({ id }) => id).join(' ');
   }
 

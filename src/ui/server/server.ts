@@ -72,8 +72,8 @@ export async function startPage(options: PageOptions): Promise<Page> {
   }
   checkWebhook(options.webhook);
   const assets = readAssets();
-  const live = new Live(db);
   const questions = reading(db, QUESTION_TIMEOUT_MS);
+  const live = new Live(db, questions);
   const hosts: string[] = [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
     void handle(request, response, { db, questions, goldens, assets, live, hosts, token, mcp, senders });
