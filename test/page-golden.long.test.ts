@@ -1,6 +1,6 @@
 /** A run kept as a golden from the page, and its file as a download. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { context, propagation, trace } from '@opentelemetry/api';
@@ -91,6 +91,13 @@ describe('a golden from the page', () => {
       ['add'],
     );
     assert.deepEqual(JSON.parse((await keep(run)).body.toString()), { name, file, isNew: false });
+  });
+
+  test('a golden of any name can be saved, under a name that no header breaks on', async () => {
+    copyFileSync(join(folder, `${name}.json`), join(folder, 'päid "twice".json'));
+    const { status, headers } = await download('päid "twice"');
+    assert.equal(status, 200);
+    assert.equal(headers['content-disposition'], 'attachment; filename="p_id__twice_.json"');
   });
 
   test('nobody else gets a file, and nothing that is no golden below the folder is one', async () => {

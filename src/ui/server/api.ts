@@ -24,7 +24,8 @@ import {
   toolRow,
 } from '../store/index.ts';
 import { withMeanings } from './findings.ts';
-import { goldenNames, readGoldenRun } from './goldens.ts';
+import { goldenNames } from './golden-file.ts';
+import { readGoldenRun } from './goldens.ts';
 import { printableAnswer } from './printable-answer.ts';
 import { recording } from './statements.ts';
 

@@ -1,16 +1,25 @@
 import { createReadStream } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ObservatoryError } from '../../base/index.ts';
 import { inspectGolden } from '../../golden/index.ts';
 
-/** Names as goldens of the page have them: folders and a file, none of which goes up. */
-const NAME = /^(?!.*\.\.)[\w-][\w.-]{0,99}(?:\/[\w-][\w.-]{0,99}){0,7}$/u;
+const MAX_GOLDENS = 1000;
 const MAX_BYTES = 67_108_864;
 
-/** A golden that can be sent. */
+/** Names of the goldens below a folder, for instance `openai/refund`; none where there is no such folder. */
+export async function goldenNames(folder: string): Promise<readonly string[]> {
+  const files = await readdir(folder, { recursive: true }).catch(() => []);
+  return files
+    .filter((file) => file.endsWith('.json') && !file.split(sep).includes('shared'))
+    .map((file) => file.slice(0, -'.json'.length).split(sep).join('/'))
+    .sort()
+    .slice(0, MAX_GOLDENS);
+}
+
+/** A golden that can be read and sent. */
 export interface GoldenFile {
   readonly path: string;
   /** Under which a browser saves it. */
@@ -19,12 +28,13 @@ export interface GoldenFile {
 }
 
 /**
- * Finds the file of a golden below a folder; undefined where there is none of the name.
+ * Finds the file of a golden by one of its {@link goldenNames}; undefined where there is none of the name, or a link
+ * leads out of the folder.
  * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW` for what the `golden` commands do not read either,
  * `INVALID_INPUT` for one that is too large.
  */
 export async function findGoldenFile(folder: string, name: string): Promise<GoldenFile | undefined> {
-  if (!NAME.test(name)) return undefined;
+  if (!(await goldenNames(folder)).includes(name)) return undefined;
   const paths = await Promise.all([realpath(folder), realpath(join(folder, `${name}.json`))]).catch(
     () => undefined,
   );
@@ -39,7 +49,14 @@ export async function findGoldenFile(folder: string, name: string): Promise<Gold
     );
   }
   await inspectGolden(path);
-  return { path, saveAs: `${name.split('/').at(-1)}.json`, bytes };
+  return {
+    path,
+    saveAs: `${name
+      .split('/')
+      .at(-1)
+      ?.replace(/[^\w.-]/gu, '_')}.json`,
+    bytes,
+  };
 }
 
 /** Sends a golden as a file to save, byte by byte as it is. */

@@ -1,19 +1,6 @@
-import { readdir } from 'node:fs/promises';
-import { join, sep } from 'node:path';
 import { type Golden, inspectGolden } from '../../golden/index.ts';
 import type { RunSpan } from '../store/index.ts';
-
-const MAX_GOLDENS = 1000;
-
-/** Names of the goldens below a folder, for instance `openai/refund`; none where there is no such folder. */
-export async function goldenNames(folder: string): Promise<readonly string[]> {
-  const files = await readdir(folder, { recursive: true }).catch(() => []);
-  return files
-    .filter((file) => file.endsWith('.json') && !file.split(sep).includes('shared'))
-    .map((file) => file.slice(0, -'.json'.length).split(sep).join('/'))
-    .sort()
-    .slice(0, MAX_GOLDENS);
-}
+import { findGoldenFile } from './golden-file.ts';
 
 /** A golden as a run to compare with: its tool calls as spans. */
 export interface GoldenRun {
@@ -24,13 +11,13 @@ export interface GoldenRun {
 }
 
 /**
- * Reads a golden by one of its {@link goldenNames}; undefined when no golden has the name.
- * @throws ObservatoryError `GOLDEN_UNREADABLE`, `GOLDEN_TOO_NEW`.
+ * Reads a golden by one of its names; undefined when no golden has the name.
+ * @throws ObservatoryError as {@link findGoldenFile}.
  */
 export async function readGoldenRun(folder: string, name: string): Promise<GoldenRun | undefined> {
-  const names = await goldenNames(folder);
-  if (!names.includes(name)) return undefined;
-  const { golden } = await inspectGolden(join(folder, `${name}.json`));
+  const file = await findGoldenFile(folder, name);
+  if (file === undefined) return undefined;
+  const { golden } = await inspectGolden(file.path);
   const { recorded_at: at, golden_output: output } = golden;
   return {
     name: golden.test_name,
