@@ -206,6 +206,40 @@ test('an option that cannot be used is refused by name, with the value', () => {
   }
 });
 
+test('an answer is scored alike whether or not its words are compared with others, short or long', () => {
+  const words = [
+    'maybe',
+    'Definitely',
+    'unsure',
+    'cannot  sure',
+    'not\nsure',
+    'I think',
+    'think',
+    'ab',
+    'presents',
+    'im',
+  ];
+  const compare = (answer: string) => {
+    const alone = compute({}, { answer, toolResultSummary: 'Error: declined' });
+    const compared = compute(
+      { enableGroundingScore: false, lowGroundingThreshold: 0 },
+      { answer, retrievedContext: 'Nothing of it.', toolResultSummary: 'Error: declined' },
+    );
+    const { verifier_score, verifier_reason, tool_claim_mismatch, answer_hash } = compared;
+    assert.deepEqual(
+      [alone.verifier_score, alone.verifier_reason, alone.tool_claim_mismatch, alone.answer_hash],
+      [verifier_score, verifier_reason, tool_claim_mismatch, answer_hash],
+      answer,
+    );
+  };
+  for (const first of words) {
+    for (const second of words) {
+      for (const between of [' ', '-', '', ' 12 ', ' \u00e9', ' x'.repeat(200)])
+        compare(first + between + second);
+    }
+  }
+});
+
 test('the local verifier objects to hedging, absolute claims and little grounding', () => {
   const verdict = (answer: string, retrievedContext?: string) => {
     const input = { answer, ...(retrievedContext === undefined ? {} : { retrievedContext }) };

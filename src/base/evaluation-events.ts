@@ -36,9 +36,8 @@ type EvaluationName = keyof typeof COLUMN_OF;
  */
 export function addEvaluationEvents(span: EventSpan, values: FieldValues, time?: HrTime): void {
   if (!hasScore(values)) return;
-  for (const key in COLUMN_OF) {
-    const name = key as EvaluationName;
-    const value = values[COLUMN_OF[name]];
+  for (const [name, column] of EVALUATIONS) {
+    const value = values[column];
     if (value === undefined) continue;
     const attributes: Attributes = {
       [semconv.ATTR_GEN_AI_EVALUATION_NAME]: name,
@@ -52,6 +51,8 @@ export function addEvaluationEvents(span: EventSpan, values: FieldValues, time?:
     span.addEvent(semconv.EVENT_GEN_AI_EVALUATION_RESULT, attributes, time);
   }
 }
+
+const EVALUATIONS = Object.entries(COLUMN_OF) as [EvaluationName, (typeof COLUMN_OF)[EvaluationName]][];
 
 const SCORES: ReadonlySet<string> = new Set(Object.values(COLUMN_OF));
 

@@ -23,7 +23,12 @@ export function outputMessages(answer: Answer): OutputMessage[] {
 }
 
 function outputMessage({ parts, rawFinishReason }: Choice): OutputMessage {
-  return { role: 'assistant', parts: parts.flatMap(messageParts), finishReason: rawFinishReason };
+  const said: MessagePart[] = [];
+  for (const part of parts) {
+    if (part.type === 'text') said.push({ type: 'text', content: part.text });
+    else said.push(...messageParts(part));
+  }
+  return { role: 'assistant', parts: said, finishReason: rawFinishReason };
 }
 
 /** A part in the words of the semantic conventions; a part that they have none for is left out. */

@@ -60,7 +60,10 @@ function decideKind(span: SpanView, attributes: JsonObject): InteractionKind {
   const method = textOf(attributes['mcp.method.name']);
   if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';
   const operation = textOf(attributes['gen_ai.operation.name']) ?? textOf(attributes['llm.request.type']);
-  const byOperation = operation === undefined ? undefined : OPERATIONS.get(operation.toLowerCase());
+  const byOperation =
+    operation === undefined
+      ? undefined
+      : (OPERATIONS.get(operation) ?? OPERATIONS.get(operation.toLowerCase()));
   if (byOperation !== undefined) return byOperation;
   const openInference = textOf(attributes['openinference.span.kind']);
   if (openInference !== undefined) return OPENINFERENCE_KINDS.get(openInference.toUpperCase()) ?? 'other';

@@ -73,24 +73,30 @@ export const PART_SEPARATOR = '\n\n';
 /** Composes prompt, retrieved context and tool result summary from the messages of a request. */
 export function conversationText(messages: readonly Message[]): ConversationText {
   const prompt: string[] = [];
-  const results = new ToolResults();
-  for (const message of messages) {
-    for (const part of message.parts) {
+  // Most conversations have none.
+  let results: ToolResults | undefined;
+  let isOpening = true;
+  for (const { role, parts } of messages) {
+    if (role === 'assistant' || role === 'tool') isOpening = false;
+    for (const part of parts) {
+      if (part.type === 'text' && role !== 'tool') {
+        prompt.push(part.content);
+        continue;
+      }
+      results ??= new ToolResults();
       if (part.type === 'tool_call') results.called(part);
       else if (part.type === 'tool_call_response') results.add(toolOutcome(part), part);
-      else if (part.type === 'text') {
-        if (message.role === 'tool') results.add(toolOutcome({ response: part.content }), {});
-        else prompt.push(part.content);
-      }
+      else if (part.type === 'text') results.add(toolOutcome({ response: part.content }), {});
     }
   }
-  const retrievedContext = joined(results.context);
+  const retrievedContext = results && joined(results.context);
   return {
     prompt: joined(prompt),
     retrievedContext,
-    toolResultSummary: joined(results.failures()),
-    ...(results.steps.length > 0 && { steps: results.steps, stepContext: retrievedContext }),
-    ...(messages.every(({ role }) => role !== 'assistant' && role !== 'tool') && { isOpening: true }),
+    toolResultSummary: results && joined(results.failures()),
+    ...(results !== undefined &&
+      results.steps.length > 0 && { steps: results.steps, stepContext: retrievedContext }),
+    ...(isOpening && { isOpening }),
   };
 }
 
@@ -102,6 +108,9 @@ export function answerText(outputs: readonly Message[]): string | undefined {
   }
   return answer;
 }
+
+/** Few texts are put together faster one by one; of many, that would be a deep tree of texts. */
+const MAX_CONCATENATED = 8;
 
 /** Sorts tool results into evidence and failures. */
 class ToolResults {
@@ -148,5 +157,11 @@ class ToolResults {
 }
 
 function joined(texts: readonly string[]): string | undefined {
-  return texts.length === 0 ? undefined : texts.filter((text) => text !== '').join(PART_SEPARATOR);
+  if (texts.length === 0) return undefined;
+  if (texts.length > MAX_CONCATENATED) return texts.filter((text) => text !== '').join(PART_SEPARATOR);
+  let all = '';
+  for (const text of texts) {
+    if (text !== '') all = all === '' ? text : all + PART_SEPARATOR + text;
+  }
+  return all;
 }

@@ -60,7 +60,7 @@ function addSpend(
     usage,
     model,
     provider,
-    providerApiUrl: serverAddress === undefined ? undefined : `https://${serverAddress}`,
+    providerApiUrl: serverAddress === undefined ? undefined : urlOf(serverAddress),
     serviceTier,
     providerCostUsd,
     at: options.at ?? new Date(),
@@ -68,6 +68,14 @@ function addSpend(
   });
   if (costUsd !== undefined) values.cost_usd = costUsd;
   values.cost_source = costSource;
+}
+
+let lastUrl = { host: '', url: 'https://' };
+
+/** The same text again for the host of the call before: it is compared, and not read. */
+function urlOf(host: string): string {
+  if (host !== lastUrl.host) lastUrl = { host, url: `https://${host}` };
+  return lastUrl.url;
 }
 
 /**

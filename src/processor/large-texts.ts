@@ -10,20 +10,23 @@ const HASHES_SAMPLED = 'observatory.hashes_sampled';
 /** Says on the span which share of large texts is scored. */
 export function tellScored(target: WritableSpan, interaction: Interaction): void {
   const { answer, retrievedContext, secondaryAnswer } = interaction;
+  if (!isLarge(answer) && !isLarge(retrievedContext) && !isLarge(secondaryAnswer)) return;
   const share = sampledShare([answer, retrievedContext, secondaryAnswer]);
   if (share < 1) target.setAttribute(SCORES_SAMPLED, share);
 }
 
 /** Identifies large texts within a bound of time, for a caller that waits, and says on the span of which share. */
 export function withBoundedHashes(target: WritableSpan, interaction: Interaction): Interaction {
-  const [prompt, answer] = [identify(interaction.prompt, true), identify(interaction.answer, false)];
-  if (prompt === undefined && answer === undefined) return interaction;
+  if (!isLarge(interaction.prompt) && !isLarge(interaction.answer)) return interaction;
+  const prompt = identify(interaction.prompt, true);
+  const answer = identify(interaction.answer, false);
   const share = Math.min(prompt?.share ?? 1, answer?.share ?? 1);
   if (share < 1) target.setAttribute(HASHES_SAMPLED, share);
   return { ...interaction, identities: { prompt: prompt?.identity, answer: answer?.identity } };
 }
 
 function identify(text: string | undefined, replaceVolatile: boolean) {
-  if (text === undefined || text.length <= LARGE_CHARS) return undefined;
-  return boundedIdentity(text, replaceVolatile);
+  return isLarge(text) ? boundedIdentity(text, replaceVolatile) : undefined;
 }
+
+const isLarge = (text: string | undefined): text is string => text !== undefined && text.length > LARGE_CHARS;

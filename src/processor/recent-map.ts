@@ -17,7 +17,8 @@ export class RecentMap<V> {
   }
 
   get(key: string): V | undefined {
-    return this.#recent.get(key) ?? this.#older.get(key);
+    const value = this.#recent.get(key);
+    return value !== undefined || this.#older.size === 0 ? value : this.#older.get(key);
   }
 
   set(key: string, value: V): void {

@@ -30,19 +30,24 @@ export function toAttributes(values: FieldValues): Attributes {
  * @returns the values dropped because of the span's attribute limit.
  */
 export function setFields(span: WritableSpan, values: FieldValues): FieldValues {
-  let dropped: Record<string, unknown> | undefined;
+  const { attributes } = span;
+  let last: string | undefined;
   for (const key in values) {
     const column = key as AttributeColumn;
     const value = values[column];
     if (value === undefined) continue;
-    if (hasField(span.attributes, column, value)) continue;
     const name = attributeOf(column);
+    if (attributes[name] !== undefined || hasFieldValue(attributes, column, value)) continue;
     span.setAttribute(name, value);
-    if (span.attributes[name] !== undefined) continue;
-    dropped ??= {};
-    dropped[column] = value;
+    last = name;
   }
-  return (dropped ?? NONE) as FieldValues;
+  // A span that is full takes nothing more: if it took the last one, it took them all.
+  return last === undefined || span.attributes[last] !== undefined ? NONE : missingFields(span, values);
+}
+
+function missingFields({ attributes }: WritableSpan, values: FieldValues): FieldValues {
+  const missing = entriesOf(values).filter(([column, value]) => !hasField(attributes, column, value));
+  return Object.fromEntries(missing) as FieldValues;
 }
 
 /** Whether a span has any value for a field, or this one under a standard name. */

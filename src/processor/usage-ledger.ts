@@ -3,6 +3,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, semconv } from '../base/index.ts';
 import { type InteractionKind, interactionKind } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
+import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
 
 /** Spans kept in mind; beyond it the oldest are forgotten. */
@@ -20,13 +21,13 @@ const MAX_RECENT = 64;
 interface Call {
   readonly traceId: string;
   readonly spanId: string;
-  readonly kind: InteractionKind;
+  kind: InteractionKind;
   readonly scope: string;
   responseId: string | undefined;
   /** The model that was asked, and the one that answered. */
   models: readonly string[];
   /** In milliseconds. */
-  start: number;
+  readonly start: number;
   end: number;
   /** Nobody has said its tokens. */
   isEstimated: boolean;
@@ -123,7 +124,8 @@ export class UsageLedger {
       if (known.call !== undefined) known.call.isVoid = true;
       return undefined;
     }
-    const call = Object.assign(known.call ?? {}, callOf(span, kind, values));
+    const call =
+      known.call === undefined ? callOf(span, kind, values) : readAgain(known.call, span, kind, values);
     known.call = call;
     this.#cover(known.parent, call);
     const around = below?.find((inner) => isSameCall(inner, call)) ?? this.#above(known.parent, call);
@@ -207,22 +209,44 @@ const isModelCall = (kind: InteractionKind | undefined): kind is 'model' | 'embe
   kind === 'model' || kind === 'embeddings';
 
 function callOf(span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
-  const { attributes, instrumentationScope } = span;
   const { traceId, spanId } = span.spanContext();
-  const models = [values.model, ...MODELS.map((name) => textOf(attributes[name]))];
-  const [start, end] = timesOf(span);
+  const start = toMs(span.startTime);
   return {
     traceId,
     spanId,
     kind,
-    scope: instrumentationScope?.name ?? '',
-    responseId: textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']),
-    models: models.filter((model) => model !== undefined),
+    scope: span.instrumentationScope?.name ?? '',
+    responseId: responseIdOf(span),
+    models: modelsOf(span, values),
     start,
-    end,
+    end: endOf(span, start),
     isEstimated: values.tokens_estimated === true,
     isOpen: false,
   };
+}
+
+/** What has become known of a call since its span began. */
+function readAgain(call: Call, span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
+  call.kind = kind;
+  call.responseId = responseIdOf(span);
+  call.models = modelsOf(span, values);
+  call.end = endOf(span, call.start);
+  call.isEstimated = values.tokens_estimated === true;
+  call.isOpen = false;
+  return call;
+}
+
+function responseIdOf({ attributes }: ReadableSpan): string | undefined {
+  return textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
+}
+
+function modelsOf({ attributes }: ReadableSpan, { model }: FieldValues): readonly string[] {
+  const models = model === undefined ? [] : [model];
+  for (const name of MODELS) {
+    const other = attributes[name];
+    if (typeof other === 'string' && other !== model) models.push(other);
+  }
+  return models;
 }
 
 /** A deployment or an alias may be asked for, and a model of another name answer. */
@@ -239,9 +263,6 @@ function usageKey(span: ReadableSpan, kind: InteractionKind, values: FieldValues
   if (input === undefined || values.tokens_estimated === true) return undefined;
   return `${input} ${output} ${processKey(kind, span)}`;
 }
-
-const processKey = (kind: InteractionKind, { resource }: ReadableSpan): string =>
-  `${kind} ${processOf(resource)}`;
 
 function addTo(lists: RecentMap<Call[]>, key: string, call: Call, limit: number): void {
   const calls = lists.get(key);
@@ -281,28 +302,13 @@ function overlap(a: Call, b: Call): number {
   return Math.min(a.end, b.end) - Math.max(a.start, b.start);
 }
 
-function timesOf({ startTime, endTime }: ReadableSpan): [start: number, end: number] {
-  const start = toMs(startTime);
+function endOf({ endTime }: ReadableSpan, start: number): number {
   const end = toMs(endTime);
   // A span may be settled before its end.
-  return [start, end >= start ? end : Math.max(start, Date.now())];
+  return end >= start ? end : Math.max(start, Date.now());
 }
 
 const toMs = ([seconds, nanos]: HrTime): number => seconds * 1e3 + nanos / 1e6;
-
-const PROCESS = ['service.name', 'service.instance.id', 'host.name', 'process.pid'] as const;
-const processes = new WeakMap<object, string>();
-
-/** What tells processes apart, as far as they say it. */
-function processOf(resource: ReadableSpan['resource'] | undefined): string {
-  if (resource === undefined) return '';
-  let text = processes.get(resource);
-  if (text === undefined) {
-    text = PROCESS.map((name) => String(resource.attributes[name] ?? '')).join(' ');
-    processes.set(resource, text);
-  }
-  return text;
-}
 
 /** What may follow the name of a model: nothing, a date or a number of its version, a tag. */
 const VERSION = /^(?:$|[-@:.](?:v?\d|latest|preview))/;

@@ -4,7 +4,7 @@ import type { SignalConfig } from './config.ts';
 import { evidenceFields, findingKinds } from './evidence-fields.ts';
 import { LARGE_CHARS, sampleOf, type TextIdentity, textIdentity } from './large-texts.ts';
 import { type Numbers, numericVariance } from './numbers.ts';
-import { SUCCESS } from './phrases.ts';
+import { phrasesOf, SHORT_TEXT_BYTES, SUCCESS } from './phrases.ts';
 import { hallucinationRisk, hallucinationRiskLevel } from './risk.ts';
 import { ANSWER, CONTEXT, SECOND_ANSWER } from './token-sets.ts';
 import { heuristicVerdict, type VerifierResult } from './verifier.ts';
@@ -93,10 +93,14 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
   const isLarge = answer.length > LARGE_CHARS;
   if (isLarge && config.enablePromptHash)
     signals.answer_hash = largeAnswerHash(answer, input.identities?.answer);
-  tokenSets.reset(Math.min(LARGE_CHARS, Math.max(answer.length, context?.length ?? 0)));
   encodeAndNormalize(sampleOf(answer), false);
   if (!isLarge && config.enablePromptHash) signals.answer_hash = normalized.sha256();
-  tokenSets.add(normalized, ANSWER);
+  let phrases: number;
+  if (normalized.length > SHORT_TEXT_BYTES || isCompared(input, config)) {
+    tokenSets.reset(Math.min(LARGE_CHARS, Math.max(answer.length, context?.length ?? 0)));
+    tokenSets.add(normalized, ANSWER);
+    phrases = tokenSets.phrases;
+  } else phrases = phrasesOf(normalized);
   const numbers: Numbers = config.enableNumericVariance ? numbersInSource() : [];
 
   let grounding: number | undefined;
@@ -116,11 +120,11 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
     signals.numeric_variance_score = numericVariance(numbers, others);
   }
   if (config.enableToolClaimMismatch && summary !== undefined) {
-    signals.tool_claim_mismatch = (tokenSets.phrases & SUCCESS) !== 0 && reportsFailure(sampleOf(summary));
+    signals.tool_claim_mismatch = (phrases & SUCCESS) !== 0 && reportsFailure(sampleOf(summary));
   }
   if (config.enableEvidence) addEvidence(signals, input, answer, config);
   if (config.enableVerifier) {
-    const verdict = evidenceVerdict(signals, config) ?? verify(input, answer, grounding, config);
+    const verdict = evidenceVerdict(signals, config) ?? verify(input, answer, phrases, grounding, config);
     if (verdict !== undefined) {
       signals.verifier_score = verdict.score;
       signals.verifier_reason = verdict.reason;
@@ -131,6 +135,12 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
     signals.hallucination_risk_score = risk;
     signals.hallucination_risk_level = hallucinationRiskLevel(risk, config.levels);
   }
+}
+
+/** Whether a score needs the words of the answer, to compare them with others. */
+function isCompared({ retrievedContext, secondaryAnswer }: SignalInput, config: SignalConfig): boolean {
+  if (retrievedContext !== undefined && (config.enableGroundingScore || config.enableVerifier)) return true;
+  return secondaryAnswer !== undefined && config.enableSelfConsistency;
 }
 
 /** Whether a tool's summary speaks of a failure, in any case, anywhere. */
@@ -171,12 +181,13 @@ function evidenceVerdict(signals: FieldValues, config: SignalConfig): VerifierRe
 function verify(
   input: SignalInput,
   answer: string,
+  phrases: number,
   groundingScore: number | undefined,
   config: SignalConfig,
 ): VerifierResult | undefined {
   const { verifier } = config;
   if (typeof verifier === 'string')
-    return heuristicVerdict(tokenSets.phrases, groundingScore, config.lowGroundingThreshold);
+    return heuristicVerdict(phrases, groundingScore, config.lowGroundingThreshold);
   try {
     const verdict = verifier.score({
       prompt: input.prompt ?? '',

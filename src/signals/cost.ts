@@ -55,7 +55,8 @@ export function costOf(usage: TokenUsage, rates: ModelRates): number | undefined
     reasoningTokens: reasoning = 0,
   } = usage;
   if (input === undefined) return undefined;
-  if (![input, output, read, write, write1h, reasoning].every(isCount)) return undefined;
+  if (!(isCount(input) && isCount(output) && isCount(reasoning))) return undefined;
+  if (!(isCount(read) && isCount(write) && isCount(write1h))) return undefined;
   if (read + write > input || write1h > write || reasoning > output) return undefined;
 
   const cacheWrite = rates.cacheWrite ?? rates.input;

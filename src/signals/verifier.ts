@@ -43,12 +43,13 @@ export function heuristicVerdict(
   groundingScore: number | undefined,
   threshold: number,
 ): VerifierResult {
+  const isPoor = groundingScore !== undefined && groundingScore < threshold;
+  if ((phrases & (HEDGING | ABSOLUTE)) === 0 && !isPoor) return NO_OBJECTION;
   const reasons: string[] = [];
   if ((phrases & HEDGING) !== 0) reasons.push('hedging_language');
   if ((phrases & ABSOLUTE) !== 0) reasons.push('absolute_claims');
-  if (groundingScore !== undefined && groundingScore < threshold) reasons.push('low_grounding');
-  return {
-    score: clamp01(1 - PENALTY * reasons.length),
-    reason: reasons.length > 0 ? reasons.join(',') : 'ok',
-  };
+  if (isPoor) reasons.push('low_grounding');
+  return { score: clamp01(1 - PENALTY * reasons.length), reason: reasons.join(',') };
 }
+
+const NO_OBJECTION: VerifierResult = Object.freeze({ score: 1, reason: 'ok' });

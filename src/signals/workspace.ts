@@ -15,10 +15,14 @@ export const source: Utf8Text = new Utf8Text();
 export const normalized: Utf8Text = new Utf8Text();
 export const tokenSets: TokenSets = kernel === undefined ? new PlainTokenSets() : new KernelTokenSets(kernel);
 
+/** Below this, moving a text into the kernel and back costs more than the kernel saves. */
+const SHORT_BYTES = 512;
+
 /** Encodes a text and its normal form. */
 export function encodeAndNormalize(text: string, replaceVolatile: boolean): void {
   source.encode(text);
-  if (kernel !== undefined && source.ascii) kernel.normalize(source, normalized, replaceVolatile);
+  if (kernel !== undefined && source.ascii && source.length > SHORT_BYTES)
+    kernel.normalize(source, normalized, replaceVolatile);
   else normalize(source, normalized, replaceVolatile);
 }
 
@@ -35,7 +39,7 @@ export function encodeForTokens(text: string): Utf8Text {
 
 /** The numbers in the text encoded last. */
 export function numbersInSource(): Numbers {
-  if (kernel === undefined || !source.ascii) return extractNumbers(source);
+  if (kernel === undefined || !source.ascii || source.length <= SHORT_BYTES) return extractNumbers(source);
   return kernel.numbers(source, parseInSource);
 }
 

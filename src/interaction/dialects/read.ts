@@ -3,7 +3,7 @@ import { firstText, textOf } from '../../json/index.ts';
 import { type InteractionKind, interactionKind } from '../kind.ts';
 import { answerText, conversationText, PART_SEPARATOR } from '../messages.ts';
 import { normalizeProvider } from '../provider.ts';
-import { readScalars } from '../scalars.ts';
+import { readScalars, type Scalars } from '../scalars.ts';
 import type { SpanView } from '../span-view.ts';
 import type { Interaction } from '../types.ts';
 import { readUsage } from '../usage.ts';
@@ -26,7 +26,9 @@ const DIALECTS: readonly Dialect[] = [semconvAttributes, semconvEvents, openInfe
  */
 export function readInteraction(span: SpanView, attached: Interaction = {}): Interaction {
   const { attributes } = span;
-  const scalars = readScalars(attributes);
+  const { usage: reported } = attached;
+  const isTold = attached.provider !== undefined && attached.model !== undefined && reported !== undefined;
+  const scalars = isTold ? NO_SCALARS : readScalars(attributes);
   const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
   const written = readContent(span, attached);
   // One literal instead of spreads: this runs for every model call, and spreads cost microseconds.
@@ -42,7 +44,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     model: attached.model ?? scalars.model,
     serverAddress: attached.serverAddress ?? textOf(attributes[semconv.ATTR_SERVER_ADDRESS]),
     serviceTier: attached.serviceTier ?? readServiceTier(attributes),
-    usage: attached.usage ?? readUsage(span, scalars, provider),
+    usage: reported ?? readUsage(span, scalars, provider),
     providerCostUsd: attached.providerCostUsd ?? readProviderCost(attributes),
     toolArguments: attached.toolArguments ?? written.toolArguments,
     toolArgumentsText: attached.toolArgumentsText,
@@ -73,6 +75,7 @@ function readContent(span: SpanView, attached: Interaction): Interaction {
   };
 }
 
+const NO_SCALARS: Scalars = Object.freeze({});
 const NOTHING: Interaction = Object.freeze({});
 
 /** Tries the dialects in order; each field comes from the first that has it. */

@@ -1,0 +1,31 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { InteractionKind } from '../interaction/index.ts';
+
+/** Names the calls of one kind of one process, as far as its spans tell it from others. */
+export function processKey(kind: InteractionKind, { resource }: ReadableSpan): string {
+  const { model, embeddings } = processOf(resource);
+  return kind === 'model' ? model : embeddings;
+}
+
+const PROCESS = ['service.name', 'service.instance.id', 'host.name', 'process.pid'] as const;
+
+/** A process, as the kinds of its calls are kept in mind by. */
+interface ProcessKeys {
+  readonly model: string;
+  readonly embeddings: string;
+}
+
+const processes = new WeakMap<object, ProcessKeys>();
+const UNKNOWN: ProcessKeys = { model: 'model ', embeddings: 'embeddings ' };
+
+/** What tells processes apart, as far as they say it. */
+function processOf(resource: ReadableSpan['resource'] | undefined): ProcessKeys {
+  if (resource === undefined) return UNKNOWN;
+  let keys = processes.get(resource);
+  if (keys === undefined) {
+    const text = PROCESS.map((name) => String(resource.attributes[name] ?? '')).join(' ');
+    keys = { model: `model ${text}`, embeddings: `embeddings ${text}` };
+    processes.set(resource, keys);
+  }
+  return keys;
+}
