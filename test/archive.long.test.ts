@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,66 +8,28 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { archive, queryArchive } from '../src/archive/index.ts';
-import { COLUMNS, FIELDS } from '../src/base/fields.ts';
-import { canonicalJson } from '../src/json/index.ts';
+import { COLUMNS } from '../src/base/fields.ts';
 import { type OwnPool, openPool, PostgresSpanExporter } from '../src/postgres/index.ts';
+import { addDay, age, filledDays, plainRow, rowDigests, selectAll, today } from './support/archived-rows.ts';
 import { insertDay } from './support/day-of-rows.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
-import { randomSpans } from './support/random-spans.ts';
 import { manyRows } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const DAY_MS = 86_400_000;
 /** Of the day that is archived whole. */
 const DAY_ROWS = manyRows(20_000);
-const RANGES = Math.ceil(DAY_ROWS / 20_000);
 const COUNT = 'SELECT count(*)::INTEGER FROM mcp_traces';
 const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
-/** Yesterday and all before it is closed. */
-const before = () => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS);
 
 describe('an archive of closed days', { skip: noPostgres() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'observatory-archive-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** A database with spans of values of every kind, over the partitions of four days that are over. */
-  async function filled(server: { createMigrated(): Promise<string> }, count: number): Promise<string> {
-    const url = await server.createMigrated();
-    for (let day = 1; day <= 4; day += 1) {
-      const [from, to] = [day, day - 1].map((days) =>
-        new Date(before().getTime() - days * DAY_MS).toISOString(),
-      );
-      const name = `mcp_traces_${from?.slice(0, 10).replaceAll('-', '')}`;
-      await runSql(
-        url,
-        `CREATE TABLE ${name} PARTITION OF mcp_traces FOR VALUES FROM ('${from}') TO ('${to}')`,
-      );
-    }
-    await using exporter = new PostgresSpanExporter({ connection: url });
-    assert.deepEqual(await exportSpans(exporter, [...randomSpans(count, 7), ...manySpans(count)]), {
-      code: 0,
-    });
-    await runSql(
-      url,
-      `UPDATE mcp_traces SET start_time = '${before().toISOString()}'::timestamptz
-        - interval '1 minute' * (1 + abs(hashtext(span_id::text)) % 5700)
-        + interval '1 microsecond' * (abs(hashtext(trace_id::text)) % 1000000)`,
-    );
-    return url;
-  }
-
-  /** What was stored so far seems to have started two days ago. */
-  const age = (url: string) =>
-    runSql(
-      url,
-      `UPDATE mcp_traces SET start_time = start_time - interval '2 days' WHERE start_time >= '${before().toISOString()}'`,
-    );
-
   const counted = async (pool: OwnPool, to: string): Promise<number> => {
     const { rows } = await queryArchive({
-      folder: to,
+      archive: to,
       sql: 'SELECT count(*)::INTEGER FROM mcp_traces',
       pool,
     });
@@ -77,25 +38,25 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
 
   test('holds every row as the table did, and the table no row that it holds', async () => {
     await using server = await startPostgres();
-    const url = await filled(server, 400);
+    const url = await filledDays(server, 400);
     const pool = await openPool(url);
     const to = join(folder, 'equal');
-    const expected = (await pool.query(select('pg'))).rows.map((row) => COLUMNS.map((name) => row[name]));
+    const expected = (await pool.query(selectAll('pg'))).rows.map((row) => COLUMNS.map((name) => row[name]));
     assert.equal(expected.length, 800);
-    const archived = await archive(pool, to, before());
+    const archived = await archive(pool, to, today());
     assert.equal(
       archived.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
       800,
     );
-    const { rows } = await queryArchive({ folder: to, sql: select('duckdb') });
-    assert.deepEqual(rows.map(plain), expected.map(plain));
+    const { rows } = await queryArchive({ archive: to, sql: selectAll('duckdb') });
+    assert.deepEqual(rows.map(plainRow), expected.map(plainRow));
     assert.equal((await pool.query('SELECT count(*)::integer AS n FROM mcp_traces')).rows[0]?.n, 0);
     const hours = await pool.query('SELECT sum(spans)::integer AS n FROM mcp_traces_hourly');
     assert.equal(hours.rows[0]?.n, 800, 'the roll-ups count what is archived');
     for (const file of readdirSync(to, { recursive: true, encoding: 'utf8' })) {
       assert.equal(statSync(join(to, file)).mode & 0o077, 0, `${file} is for its owner alone`);
     }
-    assert.deepEqual(await archive(pool, to, before()), [], 'nothing is left to archive');
+    assert.deepEqual(await archive(pool, to, today()), [], 'nothing is left to archive');
     await pool.end();
   });
 
@@ -108,11 +69,11 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     await using exporter = new PostgresSpanExporter({ connection: pool });
     await exportSpans(exporter, spans.slice(0, 40));
     await age(url);
-    await archive(pool, to, before());
+    await archive(pool, to, today());
     await exportSpans(exporter, spans.slice(20));
     await age(url);
     assert.equal(await counted(pool, to), 60, 'before the late spans are archived');
-    const late = await archive(pool, to, before());
+    const late = await archive(pool, to, today());
     assert.deepEqual(
       late.map(({ rows }) => rows),
       [20],
@@ -123,7 +84,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
 
   test('a process that is killed at any moment loses no span and doubles none', async () => {
     await using server = await startPostgres();
-    const url = await filled(server, 1500);
+    const url = await filledDays(server, 1500);
     const pool = await openPool(url);
     const to = join(folder, 'killed');
     const run = () =>
@@ -162,16 +123,11 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     const url = await server.createMigrated();
     const pool = await openPool(url);
     const to = join(folder, 'day');
-    const day = new Date(before().getTime() - DAY_MS).toISOString();
-    await runSql(
-      url,
-      `CREATE TABLE mcp_traces_${day.slice(0, 10).replaceAll('-', '')} PARTITION OF mcp_traces
-        FOR VALUES FROM ('${day}') TO ('${before().toISOString()}')`,
-    );
+    await addDay(url, 1);
     await runSql(url, insertDay(DAY_ROWS, 1));
     await runSql(url, 'VACUUM ANALYZE mcp_traces');
-    const expected = await digests(async (range) => {
-      const { rows } = await pool.query(select('pg', range));
+    const expected = await rowDigests(DAY_ROWS, async (range) => {
+      const { rows } = await pool.query(selectAll('pg', range));
       return rows.map((row) => COLUMNS.map((name) => row[name]));
     });
     const args = [MAIN, 'db', 'archive', '--database-url', url, '--to', to, '--older-than', '1m'];
@@ -184,7 +140,7 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
       const { rows } = await pool.query('SELECT count(*)::integer AS n FROM mcp_traces');
       const left = Number(rows[0]?.n);
       assert.ok(left === DAY_ROWS || left === 0, `${left} rows are left`);
-      if (left === 0) assert.equal((await queryArchive({ folder: to, sql: COUNT })).rows[0]?.[0], DAY_ROWS);
+      if (left === 0) assert.equal((await queryArchive({ archive: to, sql: COUNT })).rows[0]?.[0], DAY_ROWS);
     }
     const startedAt = performance.now();
     await waitUntil(async () => {
@@ -193,9 +149,9 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     }, 600_000);
     const seconds = (performance.now() - startedAt) / 1000;
     assert.equal((await pool.query('SELECT count(*)::integer AS n FROM mcp_traces')).rows[0]?.n, 0);
-    const found = await digests(async (range) => {
-      const sql = select('duckdb', range);
-      return (await queryArchive({ folder: to, sql, maxRows: DAY_ROWS })).rows;
+    const found = await rowDigests(DAY_ROWS, async (range) => {
+      const sql = selectAll('duckdb', range);
+      return (await queryArchive({ archive: to, sql, maxRows: DAY_ROWS })).rows;
     });
     assert.deepEqual(found, expected);
     const files = readdirSync(to, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -210,10 +166,10 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
 
   test('two processes at once: one works, the other says so', async () => {
     await using server = await startPostgres();
-    const url = await filled(server, 300);
+    const url = await filledDays(server, 300);
     const pool = await openPool(url);
     const to = join(folder, 'two');
-    const results = await Promise.allSettled([archive(pool, to, before()), archive(pool, to, before())]);
+    const results = await Promise.allSettled([archive(pool, to, today()), archive(pool, to, today())]);
     const refused = results.filter(({ status }) => status === 'rejected');
     assert.ok(refused.length <= 1, String(refused.map((one) => (one as PromiseRejectedResult).reason.stack)));
     for (const one of refused) {
@@ -225,65 +181,16 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
 
   test('a file that cannot be written leaves its day in the database', async () => {
     await using server = await startPostgres();
-    const url = await filled(server, 50);
+    const url = await filledDays(server, 50);
     const pool = await openPool(url);
     const to = join(folder, 'blocked');
     writeFileSync(to, 'a file where the folder should be');
-    await assert.rejects(archive(pool, to, before()));
+    await assert.rejects(archive(pool, to, today()));
     assert.equal((await pool.query('SELECT count(*)::integer AS n FROM mcp_traces')).rows[0]?.n, 100);
-    await assert.rejects(queryArchive({ folder: join(folder, 'absent'), sql: 'SELECT 1' }), {
+    await assert.rejects(queryArchive({ archive: join(folder, 'absent'), sql: 'SELECT 1' }), {
       code: 'ARCHIVE_REFUSED',
       message: /no files of an archive.*db archive --to/,
     });
     await pool.end();
   });
 });
-
-/** A digest of the rows in each of some ranges of trace ids, so that a day fits into memory. */
-async function digests(read: (range: string) => Promise<readonly (readonly unknown[])[]>): Promise<string[]> {
-  const found: string[] = [];
-  const bound = (range: number) =>
-    Math.floor((range * 65_536) / RANGES)
-      .toString(16)
-      .padStart(4, '0');
-  let count = 0;
-  for (let range = 0; range < RANGES; range += 1) {
-    const from = `trace_id >= '${bound(range)}0000-0000-0000-0000-000000000000'`;
-    const to =
-      range + 1 === RANGES ? '' : ` AND trace_id < '${bound(range + 1)}0000-0000-0000-0000-000000000000'`;
-    const rows = await read(`WHERE ${from}${to}`);
-    count += rows.length;
-    const hash = createHash('sha256');
-    for (const row of rows) hash.update(canonicalJson(plain(row)));
-    found.push(hash.digest('hex'));
-  }
-  assert.equal(count, DAY_ROWS);
-  return found;
-}
-
-/** All columns in a form that both databases print alike. */
-function select(dialect: 'pg' | 'duckdb', condition = ''): string {
-  const cells = FIELDS.map(({ column, sqlType }) => {
-    if (sqlType === 'timestamptz') {
-      return dialect === 'pg'
-        ? `(extract(epoch FROM ${column}) * 1000000)::bigint::text AS ${column}`
-        : `epoch_us(${column})::VARCHAR AS ${column}`;
-    }
-    if (sqlType === 'uuid' || sqlType === 'jsonb') return `${column}::text AS ${column}`;
-    return column;
-  });
-  return `SELECT ${cells.join(', ')} FROM mcp_traces ${condition} ORDER BY trace_id::text, span_id::text`;
-}
-
-/**
- * JSON texts as values, because both databases order and space them their own way. The driver of DuckDB takes a byte order
- * mark from the start of a text, and its Parquet files have one zero for both signs.
- */
-function plain(row: readonly unknown[]): unknown[] {
-  return row.map((value, i) => {
-    if (value === undefined) return null;
-    if (value === 0) return 0;
-    if (typeof value !== 'string') return value;
-    return FIELDS[i]?.sqlType === 'jsonb' ? JSON.parse(value) : value.replace(/^\ufeff/, '');
-  });
-}

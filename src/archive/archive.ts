@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ObservatoryError } from '../base/index.ts';
 import {
   aloneArchiving,
@@ -13,9 +13,11 @@ import {
   setLateAside,
   tablesSetAside,
 } from '../postgres/index.ts';
-import { archivedFiles } from './archived-files.ts';
-import { readCsv, writeCsv } from './csv-file.ts';
-import { type DuckDb, literal, openDuckDb } from './duckdb.ts';
+import { writeCsv } from './csv-file.ts';
+import { type DuckDb, openDuckDb } from './duckdb.ts';
+import { openArchiveStore } from './open-store.ts';
+import { countMissing, writeParquet } from './parquet-file.ts';
+import { type ArchiveCache, type ArchiveStore, nameOfFile, type WorkFolder } from './store/index.ts';
 
 /** How often a day is written again because spans of it came meanwhile. */
 const MAX_ATTEMPTS = 5;
@@ -33,34 +35,43 @@ export interface ArchivedTable {
 export interface ArchiveOptions {
   /** Only report. @defaultValue false */
   readonly isDryRun?: boolean | undefined;
+  /** For an archive in a bucket. */
+  readonly cache?: ArchiveCache | undefined;
   /** Called for each file once its rows are no longer in the database. */
   readonly onArchived?: ((table: ArchivedTable) => void) | undefined;
 }
 
 /**
  * Moves closed days of `mcp_traces` into Parquet files: `day=2026-11-22/mcp_traces_20261122.parquet` and so on, sorted
- * by service and start, compressed with zstd. A day stays in the database until its file is whole and on disk, its spans
+ * by service and start, compressed with zstd. A day stays in the database until its file is whole and durable, its spans
  * are counted in the roll-ups, and a lock shows that it received none meanwhile; then its partition is dropped. A process
- * that is killed at any moment leaves the day, or the file, or both; the next run replaces the file and goes on. Spans that arrive after their
- * day was archived go to a file of their own, without those that are in the archive already.
+ * that is killed at any moment leaves the day, or the file, or both; the next run replaces the file and goes on, unless
+ * spans of that file are not in the database. Spans that arrive after their day was archived go to a file of their own,
+ * without those that are in the archive already.
  *
+ * @param address of the archive: a folder, or `s3://bucket/prefix`.
  * @param before days that ended by then are closed.
- * @throws ObservatoryError `MISSING_PEER` without DuckDB, `ARCHIVE_REFUSED` when a file cannot be written; else the
+ * @throws ObservatoryError `MISSING_PEER` without DuckDB or the client of S3, `ARCHIVE_REFUSED` when a file cannot be written; else the
  *   driver's error.
  */
 export async function archive(
   pool: CopyPool,
-  folder: string,
+  address: string,
   before: Date,
   options: ArchiveOptions = {},
 ): Promise<ArchivedTable[]> {
-  const { isDryRun = false, onArchived } = options;
+  const { isDryRun = false, cache, onArchived } = options;
   const closed = async () => (await listPartitions(pool)).filter((partition) => isClosed(partition, before));
   if (isDryRun) {
-    return (await closed()).map(({ name, from }) => ({ table: name, file: fileOf(name, from), rows: null }));
+    return (await closed()).map(({ name, from }) => ({
+      table: name,
+      file: nameOfFile(name, from),
+      rows: null,
+    }));
   }
+  await using store = await openArchiveStore(address, cache);
   const done = await aloneArchiving(pool, async () =>
-    archiveTables(pool, folder, before, await closed(), onArchived),
+    archiveTables(pool, store, before, await closed(), onArchived),
   );
   if (done !== undefined) return done;
   throw new ObservatoryError('ARCHIVE_REFUSED', 'Another process is archiving this database');
@@ -68,18 +79,17 @@ export async function archive(
 
 async function archiveTables(
   pool: CopyPool,
-  folder: string,
+  store: ArchiveStore,
   before: Date,
   closed: readonly Partition[],
   onArchived: ArchiveOptions['onArchived'],
 ): Promise<ArchivedTable[]> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await using work = await workFolder(folder);
+  await using work = await store.workForWriting();
   await using duck = await openDuckDb(work.path);
   const done: ArchivedTable[] = [];
   const add = async (table: string, day: string | null) => {
-    const file = fileOf(table, day);
-    const rows = await archiveTable({ pool, duck, folder, work: work.path }, table, file);
+    const file = nameOfFile(table, day);
+    const rows = await archiveTable({ pool, duck, store, work }, table, file);
     done.push({ table, file, rows });
     onArchived?.({ table, file, rows });
   };
@@ -92,8 +102,8 @@ async function archiveTables(
 interface Place {
   readonly pool: CopyPool;
   readonly duck: DuckDb;
-  readonly folder: string;
-  readonly work: string;
+  readonly store: ArchiveStore;
+  readonly work: WorkFolder;
 }
 
 /** Whether it is the partition of one day that is over. Rows from before partitions, or without a start, stay. */
@@ -101,16 +111,12 @@ function isClosed({ from, to }: Partition, before: Date): boolean {
   return from !== null && to !== null && Date.parse(to) <= before.getTime();
 }
 
-function fileOf(table: string, day: string | null): string {
-  return join(day === null ? 'late' : `day=${day.slice(0, 10)}`, `${table}.parquet`);
-}
-
 async function archiveTable(place: Place, table: string, file: string): Promise<number> {
-  const { pool, folder } = place;
+  const { pool } = place;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     // Before the rows are read: what is below the mark is in the file, and in the roll-ups, which outlive it.
     const mark = await countAll(pool);
-    const rows = (await isEmpty(pool, table)) ? 0 : await writeParquet(place, table, join(folder, file));
+    const rows = (await isEmpty(pool, table)) ? 0 : await archiveRows(place, table, file);
     if (await dropCounted(pool, table, mark)) return rows;
   }
   throw new ObservatoryError(
@@ -124,57 +130,29 @@ async function isEmpty(pool: CopyPool, table: string): Promise<boolean> {
   return rows[0]?.is_empty === true;
 }
 
-/** Writes a table to a file that is whole and on disk when this resolves. */
-async function writeParquet(
-  { pool, duck, folder, work }: Place,
-  table: string,
-  path: string,
-): Promise<number> {
-  const name = randomBytes(6).toString('hex');
-  const csv = await writeCsv(pool, quotedName(table), join(work, `${name}.csv`));
-  const target = join(work, `${name}.parquet`);
-  const known = path.startsWith(join(folder, 'late'))
-    ? (await archivedFiles(folder)).filter((file) => file !== path)
-    : [];
-  // A span that was sent again after its day had been archived is in the archive already.
-  const fresh =
-    known.length === 0
-      ? ''
-      : `ANTI JOIN read_parquet([${known.map(literal).join(', ')}], union_by_name = true) USING (trace_id, span_id)`;
-  await duck.run(
-    `COPY (SELECT * FROM ${readCsv(csv)} ${fresh} ORDER BY service, start_time, span_id)
-     TO ${literal(target)} (FORMAT parquet, COMPRESSION zstd)`,
-  );
-  const { rows } = await duck.read(`SELECT count(*)::INTEGER FROM read_parquet(${literal(target)})`, 1);
-  const written = Number(rows[0]?.[0]);
-  if (known.length === 0 && written !== csv.rows) {
+/** Puts the rows of a table into a file of the archive, which holds it when this resolves. */
+async function archiveRows({ pool, duck, store, work }: Place, table: string, file: string): Promise<number> {
+  const path = join(work.path, randomBytes(6).toString('hex'));
+  const csv = await writeCsv(pool, quotedName(table), `${path}.csv`);
+  const target = `${path}.parquet`;
+  const others = file.startsWith('late/') ? (await store.list()).filter(({ name }) => name !== file) : [];
+  const { written, repeated } = await writeParquet({ duck, store, work }, csv, target, others);
+  if (written + repeated !== csv.rows) {
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
       `Of ${csv.rows} rows of ${table}, ${written} are in its Parquet file. The rows are still in the database`,
     );
   }
   await rm(csv.path);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await chmod(target, 0o600);
-  await flushToDisk(target);
-  await rename(target, path);
-  await flushToDisk(dirname(path));
+  const mayReplace = async (existing: string) => {
+    const missing = await countMissing(duck, existing, target);
+    if (missing === 0) return;
+    throw new ObservatoryError(
+      'ARCHIVE_REFUSED',
+      `${file} of ${store.name} has ${missing} spans that are not in ${table}: another database archives to the same place, or spans were deleted. Give each database a place of its own, or move that file away`,
+    );
+  };
+  await store.put(target, file, mayReplace, work);
+  await rm(target, { force: true });
   return written;
-}
-
-async function flushToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** A folder on the disk of the archive for what is under way; what an earlier process left there is removed. */
-async function workFolder(folder: string): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = join(folder, '.work');
-  await rm(path, { recursive: true, force: true });
-  await mkdir(path, { mode: 0o700 });
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }

@@ -2,6 +2,7 @@ import * as semconv from './semconv.ts';
 
 export { type Attempted, bisect } from './bisect.ts';
 export { BoundedNames } from './bounded-names.ts';
+export { userCacheFolder } from './cache-folder.ts';
 export {
   type CamelFieldValues,
   camelCase,

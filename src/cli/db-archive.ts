@@ -1,3 +1,4 @@
+import type { ArchiveCache, DayRange } from '../archive/index.ts';
 import {
   type CommandIo,
   databaseUrlFrom,
@@ -8,11 +9,16 @@ import {
 } from './command-line/index.ts';
 import { formatTable, printableLine } from './terminal/index.ts';
 
+const MAX_CACHE_GB = 1e6;
+
 /** Flags of `db archive` and `db query`. */
 export const ARCHIVE_FLAGS = {
   to: { type: 'string' },
   archive: { type: 'string' },
   since: { type: 'string' },
+  days: { type: 'string' },
+  cache: { type: 'string' },
+  'cache-size': { type: 'string' },
 } as const;
 
 interface Values {
@@ -22,13 +28,17 @@ interface Values {
   readonly to?: string | undefined;
   readonly archive?: string | undefined;
   readonly since?: string | undefined;
+  readonly days?: string | undefined;
+  readonly cache?: string | undefined;
+  readonly 'cache-size'?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
 /** `db archive`: moves closed days to Parquet files. */
 export async function runArchive(values: Values, io: CommandIo): Promise<number> {
   const { to, 'older-than': olderThan, 'dry-run': isDryRun = false, json = false } = values;
-  if (to === undefined) throw usageError('archive needs --to DIR, the folder of the archive');
+  if (to === undefined)
+    throw usageError('archive needs --to, the folder of the archive or s3://bucket/prefix');
   if (olderThan === undefined) throw usageError('archive needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
   const url = values['database-url'] ?? databaseUrlFrom(io.env);
@@ -43,6 +53,7 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
   try {
     const tables = await archive(pool, to, before, {
       isDryRun,
+      cache: cacheOf(values),
       onArchived: ({ table, file, rows }) => {
         if (!json) io.stdout.writeLine(printableLine(`${table}: ${rows} spans to ${file}`));
       },
@@ -64,16 +75,18 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
 
 /** `db query`: answers SQL from an archive and the database. */
 export async function runQuery(values: Values, io: CommandIo, sql: string): Promise<number> {
-  const { archive: folder, since } = values;
-  if (folder === undefined)
-    throw usageError('query needs --archive DIR, the folder that db archive wrote to');
+  const { archive, since, days } = values;
+  if (archive === undefined)
+    throw usageError('query needs --archive, the folder or s3://bucket/prefix that db archive wrote to');
+  const options = { days: days === undefined ? undefined : parseDays(days), cache: cacheOf(values) };
   const url = values['database-url'] ?? databaseUrlFrom(io.env);
   const { queryArchive } = await import('../archive/index.ts');
   const { openPool } = await import('../postgres/index.ts');
   const pool = url === undefined ? undefined : await openPool(url);
   try {
     const { columns, rows, isCut } = await queryArchive({
-      folder,
+      ...options,
+      archive,
       sql,
       pool,
       since: since === undefined ? undefined : new Date(Date.now() - parseDuration('--since', since)),
@@ -92,6 +105,32 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
   } finally {
     await pool?.end();
   }
+}
+
+/** What `--cache` and `--cache-size` say of an archive in a bucket. */
+function cacheOf({ cache, 'cache-size': size }: Values): ArchiveCache {
+  const gigabytes = size === undefined ? undefined : Number(size);
+  if (gigabytes !== undefined && !(gigabytes > 0 && gigabytes <= MAX_CACHE_GB)) {
+    throw usageError(`Expected --cache-size to be a number of gigabytes, for instance 50, got '${size}'`);
+  }
+  return { folder: cache, maxBytes: gigabytes === undefined ? undefined : gigabytes * 1e9 };
+}
+
+/** A day, or the first and the last one: `2026-11-22`, `2026-11-01..2026-11-07`. */
+function parseDays(text: string): DayRange {
+  const [from = '', to = from, ...rest] = text.split('..');
+  if (!isDay(from) || !isDay(to) || from > to || rest.length > 0) {
+    throw usageError(
+      `Expected --days to be a day or two, for instance 2026-11-01..2026-11-07, got '${text}'`,
+    );
+  }
+  return { from, to };
+}
+
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
 function textOf(value: unknown): string {

@@ -19,7 +19,7 @@ import { formatStatus, statusJson } from './db-status.ts';
 import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory db <migrate|status|prune|rollup|archive> [options]
-       mcp-observatory db query SQL --archive DIR [options]
+       mcp-observatory db query SQL --archive DIR|s3://BUCKET/PREFIX [options]
 
   migrate   create or update the tables, of Postgres or with --clickhouse-url of ClickHouse; any number of processes
             may do so at once
@@ -44,9 +44,15 @@ Options:
   --keep AGE           for migrate of ClickHouse: delete spans this long after they started, e.g. 90d or 12w
   --older-than AGE     for prune and archive: 90m, 12h, 30d or 8w
   --dry-run            for prune and archive: only show which partitions and how many reviews would be deleted or moved
-  --to DIR             for archive: folder of the files, on a disk with room for the largest day, uncompressed
-  --archive DIR        for query: the folder that archive wrote to
+  --to DIR             for archive: folder of the files, on a disk with room for the largest day, uncompressed; or
+                       s3://BUCKET/PREFIX, with ?endpoint=URL, region= and path_style=true if need be; credentials,
+                       region and endpoint are also found as by other tools: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3
+  --archive DIR        for query: what archive wrote to
   --since AGE          for query: leave out spans of the database that started earlier
+  --days FROM..TO      for query: only spans that started on these days (UTC), e.g. 2026-11-01..2026-11-07
+  --cache DIR          for an archive in S3: folder for the day that is written, uncompressed, and for downloaded files
+                       (default archive/ in this package's folder of the user's cache)
+  --cache-size GB      for an archive in S3: size of the downloaded files that are kept (default 10)
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;
 

@@ -2,11 +2,17 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { errorMessage, locate, makePrivateFolder, ObservatoryError, packageFile } from '../../base/index.ts';
+import {
+  errorMessage,
+  locate,
+  makePrivateFolder,
+  ObservatoryError,
+  packageFile,
+  userCacheFolder,
+} from '../../base/index.ts';
 import type { CommandIo } from './command.ts';
 
 const FETCH_TIMEOUT_MS = 300_000;
@@ -53,7 +59,7 @@ export async function fetchedFolder(
   const specs = withVersions(packages);
   const versions = specs.map((spec) => /@[~^]?([\d.]+)$/.exec(spec)?.[1] ?? '').filter((text) => text !== '');
   const folder = [name, ...(packages.length === 1 ? versions : [])].join('-');
-  const cache = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'mcp-observatory', folder);
+  const cache = join(userCacheFolder(env), folder);
   if (existsSync(cache)) return cache;
   stderr.writeLine(`Fetching ${specs.map(shortName).join(', ')} into ${cache}; this is done once.`);
   // Renamed when it is complete, so that an interrupted installation is never used.
