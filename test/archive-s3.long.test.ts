@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -477,5 +479,61 @@ describe('an archive in a bucket', { skip: noPostgres() || (await noS3Server()) 
     });
     assert.deepEqual(readdirSync(folder), ['files']);
     assert.ok(!existsSync(join(folder, 'files', NAME)));
+  });
+
+  test('a server that lies is bounded: lists without end, names that lead elsewhere, objects longer than said', async (t) => {
+    const folder = tempDir();
+    let answer = (_url: URL, _response: ServerResponse) => {};
+    const liar = createServer((request, response) => {
+      request.resume();
+      answer(new URL(request.url ?? '', 'http://liar'), response);
+    });
+    t.after(() => {
+      liar.closeAllConnections();
+      liar.close();
+    });
+    liar.listen(0, '127.0.0.1');
+    await once(liar, 'listening');
+    const { port } = liar.address() as AddressInfo;
+    const query = () =>
+      queryArchive({
+        archive: `s3://bucket/x?endpoint=http://127.0.0.1:${port}`,
+        sql: COUNT,
+        cache: { folder },
+      });
+    const listOf = (names: readonly string[], next: string, bytes = 7) =>
+      `<?xml version="1.0"?><ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>${names
+        .map((name) => `<Contents><Key>${name}</Key><ETag>"e"</ETag><Size>${bytes}</Size></Contents>`)
+        .join(
+          '',
+        )}${next === '' ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`}</ListBucketResult>`;
+
+    let lists = 0;
+    answer = (_url, response) => {
+      lists += 1;
+      response.end(listOf([], `token-${lists}`));
+    };
+    await assert.rejects(query(), { code: 'ARCHIVE_REFUSED', message: /more than 100000 objects/ });
+    assert.ok(lists >= 100 && lists < 1_000, `${lists} requests`);
+
+    const asked: string[] = [];
+    answer = (url, response) => {
+      if (url.searchParams.has('list-type')) {
+        const names = [
+          'x/day=2026-11-01/../../../out.parquet',
+          'x/late/..%2fout.parquet/x',
+          '/etc/x.parquet',
+          'y/late/a.parquet',
+        ];
+        return response.end(listOf([...names, `x/${NAME}`, `x/${NAME}`], ''));
+      }
+      asked.push(decodeURIComponent(url.pathname));
+      response.setHeader('ETag', '"e"');
+      const more = setInterval(() => response.write(Buffer.alloc(65_536)), 1);
+      response.once('close', () => clearInterval(more));
+    };
+    await assert.rejects(query(), { code: 'ARCHIVE_REFUSED' });
+    assert.deepEqual([...new Set(asked)], [`/bucket/x/${NAME}`]);
+    assert.deepEqual(readdirSync(folder, { recursive: true }), ['files']);
   });
 });

@@ -92,7 +92,7 @@ async function downloadOnce(
     if (read === bytes && (expected === undefined || expected === sha256.toString('hex'))) return sha256;
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
-      `The content of ${name}/${key.slice(address.prefix.length)} is not what was archived: its size or checksum differs. Restore that object from a backup or an earlier version`,
+      `The content of ${name}/${key.slice(address.prefix.length)} is not what was archived: its size or checksum differs. Restore that object from a backup or an earlier version, or remove it if its day is still in the database`,
     );
   } finally {
     clearTimeout(timer);

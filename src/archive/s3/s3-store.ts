@@ -26,7 +26,8 @@ import { upload } from './upload.ts';
 const MAX_CACHE_BYTES = 10e9;
 /** Files of an archive: a century of days, and as many late ones. */
 const MAX_FILES = 100_000;
-const MAX_PAGES = 1_000;
+/** Of a thousand objects each, if a server fills them. */
+const MAX_PAGES = 200;
 const WORK = /^work-(\d{1,10})-(\d{0,20})-\d{1,6}$/;
 
 let works = 0;
