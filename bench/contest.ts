@@ -8,7 +8,7 @@
  *
  * Turns are many and short, so that a busy machine slows down all contenders of a round alike. Figures are means of the
  * middle half of the differences to the contender `none` in the same round, with their quartiles; ratios are of these means.
- * The two halves of a run's rounds differ by about a tenth at most.
+ * After some rounds every contender begins anew in another process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, openSync, readSync } from 'node:fs';
@@ -25,7 +25,9 @@ const BURSTS = Number(process.env.BENCH_BURSTS ?? 8);
 /** Few bursts are of calls with large texts, of which more than one burst at a time would fill every queue. */
 const FLUSHES_EACH = BURSTS < 5;
 const CALLS_PER_BURST = 50;
-const WARM_UP_TURNS = 16;
+const WARM_UP_TURNS = 12;
+/** The same code is compiled and laid out differently in each process, by which it differs as much as by a tenth. */
+const TURNS_OF_PROCESS = 20;
 
 export interface Contest {
   readonly title: string;
@@ -50,17 +52,27 @@ interface Reading {
 
 /** Runs all contenders and prints their table. */
 export async function compare(contest: Contest): Promise<void> {
-  const children = contest.contenders.map((name) => new Contender(contest, name));
   const readings = new Map<string, Reading[]>(contest.contenders.map((name) => [name, []]));
+  const generations = Math.ceil(TURNS / TURNS_OF_PROCESS);
+  for (let at = 0; at < generations; at++) await takeTurns(contest, readings, Math.ceil(TURNS / generations));
+  tell(contest, readings);
+}
+
+/** Turns of a process for each contender. */
+async function takeTurns(
+  contest: Contest,
+  readings: ReadonlyMap<string, Reading[]>,
+  turns: number,
+): Promise<void> {
+  const children = contest.contenders.map((name) => new Contender(contest, name));
   for (const child of children) await child.ready;
-  for (let at = -WARM_UP_TURNS; at < TURNS; at++) {
+  for (let at = -WARM_UP_TURNS; at < turns; at++) {
     for (const child of children) {
       const reading = await child.turn();
       if (at >= 0) readings.get(child.name)?.push(reading);
     }
   }
   for (const child of children) child.end();
-  tell(contest, readings);
 }
 
 function tell(
