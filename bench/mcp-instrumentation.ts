@@ -75,11 +75,13 @@ async function openBench(name: string, chars: number): Promise<Bench> {
   const [here, there] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(there), client.connect(here)]);
   await flush();
-  const request = { name: 'work', arguments: { query: 'q', limit: 3 } };
+  let calls = 0;
   return {
-    call: bareCall(name, (meta) =>
-      client.callTool(meta === undefined ? request : { ...request, _meta: meta }),
-    ),
+    call: bareCall(name, (meta) => {
+      // No two calls have the same arguments: what is known of those before is of no use.
+      const request = { name: 'work', arguments: { query: 'q', limit: calls++ } };
+      return client.callTool(meta === undefined ? request : { ...request, _meta: meta });
+    }),
     flush,
     close: () => client.close(),
   };

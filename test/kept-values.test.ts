@@ -14,11 +14,14 @@ test('a kept value stays as it is while its owner changes it, and its texts are 
   assert.equal(values.characters, 'user'.length + 'text'.length + 'one'.length);
 });
 
-test('numbers in lists, buffers and objects of other classes are shared', () => {
-  const value = { vector: [1, 2, 3], bytes: Buffer.from('x'), at: new Date(0) };
+test('long lists of numbers, buffers and objects of other classes are shared', () => {
+  const vector = Array.from({ length: 1536 }, () => 0.5);
+  const value = { vector, ids: [1, 2, 3], bytes: Buffer.from('x'), at: new Date(0) };
   const kept = new KeptValues().keep(value) as typeof value;
   assert.notEqual(kept, value);
   assert.equal(kept.vector, value.vector);
+  value.ids.push(4);
+  assert.deepEqual(kept.ids, [1, 2, 3]);
   assert.equal(kept.bytes, value.bytes);
   assert.equal(kept.at, value.at);
 });

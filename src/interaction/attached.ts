@@ -1,5 +1,5 @@
 import type { Span } from '@opentelemetry/api';
-import { canonicalJson } from '../json/index.ts';
+import { hashableText } from '../json/index.ts';
 import { identitySteps, LARGE_CHARS, STEP_CHARS, type TextIdentities } from '../signals/index.ts';
 import type { Interaction } from './types.ts';
 
@@ -177,7 +177,7 @@ function* identify(span: object, prompt: string | undefined, answer: string | un
 /** Undefined for what is not JSON; hashing it reports that. */
 function textOfArguments(value: unknown): string | undefined {
   try {
-    return canonicalJson(value, { loneSurrogates: 'escape' });
+    return hashableText(value);
   } catch {
     return undefined;
   }

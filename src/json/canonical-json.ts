@@ -25,9 +25,14 @@ export function canonicalJson(value: unknown, options: CanonicalJsonOptions = {}
   return write(value, 0, options.loneSurrogates === 'escape');
 }
 
+/** The canonical JSON that telemetry hashes: lone surrogates are escaped. */
+export function hashableText(value: unknown): string {
+  return write(value, 0, true);
+}
+
 /** SHA-256 of the canonical JSON in UTF-8, hex; equal values hash alike. Lone surrogates are escaped. */
 export function canonicalHash(value: unknown): string {
-  return sha256Hex(canonicalJson(value, { loneSurrogates: 'escape' }));
+  return sha256Hex(hashableText(value));
 }
 
 /** Lower-case hex SHA-256 of a text's UTF-8 bytes. */

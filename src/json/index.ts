@@ -3,6 +3,7 @@ export {
   type CanonicalJsonOptions,
   canonicalHash,
   canonicalJson,
+  hashableText,
   isWellFormed,
   sha256Hex,
 } from './canonical-json.ts';

@@ -2,10 +2,12 @@
 const MAX_DEPTH = 8;
 /** Lists and objects that are copied; further ones are shared. */
 const MAX_COPIES = 20_000;
+/** Longest list of numbers that is copied: an embedding or the tokens of a text are not changed in place. */
+const MAX_NUMBERS = 1000;
 
 /**
  * Keeps JSON values as they are now while their owner goes on to change them: lists and objects are copied, texts are
- * shared. That takes much less time than reading them. Shared are also lists of numbers, buffers, objects of other
+ * shared. That takes much less time than reading them. Shared are also long lists of numbers, buffers, objects of other
  * classes, and what is deeper than eight levels or beyond 20,000 lists and objects.
  */
 export class KeptValues {
@@ -26,7 +28,7 @@ export class KeptValues {
   }
 
   #keepList(list: readonly unknown[], depth: number): readonly unknown[] {
-    if (typeof list[0] === 'number') return list;
+    if (typeof list[0] === 'number' && list.length > MAX_NUMBERS) return list;
     this.#copies += 1;
     const kept = list.slice();
     for (let at = 0; at < kept.length && this.#copies < MAX_COPIES; at += 1)

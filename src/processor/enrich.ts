@@ -1,6 +1,6 @@
 import type { FieldValues } from '../base/index.ts';
 import type { Interaction, InteractionKind } from '../interaction/index.ts';
-import { canonicalHash, sha256Hex } from '../json/index.ts';
+import { hashableText, sha256Hex } from '../json/index.ts';
 import {
   computeSignals,
   estimateTokens,
@@ -35,11 +35,23 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
   const values: Draft = computeSignals(interaction, options.config);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;
-  if (toolArgumentsText !== undefined) values.tool_args_hash = sha256Hex(toolArgumentsText);
-  else if (toolArguments !== undefined) values.tool_args_hash = canonicalHash(toolArguments);
+  const text = toolArgumentsText ?? (toolArguments === undefined ? undefined : hashableText(toolArguments));
+  if (text !== undefined) values.tool_args_hash = hashOfArguments(text);
   if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, options);
   else addTokens(values, interaction.usage);
   return values;
+}
+
+/** Arguments that are kept in mind at most. */
+const MAX_KNOWN_CHARS = 4096;
+let known = { text: '', hash: sha256Hex('') };
+
+/** The spans of one tool call end one after the other: a framework's, the client's, that of a server in memory. */
+function hashOfArguments(text: string): string {
+  if (text === known.text) return known.hash;
+  const hash = sha256Hex(text);
+  if (text.length <= MAX_KNOWN_CHARS) known = { text, hash };
+  return hash;
 }
 
 type Draft = { -readonly [C in keyof FieldValues]: FieldValues[C] };

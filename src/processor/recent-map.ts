@@ -28,6 +28,11 @@ export class RecentMap<V> {
     this.#recent = new Map();
   }
 
+  /** The values, the oldest first; that of a key that was set again may come twice, once as it was. */
+  values(): V[] {
+    return [...this.#older.values(), ...this.#recent.values()];
+  }
+
   delete(key: string): void {
     this.#recent.delete(key);
     this.#older.delete(key);

@@ -104,12 +104,14 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   onStart(span: Span, parentContext: Context): void {
     try {
-      this.#ledger.open(span);
-      expectAnswer(span, this.#options.signals.enableEvidence);
+      const kind = interactionKind(span);
+      this.#ledger.open(span, kind);
+      expectAnswer(kind, this.#options.signals.enableEvidence);
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
+      if (fields === undefined) return;
       // A span may turn out to be a GenAI span only later, so the fields wait for its end.
-      if (fields !== undefined) this.#governed.set(span, fields);
-      if (fields !== undefined && interactionKind(span) !== undefined) this.#govern(span, span);
+      this.#governed.set(span, fields);
+      if (kind !== undefined) this.#govern(span, span);
     } catch (error) {
       this.#fault('governance', error);
     }

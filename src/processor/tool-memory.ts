@@ -9,10 +9,11 @@ import { RecentMap } from './recent-map.ts';
 
 const MAX_TRACES = 500;
 const MAX_STEPS = 50;
-/** Half of them are kept at least. */
-const MAX_PARENTS = 2 * MAX_STEPS;
+/** Half of the entries of a map are kept at least. */
+const MAX_ENTRIES = 2 * MAX_STEPS;
 
 interface KnownCall {
+  readonly spanId: string;
   readonly parentId: string | undefined;
   readonly end: HrTime;
   readonly step: TraceStep;
@@ -20,7 +21,9 @@ interface KnownCall {
 
 interface KnownCalls {
   /** By the id of their span, the oldest first. */
-  readonly bySpan: Map<string, KnownCall>;
+  readonly bySpan: RecentMap<KnownCall>;
+  /** Of the call before: an agent makes many below one span. */
+  lastParent: string | undefined;
   /** Ids of spans around calls: one that ends takes the place of those inside. */
   readonly parents: RecentMap<true>;
 }
@@ -42,25 +45,27 @@ export class ToolMemory {
     const { traceId, spanId } = span.spanContext();
     const parentId = span.parentSpanContext?.spanId;
     const known = this.#callsOf(traceId);
-    if (known.bySpan.has(spanId) || (parentId !== undefined && known.bySpan.has(parentId))) return;
+    if (known.bySpan.get(spanId) !== undefined) return;
+    if (parentId !== undefined && known.bySpan.get(parentId) !== undefined) return;
     if (known.parents.get(spanId) === true) {
-      for (const [id, call] of known.bySpan) if (call.parentId === spanId) known.bySpan.delete(id);
+      for (const call of known.bySpan.values())
+        if (call.parentId === spanId) known.bySpan.delete(call.spanId);
     }
     const isError = span.status.code === SpanStatusCode.ERROR || span.attributes['error.type'] !== undefined;
     known.bySpan.set(spanId, {
+      spanId,
       parentId,
       end: span.endTime,
       step: isError ? { tool, isError } : { tool, isOpaque: true },
     });
-    if (parentId !== undefined) known.parents.set(parentId, true);
-    if (known.bySpan.size <= MAX_STEPS) return;
-    for (const oldest of known.bySpan.keys()) return void known.bySpan.delete(oldest);
+    if (parentId !== undefined && parentId !== known.lastParent) known.parents.set(parentId, true);
+    known.lastParent = parentId;
   }
 
   /** The calls of a trace, which is the one used last from now on. */
   #callsOf(traceId: string): KnownCalls {
     if (this.#last?.[0] === traceId) return this.#last[1];
-    const known = this.#traces.get(traceId) ?? { bySpan: new Map(), parents: new RecentMap(MAX_PARENTS) };
+    const known = this.#traces.get(traceId) ?? newCalls();
     this.#traces.delete(traceId);
     this.#traces.set(traceId, known);
     this.#last = [traceId, known];
@@ -79,7 +84,8 @@ export class ToolMemory {
     if (this.#traces.size === 0 || steps !== undefined || answer === undefined) return interaction;
     const known = this.#traces.get(span.spanContext().traceId);
     if (known === undefined) return interaction;
-    const calls = [...known.bySpan.values()].filter(({ end }) => isBefore(end, span.startTime));
+    const latest = known.bySpan.values().slice(-MAX_STEPS);
+    const calls = latest.filter(({ end }) => isBefore(end, span.startTime));
     if (calls.length === 0) return interaction;
     return { ...interaction, steps: calls.map(({ step }) => step), stepsArePartial: true };
   }
@@ -90,6 +96,14 @@ export class ToolMemory {
     this.#traces.delete(span.spanContext().traceId);
     this.#last = undefined;
   }
+}
+
+function newCalls(): KnownCalls {
+  return {
+    bySpan: new RecentMap(MAX_ENTRIES),
+    parents: new RecentMap(MAX_ENTRIES),
+    lastParent: undefined,
+  };
 }
 
 /** Starts are read from a clock of milliseconds, ends from a finer one: a start may seem to be just before the end. */

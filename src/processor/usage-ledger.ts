@@ -1,7 +1,7 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, semconv } from '../base/index.ts';
-import { type InteractionKind, interactionKind } from '../interaction/index.ts';
+import type { InteractionKind } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
@@ -76,14 +76,12 @@ export class UsageLedger {
   link(span: ReadableSpan, kind: InteractionKind | undefined): void {
     const { traceId, spanId } = span.spanContext();
     if (this.#known(traceId, spanId) === undefined) this.#add(traceId, spanId, span, kind);
-    if (span.attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined) this.open(span);
+    if (span.attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined) this.open(span, kind);
   }
 
   /** Tells of a span that begins, or has usage; those of model calls of ours are awaited. */
-  open(span: ReadableSpan): void {
-    if (!isOwn(span.instrumentationScope?.name)) return;
-    const kind = interactionKind(span);
-    if (!isModelCall(kind)) return;
+  open(span: ReadableSpan, kind: InteractionKind | undefined): void {
+    if (!isModelCall(kind) || !isOwn(span.instrumentationScope?.name)) return;
     const { traceId, spanId } = span.spanContext();
     const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
     if (known.call !== undefined) return;

@@ -54,6 +54,7 @@ type Draft = { -readonly [Name in keyof FieldValues]: FieldValues[Name] };
  */
 export function computeSignals(input: SignalInput, config: SignalConfig): FieldValues {
   const signals: Draft = {};
+  if (input.prompt === undefined && input.answer === undefined) return signals;
   if (input.prompt !== undefined) addPrompt(signals, input.prompt, input.identities?.prompt, config);
   if (input.answer !== undefined) addScores(signals, input, input.answer, config);
   release();

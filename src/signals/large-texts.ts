@@ -147,6 +147,7 @@ export function sampleOf(text: string): string {
 
 /** The share of the texts that is scored, 0 to 1; of the one that is read least. */
 export function sampledShare(texts: readonly (string | undefined)[]): number {
-  const longest = Math.max(...texts.map((text) => text?.length ?? 0));
+  let longest = 0;
+  for (const text of texts) if (text !== undefined && text.length > longest) longest = text.length;
   return longest <= LARGE_CHARS ? 1 : LARGE_CHARS / longest;
 }

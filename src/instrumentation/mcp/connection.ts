@@ -3,7 +3,7 @@
  * session) and what is under way on it.
  */
 import { type Attributes, type Context, createContextKey } from '@opentelemetry/api';
-import { semconv } from '../../base/index.ts';
+import { attributeOf, semconv } from '../../base/index.ts';
 import { openCalls } from '../shared/index.ts';
 import { type Caller, idOfTransport, statelessClient } from './connection-id.ts';
 import { Identity } from './identity.ts';
@@ -14,6 +14,8 @@ import type { Telemetry } from './telemetry.ts';
 import { type TransportFacts, transportFacts } from './transport.ts';
 import type { McpPropagation, McpSide } from './types.ts';
 import { UnderWay } from './under-way.ts';
+
+const ATTR_CONNECTION_ID = attributeOf('connection_id');
 
 /** Who sent the HTTP request that is being handled, where the transport was given Node's own request object. */
 export const HTTP_CLIENT_KEY = createContextKey('mcp-observatory HTTP client');
@@ -39,6 +41,7 @@ export class Connection {
     client: new Map(),
     server: new Map(),
   };
+  #common: CommonAttributes | undefined;
   #session: { readonly side: McpSide; readonly startedAt: number } | undefined;
   #sessionError: string | undefined;
 
@@ -61,6 +64,29 @@ export class Connection {
       this.#knownMetrics = { client: new Map(), server: new Map() };
     }
     return this.#knownMetrics[side];
+  }
+
+  /** What all spans of one side have: made anew when something of it has changed. */
+  commonAttributes(side: McpSide, protocolVersion: string | undefined): Attributes {
+    const { sessionId, id } = this;
+    const { attributes: parties } = this.identity;
+    const known = this.#common;
+    if (
+      known?.side === side &&
+      known.protocolVersion === protocolVersion &&
+      known.sessionId === sessionId &&
+      known.id === id &&
+      known.parties === parties
+    )
+      return known.attributes;
+    const attributes: Attributes = { ...this.facts.network };
+    if (protocolVersion !== undefined) attributes[semconv.ATTR_MCP_PROTOCOL_VERSION] = protocolVersion;
+    if (sessionId !== undefined) attributes[semconv.ATTR_MCP_SESSION_ID] = sessionId;
+    attributes[ATTR_CONNECTION_ID] = id;
+    Object.assign(attributes, parties);
+    if (side === 'client') addServerAddress(this, attributes);
+    this.#common = { side, protocolVersion, sessionId, id, parties, attributes };
+    return attributes;
   }
 
   get sessionId(): string | undefined {
@@ -113,6 +139,15 @@ export class Connection {
     if (session.side === 'client') addServerAddress(this, attributes);
     this.telemetry.metrics.recordSession(session.side, (now - session.startedAt) / 1000, attributes);
   }
+}
+
+interface CommonAttributes {
+  readonly side: McpSide;
+  readonly protocolVersion: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly id: string;
+  readonly parties: Readonly<Record<string, string>>;
+  readonly attributes: Attributes;
 }
 
 export function addServerAddress(connection: Connection, attributes: Attributes): void {

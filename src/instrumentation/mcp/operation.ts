@@ -2,33 +2,37 @@
  * One request or notification in flight, on either side: its span, from the start to the one end it has, and its
  * duration in the metrics.
  */
-import {
-  type Attributes,
-  type Context,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
-import { attributeOf, semconv } from '../../base/index.ts';
-import { attachInteraction } from '../../interaction/index.ts';
-import { boundedJson } from '../shared/index.ts';
-import { addServerAddress, type Connection, HTTP_CLIENT_KEY } from './connection.ts';
+import { type Attributes, type Context, type Span, SpanKind, trace } from '@opentelemetry/api';
+import { semconv } from '../../base/index.ts';
+import { attachInteraction, leaveLateWork, takesLateWork } from '../../interaction/index.ts';
+import { addServerAddress, type Connection } from './connection.ts';
 import { ATTR_CLIENT_NAME, ATTR_SERVER_NAME } from './identity.ts';
-import type { McpMessage, McpSettings, RequestId } from './internal-types.ts';
-import { clipped, describeTarget, spanNameOf, type Target, TOOLS_CALL, targetOf } from './methods.ts';
+import type { McpMessage, RequestId } from './internal-types.ts';
+import { LeftCall } from './left-call.ts';
+import {
+  clipped,
+  describeTarget,
+  INITIALIZE,
+  spanNameOf,
+  type Target,
+  TOOLS_CALL,
+  targetOf,
+} from './methods.ts';
+import {
+  ATTR_TASK_ID,
+  describeFailure,
+  describeResult,
+  describeStart,
+  httpClientAttributes,
+  type StartFacts,
+  setAll,
+  setMissing,
+  toolCallContent,
+} from './operation-span.ts';
 import type { RequestOutcome } from './outcome.ts';
 import type { SpanPlace } from './propagation.ts';
 import type { McpSide } from './types.ts';
 import type { UnderWay } from './under-way.ts';
-
-/** Remote end of an HTTP request, under {@link HTTP_CLIENT_KEY} in the context. */
-export interface HttpClient {
-  readonly address?: string | undefined;
-  readonly port?: number | undefined;
-  readonly httpVersion?: string | undefined;
-  readonly headers?: Readonly<Record<string, unknown>> | undefined;
-}
 
 export interface OperationStart {
   readonly side: McpSide;
@@ -44,15 +48,10 @@ export interface OperationStart {
   readonly outer?: Span | undefined;
 }
 
-const ATTR_TASK_ID = 'observatory.mcp.task.id';
 const ATTR_TASK_STATUS = 'observatory.mcp.task.status';
-const ATTR_RESULT_TYPE = 'observatory.mcp.result_type';
-const ATTR_CACHE_SCOPE = 'observatory.mcp.cache_scope';
-const ATTR_TTL_MS = 'observatory.mcp.ttl_ms';
 const EVENT_TASK = 'observatory.task';
-const ATTR_CONNECTION_ID = attributeOf('connection_id');
 
-const NOBODY: Readonly<Record<string, string>> = Object.freeze({});
+const NOTHING: Attributes = Object.freeze({});
 
 /** Tools, prompts and methods of one connection whose metric attributes are kept. */
 const MAX_KNOWN_METRICS = 1000;
@@ -75,9 +74,13 @@ export class Operation {
   readonly #ownsSpan: boolean;
   readonly #id: RequestId | undefined;
   readonly #taskId: string | undefined;
+  /** What the messages of the connection had in common when it began. */
+  readonly #common: Attributes;
+  readonly #parties: Readonly<Record<string, string>>;
+  /** The span is read some time after its end: what can wait is written then. */
+  readonly #isLate: boolean;
   #underWay: UnderWay | undefined;
   #protocolVersion: string | undefined;
-  #parties: Readonly<Record<string, string>> = NOBODY;
   #ended = false;
 
   constructor(start: OperationStart) {
@@ -109,7 +112,11 @@ export class Operation {
       this.context = parent;
       outer.setAttributes(this.#identity());
     }
-    this.#describeConnection(parent);
+    this.#parties = connection.identity.attributes;
+    const isRecording = this.span.isRecording();
+    this.#common = isRecording ? connection.commonAttributes(side, this.#protocolVersion) : NOTHING;
+    this.#isLate = outer === undefined && takesLateWork(this.span);
+    if (isRecording && !this.#isLate) describeStart(this.span, this.#startFacts(), setAll);
   }
 
   /** Keeps the operation findable by id until it ends. */
@@ -157,43 +164,42 @@ export class Operation {
   end(outcome: RequestOutcome, endedAt?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const now = Date.now();
-    const elapsed = performance.now() - this.startedAt;
+    const { span, connection, method } = this;
+    const { settings, metrics } = connection.telemetry;
+    const isTimed = metrics.enabled || endedAt !== undefined;
+    const elapsed = isTimed ? performance.now() - this.startedAt : 0;
+    const now = endedAt === undefined ? 0 : Date.now();
     // A peer's clock may be wrong: the work ended between the request and now.
     const late = endedAt === undefined ? 0 : Math.min(Math.max(now - endedAt, 0), elapsed);
     if (this.#id !== undefined) this.#underWay?.remove(this.#id, this);
-    const { span, connection } = this;
-    const { settings, metrics } = connection.telemetry;
-    if (outcome.errorType !== undefined) {
-      span.setAttribute(semconv.ATTR_ERROR_TYPE, outcome.errorType);
-      if (outcome.statusCode !== undefined) {
-        span.setAttribute(semconv.ATTR_RPC_RESPONSE_STATUS_CODE, outcome.statusCode);
+    if (span.isRecording()) {
+      if (!this.#leave(outcome)) {
+        if (this.#isLate) describeStart(span, this.#startFacts(), setMissing);
+        describeFailure(span, outcome, settings);
+        this.#describeParties();
+        this.#describeCall(outcome);
       }
-      const words = settings.captureContent
-        ? outcome.message?.slice(0, settings.contentLimitChars)
-        : undefined;
-      const message = words ?? outcome.summary;
-      span.setStatus(
-        message === undefined ? { code: SpanStatusCode.ERROR } : { code: SpanStatusCode.ERROR, message },
-      );
-    }
-    this.#describeParties();
-    if (span.isRecording()) describeResult(span, outcome.result);
-    if (this.#side === 'client') {
+      describeResult(span, outcome.result);
       // The session id comes with the answer to `initialize`.
-      if (this.method === 'initialize') this.#setSessionId();
-    }
-    if (this.method === TOOLS_CALL) {
-      const toolArguments = this.#params?.arguments;
-      const toolResultSummary = outcome.errorType === undefined ? undefined : outcome.message;
-      attachInteraction(span, { toolArguments, toolResultSummary });
-      recordContent(span, toolArguments, outcome, settings);
+      if (this.#side === 'client' && method === INITIALIZE) this.#setSessionId();
     }
     if (this.#ownsSpan) span.end(late === 0 ? undefined : now - late);
     if (metrics.enabled) {
       const seconds = (elapsed - late) / 1000;
       metrics.recordOperation(this.#side, seconds, this.#metricAttributes(outcome));
     }
+  }
+
+  /** Leaves the span of a message that went well to be written when it is read. @returns whether it could be left. */
+  #leave(outcome: RequestOutcome): boolean {
+    if (!this.#isLate || outcome.errorType !== undefined) return false;
+    const left = this.connection.telemetry.guard.run('mcp.leave', () => {
+      const call = new LeftCall(this.span, this.#startFacts(), this.connection);
+      return this.method === TOOLS_CALL ? call.keep(this.#params?.arguments, outcome) : call;
+    });
+    if (left === undefined) return false;
+    leaveLateWork(this.span, left);
+    return true;
   }
 
   #setSessionId(): void {
@@ -214,39 +220,33 @@ export class Operation {
     return attributes;
   }
 
-  #describeConnection(parent: Context): void {
-    const { span, connection } = this;
-    if (!span.isRecording()) return;
-    if (this.#taskId !== undefined) span.setAttribute(ATTR_TASK_ID, clipped(this.#taskId));
-    if (this.#id !== undefined) span.setAttribute(semconv.ATTR_JSONRPC_REQUEST_ID, clipped(String(this.#id)));
-    const { network, peer } = connection.facts;
-    for (const key in network) span.setAttribute(key, network[key] as string);
-    if (this.#protocolVersion !== undefined) {
-      span.setAttribute(semconv.ATTR_MCP_PROTOCOL_VERSION, this.#protocolVersion);
-    }
-    const { sessionId } = connection;
-    if (sessionId !== undefined) span.setAttribute(semconv.ATTR_MCP_SESSION_ID, sessionId);
-    span.setAttribute(ATTR_CONNECTION_ID, connection.id);
-    this.#describeParties();
-    if (this.#side === 'server') describeHttpClient(parent, span);
-    else if (peer.address !== undefined) {
-      span.setAttribute(semconv.ATTR_SERVER_ADDRESS, peer.address);
-      if (peer.port !== undefined) span.setAttribute(semconv.ATTR_SERVER_PORT, peer.port);
-    }
+  #startFacts(): StartFacts {
+    return {
+      taskId: this.#taskId,
+      requestId: this.#id,
+      common: this.#common,
+      from: this.#side === 'server' ? httpClientAttributes(this.context) : undefined,
+    };
   }
 
-  /** Names and versions of client and server, as far as they were not known when the operation began. */
+  /** Names and versions of client and server that were not known when the operation began. */
   #describeParties(): void {
     const { attributes } = this.connection.identity;
     const known = this.#parties;
     if (attributes === known) return;
-    if (known === NOBODY) this.span.setAttributes(attributes);
-    else {
-      for (const key in attributes) {
-        if (known[key] === undefined) this.span.setAttribute(key, attributes[key] as string);
-      }
+    for (const key in attributes) {
+      if (known[key] === undefined) this.span.setAttribute(key, attributes[key] as string);
     }
-    this.#parties = attributes;
+  }
+
+  /** Arguments and result of a tool call. */
+  #describeCall(outcome: RequestOutcome): void {
+    if (this.method !== TOOLS_CALL) return;
+    const toolArguments = this.#params?.arguments;
+    const toolResultSummary = outcome.errorType === undefined ? undefined : outcome.message;
+    attachInteraction(this.span, { toolArguments, toolResultSummary });
+    const { settings } = this.connection.telemetry;
+    if (settings.captureContent) toolCallContent(toolArguments, outcome, settings).write(this.span);
   }
 
   /** Of calls that went well there are few kinds, and many of each: their attributes are made once. */
@@ -284,43 +284,6 @@ export class Operation {
     if (name !== undefined) attributes[peer] = name;
     if (this.#side === 'client') addServerAddress(this.connection, attributes);
     return this.connection.telemetry.metrics.bound(attributes);
-  }
-}
-
-/** From 2026-07-28 on: a result that asks for more input, and who may keep it for how long. */
-function describeResult(span: Span, result: unknown): void {
-  if (typeof result !== 'object' || result === null) return;
-  const { resultType, cacheScope, ttlMs } = result as Readonly<Record<string, unknown>>;
-  if (typeof resultType === 'string' && resultType !== 'complete')
-    span.setAttribute(ATTR_RESULT_TYPE, clipped(resultType));
-  if (typeof cacheScope === 'string') span.setAttribute(ATTR_CACHE_SCOPE, clipped(cacheScope));
-  if (typeof ttlMs === 'number' && Number.isFinite(ttlMs)) span.setAttribute(ATTR_TTL_MS, ttlMs);
-}
-
-/** Arguments and result of a tool call on its span, only where content may be captured. */
-function recordContent(
-  span: Span,
-  toolArguments: unknown,
-  outcome: RequestOutcome,
-  settings: McpSettings,
-): void {
-  if (!settings.captureContent || !span.isRecording()) return;
-  const limit = settings.contentLimitChars;
-  if (toolArguments !== undefined) {
-    span.setAttribute(semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS, boundedJson(toolArguments, limit));
-  }
-  if (outcome.result !== undefined) {
-    span.setAttribute(semconv.ATTR_GEN_AI_TOOL_CALL_RESULT, boundedJson(outcome.result, limit));
-  }
-}
-
-function describeHttpClient(parent: Context, span: Span): void {
-  const client = parent.getValue(HTTP_CLIENT_KEY) as HttpClient | undefined;
-  if (client === undefined) return;
-  if (client.address !== undefined) span.setAttribute(semconv.ATTR_CLIENT_ADDRESS, client.address);
-  if (client.port !== undefined) span.setAttribute(semconv.ATTR_CLIENT_PORT, client.port);
-  if (client.httpVersion !== undefined) {
-    span.setAttribute(semconv.ATTR_NETWORK_PROTOCOL_VERSION, client.httpVersion);
   }
 }
 

@@ -2,7 +2,8 @@
 import { context } from '@opentelemetry/api';
 import { HTTP_CLIENT_KEY } from './connection.ts';
 import type { McpMessage, TransportLike } from './internal-types.ts';
-import type { HttpClient, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
+import type { HttpClient } from './operation-span.ts';
 import { beginSend } from './outbound.ts';
 import { outcomeOfError, outcomeOfResult } from './outcome.ts';
 import { type Around, type Method, ownerOf, patchMethod } from './patch-method.ts';

@@ -8,11 +8,26 @@ const CUT = '…';
 
 /** @param limit Characters of values and keys kept before cutting; brackets, quotes and marks come on top. */
 export function boundedJson(value: unknown, limit: number): string {
-  return JSON.stringify(trim(value, { left: limit }, 0)) ?? 'null';
+  return boundedCopy(value, limit).json();
+}
+
+/** A value as it was when it was copied, without what is beyond the limit. */
+export interface BoundedCopy {
+  /** Characters of the texts that it holds; of one that is cut, all of them. */
+  readonly characters: number;
+  json(): string;
+}
+
+/** As {@link boundedJson}, in two steps: copying takes little of its time, for texts are shared. */
+export function boundedCopy(value: unknown, limit: number): BoundedCopy {
+  const budget = { left: limit, characters: 0 };
+  const kept = trim(value, budget, 0);
+  return { characters: budget.characters, json: () => JSON.stringify(kept) ?? 'null' };
 }
 
 interface Budget {
   left: number;
+  characters: number;
 }
 
 function trim(value: unknown, budget: Budget, depth: number): unknown {
@@ -32,6 +47,7 @@ function trim(value: unknown, budget: Budget, depth: number): unknown {
 function trimText(text: string, budget: Budget): string {
   const room = budget.left;
   budget.left -= text.length;
+  budget.characters += text.length;
   if (text.length <= room) return text;
   return room > 0 ? text.slice(0, room) + CUT : CUT;
 }
