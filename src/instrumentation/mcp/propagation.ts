@@ -35,16 +35,18 @@ const META_GETTER: TextMapGetter<Readonly<Record<string, unknown>>> = {
 export function withTraceContext<M extends McpMessage>(message: M, active: Context, mode: McpPropagation): M {
   if (mode === 'none') return message;
   const carrier: Record<string, string> = {};
-  propagation.inject(
-    mode === 'all' ? governanceToBaggage(active) : propagation.deleteBaggage(active),
-    carrier,
-  );
+  propagation.inject(mode === 'all' ? governanceToBaggage(active) : withoutBaggage(active), carrier);
   // A propagator that has nothing to say leaves the carrier empty.
   if (isEmpty(carrier)) return message;
   const params = (message.params ?? {}) as MessageParams;
   // What serializes itself cannot be copied key by key.
   if (Array.isArray(params) || typeof params.toJSON === 'function') return message;
   return { ...message, params: { ...params, _meta: withCarrier(params._meta, carrier) } };
+}
+
+/** A context is copied with each change, so it is changed only where there is something to remove. */
+function withoutBaggage(active: Context): Context {
+  return propagation.getBaggage(active) === undefined ? active : propagation.deleteBaggage(active);
 }
 
 function isEmpty(record: object): boolean {
