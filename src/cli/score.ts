@@ -12,6 +12,7 @@ import {
   type SignalConfig,
   type SignalInput,
   type TraceStep,
+  warmEvidence,
 } from '../signals/index.ts';
 import {
   type Command,
@@ -78,6 +79,7 @@ export const scoreCommand: Command = {
   async run(args, io) {
     const settings = await readSettings(args, io);
     if (settings === undefined) return EXIT_OK;
+    await warmEvidence({ holds: true });
     const failures = await pumpJsonl(
       io,
       (input) => score(input, settings),

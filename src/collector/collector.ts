@@ -144,7 +144,7 @@ class RunningCollector implements Collector {
     const { tokens = [], captureContent, keepAttributes, maxBodyBytes, maxSpans } = this.#options;
     const redactContent = !resolveCaptureContent(captureContent);
     const processor = new ObservatorySpanProcessor({ redactContent, keepAttributes });
-    warmEvidence();
+    void warmEvidence();
     return {
       intake: new Intake({
         processor,

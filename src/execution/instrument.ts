@@ -65,7 +65,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
     const work = () =>
       call.call === undefined ? (response as T) : call.call({ prompt: call.prompt, model: call.model });
     const describe = () => ({ ...describeModelCall(call), needsFields });
-    if (scoresEvidence) warmEvidence();
+    if (scoresEvidence) void warmEvidence();
     if (isBlocking && !isName(governanceOf(call).promptTemplateId)) {
       return traceCall(settings, 'chat', () => blockedCall(describe()), refuseWithoutTemplate);
     }

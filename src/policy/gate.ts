@@ -10,6 +10,7 @@ import { diag } from '@opentelemetry/api';
 import { ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
+import { warmEvidence } from '../signals/index.ts';
 import { type ApprovalLimits, Approvals, approvalLimits, bindingOf } from './approvals.ts';
 import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';
@@ -51,6 +52,7 @@ export class PolicyGate {
    */
   constructor(options: PolicyGateOptions) {
     this.#options = checked(options);
+    if ((options.maxEvidenceRisk ?? 1) < 1) void warmEvidence();
     this.#contracts = new OutputContracts(options.outputTypes);
     const pins = options.pins ?? new PinStore({ trustFirstUse: true });
     this.#barred = new BarredTools(pins);

@@ -7,5 +7,5 @@ let isExpected = false;
 export function expectAnswer(kind: InteractionKind | undefined, isScored: boolean): void {
   if (isExpected || !isScored || kind === undefined || kind === 'tool') return;
   isExpected = true;
-  warmEvidence();
+  void warmEvidence();
 }

@@ -14,11 +14,28 @@ const ANSWERS: readonly EvidenceInput[] = [
     retrievedContext: 'The bridge of 412 meters opened on 4 May 1998.',
   },
   { answer: 'Hello there.', steps: [call('get_order', 'ok')] },
+  {
+    prompt: 'Book 3 pm.',
+    answer: "You're in the queue. I've booked 3:30 PM on 4 May, and 60 % is left.",
+    steps: [
+      call('book_slot', {
+        start: '2024-05-04T15:00',
+        left_pct: 40,
+        paid_by: 'Ana',
+        is_paid: true,
+        note: 'at noon',
+      }),
+    ],
+  },
+  {
+    answer: "You're all set for 3 pm, and the email is out.",
+    steps: [call('get_slots', '15:00, 30 minutes')],
+  },
   { answer: 'Order W2466703 has been updated.', steps: [call('update_order', { status: 'ok' })] },
   { answer: 'I have found it for $12.50.', steps: [call('get_order', RECORD)] },
   { answer: 'Unfortunately it was not possible.', steps: [call('update_order', 'Error: not found')] },
   { answer: '订单已经取消了。', retrievedContext: '订单已经取消了，退款12元。' },
-  { answer: '订单已经取消了，退款12元。', steps: [call('cancel_order', '已取消，退款12元')] },
+  { answer: '订单已经取消了，下午3点退款12元。', steps: [call('cancel_order', '已取消，退款12元, 15:00')] },
   {
     answer: 'Ich habe 3 Lampen für 12,50 € bestellt, am 4. Mai, aber 2 sind nicht verfügbar.',
     steps: [call('create_order', { count: 3, price: 12.5, ok: true }), call('get_order', [])],
@@ -32,22 +49,28 @@ const ANSWERS: readonly EvidenceInput[] = [
   },
 ];
 
-let isWarm = false;
+let warming: Promise<void> | undefined;
 
 /**
  * Scores short answers once in a process, one a turn of the loop, as soon as an answer is to be expected. The patterns
- * and functions are then compiled while the application waits for the model, not while the first span ends.
+ * and functions are then compiled while the application waits for the model, not while the first span ends. Only with
+ * `holds` does the process stay alive for it, so that a program that does nothing else can wait.
  */
-export function warmEvidence(): void {
-  if (isWarm) return;
-  isWarm = true;
-  const score = (at: number): void => {
-    const input = ANSWERS[at];
-    if (input === undefined) return;
-    setImmediate(() => {
-      scoreEvidence(input);
-      score(at + 1);
-    }).unref();
-  };
-  score(0);
+export function warmEvidence({ holds = false }: { readonly holds?: boolean } = {}): Promise<void> {
+  warming ??= new Promise((resolve) => {
+    const score = (at: number): void => {
+      const input = ANSWERS[at];
+      if (input === undefined) {
+        resolve();
+        return;
+      }
+      const turn = setImmediate(() => {
+        scoreEvidence(input);
+        score(at + 1);
+      });
+      if (!holds) turn.unref();
+    };
+    score(0);
+  });
+  return warming;
 }

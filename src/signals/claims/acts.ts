@@ -6,7 +6,8 @@ import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
 import { type AnswerClaim, idsIn, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Told } from './told.ts';
-import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
+import { actWithoutCall, askedStems, isUnmade, withoutCalls } from './unmade.ts';
+import { actsIn, Stems, shares, verbStem } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
 export function contradictedActs(
@@ -15,13 +16,7 @@ export function contradictedActs(
   sentences: readonly Sentence[],
   steps: readonly ReadStep[],
 ): readonly ClaimFinding[] {
-  if (steps.length === 0)
-    return claims
-      .filter(
-        (claim) =>
-          claim.kind !== 'other' && (claim.kind === 'lookup' || claim.isCompleted || claim.acts.size > 0),
-      )
-      .map((claim) => finding('tool_never_called', claim.sentence));
+  if (steps.length === 0) return withoutCalls(prompt, claims, sentences);
   const isAdmitted = sentences.some(admitsFailure);
   const acts = claims.filter((claim) => claim.kind !== 'lookup').slice(0, MAX_CLAIMS);
   const writes = steps.filter((step) => !step.isRead);
@@ -32,9 +27,16 @@ export function contradictedActs(
     wanted ??= actsIn(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD), '');
     return wanted;
   };
+  let stems: ReadonlySet<string> | undefined;
+  const askedVerbs = () => {
+    stems ??= askedStems(prompt);
+    return stems;
+  };
   const admissions = sentences.filter(admitsFailure);
   const found = acts.flatMap((claim) => {
-    const one = contradictedAct(claim, writes, told, asked);
+    const made = contradictedAct(claim, writes, told, asked, sentences, prompt);
+    const isNever = made === undefined && isUnmade(claim, steps, told, askedVerbs);
+    const one = isNever ? finding('tool_never_called', claim.sentence) : made;
     const step = one?.step === undefined ? undefined : steps.find(({ index }) => index === one.step);
     if (one === undefined || (step === undefined && one.kind === 'tool_never_called')) return one ?? [];
     return isTold || admissions.some((admission) => excuses(admission, claim, step)) ? [] : [one];
@@ -71,8 +73,12 @@ function contradictedAct(
   writes: readonly ReadStep[],
   told: Told,
   asked: () => ReadonlySet<string>,
+  sentences: readonly Sentence[],
+  prompt: string,
 ): ClaimFinding | undefined {
-  if (writes.length === 0) return claim.kind === 'act' ? actWithoutCall(claim, told, asked) : undefined;
+  if (writes.length === 0)
+    return claim.kind === 'act' ? actWithoutCall(claim, told, asked, sentences, prompt) : undefined;
+  if (claim.places.length > 0 && writes.some((step) => !step.isBad)) return undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);
   if (claim.kind === 'act' && claim.isCompleted && isOfMoreThanCalled(claim, writes) && !told.says(claim))
@@ -85,10 +91,12 @@ function contradictedAct(
   const done = calls.filter((step) => !step.isBad);
   if (failed.length > 0 && done.length === 0)
     return finding('tool_failed_claimed_success', claim.sentence, failed.at(-1)?.index);
-  const open = failed.filter((step) => !step.isRetried);
+  const open = failed.filter(
+    (step) => !step.isRetried && (step.outcome === 'failed' || shares(step.acts, claim.acts)),
+  );
   const named = open.find(
     (step) =>
-      (shares(claim.ids, step.ids) || isNamedIn(claim.sentence, step)) &&
+      (shares(claim.ids, step.ids) || isNamedIn(claim.sentence, step) || isToolNamed(claim.sentence, step)) &&
       !done.some((other) => fits(claim, other) > fits(claim, step)),
   );
   if (named !== undefined || (open.length > 0 && quantityIn(claim.sentence) !== undefined))
@@ -111,6 +119,14 @@ const isNamedIn = ({ text }: Sentence, step: ReadStep): boolean => {
   const lower = text.toLowerCase();
   return step.names.some((name) => lower.includes(name));
 };
+
+/** Whether the sentence has all words of a tool's name: "retried the payment" of `retry_payment`. */
+const isToolNamed = ({ words }: Sentence, { stems }: ReadStep): boolean => {
+  if (stems.size < 2) return false;
+  const said = new Set(words.map(({ text }) => plainStem(text)));
+  return [...stems].every((stem) => said.has(plainStem(stem)));
+};
+const plainStem = (word: string): string => verbStem(word).replace(/y$/, 'i');
 
 /** How many words of the tool's name the claim has, of calls for the same thing. */
 const fits = ({ sentence, ids }: AnswerClaim, step: ReadStep): number =>
@@ -180,41 +196,6 @@ function exactCalls(claim: AnswerClaim, calls: readonly ReadStep[]): readonly Re
   const exact = calls.filter((step) => step.isBad && shares(step.stems, claim.stems));
   const others = calls.filter((step) => !exact.includes(step));
   return exact.length > 0 && others.every((step) => step.acts.size === 0) ? exact : calls;
-}
-
-/** "I've completed the searches." */
-const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>
-  (acts.size === 0 && sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text))) ||
-  (acts.size === 1 && acts.has('run') && /\b(?:call|search|quer|tool|function)/i.test(sentence.text));
-const READINGS = new Stems('analy compar calcul lookup look-up assess verif read');
-
-/** Families of the words before the verb: "the exchange has been submitted". */
-const actsBefore = ({ sentence, verbs }: AnswerClaim): ReadonlySet<string> => {
-  const words = sentence.words.map(({ text }) => text);
-  const verb = words.findIndex((word) => verbs.includes(word));
-  return actsIn(words.slice(0, Math.max(0, verb)), '');
-};
-
-/** "Your appointment is booked for Monday": what the user asked for, and no result says it. */
-const isWantedState = (claim: AnswerClaim, told: Told, asked: () => ReadonlySet<string>): boolean =>
-  WANTED.test(claim.sentence.lower) && shares(claim.acts, asked()) && !told.says(claim);
-const WANTED =
-  /(?:^|[.!,;:–—]|\band)\s{0,3}your [a-z][^.!?,\n]{0,60} (?:is|are) (?:now |all )?(?:booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated)\b/;
-
-/** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
-function actWithoutCall(
-  claim: AnswerClaim,
-  told: Told,
-  asked: () => ReadonlySet<string>,
-): ClaimFinding | undefined {
-  if (!claim.isCompleted)
-    return isWantedState(claim, told, asked) ? finding('tool_never_called', claim.sentence) : undefined;
-  if (isOfReading(claim) || /\ball set\b/i.test(claim.sentence.text)) return undefined;
-  if (claim.isOwn) return finding('tool_never_called', claim.sentence);
-  // What others did ("notes have been published") is no act of the run, unless the user wanted it.
-  const isOfOthers =
-    claim.acts.size > 0 && !shares(claim.acts, asked()) && !shares(actsBefore(claim), asked());
-  return isOfOthers || told.says(claim) ? undefined : finding('tool_never_called', claim.sentence);
 }
 
 /** The answer speaks of all, and one call, or some of what a call should do, failed. */

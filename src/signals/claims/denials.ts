@@ -22,6 +22,7 @@ const FOREIGN_WORD =
 
 /** Denials of what succeeded. */
 export function contradictedDenials(
+  prompt: string,
   claims: readonly AnswerClaim[],
   sentences: readonly Sentence[],
   steps: readonly ReadStep[],
@@ -37,22 +38,43 @@ export function contradictedDenials(
     steps.every((step) => step.outcome === 'ok') &&
     HEALTHY.test(lastText) &&
     !UNHEALTHY.test(lastText);
+  const question = prompt
+    .slice(prompt.lastIndexOf('\n\n') + 1)
+    .slice(-MAX_QUESTION_CHARS)
+    .toLowerCase();
   return sentences.flatMap((sentence) => {
     if (sentence.isQuestion || isConditional(sentence)) return [];
     const text = withoutPoliteness(sentence.lower);
     const isFailure = isDone && !NOT_TRIED.test(text);
     const step = isFailure ? deniedStep(sentence, text, writes, claimed) : undefined;
     if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
+    if (
+      isHealthy &&
+      sentence === sentences[0] &&
+      SAYS_NO.test(text) &&
+      !NOT_YET.test(text) &&
+      ASKS_WELL.test(question)
+    )
+      return [finding('wrong_negation', sentence, last.index)];
     return isHealthy && BROKEN.test(text) && !isPlan(sentence)
       ? [finding('wrong_negation', sentence, last.index)]
       : [];
   });
 }
 
+const MAX_QUESTION_CHARS = 400;
+const SAYS_NO = /^\W{0,4}(?:no|nein|non|não)[,.!:;–—]|^(?:いいえ|没有|不[,，])/;
+const NOT_YET = /\b(?:yet|still|running|pending|queued|waiting|noch|läuft|aún|todavía|encore|ainda)\b/;
+/** "Did the deploy succeed?", and not whether something went wrong. */
+const ASKS_WELL =
+  /^(?!.*(?:problem|issue|error|fail|down|trouble|broken|wrong|outage|still|fehler|anything)).{0,80}\b(?:succeed|succeeded|successful|go through|went through|work|worked|pass|passed|finish|finished|complete|completed|run|up|ok|okay|healthy|geklappt|durchgelaufen|funktioniert|réussi|éxito|bien)\b/;
+
 /** Denials of what nobody asked for, or of what is still to come. */
 const NOT_TRIED =
   /(?<![a-zß-ÿ])(?:yet|remains?|unchanged|(?:was|were) not (?:requested|asked|included|part|needed|affected)|as requested|at your request)(?![a-zß-ÿ])/;
 
+/** The longest key of a status. */
+const MAX_STATUS_KEY = 9;
 const STATUS = /^(?:status|state|result|outcome|estado|statut|ergebnis|esito|stato|状态|ステータス)$/i;
 const DONE_STATE =
   /ok|success|succe|done|complet|confirm|activ|cancel|sent|creat|updat|delet|queue|pend|accept|schedul|process|ship|paid|book|reserv|open|appro|modif|exchang|return|request|ready|new|aktiv|bestätig|erfolg|erledigt|gesendet|hecho|envi|listo|éxito|fait|pronto|feito|成功|完了|完成|已|済/i;
@@ -62,8 +84,9 @@ const isClear = ({ value, stems }: ReadStep): boolean =>
   value === null ||
   !Object.entries(value).some(
     ([key, member]) =>
-      STATUS.test(key) &&
       typeof member === 'string' &&
+      key.length <= MAX_STATUS_KEY &&
+      STATUS.test(key) &&
       !DONE_STATE.test(member) &&
       !stems.has(verbStem(member.toLowerCase())),
   );

@@ -9,6 +9,8 @@ const UNITS = [60, 3600, 24, 7, 1000, 1024, 100];
 const ROUNDINGS = [-1, 0, 1];
 /** Sums may be off by a cent. */
 const CENT = 0.0101;
+/** What is left of hundredths where there are none. */
+const ABOVE_CENT = 1e-6;
 
 /** Numbers in ascending order, so that a range is found without reading all. */
 export class Addends {
@@ -53,7 +55,7 @@ export class Addends {
         (value >= 1 && this.hasWithin((value - 0.51) * unit, (value + 0.51) * unit)) ||
         this.hasWithin((value - 0.01) / unit, (value + 0.01) / unit),
     );
-    if (isOtherUnit || this.#isProduct(value)) return true;
+    if (isOtherUnit || this.#isProduct(value) || this.#isExchanged(value)) return true;
     if (!isWide) return false;
     const isFew = this.size <= MAX_ROUNDED;
     return this.#isSumOfThree(value) || (isFew && (this.#isShare(value) || this.#isComputed(value)));
@@ -96,6 +98,19 @@ export class Addends {
         count > 9 &&
         count <= 1000 &&
         this.hasWithin((value - off) / count, (value + off) / count),
+    );
+  }
+
+  /** An amount times or by a rate, which has more decimals than money. */
+  #isExchanged(value: number): boolean {
+    if (this.size > MAX_COUNTED || Math.abs(value) < 1) return false;
+    const off = Number.isInteger(value) ? 0.51 : CENT;
+    return this.#fractions.some(
+      (rate) =>
+        rate > 0 &&
+        Math.abs(rate * 100 - Math.round(rate * 100)) > ABOVE_CENT &&
+        (this.hasWithin((value - off) / rate, (value + off) / rate) ||
+          this.hasWithin((value - off) * rate, (value + off) * rate)),
     );
   }
 

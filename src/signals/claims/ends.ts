@@ -53,7 +53,7 @@ export function ended(
 
 /** What nothing was found of can be taken. */
 const FREE =
-  /(?<!\p{L})(?:available|free|unused|frei|verfügbar|libre|disponible|disponível|libero)(?!\p{L})|可用|可以使用|空いて|使えます/iu;
+  /(?<!\p{L})(?:available|free|(?:is|are) unused|frei|verfügbar|libre|disponible|disponível|libero)(?!\p{L})|可用|可以使用|空いて|使えます/iu;
 /** "I'm ready to help", "It seems I need": of the speaker, not of what was looked for. */
 const OF_SPEAKER = /^\W{0,4}(?:i['’]m|i am|i need|i can|i['’]d|it (?:seems|looks like|appears) i|to |thank)/i;
 const ASKS = /\b(?:please|could you|can you|i['’]ll need|i need)\b/i;

@@ -1,6 +1,7 @@
 import { datesIn } from './dates.ts';
 import { Addends } from './derive.ts';
 import { type Figure, NUMBER_WORDS, numberOf, scaleAfter } from './figures.ts';
+import { idsWithPlace, tokensIn } from './names.ts';
 import { Slips } from './slips.ts';
 import type { ReadStep } from './steps.ts';
 
@@ -19,28 +20,7 @@ const MAX_IDS = 2000;
 const MAX_ADDENDS = 600;
 const MAX_SALIENT = 120;
 
-/** Names of things that hold digits: `OPS-101`, `v3.14.2`, `#482`, `feature/2`. */
-const TOKEN =
-  /#\d{2,12}\b|(?<![\w.-])(?=[\w.-]{0,30}\d)[A-Za-z][A-Za-z0-9]{0,20}(?:[-._][A-Za-z0-9]{1,20}){1,5}(?![\w-])|(?<![\w.,/-])\d{3,10}-\d{3,10}(?![\w-])/g;
-const MAX_TOKENS = 500;
-
-/** Names that hold digits, with the form that those of their kind share: letters and signs, digits by their number. */
-export const tokensIn = (text: string): readonly { readonly token: string; readonly form: string }[] =>
-  (text.match(TOKEN) ?? []).slice(0, MAX_TOKENS).map((one) => {
-    const token = one.toLowerCase();
-    return { token, form: token.replace(/\d/g, '0') };
-  });
-
-const WORD = /\w{4,60}/g;
-const HAS_DIGIT = /\d/;
 const MAX_ID_CHARS = 40_960;
-const ID = /^(?:[A-Za-z_]+\d\w\w+|\d+)$/;
-
-/** Words that hold letters and digits, or four digits and more, with their places. */
-export const idsWithPlace = (text: string): readonly { readonly id: string; readonly index: number }[] =>
-  [...text.matchAll(WORD)].flatMap(({ 0: id, index }) =>
-    HAS_DIGIT.test(id) && ID.test(id) ? [{ id, index }] : [],
-  );
 const NUMBER = /-?\d{1,15}(?:[.,]\d{1,15}){0,5}/g;
 /** Counts of languages that have words for counting. */
 export const COUNTERS = /(\d{1,6})\s?(件|個|条|个|人|台)/gu;
@@ -105,8 +85,8 @@ export class Evidence {
   /** Words that hold letters and digits, or four digits and more. */
   get ids(): ReadonlySet<string> {
     if (this.#ids === undefined) {
-      const words = `${this.text}\n${this.prompt}`.slice(-MAX_ID_CHARS).match(WORD) ?? [];
-      this.#ids = new Set(words.filter((word) => HAS_DIGIT.test(word) && ID.test(word)).slice(-MAX_IDS));
+      const found = idsWithPlace(`${this.text}\n${this.prompt}`.slice(-MAX_ID_CHARS));
+      this.#ids = new Set(found.slice(-MAX_IDS).map(({ id }) => id));
     }
     return this.#ids;
   }
@@ -133,7 +113,9 @@ export class Evidence {
       this.#forms = new Set(tokens.map((one) => one.form));
       this.#tokenSlips = new Slips(new Set(tokens.map((one) => one.token)));
     }
-    if (!this.#forms.has(form) || this.#all().includes(token)) return false;
+    // "v1.8.1" of `1.8.1`
+    const plain = /^v\d/.test(token) ? token.slice(1) : token;
+    if (!this.#forms.has(form) || this.#all().includes(plain)) return false;
     const isSeries = /^[a-z]{2,}-0{2,}$/.test(form) && this.#all().length < MAX_WHOLE_CHARS;
     return isSeries || this.#tokenSlips.has(token);
   }
@@ -186,6 +168,15 @@ export class Evidence {
     this.#dates ??= datesIn(`${this.text}\n${this.prompt}`);
     const inMonth = [...this.#dates].filter((one) => Math.floor(one / 100) === Math.floor(date / 100));
     return this.#dates.size <= FEW_DATES && inMonth.length > 0 && !this.#dates.has(date);
+  }
+
+  /** Whether a day is none of the evidence, which has it with day and month in each other's place: 7 March of 3 July. */
+  hasSwappedDate(date: number): boolean {
+    this.#dates ??= datesIn(`${this.text}\n${this.prompt}`);
+    const swapped = (date % 100) * 100 + Math.floor(date / 100);
+    return (
+      swapped !== date && this.#dates.size <= FEW_DATES && !this.#dates.has(date) && this.#dates.has(swapped)
+    );
   }
 
   /** Whether the results, their tools or the user name it. */
@@ -306,6 +297,16 @@ function nounsIn(text: string): ReadonlyMap<string, readonly (readonly [string, 
   return nouns;
 }
 
+const MAX_MEMBERS = 500;
+function firstMembers(record: object): readonly unknown[] {
+  const members: unknown[] = [];
+  for (const key in record) {
+    if (members.length >= MAX_MEMBERS) break;
+    members.push((record as Record<string, unknown>)[key]);
+  }
+  return members;
+}
+
 function listsIn(steps: readonly ReadStep[]) {
   const sizes = new Set<number>();
   const arrays: number[] = [];
@@ -313,7 +314,7 @@ function listsIn(steps: readonly ReadStep[]) {
   let left = 5000;
   const walk = (value: unknown, depth: number): void => {
     if (typeof value !== 'object' || value === null || depth > 6 || left-- <= 0) return;
-    const members = Object.values(value).slice(0, 500);
+    const members = Array.isArray(value) ? value.slice(0, MAX_MEMBERS) : firstMembers(value);
     sizes.add(Array.isArray(value) ? value.length : members.length);
     if (Array.isArray(value)) arrays.push(value.length);
     const flags = members.flatMap((member) => {

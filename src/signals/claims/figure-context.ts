@@ -29,10 +29,11 @@ export const isSpan = (text: string, start: number, noun: string): boolean =>
 
 /** "about 310" of 312: off by half of its last digit that is not 0. */
 export function rounded(text: string, figure: Figure): Figure {
-  const zeros = /[1-9](0{1,6})$/.exec(figure.raw)?.[1]?.length ?? 0;
+  const zeros = /[1-9](0{1,6})$/.exec(figure.raw.replace(GROUPING, ''))?.[1]?.length ?? 0;
   if (zeros === 0 || !ABOUT.test(text.slice(Math.max(0, figure.start - 20), figure.start))) return figure;
   return { ...figure, tolerance: Math.max(figure.tolerance, 0.5001 * 10 ** zeros) };
 }
+const GROUPING = /[\s\u00A0\u202F,.'’](?=\d{3}(?!\d))/g;
 const ABOUT =
   /(?:about|around|roughly|approximately|approx\.|some|nearly|almost|etwa|ungefähr|rund|knapp|unos|unas|casi|aproximadamente|environ|presque|cerca de|約|约|大约)\s?[$€£¥]?$/iu;
 
@@ -50,3 +51,20 @@ export const isBound = (text: string, { start, end, value }: Figure): boolean =>
         .trimEnd()
         .concat(' '),
     ));
+
+const MAX_PARTS = 12;
+/** "11,200 | 9,520 | -15 %": the change or the share of two others beside it. */
+export const isShareOf = (figure: Figure, beside: readonly Figure[]): boolean => {
+  if (!figure.isPercent || beside.length > MAX_PARTS) return false;
+  const share = Math.abs(figure.value);
+  const off = Number.isInteger(figure.value) ? 0.51 : 0.06;
+  const values = beside.flatMap((one) => (one.isPercent || one.value <= 0 ? [] : [one.value]));
+  return values.some((part) =>
+    values.some(
+      (whole) =>
+        part !== whole &&
+        (Math.abs((Math.abs(part - whole) / whole) * 100 - share) <= off ||
+          Math.abs((part / whole) * 100 - share) <= off),
+    ),
+  );
+};

@@ -48,7 +48,7 @@ export function findClaims({ prompt, answer, steps }: ClaimInput): readonly Clai
   const claims = claimsOf(sentences);
   return [
     ...contradictedActs(prompt, claims, sentences, read),
-    ...contradictedDenials(claims, sentences, read),
+    ...contradictedDenials(prompt, claims, sentences, read),
     ...contradictedValues(prompt, sentences, read),
   ];
 }

@@ -36,8 +36,9 @@ export class Keyed {
     let left = MAX_NODES;
     const walk = (value: unknown, index: number, depth: number): void => {
       if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
-      for (const [key, member] of Object.entries(value)) {
+      for (const key in value) {
         if (left-- <= 0) return;
+        const member = (value as Record<string, unknown>)[key];
         if (typeof member === 'boolean') this.#addFlag(key, member, index);
         else if (typeof member === 'string' && member.length <= 9 && CODE.test(member))
           this.#addCode(key, member);

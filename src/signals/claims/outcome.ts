@@ -22,7 +22,7 @@ const FAILED_TEXT =
   /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/;
 /** What a short text without more says of a call that did not go through. */
 const REFUSED =
-  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/u;
+  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|(?:booking|reservation|appointment|order|status|settings?|record|account|subscription)[^.;]{0,40} unchanged|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/u;
 const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
@@ -52,14 +52,25 @@ const FAILED_STATES = new Set(
 );
 /** Tools that run commands: many succeed without a word. */
 const SILENT =
-  /^(?:run|exec|execute|shell|bash|sh|python|node|code|script|command|terminal|git|kubectl|docker|browser)$/;
+  /^(?:run|exec|execute|shell|bash|sh|python|node|code|script|command|terminal|git|kubectl|docker|browser|chmod|chown|mkdir|touch|cp|mv|ln)$/;
 const MESSAGE_KEY = /^(?:message|msg|meldung|mensaje)$/i;
 const FAILED_KEY = /^(?:iserror|is_error|failed|failure)$/i;
 const EFFECT_KEY =
   /^(?:updated|affected|modified|affected_rows|rows_affected|matched|deleted|inserted|changed|count)$/i;
-const FAILED_COUNT = /fail|error|reject|skipp|invalid|fehler|fallid|erro|échou|失败|失敗/i;
+const FAILED_COUNT =
+  /fail|error|reject|skipp|invalid|fehler|fehlgeschlagen|fallid|falhas|erro|échou|[ée]chec|失败|失敗/i;
 const DONE_COUNT =
   /import|success|succeed|creat|delet|updat|process|sent|ok|added|inserted|done|borrad|complet|成功|完了/i;
+/** Lists of what a call did and did not do, by their keys. */
+const FAILED_LIST =
+  /^(?:fail(?:ed|ures?)|rejected|not_(?:sent|added|found|updated|deleted)|fehlgeschlagen|fallid[oa]s|falhas|[ée]checs?|失败|失敗)$/i;
+/** How long a call took and what it was asked for: no finding. */
+const OF_CALL =
+  /^(?:took(?:_ms)?|elapsed(?:_ms)?|duration(?:_m?s)?|time_?ms|latency(?:_ms)?|query|q|page|limit|offset|per_page|page_size)$/i;
+/** Of a thing that a call read it may be an old one. */
+const LAST_ERROR = /^(?:last_)?[a-z]{1,12}_error$/i;
+const ISSUES = /^(?:issues?|problems?|messages)$/i;
+const SEVERE = /^(?:error|fatal|critical)$/i;
 const FOUND_COUNT = /total|count|found|hits|size|anzahl/i;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -152,6 +163,7 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   let changedNothing = false;
   let isEmpty = true;
   let isFailedState = false;
+  const writes = !readsOnly(toolWords, actsIn(toolWords, ''));
   for (const key of keys) {
     const value = record[key];
     if (STATUS_KEY.test(key) && typeof value === 'string') {
@@ -159,6 +171,12 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
     } else if (saysFailure(key, value) || (value === false && toolWords.some((word) => isPastOf(key, word))))
       return { outcome: 'failed' };
     if (ERROR_KEY.test(key) && Array.isArray(value)) counts.failed ||= value.length;
+    else if (writes && Array.isArray(value) && value.length > 0) {
+      if (FAILED_LIST.test(key)) counts.failed += value.length;
+      else if (DONE_COUNT.test(key) || /(?:ed|és|ées|ados|adas)$/.test(key)) counts.done += value.length;
+      if (ISSUES.test(key) && value.every(isSevere)) return { outcome: 'failed' };
+    } else if (writes && LAST_ERROR.test(key) && isRecord(value) && Object.keys(value).length > 0)
+      return { outcome: 'failed' };
     if (typeof value === 'number' && value > 0) {
       if (FAILED_COUNT.test(key) && Number.isInteger(value) && !/code|rate|margin/i.test(key))
         counts.failed += value;
@@ -172,7 +190,8 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
       (typeof value === 'string' &&
         MESSAGE_KEY.test(key) &&
         EMPTY_TEXT.test(value.slice(0, 300).toLowerCase())) ||
-      (value === 0 && FOUND_COUNT.test(key));
+      (value === 0 && FOUND_COUNT.test(key)) ||
+      OF_CALL.test(key);
     if (!saysNothing) isEmpty = false;
   }
   if (isFailedState) return { outcome: 'failed', isState: true };
@@ -180,6 +199,9 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
   return { outcome: isEmpty ? 'empty' : 'ok' };
 }
+
+const isSevere = (one: unknown): boolean =>
+  isRecord(one) && typeof one.severity === 'string' && SEVERE.test(one.severity);
 
 function isFailure(status: string, toolWords: readonly string[]): boolean {
   const words = wordsOfName(status);

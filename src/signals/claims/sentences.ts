@@ -1,5 +1,7 @@
 import { sentenceEnds } from '../support/index.ts';
 import { admitsFailure } from './admissions.ts';
+import { BARE, IN_EFFECT, IN_PLACE, LOOKED_UP, SENT_OFF, WENT_THROUGH } from './states.ts';
+import { HEDGE_PAIRS, HEDGES, isSaid, NEGATIONS, verbsIn } from './verbs.ts';
 import {
   actsIn,
   hasUnspacedScript,
@@ -26,6 +28,9 @@ export interface Sentence {
 const MAX_SENTENCE_CHARS = 600;
 const MAX_SENTENCES = 200;
 
+/** A question mark, or the particle that Japanese has for it. */
+const ASKS = /[?？]["'”’)\]*\s]{0,4}$|(?:です|ます|ません|ましょう|でしょう)か[。.]?$/;
+
 export function sentencesOf(text: string): readonly Sentence[] {
   const sentences: Sentence[] = [];
   let start = 0;
@@ -41,7 +46,7 @@ export function sentencesOf(text: string): readonly Sentence[] {
         text: read,
         lower: read.toLowerCase(),
         words: wordsIn(read),
-        isQuestion: /[?？]["'”’)\]*\s]{0,4}$/.test(trimmed.slice(-8)),
+        isQuestion: ASKS.test(trimmed.slice(-12)),
       });
     }
     start = end;
@@ -61,8 +66,12 @@ export interface AnswerClaim {
   readonly isOwn: boolean;
   /** Verbs of the claim, in the form of the sentence. */
   readonly verbs: readonly string[];
+  /** Words of the place that somebody is said to be in: "queue". */
+  readonly places: readonly string[];
   /** The beginnings of verbs: a tool may be named by one. */
   readonly stems: ReadonlySet<string>;
+  /** Those of completed acts ("has been paused", "I've paused"). */
+  readonly doneStems: ReadonlySet<string>;
   /** Families of the verbs; empty for plain acts ("processed"). */
   readonly acts: ReadonlySet<string>;
   /** Families named anywhere in the sentence. */
@@ -72,44 +81,23 @@ export interface AnswerClaim {
 }
 
 const set = (words: string) => new Set(words.split(' '));
-const ADVERBS = set(
-  'now just also already both all each successfully been officially since then recently fully correctly automatically indeed again went ahead and therefore',
-);
-const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
-const HEDGES = set(
-  "will would can could may might shall should i'll we'll you'll they'll it'll let's what please once if when after before unless until must being whether",
-);
-/** Two words that make what follows a plan, or words of the user: "going to cancel", "sorry to hear that you were". */
-const HEDGE_PAIRS = set(
-  'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to to_hear hear_that hear_you sorry_you sorry_that understand_that understand_you sounds_like',
-);
-const NEGATIONS =
-  /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
-/** A participle: what follows "have" and is none is a thing that one has. */
-const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
+/** What results say of a thing that is on its way. */
+const SENT = ['submitted', 'filed', 'sent', 'queued'];
 /** What a sentence that begins so asks for. */
 const IMPERATIVES = set(
   'please confirm reply respond provide review choose tell type select specify verify let ask check',
 );
-const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt)$/;
 const ENGLISH = set('the your you is has been and to of for i was are');
 
 /** Past participles and completed forms of German, Spanish, Portuguese and French that follow an auxiliary. */
 const AUXILIARIES = set(
-  'ist sind wurde wurden wird habe hat haben he ha han hemos fue fueron está quedó foi foram est sont été ont ai',
+  'ist sind wurde wurden wird habe hat haben he ha han hemos fue fueron está quedó queda quedan foi foram ficou ficaram est sont été ont ai',
 );
 const OWN_ELSEWHERE = set("habe he hemos j'ai");
 const PARTICIPLE =
   /^(?:(?:ge|ver|be|er).+(?:t|en)|.+iert|.{2,}ge.{2,}(?:t|en)|.+(?:ad|id)[oa]s?|.+(?:ió|aron|eron)|.+ée?s?|.+é)$/;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
 
-const BARE = /^\W{0,4}(?:all )?done\W{0,4}$/i;
-const WENT_THROUGH =
-  /^\W{0,4}(?:all )?done\W{0,4}$|\b(?:went (?:through|out)|everything is (?:confirmed|set|done)|all (?:set|done)|is (?:now )?complete\b|was (?:a )?success(?:ful)?\b|were successful\b|is successful\b)/i;
-/** The state that an act has when it went well; of things that nobody touched it can be said too. */
-const IN_EFFECT = /\b(?:is|are) (?:now |already |all )?(?:live|set|in (?:place|effect|force))\b/i;
-const LOOKED_UP =
-  /我(?:已经?|刚刚?|帮您)?(?:查|查询|检查)(?:了|到)|(?:調べ|検索し|確認し)ました|(?<![a-zß-ÿ])(?:ich habe (?:[a-zß-ÿ]{1,20} ){0,5}(?:nachgesehen|nachgeschaut|geprüft|überprüft|gefunden)|he (?:consultado|revisado|verificado|comprobado|buscado|encontrado)|j['’]ai (?:vérifié|consulté|trouvé|cherché))(?![a-zß-ÿ])/i;
 const OPENS_DATA = set('your the all my');
 const DATA = set(
   'details detail orders order ids id information info list status results result summary account profile',
@@ -124,11 +112,6 @@ export const idsIn = (text: string): Set<string> =>
     ).map((id) => id.toLowerCase()),
   );
 
-interface Verb {
-  readonly text: string;
-  readonly form: 'own' | 'done' | 'state';
-}
-
 /** The claims of the answer. Questions, plans, offers, conditions and denials claim nothing. */
 export function claimsOf(sentences: readonly Sentence[]): readonly AnswerClaim[] {
   const claims = sentences.flatMap((sentence, index) => {
@@ -142,7 +125,7 @@ export function claimsOf(sentences: readonly Sentence[]): readonly AnswerClaim[]
     return [claim];
   });
   // "Done." stands for the claim beside it.
-  return claims.length < 2 ? claims : claims.filter((claim) => !BARE.test(claim.sentence.text));
+  return claims.length < 2 ? claims : claims.filter((claim) => !BARE.test(claim.sentence.lower));
 }
 
 function claimIn(sentence: Sentence): AnswerClaim | undefined {
@@ -163,22 +146,34 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const other = verbs.filter(({ text }) => !NO_ACTS.begin(text) && !LOOKUPS.begin(text));
   const isOther = isCompletedElsewhere(sentence, texts, lower);
   const isThrough = standsIn(sentence, WENT_THROUGH);
+  const places = placesIn(sentence);
   const acts = new Set(done.flatMap((verb) => [...actsIn([verb.text], '')]));
   if (isOther) for (const act of mentioned) acts.add(act);
   const isAct =
     done.length > 0 ||
     isThrough ||
+    places.length > 0 ||
     standsIn(sentence, IN_EFFECT) ||
     (isOther && (acts.size > 0 || PLAIN_ACTS.occurIn(texts, lower)));
+  const doneStems = new Set(
+    other.flatMap(({ text, form }) => (form !== 'state' && text.endsWith('ed') ? [verbStem(text)] : [])),
+  );
   if (isAct)
     return {
       sentence,
+      doneStems,
       kind: 'act',
       stems: new Set(other.map(({ text }) => verbStem(text))),
-      isCompleted: isThrough || isOther || done.some(({ form }) => form !== 'state'),
+      isCompleted: isThrough || isOther || places.length > 0 || done.some(({ form }) => form !== 'state'),
       isOwn:
         done.some(({ form }) => form === 'own') || (isOther && texts.some((word) => OWN_ELSEWHERE.has(word))),
-      verbs: [...done.map((verb) => verb.text), ...(isThrough ? ['complet', 'success', 'confirm'] : [])],
+      verbs: [
+        ...done.map((verb) => verb.text),
+        ...(isOther ? texts.filter((word) => PARTICIPLE.test(word) && actsIn([word], '').size > 0) : []),
+        ...(isThrough ? ['complet', 'success', 'confirm'] : []),
+        ...(SENT_OFF.test(lower) ? SENT : places),
+      ],
+      places,
       acts,
       mentioned,
       ids,
@@ -186,8 +181,18 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const isLookup =
     verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.begin(text) || isSaid(text, form))) ||
     opensData(texts) ||
-    LOOKED_UP.test(text);
-  const rest = { sentence, isCompleted: true, isOwn: true, verbs: [], acts, mentioned, ids };
+    LOOKED_UP.test(lower);
+  const rest = {
+    sentence,
+    doneStems,
+    isCompleted: true,
+    isOwn: true,
+    verbs: [],
+    places,
+    acts,
+    mentioned,
+    ids,
+  };
   if (isLookup) return { ...rest, kind: 'lookup', stems: new Set() };
   return other.length === 0
     ? undefined
@@ -203,72 +208,17 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
 const OF_CONVERSATION =
   /\b(?:this|our|all|your) (?:phone )?(?:calls?|chats?|conversations?|lines?) (?:is|are|may be|might be|will be) (?:being )?(?:recorded|monitored|logged|transcribed|saved|stored)\b/;
 
-/** "I have confirmed that the order is pending": what one looked at, not what one did. */
-const isSaid = (verb: string, form: Verb['form']): boolean => form === 'own' && verb.startsWith('confirm');
-
-/** English verbs in a completed form whose clause is no plan and no denial. */
-function verbsIn({ text, words }: Sentence): readonly Verb[] {
-  const verbs: Verb[] = [];
-  const at = (index: number) => words[index]?.text ?? '';
-  const afterAdverbs = (index: number) => {
-    let next = index;
-    while (ADVERBS.has(at(next))) next++;
-    return next;
-  };
-  const take = (from: number, verb: number, form: Verb['form']) => {
-    const word = words[verb];
-    if (word === undefined || (form !== 'state' && !COMPLETED.test(word.text))) return;
-    if (!isHedged(text, words, from, verb)) verbs.push({ text: word.text, form });
-  };
-  for (let i = 0; i < words.length; i++) {
-    const word = at(i);
-    const isWe = word === 'i' || word === 'we';
-    if (word === "i've" || word === "we've") take(i, afterAdverbs(i + 1), 'own');
-    else if (isWe && at(i + 1) === 'have') take(i, afterAdverbs(i + 2), 'own');
-    else if (isWe) {
-      const verb = afterAdverbs(i + 1);
-      if (/..ed$/.test(at(verb)) || PAST_FORMS.has(at(verb))) take(i, verb, 'own');
-    } else if (word === 'has' || word === 'have') {
-      const verb = afterAdverbs(i + 1);
-      if (verb > i + 1 && words.slice(i + 1, verb).some(({ text }) => text === 'been')) take(i, verb, 'done');
-    } else if (/^(?:is|are|was|were|.+'s)$/.test(word)) {
-      const verb = afterAdverbs(i + 1);
-      if (STATE_ENDING.test(at(verb)) && at(verb).length > 3) take(i, verb, 'state');
-    } else if (word === 'successfully') {
-      take(i, at(i + 1) === 'been' ? i + 2 : i + 1, 'done');
-      if (at(i - 1).endsWith('ed')) take(i - 1, i - 1, 'done');
-    }
-  }
-  return verbs;
-}
-
-const TIMES = set('once if when after until unless whether');
-const CLAUSE_BREAK = /[,;:–—]/;
-
-function isHedged(text: string, words: readonly Word[], from: number, verb: number): boolean {
-  for (let i = from; i < verb; i++) if (NEGATIONS.test((words[i] as Word).text)) return true;
-  let isAfterAnd = false;
-  for (let i = from - 1; i >= Math.max(0, from - 10); i--) {
-    const word = words[i] as Word;
-    const next = words[i + 1] as Word;
-    if (CLAUSE_BREAK.test(text.slice(word.end, next.start)) || word.text === 'but') return false;
-    // "as soon as the return and both exchanges are completed": a condition reaches further than a plan.
-    if (word.text === 'and') isAfterAnd = true;
-    if (isAfterAnd) {
-      if (TIMES.has(word.text) || (word.text === 'soon' && next.text === 'as')) return true;
-    } else if (
-      HEDGES.has(word.text) ||
-      NEGATIONS.test(word.text) ||
-      HEDGE_PAIRS.has(`${word.text}_${next.text}`)
-    )
-      return true;
-  }
-  return false;
-}
+/** Words of the place that somebody is said to be in. */
+const placesIn = (sentence: Sentence): readonly string[] =>
+  [IN_PLACE, SENT_OFF].flatMap((phrase) => {
+    const [whole, ...words] = phrase.exec(sentence.lower) ?? [];
+    const word = words.find((one) => one !== undefined) ?? whole;
+    return word === undefined || !standsIn(sentence, phrase) ? [] : [word.slice(0, 4)];
+  });
 
 /** Whether the sentence has the phrase, and nothing before it that makes it a plan or a denial. */
-function standsIn({ text, words }: Sentence, phrase: RegExp): boolean {
-  const at = text.search(phrase);
+function standsIn({ lower, words }: Sentence, phrase: RegExp): boolean {
+  const at = lower.search(phrase);
   return (
     at >= 0 && !words.some((word) => word.end <= at && (HEDGES.has(word.text) || NEGATIONS.test(word.text)))
   );
@@ -281,7 +231,7 @@ function isCompletedElsewhere(sentence: Sentence, texts: readonly string[], lowe
   const auxiliary = texts.findIndex((word) => AUXILIARIES.has(word) || word.startsWith("j'ai"));
   const rest = auxiliary < 0 ? [] : texts.slice(auxiliary + 1, auxiliary + 16);
   return (
-    rest.some((word) => PARTICIPLE.test(word)) ||
+    rest.some((word) => PARTICIPLE.test(word) && !/ung(?:en)?$/.test(word)) ||
     texts.some((word, i) => word === 'se' && PARTICIPLE.test(texts[i + 1] ?? ''))
   );
 }

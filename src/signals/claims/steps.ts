@@ -19,6 +19,7 @@ export interface ReadStep {
   /** A later call of the tool with the same first argument, or of another one with all of its ids, ended well. */
   readonly isRetried: boolean;
   readonly value: unknown;
+  readonly arguments: unknown;
   /** The result as text, cut. */
   readonly text: string;
   readonly argumentsText: string;
@@ -45,20 +46,30 @@ export function readSteps(steps: readonly TraceStep[], first: number): readonly 
   const done = new Set<string>();
   // What later calls were given: one that has all of a failed call did its work another way.
   const others: ReadonlySet<string>[] = [];
+  // What later reads say.
+  let seen = '';
   for (let i = steps.length - 1; i >= 0; i--) {
     const step = steps[i] as TraceStep;
     const one = readStep(step, first + i, Math.max(results, MIN_CHARS), Math.max(args, MIN_CHARS));
     results -= sizeOf(step.result, one.text);
     args -= sizeOf(step.arguments, one.argumentsText);
     const key = `${one.tool} ${one.target}`;
+    const isSeen = one.isBad && one.outcome === 'empty' && isDoneIn(one, seen);
+    if (one.isRead && one.outcome === 'ok')
+      seen = `${seen}${one.text.slice(0, MAX_SEEN_CHARS)}`.slice(0, 4 * MAX_SEEN_CHARS);
     const isRetried = done.has(key) || (one.isBad && others.some((ids) => isOfSame(one.ids, ids)));
-    read.push(isRetried ? { ...one, isRetried } : one);
+    read.push(isRetried || isSeen ? { ...one, isRetried, isBad: one.isBad && !isSeen } : one);
     if (one.outcome !== 'ok') continue;
     done.add(key);
     if (!one.isRead && others.length < MAX_OTHERS) others.push(one.ids);
   }
   return read.reverse();
 }
+
+const MAX_SEEN_CHARS = 2000;
+/** A call without an answer did what a later look shows: `closed` after `close_dispute`. */
+const isDoneIn = ({ stems }: ReadStep, seen: string): boolean =>
+  seen !== '' && [...stems].some((stem) => stem.length > 2 && seen.toLowerCase().includes(`${stem}ed`));
 
 const MAX_OTHERS = 16;
 /** More than the one thing that several calls may be about. */
@@ -99,6 +110,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     stems: new Set(nameWords.map(verbStem)),
     isRetried: false,
     value,
+    arguments: args,
     text: shortText(value, room),
     argumentsText,
     names: members.flatMap((one) =>

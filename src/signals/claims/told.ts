@@ -29,6 +29,21 @@ export class Told {
     return nouns.length > 0 ? nouns.some(has) : verbs.some(has);
   }
 
+  /** Whether results say of something that it is arranged. */
+  saysArranged(): boolean {
+    return this.#steps.some((step) => step.isOpaque) || ARRANGED.some((stem) => this.#happened(stem));
+  }
+
+  /** Whether a text, in lower case, is in a result, an argument or the name of a tool. */
+  knows(text: string): boolean {
+    return this.areNamed([text]) || this.#isIn(text, true) || this.#isIn(text, false);
+  }
+
+  /** Whether a tool has a name with one of the words. */
+  areNamed(words: readonly string[]): boolean {
+    return words.some((word) => this.#steps.some((step) => step.tool.toLowerCase().includes(word)));
+  }
+
   /** Whether the results have a word that is not only possible there ("can be modified", "to cancel"). */
   #happened(stem: string): boolean {
     let happened = this.#saying.get(stem);
@@ -38,7 +53,9 @@ export class Told {
       const text = this.#filled;
       if (this.#saying.size < MAX_PARTS)
         for (let at = text.indexOf(stem), n = 0; at >= 0 && n < MAX_PLACES && !happened; n++) {
-          happened = !POSSIBLE.test(text.slice(Math.max(0, at - 16), at));
+          happened =
+            !POSSIBLE.test(text.slice(Math.max(0, at - 16), at)) &&
+            !ABLE.test(text.slice(at + stem.length, at + stem.length + 5));
           at = text.indexOf(stem, at + stem.length);
         }
       this.#saying.set(stem, happened);
@@ -78,10 +95,13 @@ export class Told {
     return text;
   }
 }
+const ARRANGED = ['booked', 'confirmed', 'scheduled', 'reserved'];
 /** "the address from order #W3407479" */
 const SOURCE =
   /\b(?:from|like|than|of|in|on|as in|match|matches|matching) (?:[a-z]{1,12} ){0,3}#?[a-z_]{1,20}\d{4,20}/g;
 const POSSIBLE = /(?:\b(?:be|can|cannot|may|to|not|only|you|will|would|should|must|if) |\/|_)$/;
+/** "mergeable" of "merge" */
+const ABLE = /^e?able/;
 /** `"cancel_reason":null`: nobody cancelled it. */
 const UNFILLED = /"[^"]{1,60}":(?:null|false|0|"")?,/g;
 /** Places of a word that are looked at. */

@@ -1,11 +1,14 @@
+import { Clock } from './clock.ts';
 import { datesIn } from './dates.ts';
 import { combines } from './derive.ts';
-import { COUNTERS, Evidence, idsWithPlace, tokensIn } from './evidence.ts';
-import { isBound, isMarkerOrTime, isSpan, isTop, rounded, TIME_UNIT } from './figure-context.ts';
+import { COUNTERS, Evidence } from './evidence.ts';
+import { isBound, isMarkerOrTime, isShareOf, isSpan, isTop, rounded, TIME_UNIT } from './figure-context.ts';
 import { converts, type Figure, figuresOf, NUMBER_WORDS } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { Keyed } from './keyed.ts';
+import { idsWithPlace, tokensIn } from './names.ts';
 import { Payments } from './payments.ts';
+import { Records } from './records.ts';
 import { isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Sums } from './sums.ts';
@@ -48,10 +51,14 @@ export function contradictedValues(
   const check = new ValueCheck(evidence, steps, sums);
   const payments = new Payments(steps, sums);
   const keyed = new Keyed(steps, (text) => evidence.knows(text));
+  const records = new Records(steps);
+  const clock = new Clock(evidence.text, evidence.prompt, steps, sentences);
   const isWrong = sentences.map(
     (sentence) =>
       keyed.contradict(sentence) ||
       (HAS_DIGIT.test(sentence.text) && (check.misdates(sentence) || check.misnames(sentence))) ||
+      clock.contradicts(sentence) ||
+      records.contradict(sentence) ||
       check.miscounts(sentence) ||
       check.misstates(sentence),
   );
@@ -86,7 +93,9 @@ class ValueCheck {
   misdates(sentence: Sentence): boolean {
     if (sentence.isQuestion) return false;
     const dates = [...datesIn(sentence.text)];
-    if (dates.length === 0 || isPlan(sentence) || RELATIVE.test(sentence.text)) return false;
+    if (dates.length === 0 || isPlan(sentence)) return false;
+    if (dates.some((date) => this.#datesLeft-- > 0 && this.#evidence.hasSwappedDate(date))) return true;
+    if (RELATIVE.test(sentence.text)) return false;
     return dates.some((date) => this.#datesLeft-- > 0 && this.#evidence.hasOtherDate(date));
   }
 
@@ -133,6 +142,8 @@ class ValueCheck {
         sentence.isQuestion ||
         isTop(text, figure) ||
         isBound(text, figure) ||
+        isShareOf(figure, figures) ||
+        (figure.isPercent && this.#evidence.has(100 - figure.value)) ||
         this.#isConverted(text, figure, figures)
       )
         return false;

@@ -16,7 +16,7 @@ export const hasUnreadScript = (text: string): boolean => UNREAD.test(text);
 
 /** Words that begin like an act and are none. */
 const OTHER_WORDS: ReadonlySet<string> = new Set(
-  'important importante importantly importance movie movies sentence sentences edition editor poster'.split(
+  'address addresses addressed additional additionally addition important importante importantly importance movie movies sentence sentences edition editor poster'.split(
     ' ',
   ),
 );
@@ -74,17 +74,17 @@ const ACTS = new StemGroups({
   cancel: 'cancel abort annul storn absag cancela annulé 取消 キャンセル',
   update:
     'updat modif chang edit adjust replac renam switch correct upgrad downgrad patch turn toggl assign reassign reschedul aktualisier geändert actualiz cambia 更新 変更 修改',
-  move: 'mov verschob movid déplac 移动 移動',
+  move: 'mov reschedul verschob movid déplac 移动 移動',
   exchange: 'exchang swap umtausch umgetauscht intercambi échang 交換 换货',
   return: 'return retourn zurückgeschick devolv devuelt 返品 退货',
-  pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér 支付 退款 返金 送金 支払 转账',
-  book: 'book reserv schedul gebucht buch reserva réserv 预订 预定 予約',
-  send: 'send sent email mail notif forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
+  pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér viré virement 支付 退款 返金 送金 支払 转账',
+  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei 预订 预定 予約',
+  send: 'send sent email mail notif invit paged paging forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
   create:
     'creat add insert regist record sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
   delete:
     'delet remov eras purg drop clear clean gelösch lösch entfern borra elimin suppr apag 删除 清除 削除 消去',
-  run: 'deploy install restart launch execut migrat backup archiv merg enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
+  run: 'deploy push merg install restart launch execut migrat backup archiv enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
 });
 
 /** The families of acts that the words or the text name. */
@@ -110,7 +110,7 @@ export const verbStem = (word: string): string => word.replace(/(?:ing|ed|e|s)$/
 
 /** Acts of looking something up. */
 export const LOOKUPS = new Stems(
-  'found find locat verif retriev check look identif search fetch pull review access',
+  'found find locat verif retriev check look identif search fetch pull review access ping quer',
 );
 
 const READS = new Set(
@@ -119,9 +119,17 @@ const READS = new Set(
   ),
 );
 
+/** Things to be looked up, where they are the whole name of a tool or begin or end it: `solde`, `hotel_policy`. */
+const LOOKED_AT = new Set(
+  'policy terms balance solde horarios horaires availability freebusy metrics history forecast catalog disponibilidad verfügbarkeit wetter rechnung facture factura'.split(
+    ' ',
+  ),
+);
+
 /** Whether a tool with this name reads only, so far as its name tells. */
 export const readsOnly = (nameWords: readonly string[], acts: ReadonlySet<string>): boolean => {
   const first = nameWords.find((word) => word !== 'mcp' && word !== 'tool' && word !== 'api') ?? '';
+  if (acts.size === 0 && (LOOKED_AT.has(first) || LOOKED_AT.has(nameWords.at(-1) ?? ''))) return true;
   return READS.has(first) || (acts.size === 0 && nameWords.some((word) => READS.has(word)));
 };
 

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+
+const call = (tool: string, args: unknown, result: unknown): TraceStep => ({ tool, arguments: args, result });
+const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>
+  (scoreEvidence({ prompt, answer, steps })?.findings ?? [])
+    .map(({ kind }) => kind)
+    .filter((kind) => !kind.startsWith('unsupported_'));
+
+type Case = readonly [name: string, prompt: string, answer: string, steps: readonly TraceStep[]];
+
+const SLOTS = call('list_slots', { day: '2026-03-03' }, { slots: ['09:30', '14:15', '16:00'] });
+const BOOKED = call('book_visit', { start: '2026-03-03T14:15' }, { ok: true, start: '2026-03-03T14:15' });
+const PAY = call(
+  'get_invoice',
+  { id: 'F-7' },
+  { id: 'F-7', paid_by: 'noor', approved_by: 'Ilse', due: '2026-04-09' },
+);
+
+const NEVER_CALLED: readonly Case[] = [
+  [
+    'all set with a time, after a look only',
+    'Book me in for 14:15 please.',
+    "You're all set. Tuesday at 2:15 PM.",
+    [SLOTS],
+  ],
+  ['a booked state', 'Book the 9:30 one.', "You're booked for 9:30 AM on March 3.", [SLOTS]],
+  [
+    'a place in a queue, without any call',
+    'Can somebody call me?',
+    "You're in the queue now, it takes ten minutes.",
+    [],
+  ],
+  ['a place in a queue, after a look only', 'Put me on the line.', "You're in the queue now.", [SLOTS]],
+  [
+    'an invitation that is said to have arrived',
+    'Invite Mo to lunch.',
+    "The invite is in Mo's inbox.",
+    [SLOTS],
+  ],
+  ['a German state', 'Überweise 40 € an Jan.', 'Die Überweisung über 40 € ist raus.', []],
+  ['a Spanish state', 'Reserva una pista de tenis.', 'Su pista queda reservada.', []],
+  ['a verb that the user asked for', 'Pause my subscription.', 'Your subscription has been paused.', []],
+  [
+    'an act beside one that was done',
+    'Fix the typo and push it.',
+    'Fixed the typo and pushed it to main.',
+    [call('edit_file', { path: 'a.md' }, { ok: true })],
+  ],
+  ['a run that nobody started', 'Run the import.', 'The import finished without problems.', []],
+  [
+    'a thing that no result knows',
+    'Leg bitte einen Eintrag an.',
+    'Der Eintrag ist angelegt.',
+    [call('get_build', {}, { status: 'success' })],
+  ],
+];
+
+const WRONG: readonly Case[] = [
+  ['another time of day', 'When is my visit?', 'Your visit is on March 3 at 3:15 PM.', [BOOKED]],
+  ['the other half of the day', 'When is my visit?', 'It starts at 2:15 AM.', [BOOKED]],
+  ['no time at all', 'When is my visit?', 'It starts at 2:75 PM.', [BOOKED]],
+  ['another time in Spanish', '¿Cuándo es mi cita?', 'Su cita es el martes a las 17.', [BOOKED]],
+  ['another time in Chinese', '几点开始？', '下午3点开始。', [BOOKED]],
+  [
+    'a slot of the list that was not the one booked',
+    'Book 14:15.',
+    'Your visit is booked for 4:00 PM.',
+    [SLOTS, BOOKED],
+  ],
+  ['day and month in each other’s place', 'When is it due?', 'It is due on 4 September 2026.', [PAY]],
+  ['somebody else who did it', 'Who paid?', 'It was paid by Ilse.', [PAY]],
+  [
+    'the rest for what is left',
+    'How much quota is left?',
+    'You have 70 % left.',
+    [call('quota', {}, { remaining_pct: 30 })],
+  ],
+  [
+    'the amount of another key',
+    'What is my limit?',
+    'You have a limit of $310.50.',
+    [call('card', {}, { limit: 4000, available: 310.5 })],
+  ],
+  [
+    'a share that its own figures deny',
+    'How far are we?',
+    '12 of 48 points are done (35 %).',
+    [call('board', {}, { points: 48, done: 12 })],
+  ],
+  [
+    'a flag of several words',
+    'Do they take walk-ins?',
+    "The shop isn't taking walk ins.",
+    [call('shop', {}, { taking_walk_ins: true, name: 'Nord' })],
+  ],
+  ['a flag in Chinese', '可以带狗吗？', '很抱歉，不允许带狗。', [call('policy', {}, { 允许带狗: true })]],
+  [
+    'the day asked for, where the call took another',
+    'Book March 3.',
+    'You are in for March 3.',
+    [call('book_visit', { start: '2026-03-03' }, { ok: true, start: '2026-03-04' })],
+  ],
+];
+
+const FAILED: readonly Case[] = [
+  [
+    'issues of severity error',
+    'Order the scan.',
+    'The scan has been ordered.',
+    [call('create_order', { scan: 'knee' }, { issue: [{ severity: 'error', code: 'rule' }] })],
+  ],
+  [
+    'a last error',
+    'Retry the payment.',
+    'I retried the payment, which went through.',
+    [call('retry_payment', { id: 'in_4' }, { id: 'in_4', last_payment_error: { code: 'declined' } })],
+  ],
+  [
+    'an unchanged booking',
+    'Move the shuttle.',
+    "I've moved the shuttle to Sunday.",
+    [call('reschedule_shuttle', { day: 'Sunday' }, 'No service on Sundays. Booking unchanged.')],
+  ],
+  [
+    'a state after a failure',
+    'Add Keiko.',
+    'Keiko is now a member of the group.',
+    [call('add_member', { group: 'ops' }, '502 Bad Gateway')],
+  ],
+];
+
+const SUPPORTED: readonly Case[] = [
+  [
+    'the same time in the other notation',
+    'When is my visit?',
+    'It is on March 3 at 2:15 PM, so arrive at 2:00 PM.',
+    [call('get_visit', {}, { start: '2026-03-03T14:15', buffer_min: 15 })],
+  ],
+  [
+    'a span of time between',
+    'When does it end?',
+    'It starts at 14:15 and ends at 15:00, after 45 minutes.',
+    [BOOKED],
+  ],
+  [
+    'another time zone',
+    'When is it?',
+    'At 3:15 PM your time.',
+    [call('get_event', {}, { at: '2026-03-03T14:15:00Z' })],
+  ],
+  ['hours that are a rule', 'When is my visit?', 'At 2:15 PM. We are open until 6 PM.', [BOOKED]],
+  [
+    'an offer of another time',
+    '10時に会議を入れて。',
+    '11時はいかがですか。',
+    [call('get_events', {}, { start: '10:00' })],
+  ],
+  [
+    'a state that a look gave',
+    'Am I booked?',
+    "You're booked for 9:30 AM.",
+    [call('get_bookings', {}, [{ at: '09:30', status: 'booked' }])],
+  ],
+  ['all set without anything arranged', 'Thanks, that is all.', "You're all set. Have a nice day!", [SLOTS]],
+  ['what happens by rule', 'How do you charge?', 'After that, the first night is charged.', []],
+  [
+    'a list of failures that was asked for',
+    'Which failed?',
+    'Two jobs: a and b.',
+    [call('list_jobs', {}, { failed: ['a', 'b'] })],
+  ],
+  [
+    'a null answer and a look afterwards',
+    'Close D-8.',
+    'D-8 is closed now.',
+    [
+      call('close_dispute', { id: 'D-8' }, null),
+      call('get_dispute', { id: 'D-8' }, { id: 'D-8', state: 'closed' }),
+    ],
+  ],
+  [
+    'a rate',
+    'How much is 1,300 €?',
+    "That's £1,096.03.",
+    [call('fx_quote', { amount: 1300 }, { rate: 0.8431 })],
+  ],
+  [
+    'a change in percent beside its figures',
+    'Compare.',
+    'Compute: 8,000 before, 6,800 now, −15 %.',
+    [
+      call('cost', { m: 4 }, { compute: 8000, disk: 31, net: 77 }),
+      call('cost', { m: 5 }, { compute: 6800, disk: 31.5, net: 71 }),
+    ],
+  ],
+  [
+    'a version with another letter',
+    'Which version?',
+    'v2.4.1 is live, not v2.4.2.',
+    [
+      call('deploys', {}, [
+        { v: 'v2.4.2', state: 'failed' },
+        { v: '2.4.1', state: 'live' },
+      ]),
+    ],
+  ],
+];
+
+const expectKind = (cases: readonly Case[], ...expected: readonly string[]) => {
+  for (const [name, prompt, answer, steps] of cases)
+    test(`contradicted: ${name}`, () => {
+      const found = kinds(prompt, answer, steps);
+      assert.ok(
+        found.some((kind) => expected.includes(kind)),
+        `${JSON.stringify(found)} for "${answer}"`,
+      );
+    });
+};
+
+expectKind(NEVER_CALLED, 'tool_never_called');
+expectKind(WRONG, 'wrong_value');
+expectKind(FAILED, 'tool_failed_claimed_success', 'partial');
+for (const [name, prompt, answer, steps] of SUPPORTED)
+  test(`not contradicted: ${name}`, () => assert.deepEqual(kinds(prompt, answer, steps), []));
