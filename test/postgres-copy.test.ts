@@ -15,6 +15,14 @@ import { altered, spanWith } from './support/spans.ts';
 /** Every column as text, converted by the server so that no driver is involved. */
 const AS_TEXT = `SELECT (${COLUMNS.join(', ')})::text AS row FROM mcp_traces ORDER BY trace_id, span_id`;
 
+/** What is watched of a connection of `pg`. */
+interface WatchedConnection {
+  query(text: string): void;
+  endCopyFrom(): void;
+  prependListener(event: 'copyInResponse', listener: () => void): void;
+  readonly stream: { write(bytes: Uint8Array): boolean };
+}
+
 describe('binary COPY', { skip: noPostgres() }, () => {
   let server: PostgresServer;
   let pool: pg.Pool;
@@ -119,12 +127,74 @@ describe('binary COPY', { skip: noPostgres() }, () => {
     assert.equal(await countRows(pool), 200);
   });
 
+  test('once COPY has succeeded, rows go with the statement, and their end when the server has asked for them', async () => {
+    await empty();
+    const one = new pg.Pool({ connectionString: pool.options.connectionString, max: 1 });
+    const client = await one.connect();
+    const { connection } = client as unknown as { connection: WatchedConnection };
+    const events: string[] = [];
+    const { query, endCopyFrom, stream } = connection;
+    connection.query = (text) => {
+      events.push('statement');
+      query.call(connection, text);
+    };
+    connection.endCopyFrom = () => {
+      events.push('end');
+      endCopyFrom.call(connection);
+    };
+    const { write } = stream;
+    stream.write = (bytes) => {
+      if (bytes[0] === 'd'.charCodeAt(0) && bytes.length === 5) events.push('rows');
+      return write.call(stream, bytes);
+    };
+    connection.prependListener('copyInResponse', () => events.push('asked'));
+    client.release();
+    try {
+      const exporter = new PostgresSpanExporter({ connection: one });
+      for (const seed of [8, 9]) {
+        events.length = 0;
+        assert.deepEqual(await exportSpans(exporter, randomSpans(5, seed)), { code: 0 });
+        const inOrder = events.filter((event, i) => event !== events[i - 1]);
+        const early = ['statement', 'rows', 'asked', 'end'];
+        assert.deepEqual(inOrder.slice(0, 4), seed === 9 ? early : ['statement', 'asked', 'rows', 'end']);
+      }
+      assert.equal(await countRows(pool), 10);
+    } finally {
+      await one.end();
+    }
+  });
+
+  test('rows sent with a statement that fails at once are dropped, and the connection goes on', async () => {
+    await empty();
+    const one = new pg.Pool({ connectionString: pool.options.connectionString, max: 1 });
+    try {
+      const exporter = new PostgresSpanExporter({ connection: one });
+      assert.deepEqual(await exportSpans(exporter, randomSpans(5, 10)), { code: 0 });
+      const parts = [11, 12, 13].map((seed) => randomSpans(300, seed));
+      const exportAll = () => Promise.all(parts.map((spans) => exportSpans(exporter, spans)));
+      await pool.query('ALTER TABLE mcp_traces RENAME TO mcp_traces_away');
+      const failed = await exportAll().finally(() =>
+        pool.query('ALTER TABLE mcp_traces_away RENAME TO mcp_traces'),
+      );
+      for (const { error } of failed) assert.match(String(error?.message), /mcp_traces/);
+      assert.equal(await countRows(pool), 5);
+      assert.deepEqual(
+        (await exportAll()).map(({ code }) => code),
+        [0, 0, 0],
+      );
+      assert.equal(await countRows(pool), 905);
+    } finally {
+      await one.end();
+    }
+  });
+
   test('exports that share a connection keep their rows apart when the server refuses one half way', async () => {
     await empty();
     await pool.query(`ALTER TABLE mcp_traces ADD CONSTRAINT no_poison CHECK (risk_tier <> 'poison')`);
     const one = new pg.Pool({ connectionString: pool.options.connectionString, max: 1 });
     try {
       const exporter = new PostgresSpanExporter({ connection: one });
+      assert.deepEqual(await exportSpans(exporter, [spanWith({})]), { code: 0 });
       const parts = Array.from({ length: 3 }, (_, part) =>
         Array.from({ length: 300 }, (_, i) =>
           spanWith({ 'observatory.risk_tier': i === 70 * part ? 'poison' : 'low', note: 'n'.repeat(2_000) }),
@@ -135,7 +205,7 @@ describe('binary COPY', { skip: noPostgres() }, () => {
         results.map(({ error }) => (error as RefusedSpansError).refusedSpans),
         parts.map((spans, part) => [spans[70 * part]]),
       );
-      assert.equal(await countRows(pool), 3 * 299);
+      assert.equal(await countRows(pool), 1 + 3 * 299);
     } finally {
       await one.end();
       await empty();

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { after, afterEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
@@ -144,7 +145,7 @@ describe('life cycle', () => {
       release: () => {},
       connection: { endCopyFrom: () => {} },
       query: (statement: { submit(connection: object): void }, answered: (error: null) => void) => {
-        statement.submit({ query: note });
+        statement.submit({ query: note, stream: new PassThrough().resume() });
         answered(null);
       },
     };

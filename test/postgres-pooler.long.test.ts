@@ -6,7 +6,7 @@ import { exportSpans } from './support/export.ts';
 import { assertExactly } from './support/export-under-fault.ts';
 import { idsOf, manySpans } from './support/many-spans.ts';
 import { noPgbouncer, type Pooler, startPgbouncer } from './support/pgbouncer.ts';
-import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
+import { noPostgres, type PostgresServer, runSql, startPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 
 /** Fewer than the exporter opens, so that its statements keep changing connections. */
@@ -44,6 +44,24 @@ describe('through PgBouncer, by transaction', { skip: noPostgres() || noPgbounce
       await assertExactly(url, parts.flatMap(idsOf));
     });
   }
+
+  test('exports refused at once leave no connection of the pooler taken by data that came too late', async () => {
+    const url = await server.createDatabase();
+    await using exporter = new PostgresSpanExporter({ connection: pooler.urlOf(url), maxConnections: 6 });
+    const parts = Array.from({ length: 12 }, () => manySpans(700));
+    const exportAll = () => Promise.all(parts.map((spans) => exportSpans(exporter, spans)));
+    const refused = await exportAll();
+    assert.ok(refused.every(({ error }) => (error as { code?: unknown }).code === 'DATABASE_SCHEMA_MISSING'));
+    // Idle connections of the exporter are of no use to others, unless the pooler has taken theirs back.
+    const others = Array.from({ length: 2 * CONNECTIONS }, () =>
+      runSql(pooler.urlOf(url), 'SELECT 1 AS one'),
+    );
+    for (const rows of await Promise.all(others)) assert.deepEqual(rows, [{ one: 1 }]);
+    await using db = await openDatabase({ url });
+    await migrate(db);
+    assert.deepEqual(new Set((await exportAll()).map(({ code }) => code)), new Set([0]));
+    await assertExactly(url, parts.flatMap(idsOf));
+  });
 
   test('the schema is made, looked at and pruned', async () => {
     const url = await server.createDatabase();

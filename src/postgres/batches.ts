@@ -9,6 +9,9 @@ import { GrowingRows } from './growing-rows.ts';
  * processes, says nothing about the work still to do.
  */
 const SPANS_PER_TURN = 64;
+/** The first rows are sent soon, and the next before the server is done with them, so that it never waits. */
+const SPANS_OF_FIRST_TURN = 8;
+const TURN_GROWTH = 1.5;
 const SIZE_PER_TURN = 128 * 1024;
 
 /** Concurrent statements of one export: while one is committed, the next is encoded. */
@@ -97,13 +100,15 @@ export async function writeInBatches<R extends EncodedSpan>(
   };
   let open: GrowingRows<R> | undefined;
   let size = 0;
+  let turn = SPANS_OF_FIRST_TURN;
   let spansOfTurn = 0;
   let sizeOfTurn = 0;
   try {
     for (const span of spans) {
-      if (spansOfTurn >= SPANS_PER_TURN || sizeOfTurn >= SIZE_PER_TURN) {
+      if (spansOfTurn >= turn || sizeOfTurn >= SIZE_PER_TURN) {
         open?.tell();
         await nextTurn();
+        turn = Math.min(TURN_GROWTH * turn, SPANS_PER_TURN);
         spansOfTurn = 0;
         sizeOfTurn = 0;
       }

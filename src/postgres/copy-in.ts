@@ -73,6 +73,9 @@ export function canCopy(client: CopyClient): boolean {
  * Postgres runs them in one transaction.
  *
  * @param data must not fail: the rest of it may come while the first is read by the server.
+ * @param isProven whether these statements succeeded before. Then the data does not wait for the server to ask for it,
+ *   which would leave the server idle for a round trip. If they fail nevertheless, the server drops the data, but
+ *   PgBouncer up to 1.25 may hold a connection for data that comes after the error, until the next statement.
  * @returns the tags of the commands completed, e.g. `INSERT 0 5`.
  * @throws the driver's or server's error.
  */
@@ -80,9 +83,10 @@ export function copyIn(
   client: CopyClient,
   sql: string,
   data: AsyncIterable<readonly Buffer[]>,
+  isProven = false,
 ): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const statement = new CopyStatement(sql, data);
+    const statement = new CopyStatement(sql, data, isProven);
     // The callback is a separate argument, because instrumentations and the timeout of `pg` wrap it.
     client.query(statement, (error) => {
       if (error === null || error === undefined) resolve(statement.tags);
@@ -98,20 +102,28 @@ class CopyStatement {
   callback: ((error: unknown) => void) | undefined;
   readonly #sql: string;
   readonly #data: AsyncIterable<readonly Buffer[]>;
+  readonly #isProven: boolean;
+  #isAsked = false;
+  #isAllSent = false;
   /** Set when the server has answered: what is sent later would be taken for the data of the next statement. */
   #isOver = false;
 
-  constructor(sql: string, data: AsyncIterable<readonly Buffer[]>) {
+  constructor(sql: string, data: AsyncIterable<readonly Buffer[]>, isProven: boolean) {
     this.#sql = sql;
     this.#data = data;
+    this.#isProven = isProven;
   }
 
   submit(connection: CopyConnection): void {
+    if (this.#isProven) corkForNow(connection.stream);
     connection.query(this.#sql);
+    if (this.#isProven) void this.#send(connection);
   }
 
   handleCopyInResponse(connection: CopyConnection): void {
-    void this.#send(connection);
+    this.#isAsked = true;
+    if (this.#isProven) this.#end(connection);
+    else void this.#send(connection);
   }
 
   async #send(connection: CopyConnection): Promise<void> {
@@ -119,16 +131,21 @@ class CopyStatement {
     for await (const buffers of this.#data) {
       // A lost connection is reported by `pg`.
       if (this.#isOver || !stream.writable) return;
-      // Straight to the socket: the driver would copy every byte into its own buffer. What is there now, the end
-      // included, is one write.
-      stream.cork();
-      process.nextTick(() => stream.uncork());
+      // Straight to the socket: the driver would copy every byte into its own buffer.
+      corkForNow(stream);
       for (const buffer of buffers) {
         stream.write(headerOf(buffer));
         stream.write(buffer);
       }
     }
-    if (!this.#isOver && stream.writable) connection.endCopyFrom();
+    this.#isAllSent = true;
+    this.#end(connection);
+  }
+
+  /** Not before the server asked for data: PgBouncer after 1.25 would miss the end, and not free its connection. */
+  #end(connection: CopyConnection): void {
+    if (!this.#isAllSent || !this.#isAsked || this.#isOver || !connection.stream.writable) return;
+    connection.endCopyFrom();
   }
 
   handleCommandComplete(message: { readonly text: string }): void {
@@ -150,6 +167,12 @@ class CopyStatement {
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
   handleCopyData(): void {}
+}
+
+/** What is written before the next turn of the event loop becomes one write. */
+function corkForNow(stream: Writable): void {
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 function headerOf(data: Buffer): Buffer {

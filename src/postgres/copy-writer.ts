@@ -68,6 +68,8 @@ export class CopyWriter implements SpanWriter {
     },
     writeGrowing: (rows) => this.#write(rows),
   };
+  /** Statements that succeeded when they were last run. */
+  readonly #proven = new Set<string>();
   #expectsDuplicates = false;
   #isRefused = false;
 
@@ -107,12 +109,13 @@ export class CopyWriter implements SpanWriter {
   /** @returns whether this connection supports COPY. */
   async #copy(client: CopyClient, rows: GrowingRows<CopyRow>, byStaging: boolean): Promise<boolean> {
     if (this.#isRefused || !canCopy(client)) return false;
-    if (byStaging) {
-      const tags = await copyIn(client, COPY_BY_STAGING, binaryOf(rows));
-      this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.rows.length}`;
-    } else {
-      await copyIn(client, COPY_TO_TABLE, binaryOf(rows));
-    }
+    const sql = byStaging ? COPY_BY_STAGING : COPY_TO_TABLE;
+    const tags = await copyIn(client, sql, binaryOf(rows), this.#proven.has(sql)).catch((error: unknown) => {
+      this.#proven.delete(sql);
+      throw error;
+    });
+    this.#proven.add(sql);
+    if (byStaging) this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.rows.length}`;
     return true;
   }
 }
