@@ -209,9 +209,10 @@ export const BENCHES: readonly Bench[] = [
   {
     name: 'postgres-ingest',
     about: "Ways to write spans to Postgres beside psql's `\\copy`.",
-    full: { args: ['20000', '5'] },
+    // As many rows as make the start of psql negligible.
+    full: { args: ['40000', '5'] },
     quick: { args: ['10000', '3'] },
-    limitSeconds: 300,
+    limitSeconds: 420,
     figures: (table) =>
       [
         ['exporter, COPY, 1 connection', '>= 0.9'],

@@ -37,6 +37,11 @@ export function reportIngest(
   }
 }
 
+/** The measure with the median rate. */
+export function medianOf(measures: readonly Measure[]): Measure {
+  return [...measures].sort((a, b) => a.rate - b.rate)[measures.length >> 1] as Measure;
+}
+
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
