@@ -133,3 +133,28 @@ test('bounded JSON is the same as JSON under the limit, valid and cut above it',
   assert.ok(JSON.parse(boundedJson(cyclic, 100)));
   assert.equal(boundedJson(undefined, 10), 'null');
 });
+
+test('nothing is free in bounded JSON, so that a value of many empty parts is not walked to its end', () => {
+  const deep = (inner: unknown): unknown => {
+    let value = inner;
+    for (let level = 0; level < 31; level += 1) value = [value];
+    return value;
+  };
+  for (const part of [[], {}, [[]], Buffer.alloc(0)]) {
+    let read = 0;
+    const parts = new Proxy(
+      Array.from({ length: 100_000 }, () => part),
+      {
+        get(list, key, self) {
+          if (typeof key === 'string' && /^[0-9]+$/.test(key)) read += 1;
+          return Reflect.get(list, key, self);
+        },
+      },
+    );
+    for (const value of [{ parts }, deep(parts)]) {
+      read = 0;
+      JSON.parse(boundedJson(value, 500));
+      assert.ok(read > 0 && read < 600, `${read} of ${JSON.stringify(part)}`);
+    }
+  }
+});

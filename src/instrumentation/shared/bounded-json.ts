@@ -5,6 +5,8 @@
  */
 const MAX_DEPTH = 32;
 const CUT = '…';
+/** What an empty list or object counts: its brackets. */
+const EMPTY = 2;
 
 /** @param limit Characters of values and keys kept before cutting; brackets, quotes and marks come on top. */
 export function boundedJson(value: unknown, limit: number): string {
@@ -37,11 +39,17 @@ function trim(value: unknown, budget: Budget, depth: number): unknown {
     budget.left -= 8;
     return typeof value === 'function' || typeof value === 'symbol' ? undefined : value;
   }
-  if (depth >= MAX_DEPTH || budget.left <= 0) return CUT;
+  // Everything costs something: a list of a million empty lists is not walked to its end.
+  if (depth >= MAX_DEPTH || budget.left <= 0) return mark(CUT, budget);
   if (value instanceof Date)
     return trimText(Number.isNaN(value.getTime()) ? CUT : value.toISOString(), budget);
-  if (ArrayBuffer.isView(value)) return `${CUT}${value.byteLength} bytes`;
+  if (ArrayBuffer.isView(value)) return mark(`${CUT}${value.byteLength} bytes`, budget);
   return Array.isArray(value) ? trimArray(value, budget, depth) : trimObject(value, budget, depth);
+}
+
+function mark(text: string, budget: Budget): string {
+  budget.left -= text.length;
+  return text;
 }
 
 function trimText(text: string, budget: Budget): string {
@@ -54,6 +62,7 @@ function trimText(text: string, budget: Budget): string {
 
 function trimArray(items: readonly unknown[], budget: Budget, depth: number): unknown[] {
   const kept: unknown[] = [];
+  if (items.length === 0) budget.left -= EMPTY;
   for (const item of items) {
     if (budget.left <= 0) {
       kept.push(CUT);
@@ -66,6 +75,7 @@ function trimArray(items: readonly unknown[], budget: Budget, depth: number): un
 
 function trimObject(source: object, budget: Budget, depth: number): Record<string, unknown> {
   const kept: Record<string, unknown> = Object.create(null);
+  let isEmpty = true;
   for (const key in source) {
     if (!Object.hasOwn(source, key)) continue;
     if (budget.left <= 0) {
@@ -73,7 +83,9 @@ function trimObject(source: object, budget: Budget, depth: number): Record<strin
       break;
     }
     budget.left -= key.length;
+    isEmpty = false;
     kept[key] = trim((source as Record<string, unknown>)[key], budget, depth + 1);
   }
+  if (isEmpty) budget.left -= EMPTY;
   return kept;
 }
