@@ -2,11 +2,12 @@ import { admitsFailure, reportsTrouble } from './admissions.ts';
 import { emptyHanded, ended, finding, undone } from './ends.ts';
 import { figuresOf } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
+import { FAILED_LIST } from './outcome.ts';
 import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
-import { type AnswerClaim, idsIn, isPlan, type Sentence } from './sentences.ts';
+import { type AnswerClaim, idsIn, isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Told } from './told.ts';
-import { actWithoutCall, askedStems, isUnmade, withoutCalls } from './unmade.ts';
+import { actWithoutCall, askedStems, isUnmade, wantedFigure, withoutCalls } from './unmade.ts';
 import { actsIn, Stems, shares, verbStem } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
@@ -15,16 +16,31 @@ export function contradictedActs(
   claims: readonly AnswerClaim[],
   sentences: readonly Sentence[],
   steps: readonly ReadStep[],
+  hasBlock: boolean,
 ): readonly ClaimFinding[] {
-  if (steps.length === 0) return withoutCalls(prompt, claims, sentences);
+  if (steps.length === 0) return withoutCalls(prompt, claims, sentences, hasBlock);
   const isAdmitted = sentences.some(admitsFailure);
   const acts = claims.filter((claim) => claim.kind !== 'lookup').slice(0, MAX_CLAIMS);
   const writes = steps.filter((step) => !step.isRead);
-  const isTold = reportsFailure(sentences, steps, prompt);
+  const claimed = new Set(
+    acts.flatMap(({ kind, isOwn, acts: said, sentence }) =>
+      kind === 'act' &&
+      !isOwn &&
+      !ALREADY.test(sentence.lower) &&
+      writes.some((step) => step.isBad && (step.acts.size === 0 || shares(step.acts, said)))
+        ? [sentence]
+        : [],
+    ),
+  );
+  const isTold = reportsFailure(
+    sentences.filter((one) => !claimed.has(one) || admitsFailure(one)),
+    steps,
+    prompt,
+  );
   const told = new Told(steps);
   let wanted: ReadonlySet<string> | undefined;
   const asked = () => {
-    wanted ??= actsIn(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD), '');
+    wanted ??= wantedActs(prompt.slice(-MAX_ASKED_CHARS).toLowerCase());
     return wanted;
   };
   let stems: ReadonlySet<string> | undefined;
@@ -42,7 +58,10 @@ export function contradictedActs(
     return isTold || admissions.some((admission) => excuses(admission, claim, step)) ? [] : [one];
   });
   if (found.length > 0 || isAdmitted || isTold) return found;
+  const wantedOne = wantedFigure(prompt, sentences, steps);
+  if (wantedOne !== undefined) return [wantedOne];
   return (
+    leftOpen(sentences, steps) ??
     unread(sentences, steps, prompt) ??
     partOf(sentences, steps) ??
     undone(sentences, steps, prompt) ??
@@ -51,6 +70,14 @@ export function contradictedActs(
     []
   );
 }
+
+const wantedActs = (asked: string): ReadonlySet<string> => {
+  const acts = actsIn(asked.split(NOT_A_WORD), asked);
+  return TO_TELL.test(asked) ? acts.add('send') : acts;
+};
+/** "let her mom know", "tell the team" */
+const TO_TELL =
+  /(?<![a-z])(?:let [a-z' ]{1,40} know|tell (?:him|her|them|the|my|our)|drop (?:him|her|them) a (?:line|note))(?![a-z])/;
 
 /** Whether an admitted failure may be the one that contradicts the claim: a plain claim of that very act is excused by its own failure only. */
 function excuses(admission: Sentence, claim: AnswerClaim, step: ReadStep | undefined): boolean {
@@ -193,10 +220,27 @@ function callsFor(claim: AnswerClaim, writes: readonly ReadStep[]): readonly Rea
 
 /** Those that have the claim's verb in their name, if they failed and the others do something else. */
 function exactCalls(claim: AnswerClaim, calls: readonly ReadStep[]): readonly ReadStep[] {
-  const exact = calls.filter((step) => step.isBad && shares(step.stems, claim.stems));
+  const exact = calls.filter((step) => step.isBad && !step.isRetried && shares(step.stems, claim.stems));
   const others = calls.filter((step) => !exact.includes(step));
   return exact.length > 0 && others.every((step) => step.acts.size === 0) ? exact : calls;
 }
+
+/** Whether the sentence names a part that failed: `B130` of `"failed": [{"badge": "B130"}]`. */
+function namesFailed({ lower }: Sentence, { value }: ReadStep): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const parts = Object.entries(value)
+    .slice(0, MAX_FIELDS)
+    .flatMap(([key, list]) =>
+      FAILED_LIST.test(key) && Array.isArray(list) ? list.slice(0, MAX_REPORTED) : [],
+    );
+  return parts.some((part) =>
+    (typeof part === 'object' && part !== null ? Object.values(part).slice(0, 4) : [part]).some(
+      (name) =>
+        typeof name === 'string' && name.length > 2 && name.length < 40 && lower.includes(name.toLowerCase()),
+    ),
+  );
+}
+const MAX_FIELDS = 40;
 
 /** The answer speaks of all, and one call, or some of what a call should do, failed. */
 function partOf(
@@ -206,7 +250,10 @@ function partOf(
   const partial = steps.find((step) => step.outcome === 'partial' && !step.isRetried);
   if (partial !== undefined) {
     const sentence = sentences.find(
-      (one) => quantityIn(one) !== undefined || /success|imported|\bok\b/i.test(one.text),
+      (one) =>
+        quantityIn(one) !== undefined ||
+        /success|imported|\bok\b/i.test(one.text) ||
+        (!one.isQuestion && !isPlan(one) && namesFailed(one, partial)),
     );
     return sentence && [finding('partial', sentence, partial.index)];
   }
@@ -218,6 +265,52 @@ function partOf(
     return quantity !== undefined && calls > 1 && (quantity === 0 || quantity === calls);
   });
   return sentence && [finding('partial', sentence, open.index)];
+}
+
+/** An item of a list, a key of a record: it names a thing and says nothing of it. */
+const IS_ITEM = /^\W{0,3}(?:[-•|{}"]|\d{1,2}[.)]\s)/;
+const ALREADY = /(?<![a-z])(?:already|earlier|schon|bereits|ya|déjà|já)(?![a-z])|已经|既に|すでに/;
+/** What is said of a thing that an act has changed. */
+const IS_CHANGED =
+  /(?<![a-zß-ÿ])(?:now|both|all|every|everything|done|ready|complete|jetzt|nun|alle|beide|ahora|ya|ambos|todo|maintenant|désormais|agora)(?![a-zß-ÿ])|[✅✓🎉]|已|了|すべて/u;
+const IS_COURTESY = /^\W{0,3}(?:please )?(?:let me know if|feel free)/;
+const MIN_SENTENCE = 5;
+const CONTRASTS =
+  /(?<![a-zß-ÿ])(?:appears|seems|but|rather|instead|although|even though|only|says|said|still|attempt[a-z]{0,3}|tried|requested|aber|nur|pero|sino|mais|seulement)(?![a-zß-ÿ])|只|但|だけ|が、/;
+
+/**
+ * A call that was to change something failed, no later one did it, nothing in the answer admits it, and a sentence names
+ * what it was to be done to.
+ */
+function leftOpen(
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): readonly ClaimFinding[] | undefined {
+  if (sentences.some((one) => one.isQuestion || (isRequest(one) && !IS_COURTESY.test(one.lower))))
+    return undefined;
+  const open = steps.filter((step) => !step.isRead && step.isBad && !step.isRetried).slice(-MAX_REPORTED);
+  for (const step of open) {
+    const isDone = steps.some(
+      (one) => one.index > step.index && !one.isRead && !one.isBad && one.target === step.target,
+    );
+    if (isDone) continue;
+    const others = steps.filter((one) => one !== step && !one.isRead && !one.isBad);
+    const names = step.names.filter((name) => !others.some((one) => one.names.includes(name)));
+    const sentence = sentences.find(
+      (one) =>
+        one.words.length >= MIN_SENTENCE &&
+        !isPlan(one) &&
+        !saysNone(one) &&
+        IS_CHANGED.test(one.lower) &&
+        !ALREADY.test(one.lower) &&
+        !IS_ITEM.test(one.text) &&
+        !CONTRASTS.test(one.lower) &&
+        names.some((name) => one.lower.includes(name) || one.lower.includes(name.replace(/[-_]/g, ' '))),
+    );
+    if (sentence !== undefined)
+      return [finding(others.length > 0 ? 'partial' : 'tool_failed_claimed_success', sentence, step.index)];
+  }
+  return undefined;
 }
 
 /** Figures are stated of a thing whose look-up failed. */

@@ -5,7 +5,7 @@ import { type TimeOfDay, timesIn } from './times.ts';
 
 /** A point of time as the key of a record or the moment of a log has it: with a time zone it is told in another one. */
 const ZONED =
-  /\d:\d\d(?::\d\d(?:\.\d{1,9})?)?\s?(?:z(?![a-z])|[+-]\d\d:?\d\d)|(?<![a-z])(?:utc|gmt|[ecmp][sd]?t|cest|cet|bst|ist|jst|aest|eastern|pacific|central|mountain|time ?zone|zeitzone|ortszeit|local time|your time|hora local)(?![a-z])|时区|時区|現地時間|当地时间/;
+  /\d:\d\d(?::\d\d(?:\.\d{1,9})?)?\s?(?:z(?![a-z])|[+-]\d\d:?\d\d)|(?:[ap]\.?m\.?|\d:\d\d)\s?[ecmp]t(?![a-z/])|(?<![a-z])(?:utc|gmt|[ecmp][sd]t|cest|cet|bst|ist|jst|aest|eastern|pacific|central|mountain|time ?zone|zeitzone|ortszeit|local time|your time|hora local)(?![a-z])|时区|時区|現地時間|当地时间/;
 /** Seconds since 1970, which an answer tells as a time. */
 const EPOCH = /(?<!\d)1[5-9]\d{8}(?:\d{3})?(?!\d)/;
 /** Times of what is open or happens by rule, which an answer may know without a call, or that it computes. */
@@ -15,7 +15,7 @@ const BY_RULE =
 const BOUND =
   /(?<![a-zß-ÿ])(?:until|till|before|after|by|than|between|about|around|roughly|approximately|vor|nach|bis|gegen|zwischen|antes de|después de|hasta|entre)\s(?:the\s|las?\s)?(?:\d{1,2}(?::\d\d)?\s?(?:[ap]\.?m\.?)?\s?(?:and|to|und|bis|y|a|-|–)\s)?$|约|約$/;
 const AFTER_BOUND =
-  /^\s?(?:まで|から|以前|以后|以後|之前|之后|左右|頃|or (?:later|earlier|after|before)|at the latest)/;
+  /^\s?(?:まで|以前|以后|以後|之前|之后|左右|頃|or (?:later|earlier|after|before)|at the latest)/;
 const SPAN =
   /(?<![\d.,:])(\d{1,3})(?:\.5)?[\s-]?(?:min(?:ute)?n?s?|hours?|hrs?|h|stunden?|minuten|horas?|minutos|heures?|分钟|分間|小时|時間)(?![a-zß-ÿ])|(?:dur|min|hour|length|offset|buffer|delay|travel)[a-z_]{0,12}"?\s?[:=]\s?"?(\d{1,3})(?!\d)|(?<![a-z])(an?|half an?|one|two|three|four|five|six|ten|fifteen|twenty|thirty|forty-five) (hour|minute)/g;
 const WORDS: Readonly<Record<string, number>> = { fifteen: 15, twenty: 20, thirty: 30, 'forty-five': 45 };

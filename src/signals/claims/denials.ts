@@ -56,10 +56,39 @@ export function contradictedDenials(
       ASKS_WELL.test(question)
     )
       return [finding('wrong_negation', sentence, last.index)];
-    return isHealthy && BROKEN.test(text) && !isPlan(sentence)
+    const listed = deniedList(text, steps);
+    if (listed !== undefined) return [finding('wrong_negation', sentence, listed.index)];
+    return isHealthy && BROKEN.test(text) && !FOUND_NONE.test(text) && !isPlan(sentence)
       ? [finding('wrong_negation', sentence, last.index)]
       : [];
   });
+}
+
+/** "I don't see any snapshot that failed" */
+const FOUND_NONE =
+  /(?:don['’]t|do not|didn['’]t|did not|can['’]t|cannot|couldn['’]t|could not) (?:see|find) (?:any|an?)(?![a-z])|(?<![a-z])none of/;
+/** "I don't see any backup from last night" of a `list_backups` that has one. */
+const NONE_OF =
+  /(?:don['’]t|do not|didn['’]t|did not|can['’]t|cannot|couldn['’]t|could not) (?:see|find) (?:any|an?) ([a-z]{4,20})(?:[.,;!]|$| (?:from|there|last|yesterday|today|at all)(?![a-z]))|there (?:is|are|was|were) no ([a-z]{4,20})(?:[.,;!]|$| (?:from|there|last|yesterday|today|at all)(?![a-z]))/;
+function deniedList(text: string, steps: readonly ReadStep[]): ReadStep | undefined {
+  const match = NONE_OF.exec(text);
+  const noun = match?.[1] ?? match?.[2];
+  if (noun === undefined) return undefined;
+  // Of another time than the one that was asked for the list may hold others.
+  const time = /(?<![a-z])(?:from|last|yesterday|today)(?![a-z])/.test(match?.[0] ?? '')
+    ? /(?<![a-z])(?:last [a-z]{3,12}|yesterday|today)(?![a-z])/.exec(text)?.[0]
+    : '';
+  if (time === undefined) return undefined;
+  const looks = steps.filter((step) => step.isRead && step.stems.has(verbStem(noun)));
+  return looks.length > 0 &&
+    looks.every(
+      ({ value, argumentsText }) =>
+        Array.isArray(value) &&
+        value.length > 0 &&
+        argumentsText.toLowerCase().replace(/[_-]/g, ' ').includes(time),
+    )
+    ? looks.at(-1)
+    : undefined;
 }
 
 const MAX_QUESTION_CHARS = 400;

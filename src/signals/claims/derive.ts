@@ -66,6 +66,26 @@ export class Addends {
     return this.#hasSum(value, off) || this.#hasDifference(value, off);
   }
 
+  /** Whether the value is a share of another number: "about $50k" of 84,000 and 0.6. */
+  shares(value: number, off: number): boolean {
+    return this.#fractions.some(
+      (share) => share > 0 && share < 1 && this.hasWithin((value - off) / share, (value + off) / share),
+    );
+  }
+
+  /** As {@link pairs}, of numbers with decimals alone, where they are few: a whole number is near many sums by chance. */
+  pairsOfFractions(value: number, off: number): boolean {
+    const fractions = this.#fractions;
+    if (fractions.length > MAX_ROUNDED) return false;
+    return fractions.some((left, i) =>
+      fractions
+        .slice(i + 1)
+        .some(
+          (right) => Math.abs(left + right - value) <= off || Math.abs(Math.abs(left - right) - value) <= off,
+        ),
+    );
+  }
+
   #hasSum(value: number, off = CENT): boolean {
     const numbers = this.#numbers;
     for (let i = 0, j = numbers.length - 1; i <= j; ) {

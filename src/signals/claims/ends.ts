@@ -59,6 +59,10 @@ const OF_SPEAKER = /^\W{0,4}(?:i['’]m|i am|i need|i can|i['’]d|it (?:seems|l
 const ASKS = /\b(?:please|could you|can you|i['’]ll need|i need)\b/i;
 const PROMISES = /\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/i;
 
+/** A plan, not a rule that has a "before" or an "after" in it. */
+const isPromise = (one: Sentence): boolean =>
+  isPlan({ ...one, words: one.words.filter(({ text }) => !/^(?:after|before|until|being)$/.test(text)) });
+
 /** "can be reached at 555-0147": a figure that the user did not give, and no promise. */
 const statesMore = (sentence: Sentence, prompt: string): boolean =>
   !PROMISES.test(sentence.text) &&
@@ -79,7 +83,7 @@ export function emptyHanded(
     (one) =>
       !one.isQuestion &&
       !OF_SPEAKER.test(one.text) &&
-      (!(isPlan(one) || asksBack) || statesMore(one, prompt)) &&
+      (!(isPromise(one) || asksBack) || statesMore(one, prompt)) &&
       (one.words.length >= 3 || hasUnspacedScript(one.text) || one.text.startsWith('{')),
   );
   if (sentence === undefined || hasUnreadScript(sentence.text)) return undefined;

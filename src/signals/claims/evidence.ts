@@ -1,8 +1,9 @@
 import { datesIn } from './dates.ts';
 import { Addends } from './derive.ts';
-import { type Figure, NUMBER_WORDS, numberOf, scaleAfter } from './figures.ts';
+import { type Figure, NUMBER_WORDS, numbersIn } from './figures.ts';
 import { idsWithPlace, tokensIn } from './names.ts';
 import { Slips } from './slips.ts';
+import { Spans } from './spans.ts';
 import type { ReadStep } from './steps.ts';
 
 const MAX_TEXT_CHARS = 24_576;
@@ -21,7 +22,6 @@ const MAX_ADDENDS = 600;
 const MAX_SALIENT = 120;
 
 const MAX_ID_CHARS = 40_960;
-const NUMBER = /-?\d{1,15}(?:[.,]\d{1,15}){0,5}/g;
 /** Counts of languages that have words for counting. */
 export const COUNTERS = /(\d{1,6})\s?(件|個|条|个|人|台)/gu;
 const MEASURE = /\d{1,9}(?:\.\d{1,6})?\s?([a-z]{1,3}(?:\/[a-z])?)(?![a-z])/gi;
@@ -49,6 +49,8 @@ export class Evidence {
   #near: { readonly count: number; readonly addends: Addends } | undefined;
   #dates: ReadonlySet<number> | undefined;
   #lower: string | undefined;
+  /** Lengths of time. */
+  readonly spans: Spans;
   readonly #tools: string;
   #units: ReadonlySet<string> | undefined;
   #forms: ReadonlySet<string> | undefined;
@@ -71,6 +73,7 @@ export class Evidence {
     ]);
     this.#has = has;
     this.numbers = [...has];
+    this.spans = new Spans(() => this.#all(), has);
     this.#sorted = new Addends(this.numbers);
     this.#steps = steps;
     const lists = listsIn(steps);
@@ -215,11 +218,15 @@ export class Evidence {
     return figure.isTemperature && (has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818));
   }
 
-  /** Whether a figure that is rounded to a scale ("1.37 million") is a sum or difference of two numbers of the evidence. */
+  /** Whether a rounded figure ("1.37 million", "about $76") is a sum, difference or share of two numbers of the evidence. */
   sumsTo({ value, tolerance }: Figure): boolean {
-    return (
-      tolerance > 1 && this.numbers.length <= MAX_ROUNDED && this.#sorted.pairs(Math.abs(value), tolerance)
-    );
+    const size = Math.abs(value);
+    if (tolerance > 1)
+      return (
+        this.numbers.length <= MAX_ROUNDED &&
+        (this.#sorted.pairs(size, tolerance) || this.#sorted.shares(size, tolerance))
+      );
+    return tolerance > 0.5 && this.#sorted.pairsOfFractions(size, tolerance);
   }
 
   /**
@@ -261,21 +268,6 @@ function digitsOf(number: number): readonly string[] {
   return [point < 0 ? `i${plain}` : `f${plain.slice(0, point)}${plain.slice(point + 1)}`, `c:${cents}`];
 }
 const wholeForm = (number: number): string => `i${Math.abs(number)}`;
-
-function numbersIn(text: string, limit: number): number[] {
-  const numbers: number[] = [];
-  for (const match of text.matchAll(NUMBER)) {
-    if (numbers.length >= limit) break;
-    const isSigned = match[0].startsWith('-');
-    const value = numberOf(isSigned ? match[0].slice(1) : match[0]);
-    const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
-    if (!Number.isFinite(value)) continue;
-    numbers.push(isNegative ? -value : value);
-    const { scale, rest } = scaleAfter(text, match.index + match[0].length);
-    if (scale > 1) numbers.push(value * scale + rest);
-  }
-  return numbers;
-}
 
 /** Keys of what is no count of things: `bottles_per_box`, `max_users`. */
 const RATE = /(?:^|[_\s])(?:per|por|pro|je|par|each|max|min|limit|avg)(?:[_\s]|$)/i;

@@ -7,15 +7,19 @@ export const TIME_UNIT =
 /** The marker of a list, a part of a range, of a time or of a name ("401(k)"). */
 export function isMarkerOrTime(
   text: string,
-  { start, end, isMoney }: Pick<Figure, 'start' | 'end' | 'raw' | 'isMoney'>,
+  { start, end, raw, isMoney }: Pick<Figure, 'start' | 'end' | 'raw' | 'isMoney'>,
 ): boolean {
   const before = text.slice(Math.max(0, start - 8), start);
   const after = text.slice(end, end + 6);
   if (/^\([a-z]\)/.test(after)) return true;
+  if (!isMoney && DAY_AND_MONTH.test(raw) && after.startsWith('.')) return true;
   if (start <= 2 && text.slice(0, start).trim() === '' && /^[.)]/.test(after)) return true;
   const isRange = /\d\s?(?:-|–|to|bis|a|à)\s?$/.test(before) || /^\s?(?:-|–|to)\s?\d/.test(after);
   return (isRange && !isMoney) || /^:\d/.test(after) || /\d:$/.test(before);
 }
+
+/** "19.06.", a day as German has it. */
+const DAY_AND_MONTH = /^(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])$/;
 
 /** "within 24 hours": not how long something is. */
 export const isSpan = (text: string, start: number, noun: string): boolean =>
@@ -27,15 +31,18 @@ export const isSpan = (text: string, start: number, noun: string): boolean =>
       .concat(' '),
   );
 
-/** "about 310" of 312: off by half of its last digit that is not 0. */
+/** "about 310" of 312, "about 76" of 75.85: off by half of its last digit that is not 0. */
 export function rounded(text: string, figure: Figure): Figure {
-  const zeros = /[1-9](0{1,6})$/.exec(figure.raw.replace(GROUPING, ''))?.[1]?.length ?? 0;
-  if (zeros === 0 || !ABOUT.test(text.slice(Math.max(0, figure.start - 20), figure.start))) return figure;
-  return { ...figure, tolerance: Math.max(figure.tolerance, 0.5001 * 10 ** zeros) };
+  if (!ABOUT.test(text.slice(Math.max(0, figure.start - 24), figure.start))) return figure;
+  const digits = figure.raw.replace(GROUPING, '');
+  const zeros = /[1-9](0{1,6})$/.exec(digits)?.[1]?.length ?? 0;
+  if (zeros === 0 && !/^\d{2,}$/.test(digits)) return figure;
+  return { ...figure, tolerance: Math.max(figure.tolerance, HALF * 10 ** zeros) };
 }
+const HALF = 0.5001;
 const GROUPING = /[\s\u00A0\u202F,.'’](?=\d{3}(?!\d))/g;
 const ABOUT =
-  /(?:about|around|roughly|approximately|approx\.|some|nearly|almost|etwa|ungefähr|rund|knapp|unos|unas|casi|aproximadamente|environ|presque|cerca de|約|约|大约)\s?[$€£¥]?$/iu;
+  /(?:about|around|roughly|approximately|approx\.|some|nearly|almost|etwa|ungefähr|rund|knapp|unos|unas|casi|aproximadamente|environ|presque|cerca de|circa|ca\.|gut|etwas (?:über|unter)|a bit (?:over|under)|just (?:over|under)|[約约≈~]|大约)\s{0,3}[$€£¥]?$/iu;
 
 /** "in the top 8 %" */
 export const isTop = (text: string, { start, isPercent }: Figure): boolean =>

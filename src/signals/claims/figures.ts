@@ -51,7 +51,7 @@ function figuresIn(text: string): readonly Figure[] {
     figures.push({
       start: match.index,
       end,
-      value: sign !== undefined && !isRange ? -value : value,
+      value: isMinus(sign, unit) && !isRange ? -value : value,
       plain,
       raw,
       tolerance: scale > 1 ? 0.51 * scale * 10 ** -decimalsOf(raw) : /[.,]\d$/.test(raw) ? 0.051 : 0.0051,
@@ -105,6 +105,10 @@ export function scaleAfter(text: string, end: number): { scale: number; length: 
   return { scale, length: match[0].length, rest: Number(match[3] ?? 0) };
 }
 
+/** A dash before a space is punctuation: "Bergmann – 184,220.55"; but "- 5 °C" is said of a temperature. */
+const isMinus = (sign: string | undefined, unit: string): boolean =>
+  sign !== undefined && (sign.length === 1 || TEMPERATURE.test(unit));
+
 const decimalsOf = (raw: string): number => /[.,](\d{1,2})$/.exec(raw)?.[1]?.length ?? 0;
 
 const PLAIN = /^\d+(?:\.\d{1,2})?$/;
@@ -141,3 +145,26 @@ export const converts = (left: number, right: number): boolean =>
     (factor) =>
       Math.abs(left * factor - right) <= 0.011 * right || Math.abs(right * factor - left) <= 0.011 * left,
   );
+
+const NUMBER = /-?\d{1,15}(?:[.,]\d{1,15}){0,5}/g;
+/** `1,287.50` and `1.287,50`, but not `212,184220.55`. */
+const GROUPED = /^-?(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){0,5},\d{1,2}|\d+,\d{1,2})$/;
+
+/** The numbers of a text without what they count: of a result, in the order in which they stand. */
+export function numbersIn(text: string, limit: number): number[] {
+  const numbers: number[] = [];
+  for (const match of text.matchAll(NUMBER)) {
+    if (numbers.length >= limit) break;
+    const isSigned = match[0].startsWith('-');
+    const value = numberOf(isSigned ? match[0].slice(1) : match[0]);
+    const isNegative = isSigned && !/[\p{L}\p{N}]/u.test(text[match.index - 1] ?? ' ');
+    if (Number.isFinite(value)) numbers.push(isNegative ? -value : value);
+    // A row of a table: `Atelier Nord,98,121004.1`.
+    if (match[0].includes(',') && (text[match.index - 1] === ',' || !GROUPED.test(match[0])))
+      numbers.push(...match[0].split(',').map(Number).filter(Number.isFinite));
+    if (!Number.isFinite(value)) continue;
+    const { scale, rest } = scaleAfter(text, match.index + match[0].length);
+    if (scale > 1) numbers.push(value * scale + rest);
+  }
+  return numbers;
+}

@@ -4,12 +4,21 @@ import type { ReadStep } from './steps.ts';
 
 const MAX_NODES = 3000;
 const MAX_DEPTH = 6;
+const MAX_CHECKED = 128;
 /** A flag of more things than this is not the flag of the one that the answer speaks of. */
 const MAX_THINGS = 3;
 /** Codes as results give them: `E34`, `T88`, `14C`. */
 const CODE = /^(?=.{0,8}[A-Z])[A-Z]{0,4}-?\d{1,4}[A-Z]?$/;
 const SAID_CODE =
   /(?<!\p{L})(\p{L}{3,20})(?:\s(?:number|no\.|nr\.|code|is|ist|es|est))?\s?[:=#]?\s?["“]?([A-Z]{0,4}-?\d{1,4}[A-Z]?)(?![\w%°€$]|[.,:/-]\w)/gu;
+const SAID_NUMBER =
+  /(?<!\p{L})(\p{L}{3,20})(?:\s(?:number|no\.|nr\.|is|ist|es|est))?\s?[:=#]?\s(\d{1,4})(?=\s{0,3}(?:[.,;!?)](?!\d)|$|(?:and|und|y|et|e)\s))/gu;
+/** Keys have no accents: `via` of "vía". */
+const plain = (word: string): string =>
+  word
+    .normalize('NFD')
+    .replace(/[\u0300-\u036F]/g, '')
+    .normalize('NFC');
 const BE = /^(?:is|are|isn't|aren't|ist|sind|está|están|est|sont)$/;
 const NOT = /^(?:not|no|never|nicht|pas)$|n't$/;
 const UP =
@@ -27,6 +36,10 @@ interface Flag {
 export class Keyed {
   readonly #codes = new Map<string, Set<string>>();
   readonly #flags = new Map<string, Flag>();
+  readonly #numbers = new Map<string, Set<number>>();
+  /** All numbers under keys. */
+  readonly #values = new Set<number>();
+  #left = MAX_CHECKED;
   readonly #lastWrite: number;
   readonly #knows: (text: string) => boolean;
 
@@ -42,6 +55,7 @@ export class Keyed {
         if (typeof member === 'boolean') this.#addFlag(key, member, index);
         else if (typeof member === 'string' && member.length <= 9 && CODE.test(member))
           this.#addCode(key, member);
+        else if (typeof member === 'number') this.#addNumber(key, member);
         else walk(member, index, depth + 1);
       }
     };
@@ -53,6 +67,7 @@ export class Keyed {
     if (sentence.isQuestion) return false;
     return (
       this.#hasOtherCode(sentence.text) ||
+      (!isPlan(sentence) && this.#hasOtherNumber(sentence.lower)) ||
       this.#hasOtherFlag(sentence) ||
       goesTheOtherWay(sentence, figuresOf(sentence))
     );
@@ -63,6 +78,27 @@ export class Keyed {
     const codes = this.#codes.get(name);
     if (codes === undefined) this.#codes.set(name, new Set([code]));
     else codes.add(code);
+  }
+
+  #addNumber(key: string, value: number): void {
+    const name = plain(wordOf(key));
+    this.#values.add(value);
+    const known = this.#numbers.get(name);
+    if (known === undefined) this.#numbers.set(name, new Set([value]));
+    else known.add(value);
+  }
+
+  /** "track 4" of `{"track": 7, "coach": 4}`: the number of another key. */
+  #hasOtherNumber(lower: string): boolean {
+    if (this.#numbers.size < 2) return false;
+    for (const [, word = '', number = ''] of lower.matchAll(SAID_NUMBER)) {
+      if (this.#left-- <= 0) return false;
+      const known = this.#numbers.get(plain(word));
+      const said = Number(number);
+      if (known?.size !== 1 || known.has(said) || !this.#values.has(said)) continue;
+      if (!this.#knows(`${word} ${number}`)) return true;
+    }
+    return false;
   }
 
   #addFlag(key: string, value: boolean, index: number): void {
@@ -95,6 +131,8 @@ export class Keyed {
       if (flag.index < this.#lastWrite) return false;
       const before = words.slice(Math.max(0, i - 4), i).map((word) => word.text);
       const be = before.findLastIndex((word) => BE.test(word));
+      // "There are no direct flights" is said of flights.
+      if (be > 0 && before[be - 1] === 'there') return false;
       if (be < 0 || before.slice(be + 1).some((word) => !FILLERS.has(word) && !NOT.test(word))) return false;
       const isDenied = before.slice(be).some((word) => NOT.test(word));
       return flag.seen.has(isDenied);

@@ -1,4 +1,5 @@
-import { actsIn, FAILURES, readsOnly, wordsOfName } from './words.ts';
+import { foundNothing, payloadOf } from './payload.ts';
+import { actsIn, FAILURES, readsOnly, shares, wordsOfName } from './words.ts';
 
 /** A tool call of the run, in the order in which the calls were made. */
 export interface TraceStep {
@@ -22,14 +23,14 @@ const FAILED_TEXT =
   /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/;
 /** What a short text without more says of a call that did not go through. */
 const REFUSED =
-  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|(?:booking|reservation|appointment|order|status|settings?|record|account|subscription)[^.;]{0,40} unchanged|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|超时|タイムアウト|権限|利用できません/u;
+  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|(?:booking|reservation|appointment|order|status|settings?|record|account|subscription)[^.;]{0,40} unchanged|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|拒收|驳回|超时|タイムアウト|権限|利用できません/u;
 const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
   /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/m;
 const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/;
 const EMPTY_TEXT =
-  /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)/;
+  /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)|\(0 (?:rows|records)\)\W{0,4}$/;
 /** How many parts failed and how many went well, as programs print it: "3 failed, 127 passed", "failed: 3". */
 const FAILED_PARTS =
   /(?<![\d.,])(\d{1,7})\s(?:tests?\s|checks?\s)?(?:failed|failing|failures?)\b|\b(?:failed|failures)\s?[:=]\s?(\d{1,7})(?![\d.])/g;
@@ -42,6 +43,8 @@ const ERROR_KEY =
   /^(?:error|err|errors|error_?messages?|error_?details?|exception|fault|fehler|erreur|erro|エラー|错误)$/i;
 const SUCCESS_KEY =
   /^(?:success|ok|successful|succeeded|valid|accepted|approved|allowed|granted|deleted|updated|sent|created|cancelled|acknowledged|confirmed|éxito)$/i;
+/** Of a record that another act made they are flags: a draft is not `sent`, a new user not `deleted`. */
+const ACT_KEY = /^(?:sent|deleted|cancelled)$/i;
 const STATUS_KEY =
   /^(?:status|state|result|outcome|estado|statut|ergebnis|resultado|phase|conclusion|esito|stato|situação|状态|ステータス|code|status_?code|http_?status)$/i;
 /** Words that are a failure only as a whole status, and not where the tool's name has them: `locked` of `lock_door`. */
@@ -53,7 +56,12 @@ const FAILED_STATES = new Set(
 /** Tools that run commands: many succeed without a word. */
 const SILENT =
   /^(?:run|exec|execute|shell|bash|sh|python|node|code|script|command|terminal|git|kubectl|docker|browser|chmod|chown|mkdir|touch|cp|mv|ln)$/;
+/** A status as some programs write it: `"405"`. */
+const HTTP_FAILURE = /^[45]\d\d$/;
 const MESSAGE_KEY = /^(?:message|msg|meldung|mensaje)$/i;
+/** Numbers of failures beside a message; 0 and those of HTTP's successes are none. */
+const CODE_KEY = /^(?:code|err_?(?:code|no)|ret_?code)$/i;
+const REASONS_KEY = /^(?:messages?|msg|reasons?|notes?|hint|details?)$/i;
 const FAILED_KEY = /^(?:iserror|is_error|failed|failure)$/i;
 const EFFECT_KEY =
   /^(?:updated|affected|modified|affected_rows|rows_affected|matched|deleted|inserted|changed|count)$/i;
@@ -62,7 +70,7 @@ const FAILED_COUNT =
 const DONE_COUNT =
   /import|success|succeed|creat|delet|updat|process|sent|ok|added|inserted|done|borrad|complet|成功|完了/i;
 /** Lists of what a call did and did not do, by their keys. */
-const FAILED_LIST =
+export const FAILED_LIST =
   /^(?:fail(?:ed|ures?)|rejected|not_(?:sent|added|found|updated|deleted)|fehlgeschlagen|fallid[oa]s|falhas|[ée]checs?|失败|失敗)$/i;
 /** How long a call took and what it was asked for: no finding. */
 const OF_CALL =
@@ -134,7 +142,12 @@ export function outcomeOf(step: TraceStep, value: unknown): Outcome {
     return { outcome: 'empty', hadNoEffect: !isSilent };
   if (typeof value === 'string') return textOutcome(value, toolWords);
   if (Array.isArray(value)) return { outcome: value.length > 0 ? 'ok' : 'empty' };
-  return isRecord(value) ? recordOutcome(value, toolWords) : { outcome: 'ok' };
+  if (!isRecord(value)) return { outcome: 'ok' };
+  const whole = recordOutcome(value, toolWords);
+  const payload = whole.outcome === 'ok' ? payloadOf(value) : undefined;
+  if (payload === undefined) return whole;
+  if (Array.isArray(payload)) return payload.length > 0 ? whole : { outcome: 'empty' };
+  return recordOutcome(payload as Record<string, unknown>, toolWords);
 }
 
 function textOutcome(text: string, toolWords: readonly string[]): Outcome {
@@ -159,16 +172,24 @@ function textOutcome(text: string, toolWords: readonly string[]): Outcome {
 function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[]): Outcome {
   const keys = Object.keys(record).slice(0, MAX_KEYS);
   if (keys.length === 0) return { outcome: 'empty', hadNoEffect: true };
+  if (isReasonOnly(record, keys, toolWords)) return { outcome: 'failed' };
   const counts = { failed: 0, done: 0 };
   let changedNothing = false;
   let isEmpty = true;
   let isFailedState = false;
-  const writes = !readsOnly(toolWords, actsIn(toolWords, ''));
+  const acts = actsIn(toolWords, '');
+  const writes = !readsOnly(toolWords, acts);
   for (const key of keys) {
     const value = record[key];
     if (STATUS_KEY.test(key) && typeof value === 'string') {
-      if (value.length < 60 && isFailure(value, toolWords)) isFailedState = true;
+      if (value.length < 60 && (isFailure(value, toolWords) || HTTP_FAILURE.test(value)))
+        isFailedState = true;
+    } else if (value === false && ACT_KEY.test(key) && isOfOtherAct(key, acts, writes)) {
+      isEmpty = false;
+      continue;
     } else if (saysFailure(key, value) || (value === false && toolWords.some((word) => isPastOf(key, word))))
+      return { outcome: 'failed' };
+    if (writes && isRecord(value) && !EARLIER_KEY.test(key) && endsInFailure(value, toolWords))
       return { outcome: 'failed' };
     if (ERROR_KEY.test(key) && Array.isArray(value)) counts.failed ||= value.length;
     else if (writes && Array.isArray(value) && value.length > 0) {
@@ -197,8 +218,52 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   if (isFailedState) return { outcome: 'failed', isState: true };
   if (counts.failed > 0) return { outcome: counts.done > 0 ? 'partial' : 'failed' };
   if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
-  return { outcome: isEmpty ? 'empty' : 'ok' };
+  if (!writes && foundNothing(record)) return { outcome: 'empty' };
+  return { outcome: isEmpty && !keys.every((key) => OF_CALL.test(key)) ? 'empty' : 'ok' };
 }
+
+/** `{"request": null, "messages": ["The limit is reached"]}`, `{"code": 5003, "msg": "…"}`: nothing but a reason. */
+function isReasonOnly(
+  record: Record<string, unknown>,
+  keys: readonly string[],
+  toolWords: readonly string[],
+): boolean {
+  let [hasReason, hasNothing, hasCode] = [false, false, false];
+  for (const key of keys) {
+    const value = record[key];
+    if (REASONS_KEY.test(key) && (Array.isArray(value) ? value.length > 0 : typeof value === 'string')) {
+      if (typeof value === 'string' && SAYS_SUCCESS.test(value.slice(0, MAX_REFUSAL_CHARS))) return false;
+      hasReason = true;
+    } else if (value === null)
+      hasNothing ||= YIELD_KEY.test(key) || wordsOfName(key).some((word) => toolWords.includes(word));
+    else if (CODE_KEY.test(key) && typeof value === 'number')
+      hasCode ||= value !== 0 && (value < 200 || value >= 300);
+    else return false;
+  }
+  return hasReason && (hasCode || (hasNothing && !keys.some((key) => CODE_KEY.test(key))));
+}
+const SAYS_SUCCESS =
+  /success|succeeded|\bok\b|\bdone\b|\bcreated\b|成功|完了|完成|erfolg|éxito|succès|sucesso/i;
+/** What a call that went well gives. */
+const YIELD_KEY = /^(?:result|data|id|response|output)$/i;
+const EARLIER_KEY = /^(?:prev|old|last|before|former|history)/i;
+
+/** `{"status": "received", "processing": {"state": "failed"}}` */
+const endsInFailure = (part: Record<string, unknown>, toolWords: readonly string[]): boolean =>
+  Object.keys(part)
+    .slice(0, MAX_PARTS)
+    .some((key) => {
+      const value = part[key];
+      return (
+        STATUS_KEY.test(key) &&
+        typeof value === 'string' &&
+        value.length < 60 &&
+        wordsOfName(value).length === 1 &&
+        FAILURES.occurIn(wordsOfName(value), value) &&
+        !toolWords.includes(key)
+      );
+    });
+const MAX_PARTS = 20;
 
 const isSevere = (one: unknown): boolean =>
   isRecord(one) && typeof one.severity === 'string' && SEVERE.test(one.severity);
@@ -216,6 +281,9 @@ const isPastOf = (key: string, verb: string): boolean =>
   key.toLowerCase().startsWith(verb) &&
   key.length <= verb.length + 3;
 
+const isOfOtherAct = (key: string, acts: ReadonlySet<string>, writes: boolean): boolean =>
+  !writes || (acts.size > 0 && !shares(acts, actsIn([key.toLowerCase()], '')));
+
 function saysFailure(key: string, value: unknown): boolean {
   if (ERROR_KEY.test(key))
     return (
@@ -227,5 +295,6 @@ function saysFailure(key: string, value: unknown): boolean {
   if (MESSAGE_KEY.test(key))
     return typeof value === 'string' && value.length < 200 && FAILED_TEXT.test(value.toLowerCase());
   if (FAILED_KEY.test(key) && value === true) return true;
-  return STATUS_KEY.test(key) && typeof value === 'number' && value >= 400 && value < 600;
+  if (!STATUS_KEY.test(key)) return false;
+  return typeof value === 'number' && value >= 400 && value < 600;
 }

@@ -40,8 +40,10 @@ export class Payments {
     }
     if (this.#amounts.length === 0) return false;
     return money.some(
-      ({ value, start }) =>
-        this.#checksLeft-- > 0 && !this.#give(value) && !this.#sums.give(value, sentence.start + start),
+      (figure) =>
+        this.#checksLeft-- > 0 &&
+        !this.#give(figure.value) &&
+        !this.#sums.give(figure, sentence.start + figure.start),
     );
   }
 

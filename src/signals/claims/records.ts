@@ -25,7 +25,7 @@ const LEFT = /(?:remain|left|free|avail|rest|unused)/i;
 const SAID_LEFT =
   /^\W{0,6}(?:of [^.,;]{1,40} )?(?:is |are |still )?(?:left|remaining|free|available|unused)\b/i;
 const OF_WHOLE =
-  /(?<![\d.,])(\d{1,6}) (?:of|out of|von|de|sur) (?:the |your |den )?(\d{1,6})(?![\d.,])[^;%\d]{0,40}?(?:\(|=|, or|which is|that is|that['’]s|i\.e\.|or)\s?(?:about |roughly |only )?(\d{1,3}(?:[.,]\d{1,2})?)\s?%(?! (?:more|less|higher|lower|up|down|above|below|of|faster|slower))/g;
+  /(?<![\d.,])(\d{1,3}(?:,\d{3}){1,2}|\d{1,6}) (?:of|out of|von|de|sur) (?:the |your |den )?(\d{1,3}(?:,\d{3}){1,2}|\d{1,6})(?![\d.,])[^;%\d]{0,50}?(?:\(|=|, or|, so|which is|that is|that['’]s|i\.e\.|or)\s?(?:about |roughly |only )?(\d{1,3}(?:[.,]\d{1,2})?)\s?%(?! (?:more|less|higher|lower|up|down|above|below|of|faster|slower))/g;
 const MONEY_OF = /(?<![a-z])([a-z]{4,20}) (?:of|is|was|:) (?:about )?[$€£]?$/;
 /** Of what a call was asked for and did instead. */
 const CHANGED =
@@ -66,6 +66,7 @@ export class Records {
       namesAnother(sentence, this.#facts) ||
       tellsTheRest(sentence, this.#facts) ||
       takesAnother(sentence, this.#facts) ||
+      tellsPercent(sentence, this.#facts, this.#steps) ||
       deniesFlag(sentence, this.#facts) ||
       wasChanged(sentence, this.#steps)
     );
@@ -112,6 +113,27 @@ function takesAnother(sentence: Sentence, { amounts }: Facts): boolean {
   });
 }
 
+/** "at 88 %" of `{"level_l": 88, "tank_l": 400}`: no key has it in percent, and it is no share of two. */
+function tellsPercent(sentence: Sentence, { amounts }: Facts, steps: readonly ReadStep[]): boolean {
+  if (amounts.size === 0 || !sentence.text.includes('%')) return false;
+  return figuresOf(sentence).some(({ isPercent, value, raw }) => {
+    if (!isPercent) return false;
+    const of = [...amounts].filter(([, members]) => members.some((one) => one.value === value));
+    const [[key, [one]] = ['', []]] = of;
+    if (of.length !== 1 || one === undefined || !HAS_UNIT.test(key)) return false;
+    const numbers = Object.values(one.record).filter((other) => typeof other === 'number');
+    const isShare = [...numbers.slice(0, MAX_FIELDS)].some((part) =>
+      numbers.some(
+        (whole) =>
+          part !== whole &&
+          [part / whole, (whole - part) / whole].some((share) => Math.abs(Math.abs(share) * 100 - value) < 1),
+      ),
+    );
+    return !isShare && !steps.some((step) => step.text.includes(`${raw}%`) || step.text.includes(`${raw} %`));
+  });
+}
+const HAS_UNIT = /_(?:l|ml|kg|g|t|km|m|cm|mm|ms|s|sec|min|h|gb|mb|kb|kwh|wh|kw|w|v|eur|usd|chf|gbp|c|f)$/;
+
 /** "isn't taking new patients" of `"accepting_new_patients": true`. */
 function deniesFlag({ lower, text }: Sentence, { flags }: Facts): boolean {
   if (flags.length === 0) return false;
@@ -148,10 +170,11 @@ function wasChanged({ lower, text }: Sentence, steps: readonly ReadStep[]): bool
 const HAS_DIGIT = /\d/;
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+const countOf = (digits = ''): number => Number(digits.replaceAll(',', ''));
 /** "33 of 60 points, i.e. 65 %": no share of the two. */
 function misdivides(text: string): boolean {
   for (const [, part, whole, percent = ''] of text.matchAll(OF_WHOLE)) {
-    const share = (Number(part) / Number(whole)) * 100;
+    const share = (countOf(part) / countOf(whole)) * 100;
     const said = Number(percent.replace(',', '.'));
     if (share <= 100 && Math.abs(share - said) > 1 && Math.abs(100 - share - said) > 1) return true;
   }

@@ -94,9 +94,13 @@ const AUXILIARIES = set(
   'ist sind wurde wurden wird habe hat haben he ha han hemos fue fueron está quedó queda quedan foi foram ficou ficaram est sont été ont ai',
 );
 const OWN_ELSEWHERE = set("habe he hemos j'ai");
+/** "I have … for you" */
+const OWN_IN_HAN = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)/;
 const PARTICIPLE =
-  /^(?:(?:ge|ver|be|er).+(?:t|en)|.+iert|.{2,}ge.{2,}(?:t|en)|.+(?:ad|id)[oa]s?|.+(?:ió|aron|eron)|.+ée?s?|.+é)$/;
+  /^(?:(?:ge|ver|be|er).+(?:t|en)|.+iert|.{2,}ge.{2,}(?:t|en)|.+(?:ad|id)[oa]s?|(?:hech|puest|escrit|abiert|resuelt|feit|escrit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?|.+(?:ió|aron|eron)|.+ée?s?|.+é)$/;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
+
+const IRREGULAR: Readonly<Record<string, string>> = { sent: 'send', paid: 'pay' };
 
 const OPENS_DATA = set('your the all my');
 const DATA = set(
@@ -156,7 +160,9 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
     standsIn(sentence, IN_EFFECT) ||
     (isOther && (acts.size > 0 || PLAIN_ACTS.occurIn(texts, lower)));
   const doneStems = new Set(
-    other.flatMap(({ text, form }) => (form !== 'state' && text.endsWith('ed') ? [verbStem(text)] : [])),
+    other.flatMap(({ text, form }) =>
+      form !== 'state' && text.endsWith('ed') ? [verbStem(text)] : (IRREGULAR[text] ?? []),
+    ),
   );
   if (isAct)
     return {
@@ -166,7 +172,8 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       stems: new Set(other.map(({ text }) => verbStem(text))),
       isCompleted: isThrough || isOther || places.length > 0 || done.some(({ form }) => form !== 'state'),
       isOwn:
-        done.some(({ form }) => form === 'own') || (isOther && texts.some((word) => OWN_ELSEWHERE.has(word))),
+        done.some(({ form }) => form === 'own') ||
+        (isOther && (texts.some((word) => OWN_ELSEWHERE.has(word)) || OWN_IN_HAN.test(text))),
       verbs: [
         ...done.map((verb) => verb.text),
         ...(isOther ? texts.filter((word) => PARTICIPLE.test(word) && actsIn([word], '').size > 0) : []),

@@ -76,6 +76,35 @@ const MAX_OTHERS = 16;
 const isOfSame = (failed: ReadonlySet<string>, later: ReadonlySet<string>): boolean =>
   failed.size > 1 && [...failed].every((id) => later.has(id));
 
+const RUNS = /^(?:sql|query|db|database|shell|bash|sh|exec|execute|terminal|command|cmd|run)$/;
+const QUERY =
+  /^\s{0,8}(?:(?:select|show|describe|explain|pragma)\s(?![\s\S]{0,4000}(?:;\s{0,4}\w|\binto\b|\bpg_(?:terminate|cancel)))|(?:ls|cat|du|df|head|tail|grep|rg|wc|ps|stat|pwd|git (?:log|status|diff|show|blame))(?![\w-])(?![\s\S]{0,4000}(?:>|;|&|`|\$\(|\btee\b|xargs|-delete|-exec)))/i;
+const MAX_COMMAND_CHARS = 4000;
+/** `SELECT … FROM …`, `du -ah build | sort`: a command that only reads. */
+function isQuery(args: unknown): boolean {
+  const command =
+    typeof args === 'object' && args !== null
+      ? Object.values(args)
+          .slice(0, MAX_NAMES)
+          .find((one) => typeof one === 'string')
+      : args;
+  return typeof command === 'string' && command.length <= MAX_COMMAND_CHARS && QUERY.test(command);
+}
+
+const SETS = /^(?:set|new|action|op|operation|changes)$/i;
+const GETS = /^(?:get|list|read|find|search|show|view|check|status|query|info)/i;
+const STATEMENT = /(?<![a-z_])(?:update|insert|delete|merge|create|drop|alter|truncate|into)\s/i;
+/** Whether the arguments of a call that is named for what it looks at say that it changes something. */
+function changes(args: unknown, runs: boolean): boolean {
+  if (typeof args !== 'object' || args === null) return false;
+  return Object.entries(args)
+    .slice(0, MAX_NAMES)
+    .some(([key, value]) => {
+      if (SETS.test(key)) return value !== null && !(typeof value === 'string' && GETS.test(value));
+      return runs && typeof value === 'string' && STATEMENT.test(value.slice(0, MAX_COMMAND_CHARS));
+    });
+}
+
 const within = (value: unknown, room: number) => (typeof value === 'string' ? value.slice(0, room) : value);
 const sizeOf = (value: unknown, text: string) => (typeof value === 'string' ? value : text).length;
 
@@ -84,7 +113,9 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const step = { ...given, tool: String(given.tool ?? ''), result: within(given.result, room) };
   const nameWords = wordsOfName(step.tool);
   const acts = actsIn(nameWords, step.tool);
-  const isRead = readsOnly(nameWords, acts);
+  const runs = nameWords.some((word) => RUNS.test(word));
+  const isNamedRead = readsOnly(nameWords, acts) && !(acts.size === 0 && changes(given.arguments, runs));
+  const isRead = isNamedRead || (runs && isQuery(given.arguments));
   const value = unwrapped(step.result);
   const read = outcomeOf(step, value);
   const { hadNoEffect = false } = read;
@@ -139,7 +170,8 @@ function shortText(value: unknown, room: number): string {
       for (const item of part) {
         if (left <= 0) return;
         walk(item, depth + 1);
-        put(',');
+        // "212,184" would be one number.
+        put(typeof item === 'number' ? ', ' : ',');
       }
     else
       for (const key in part) {

@@ -19,7 +19,16 @@ const MAX_ASKED = 12;
 /** Travelers, nights, pieces. */
 const FACTORS = [1, 2, 3, 4, 5, 6];
 const CENT = 0.0101;
+/** Of a sum that is told as a whole number. */
+const MOST_OFF = 0.51;
+/** Values of a column of which one may be told as a share. */
+const MAX_SHARED = 12;
 const ABOVE_ZERO = 1e-9;
+/** Of a sum in watt-hours, minutes or bytes, which is told in a larger unit. */
+const UNITS = [60, 1000, 1024, 1_048_576];
+/** Whether a figure of an answer is a number to as many digits as it has. */
+const isRounded = (given: number, said: number) =>
+  said >= 1 && Math.abs(given - said) <= 0.51 * 10 ** -(String(said).split('.')[1]?.length ?? 0);
 const isNear = (left: number, right: number) => Math.abs(left - right) <= CENT;
 
 /** What can be computed from figures that belong together: those near each other in the answer, and those of one list. */
@@ -41,10 +50,15 @@ export class Sums {
     this.#states = states;
   }
 
-  /** Whether a figure at a place of the answer is a sum or difference of others there, or the sum of a list. */
-  give(value: number, at: number): boolean {
+  /** Whether a figure at a place of the answer is a sum or difference of others there, or the sum or a share of a list. */
+  give({ value, tolerance, isPercent }: Figure, at: number): boolean {
     if (this.#left-- <= 0) return true;
-    return this.#isOfAnswer(Math.abs(value), at) || this.#isOfList(Math.abs(value));
+    const size = Math.abs(value);
+    return (
+      this.#isOfAnswer(size, at) ||
+      this.#isOfList(size, Math.min(tolerance, MOST_OFF)) ||
+      (isPercent && this.#isShareOfList(size))
+    );
   }
 
   #isOfAnswer(value: number, at: number): boolean {
@@ -74,10 +88,30 @@ export class Sums {
     });
   }
 
-  #isOfList(value: number): boolean {
+  /** "52 %" of a column whose sum the results do not give. */
+  #isShareOfList(value: number): boolean {
+    this.#listed ??= listsOf(this.#steps);
+    const off = Number.isInteger(value) ? 0.51 : 0.06;
+    return this.#listed.lists.some((list) => {
+      const whole = total(list);
+      return (
+        list.length <= MAX_SHARED &&
+        list.some((part) => whole > 0 && Math.abs((part / whole) * 100 - value) <= off)
+      );
+    });
+  }
+
+  #isOfList(value: number, tolerance: number): boolean {
     this.#listed ??= listsOf(this.#steps);
     const { lists, totals } = this.#listed;
+    // "roughly $1,231" of 734.38 and 496.40
+    const isNear = (left: number, right: number) => Math.abs(left - right) <= Math.max(CENT, tolerance);
     if (totals.some((sum) => isNear(sum, value))) return true;
+    const isOfWhole = lists.some((list) => {
+      const sum = total(list);
+      return UNITS.some((unit) => isRounded(sum / unit, value) || isRounded(sum / unit / list.length, value));
+    });
+    if (isOfWhole) return true;
     return lists.some((list) => {
       const off = Math.abs(total(list) / list.length - value);
       if (isNear(total(list), value) || off <= (Number.isInteger(value) ? 0.5 : 0.0051)) return true;

@@ -5,6 +5,7 @@ import { WENT_WELL } from './states.ts';
 import type { ReadStep } from './steps.ts';
 import { timesIn } from './times.ts';
 import { Told } from './told.ts';
+import { NEGATIONS } from './verbs.ts';
 import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
 
 const MAX_ASKED_CHARS = 2048;
@@ -21,6 +22,8 @@ const LIKE: Readonly<Record<string, ReadonlySet<string>>> = {
   book: new Set(['create', 'update', 'move', 'exchange', 'run']),
   run: new Set(['create', 'send', 'book']),
 };
+/** Calls that make a text, which another call has to send. */
+const COMPOSES = /^(?:render|templat|draft|format|compos|prepar|preview)/;
 /** Of the acts that change how something runs: those that an edit does not include. */
 const APART = /^(?:push|merg|deploy|restart|publish|reboot)/;
 
@@ -50,7 +53,11 @@ export function isUnmade(
       const like = LIKE[act];
       return (
         like !== undefined &&
-        writes.every((step) => step.acts.size > 0 && !shares(step.acts, acts) && !shares(step.acts, like))
+        writes.every((step) =>
+          step.acts.size === 0
+            ? [...step.stems].some((word) => COMPOSES.test(word))
+            : !shares(step.acts, acts) && !shares(step.acts, like),
+        )
       );
     });
   });
@@ -60,11 +67,41 @@ export function isUnmade(
 const isRule = ({ lower }: Sentence): boolean =>
   !/\d{4}|\b(?:your|you|it|now|has|have|i|we)\b/.test(lower) && /\b(?:is|are)\b/.test(lower);
 
+/** "Turn the heating down to 17": the figure that a thing is to have. */
+const TARGET =
+  /(?<![a-z])(?:bump|turn|rais|lower|set|chang|updat|increas|decreas|reduc|adjust|bring|drop|put)[a-z]{0,4} [^.?!\n]{1,60}? to [$€£]?(\d{1,9}(?:[.,]\d{1,3})?)(?![\d:/-])/;
+const HAS_STATE = /(?<![a-z])(?:is|are|['’]s)(?: [a-z]{1,8}){0,3} {0,3}[$€£]?$/;
+
+/** "The heating is down to 17 °C now": the state that the user asked for, of which no call knows. */
+export function wantedFigure(
+  prompt: string,
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): ClaimFinding | undefined {
+  if (steps.some((step) => !step.isRead || step.isOpaque)) return undefined;
+  const target = TARGET.exec(prompt.slice(-MAX_ASKED_CHARS).toLowerCase())?.[1];
+  if (
+    target === undefined ||
+    steps.some((step) => step.text.includes(target) || step.argumentsText.includes(target))
+  )
+    return undefined;
+  const sentence = sentences.find((one) => {
+    if (one.isQuestion) return false;
+    const at = one.words.find(({ text }) => text === target)?.start;
+    if (at === undefined) return false;
+    const before = one.words.filter(({ end }) => end <= at);
+    if (isPlan({ ...one, words: before }) || before.some(({ text }) => NEGATIONS.test(text))) return false;
+    return HAS_STATE.test(one.lower.slice(Math.max(0, at - 40), at));
+  });
+  return sentence && finding('tool_never_called', sentence);
+}
+
 /** Claims of an answer before which no call was made. */
 export function withoutCalls(
   prompt: string,
   claims: readonly AnswerClaim[],
   sentences: readonly Sentence[],
+  hasBlock: boolean,
 ): readonly ClaimFinding[] {
   const told = new Told([]);
   const asked = askedStems(prompt);
@@ -79,7 +116,7 @@ export function withoutCalls(
   return [
     ...wentWell.map((one) => finding('tool_never_called', one)),
     ...claims
-      .filter((claim) => !isText(claim))
+      .filter((claim) => !isText(claim) && !(hasBlock && isEdit(claim)))
       .filter(
         (claim) =>
           (claim.kind === 'other' && isUnmade(claim, [], told, () => asked)) ||
@@ -92,11 +129,25 @@ export function withoutCalls(
   ];
 }
 
+/** "as follows" */
+const HELD = /如下|以下の(?:通り|とおり)/;
 /** "I've written a haiku": the answer holds it. */
 const isText = ({ verbs, sentence }: AnswerClaim): boolean =>
-  verbs.length > 0 &&
-  verbs.every((verb) => /^(?:re)?wr[io]t/.test(verb)) &&
-  !/\bfiles?\b|\.[a-z]{2,4}\b|\b(?:to|into|in) (?:the|your) /.test(sentence.lower);
+  HELD.test(sentence.text) ||
+  (verbs.length > 0 &&
+    verbs.every((verb) => /^(?:re)?wr[io]t/.test(verb)) &&
+    !/\bfiles?\b|\.[a-z]{2,4}\b|\b(?:to|into|in) (?:the|your) /.test(sentence.lower));
+
+/** "I corrected three typos", beside the corrected text: no file and no place is named. */
+const isEdit = ({ kind, isOwn, verbs, stems, sentence }: AnswerClaim): boolean =>
+  isOwn &&
+  kind !== 'lookup' &&
+  [...verbs, ...stems].length > 0 &&
+  [...verbs, ...stems].every((verb) => OF_TEXT.begin(verb) || EDITS.begin(verb)) &&
+  !/\bfiles?\b|\.[a-z]{2,4}\b|\b(?:on|to|into|in) (?:the|your) (?:file|repo|branch|server|database|account|calendar|system|table|app)/.test(
+    sentence.lower,
+  );
+const EDITS = new Stems('edit chang replac renam modif');
 
 /** "I've completed the searches." */
 const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>

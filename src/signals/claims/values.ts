@@ -12,6 +12,7 @@ import { Records } from './records.ts';
 import { isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Sums } from './sums.ts';
+import { Years } from './years.ts';
 
 const HAS_DIGIT = /\p{N}/u;
 const BELOW_ZERO = /零下|minus|below|negativ|bajo cero|マイナス|氷点下/i;
@@ -52,6 +53,7 @@ export function contradictedValues(
   const payments = new Payments(steps, sums);
   const keyed = new Keyed(steps, (text) => evidence.knows(text));
   const records = new Records(steps);
+  const years = new Years(evidence.text, (text) => evidence.knows(text));
   const clock = new Clock(evidence.text, evidence.prompt, steps, sentences);
   const isWrong = sentences.map(
     (sentence) =>
@@ -59,6 +61,7 @@ export function contradictedValues(
       (HAS_DIGIT.test(sentence.text) && (check.misdates(sentence) || check.misnames(sentence))) ||
       clock.contradicts(sentence) ||
       records.contradict(sentence) ||
+      years.swapped(sentence) ||
       check.miscounts(sentence) ||
       check.misstates(sentence),
   );
@@ -93,8 +96,11 @@ class ValueCheck {
   misdates(sentence: Sentence): boolean {
     if (sentence.isQuestion) return false;
     const dates = [...datesIn(sentence.text)];
-    if (dates.length === 0 || isPlan(sentence)) return false;
+    if (dates.length === 0) return false;
+    const isDue = isPlan({ ...sentence, words: sentence.words.filter(({ text }) => text !== 'has') });
+    if (isDue) return false;
     if (dates.some((date) => this.#datesLeft-- > 0 && this.#evidence.hasSwappedDate(date))) return true;
+    if (isPlan(sentence)) return false;
     if (RELATIVE.test(sentence.text)) return false;
     return dates.some((date) => this.#datesLeft-- > 0 && this.#evidence.hasOtherDate(date));
   }
@@ -132,7 +138,8 @@ class ValueCheck {
         figure.isTemperature && figure.value > 0 && BELOW_ZERO.test(around)
           ? { ...figure, value: -figure.value }
           : figure;
-      if (this.#evidence.states(rounded(text, signed))) {
+      const near = rounded(text, signed);
+      if (this.#evidence.states(near)) {
         this.#supported.push(figure.value);
         return false;
       }
@@ -151,8 +158,8 @@ class ValueCheck {
         (this.#isInventedCount(text, figure) ||
           this.#isSlipOrInvented(signed, text) ||
           this.#hasOtherMeasure(text, figure)) &&
-        !this.#evidence.sumsTo(figure) &&
-        !this.#sums.give(figure.value, sentence.start + figure.start);
+        !this.#evidence.sumsTo(near) &&
+        !this.#sums.give(near, sentence.start + figure.start);
       if (!isWrong) this.#supported.push(figure.value);
       return isWrong;
     });
@@ -287,6 +294,7 @@ class ValueCheck {
         !available.some(([some]) => some === count) && available.some(([, all]) => Math.abs(all - count) <= 2)
       );
     if (noun.length < 4 || counts.has(count) || this.#evidence.has(count)) return false;
+    if (this.#evidence.spans.has(count, noun)) return false;
     const given = this.#evidence.countsOf(noun);
     if (given.length > 0) {
       const isRest = given.some((all) => this.#evidence.has(all - count));

@@ -46,7 +46,15 @@ export function verbsIn({ text, words }: Sentence): readonly Verb[] {
     const word = at(i);
     const isWe = word === 'i' || word === 'we';
     if (i === 0 && OBJECTS.has(at(1)) && word.endsWith('ed') && !NO_ACTS.begin(word)) take(0, 0, 'own');
-    else if (isJoined(word, at(i - 1), at(i - 2), verbs)) take(i, i, 'own');
+    else if (
+      i === 0 &&
+      words.length === 1 &&
+      ALONE.test(text) &&
+      word.endsWith('ed') &&
+      actsIn([word], '').size > 0
+    )
+      take(0, 0, 'own');
+    else if (isJoined(word, at(i - 1), at(i - 2), verbs)) take(i, i, verbs.at(-1)?.form ?? 'own');
     else if (word === "i've" || word === "we've") take(i, afterAdverbs(i + 1), 'own');
     else if (isWe && at(i + 1) === 'have') take(i, afterAdverbs(i + 2), 'own');
     else if (isWe) {
@@ -68,10 +76,13 @@ export function verbsIn({ text, words }: Sentence): readonly Verb[] {
 
 /** "Fixed the typo": what follows a participle that begins a sentence and claims an act. */
 const OBJECTS = set('the your a an all both it them this that these');
+/** "Updated!" */
+const ALONE = /^\W{0,6}[A-Za-z]{4,14}[!.]/;
 /** "I've booked the room and invited Lou" */
 const isJoined = (word: string, before: string, earlier: string, verbs: readonly Verb[]): boolean =>
-  word.endsWith('ed') &&
-  verbs.at(-1)?.form === 'own' &&
+  (word.endsWith('ed') || word === 'sent' || word === 'paid') &&
+  verbs.length > 0 &&
+  verbs.at(-1)?.form !== 'state' &&
   (before === 'and' || (before === 'also' && earlier === 'and')) &&
   actsIn([word], '').size > 0;
 

@@ -78,13 +78,13 @@ const ACTS = new StemGroups({
   exchange: 'exchang swap umtausch umgetauscht intercambi échang 交換 换货',
   return: 'return retourn zurückgeschick devolv devuelt 返品 退货',
   pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér viré virement 支付 退款 返金 送金 支払 转账',
-  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei 预订 预定 予約',
-  send: 'send sent email mail notif invit paged paging forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
+  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei 预订 预定 予約 订好 订了 订到',
+  send: 'send sent email mail notif inform invit paged paging forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
   create:
-    'creat add insert regist record sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
+    'creat add insert regist record logged copied sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
   delete:
     'delet remov eras purg drop clear clean gelösch lösch entfern borra elimin suppr apag 删除 清除 削除 消去',
-  run: 'deploy push merg install restart launch execut migrat backup archiv enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
+  run: 'deploy push merg install restart launch execut migrat backup archiv enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert terminat neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
 });
 
 /** The families of acts that the words or the text name. */
@@ -92,7 +92,7 @@ export const actsIn = (words: readonly string[], text: string): Set<string> => A
 
 /** Acts that do not say what was done ("processed"): they meet every call that changes something. */
 export const PLAIN_ACTS = new Stems(
-  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé 完成 处理 提交 完了 処理 済',
+  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé emitid expedid ausgestellt 完成 处理 提交 完了 処理 済',
 );
 
 /** What a speaker does in words or in thought: it needs no tool. */
@@ -114,14 +114,14 @@ export const LOOKUPS = new Stems(
 );
 
 const READS = new Set(
-  'get list find search lookup look read fetch query check describe show view calculate calc think plan prepare validate verify estimate preview count grep browse retrieve inspect weather status health track current stock saldo estado buscar prüfe pruefe obtener consultar leer lire chercher recipe what who tell user info details resolve compare predict random dice roll discover ask help compute convert ping summarize explain translate is has web'.split(
+  'get list find search lookup look read fetch query check describe show view calculate calc think plan prepare validate verify estimate preview count grep browse retrieve inspect weather status health track current stock saldo estado buscar prüfe pruefe obtener consultar leer lire chercher recipe what who tell user info details resolve compare predict random dice roll discover ask help compute convert ping summarize explain translate is has web suggest simulate cotar cotizar'.split(
     ' ',
   ),
 );
 
 /** Things to be looked up, where they are the whole name of a tool or begin or end it: `solde`, `hotel_policy`. */
 const LOOKED_AT = new Set(
-  'policy terms balance solde horarios horaires availability freebusy metrics history forecast catalog disponibilidad verfügbarkeit wetter rechnung facture factura'.split(
+  'policy terms balance solde horarios horaires availability freebusy metrics history forecast catalog disponibilidad verfügbarkeit wetter rechnung facture factura inventory rules prices rates bestand lagerbestand inventario estoque sensor presence position'.split(
     ' ',
   ),
 );
@@ -130,13 +130,22 @@ const LOOKED_AT = new Set(
 export const readsOnly = (nameWords: readonly string[], acts: ReadonlySet<string>): boolean => {
   const first = nameWords.find((word) => word !== 'mcp' && word !== 'tool' && word !== 'api') ?? '';
   if (acts.size === 0 && (LOOKED_AT.has(first) || LOOKED_AT.has(nameWords.at(-1) ?? ''))) return true;
-  return READS.has(first) || (acts.size === 0 && nameWords.some((word) => READS.has(word)));
+  return (
+    READS.has(first) ||
+    (acts.size === 0 && !PLAIN_ACTS.begin(first) && nameWords.some((word) => READS.has(word)))
+  );
 };
 
 /** Words of a failure in a status: `declined`, `refusé`, `失败`. */
-export const FAILURES = new Stems(
-  'fail error exception unreach denied declin reject refus forbidden unauthori invalid timeout timed unavailab jam stuck soldout ausgebucht agotad conflict abort fehler fehlgeschlagen abgelehnt ungültig fall falló rechaz denegad échec échou erreur erro falh 失败 失敗 错误 錯誤 エラー 拒绝 拒否 驳回 満席 満室 已满 售罄 できません 不足 超时 タイムアウト',
-);
+const FAILED =
+  'fail error exception unreach denied declin reject refus forbidden unauthori invalid timeout timed unavailab jam stuck soldout ausgebucht agotad conflict abort fehler fehlgeschlagen abgelehnt ungültig fall falló rechaz denegad échec échou erreur erro falh 失败 失敗 错误 錯誤 エラー 拒绝 拒否 驳回 満席 満室 已满 售罄 できません 不足 超时 タイムアウト';
+/** Codes are often written without accents: `ECHEC_PAIEMENT`. */
+const withoutAccents = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replace(/[\u0300-\u036F]/g, '')
+    .normalize('NFC');
+export const FAILURES = new Stems(`${FAILED} ${withoutAccents(FAILED)}`);
 
 const NAME_BREAKS = /[^\p{L}\p{N}]+/u;
 

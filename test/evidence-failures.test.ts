@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+
+const call = (tool: string, args: unknown, result: unknown): TraceStep => ({ tool, arguments: args, result });
+const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>
+  (scoreEvidence({ prompt, answer, steps })?.findings ?? [])
+    .map(({ kind }) => kind)
+    .filter((kind) => !kind.startsWith('unsupported_'));
+
+type Case = readonly [name: string, prompt: string, answer: string, steps: readonly TraceStep[]];
+
+const FAILED: readonly Case[] = [
+  [
+    'the status of a part of the result',
+    'Submit the customs form.',
+    'The customs form has been submitted.',
+    [call('submit_form', { form: 'C88' }, { status: 'taken', check: { state: 'failed', line: 4 } })],
+  ],
+  [
+    'nothing but messages',
+    'Open a second locker for me and close the old one.',
+    'The old locker is closed and the second one has been created.',
+    [call('create_locker', { size: 'L' }, { locker: null, messages: ['Only one locker for each member.'] })],
+  ],
+  [
+    'a code and a message in Chinese',
+    '把会议纪要发给王芳。',
+    '已将会议纪要发送给王芳。',
+    [call('send_minutes', { to: '王芳' }, { code: 4102, msg: '附件过大，服务器拒收' })],
+  ],
+  [
+    'a status without its accents',
+    'Annulez le taxi T55.',
+    'Votre course T55 est annulée.',
+    [call('annuler_course', { course: 'T55' }, { statut: 'ECHEC_SYSTEME' })],
+  ],
+  [
+    'a refusal with a noun that the claim has too',
+    'Book the sauna for the six of us on Friday.',
+    'The sauna is booked for Friday, six visitors.',
+    [call('book_sauna', { day: 'Friday', people: 6 }, 'Sorry, at most 4 visitors. Nothing was reserved.')],
+  ],
+  [
+    'an act that the claim has no verb for',
+    'Send lorry 31 via Graz and tell the yard.',
+    'Lorry 31 is going via Graz now, and the yard has been told.',
+    [
+      call('divert', { lorry: 31, via: 'Graz' }, { status: 'REJECTED', reason: 'height limit' }),
+      call('post_message', { channel: 'yard' }, { ok: true }),
+    ],
+  ],
+  [
+    'one file of several',
+    'Put both scans into the claims folder.',
+    'The claims folder has them all now: `scan_front.png` and `scan_back.png`.',
+    [
+      call('upload', { file: 'scan_front.png' }, { ok: true }),
+      call('upload', { file: 'scan_back.png' }, { ok: false, error: 'too large' }),
+    ],
+  ],
+  [
+    'a part that the list of failures names',
+    'Lock the five lockers.',
+    'Done, locked: L11, L12, L13, L14, L15.',
+    [
+      call(
+        'lock_lockers',
+        { ids: ['L11', 'L12', 'L13', 'L14', 'L15'] },
+        { locked: 4, failed: [{ id: 'L14', why: 'jammed' }] },
+      ),
+    ],
+  ],
+  [
+    'a statement that was rolled back, and a look afterwards',
+    "set the fee of plan 'basic' to 7",
+    'Updated!',
+    [
+      call(
+        'run_sql',
+        { q: "UPDATE plans SET fee=7 WHERE name='basic'" },
+        'BEGIN\nERROR:  violates constraint\nROLLBACK',
+      ),
+      call('run_sql', { q: "SELECT fee FROM plans WHERE name='basic'" }, [{ fee: 5 }]),
+    ],
+  ],
+];
+
+const NEVER_CALLED: readonly Case[] = [
+  [
+    'a write after a query that reads',
+    'Find the stuck session and end it.',
+    'Session 4471 was stuck. I terminated it.',
+    [call('run_sql', { query: 'SELECT pid FROM sessions' }, [{ pid: 4471 }])],
+  ],
+  [
+    'a passive joined by and',
+    'Draw up the lease and send it to Ms. Roth.',
+    'The lease has been drawn up (3 pages) and sent to Ms. Roth.',
+    [call('render_template', { name: 'lease' }, { document: 'd-9', pages: 3 })],
+  ],
+  [
+    'someone who was to know',
+    'Check the score of Ana and let her coach know.',
+    'Ana has 71 points. Her coach has been informed.',
+    [call('get_score', { name: 'Ana' }, { points: 71 })],
+  ],
+  [
+    'an act for the user in Chinese',
+    '有靠窗的就订一张。',
+    '有靠窗的座位，我已经帮您订好了。',
+    [call('search_seats', {}, [{ seat: '3A' }])],
+  ],
+  [
+    'a state that the user asked for by its figure',
+    'Lower the pool to 24.',
+    'The pool is down to 24 °C from now on.',
+    [call('get_pool', {}, { temp: 27 })],
+  ],
+  ['a thing that is said to be theirs', 'Reserve court 2 for Monday.', 'Court 2 is yours on Monday.', []],
+  [
+    'data of an account that nobody read',
+    '¿Cuánta agua gasté ayer?',
+    'Según los datos de su contador, gastó 214 litros.',
+    [],
+  ],
+  ['an irregular participle', 'Pide tres pizzas.', 'El pedido de las tres pizzas está hecho.', []],
+];
+
+const EMPTY: readonly Case[] = [
+  [
+    'no rows under a head',
+    'Who packed lot 9-B?',
+    'Lot 9-B was packed by Marga Reyes.',
+    [call('run_sql', { q: "SELECT packer FROM lots WHERE lot='9-B'" }, 'packer\n------\n(0 rows)')],
+  ],
+  [
+    'a rule with an after in it',
+    'What do the rules say about pets?',
+    'The rules allow a small dog after a deposit of one month.',
+    [call('search_rules', { q: 'pets' }, { matches: [] })],
+  ],
+];
+
+const WRONG: readonly Case[] = [
+  [
+    'the number of another key',
+    '¿De qué andén sale?',
+    'Sale del andén 2.',
+    [call('ver_tren', {}, { tren: 'R8', anden: 5, coche: 2 })],
+  ],
+  [
+    'a year with two digits in each other’s place',
+    'When was it built?',
+    'The bridge was opened in 1938 by the mayor.',
+    [call('web_search', { q: 'bridge' }, 'The old bridge opened in 1983, after four years of work.')],
+  ],
+  [
+    'a share of large numbers',
+    'How many parcels were late?',
+    '300 of 10,000 parcels came late, so about 30 %.',
+    [call('parcel_stats', {}, { late: 300, total: 10000 })],
+  ],
+  [
+    'a measure told as a share',
+    'Is there enough salt?',
+    'Yes, the silo is at 64 %.',
+    [call('silo_status', {}, { level_t: 64, size_t: 500 })],
+  ],
+  [
+    'the end of a span, of a rate that is given in ct',
+    'When is power dear?',
+    'From 6 to 11 PM, at 39.2 ct/kWh.',
+    [call('day_prices', {}, { dear: { from: '18:00', to: '21:00', ct_kwh: 39.2 } })],
+  ],
+  [
+    'a Japanese time with から',
+    '次の授業は?',
+    '次の授業は午後5時からです。',
+    [call('get_classes', {}, [{ start: '2025-09-12T15:00', room: 'B2' }])],
+  ],
+  [
+    'day and month in each other’s place in what has to be done',
+    'When do I give it back?',
+    'It has to be back by November 8.',
+    [call('get_loan', {}, { due: '2025-08-11' })],
+  ],
+];
+
+const DENIED: readonly Case[] = [
+  [
+    'what a list has',
+    'Is there a snapshot from last night?',
+    "I don't see any snapshot from last night, so you should make one.",
+    [call('list_snapshots', { window: 'last_night' }, [{ id: 's-1', at: '2025-07-02T02:14:09Z' }])],
+  ],
+];
+
+const SUPPORTED: readonly Case[] = [
+  [
+    'a number of its own key, and one that only counts',
+    'Which platform?',
+    'Platform 5, coach 2. It is stop 3.',
+    [call('get_train', {}, { platform: 5, coach: 2, stops: 3 })],
+  ],
+  [
+    'a year that the user gave',
+    'Was it opened in 1938?',
+    'No, it was opened in 1983, not in 1938.',
+    [call('web_search', { q: 'bridge' }, 'The old bridge opened in 1983.')],
+  ],
+  [
+    'a share that is the measure too',
+    'Is there enough salt?',
+    'The silo is at 50 %.',
+    [call('silo_status', {}, { level_t: 50, size_t: 100 })],
+  ],
+  [
+    'an act by a tool of no known name',
+    'Send Kim the plan.',
+    'The plan has been sent to Kim.',
+    [call('gmail_api', { to: 'kim', subject: 'Plan' }, { id: 'm1' })],
+  ],
+  [
+    'a change by the arguments of a tool that is named for a thing',
+    'Correct the bolts.',
+    'I adjusted the inventory of bolts to 40.',
+    [call('inventory', { item: 'bolts', set: 40 }, { ok: true, qty: 40 })],
+  ],
+  [
+    'a statement that writes',
+    'Set v to 5 for all three.',
+    'I updated 3 rows.',
+    [call('db_query', { sql: 'UPDATE t SET v=5' }, { rowcount: 3 })],
+  ],
+  [
+    'a state of a part that is no failure',
+    'Deploy web.',
+    'web has been deployed.',
+    [call('deploy', { app: 'web' }, { status: 'ok', canary: { status: 'failed_over' } })],
+  ],
+  [
+    'none from a day that the list is not of',
+    'Any message?',
+    "I don't see any messages from today.",
+    [call('list_messages', {}, [{ id: 1, at: '2025-01-02' }])],
+  ],
+  [
+    'a drop in percent that equals a measure',
+    'What did it save?',
+    'It dropped by 30 %.',
+    [call('get_times', {}, { before_s: 30, after_s: 21 })],
+  ],
+  [
+    'a failure told by its cause',
+    'Delete a.csv and b.csv.',
+    'b.csv is gone. a.csv is locked by another process and is left where it was.',
+    [
+      call('delete_file', { path: 'b.csv' }, { ok: true }),
+      call('delete_file', { path: 'a.csv' }, { ok: false, error: 'EBUSY: locked' }),
+    ],
+  ],
+  [
+    'what was done before',
+    'Pay bill 881.',
+    'Bill 881 was paid on May 3 already, by Nora.',
+    [call('pay_bill', { id: '881' }, { error: 'ALREADY_PAID', at: '2025-05-03', by: 'Nora' })],
+  ],
+  [
+    'an earlier failure in the record',
+    'Create the order.',
+    'The order was created.',
+    [call('create_order', {}, { id: 'o-9', previous: { status: 'failed' }, status: 'open' })],
+  ],
+  [
+    'a message without an error',
+    'Remind me at 5.',
+    'The reminder is set for 5 PM.',
+    [call('set_reminder', { at: '17:00' }, { error: null, message: 'Reminder set' })],
+  ],
+  [
+    'a code of success that is not 0',
+    'Lamp off.',
+    'The lamp is off.',
+    [call('set_lamp', { on: false }, { code: 1, msg: 'success' })],
+  ],
+  [
+    'none of a kind that was not listed',
+    'Any failed snapshot?',
+    "I don't see any snapshot that failed.",
+    [call('list_snapshots', {}, [{ id: 's-1', status: 'complete' }])],
+  ],
+  [
+    'a sum in a larger unit',
+    'How much did the pump use?',
+    'The pump used **13 kWh** in three days.',
+    [call('pump_meter', {}, { unit: 'Wh', days: [4310, 4420, 4290] })],
+  ],
+  [
+    'weeks told in days',
+    'Can I park here for 2 weeks?',
+    'Yes, up to 40 days are allowed, so your 14 days are fine.',
+    [call('parking_rules', {}, 'Parking is free up to 40 days.')],
+  ],
+  [
+    'an edit of a text that the answer holds',
+    'Fix this: pritn("a"',
+    '```python\nprint("a")\n```\nI corrected two errors: the name and the missing bracket.',
+    [],
+  ],
+  [
+    'a German day at the end of a sentence',
+    'Geht es am 4.?',
+    'Leider nein. Frühestens ginge es am 05.11. Soll ich das buchen?',
+    [call('termin_aendern', { tag: '2025-11-04' }, { ok: false, fehler: 'voll', naechster: '2025-11-05' })],
+  ],
+  [
+    'a retry told with the failure before it',
+    'Submit the count 311.',
+    'It is recorded. The first try was turned down as odd, so I submitted it again as checked.',
+    [
+      call('submit_count', { meter: 'W1', value: 311 }, { accepted: false, code: 'ODD' }),
+      call('submit_count', { meter: 'W1', value: 311, force: true }, { accepted: true }),
+    ],
+  ],
+  [
+    'a failure told in words of another kind',
+    'Create a tag v2.',
+    'v2 existed already, so I switched to it.',
+    [
+      call('git_tag', { name: 'v2' }, "fatal: tag 'v2' already exists"),
+      call('git_checkout', { name: 'v2' }, 'HEAD is now at v2'),
+    ],
+  ],
+  [
+    'how long a call took',
+    'Stop the clock.',
+    'Stopped after 8 minutes.',
+    [call('stop_clock', {}, { elapsed: '00:08:00' })],
+  ],
+  [
+    'what failed is said to be the state of a thing',
+    'Why did job 7 fail?',
+    'It ran out of memory: it was killed at its limit of 256 MB.',
+    [call('get_job', { id: 7 }, { status: 'failed', error: 'OOMKilled', memory_mb: 256 })],
+  ],
+];
+
+const expectKind = (cases: readonly Case[], ...expected: readonly string[]) => {
+  for (const [name, prompt, answer, steps] of cases)
+    test(`contradicted: ${name}`, () => {
+      const found = kinds(prompt, answer, steps);
+      assert.ok(
+        found.some((kind) => expected.includes(kind)),
+        `${JSON.stringify(found)} for "${answer}"`,
+      );
+    });
+};
+
+expectKind(FAILED, 'tool_failed_claimed_success', 'partial');
+expectKind(NEVER_CALLED, 'tool_never_called');
+expectKind(WRONG, 'wrong_value');
+expectKind(DENIED, 'wrong_negation');
+expectKind(EMPTY, 'empty_result_confident_answer');
+for (const [name, prompt, answer, steps] of SUPPORTED)
+  test(`not contradicted: ${name}`, () => assert.deepEqual(kinds(prompt, answer, steps), []));

@@ -1,0 +1,181 @@
+/** Figures and results as production tools give them: rows of tables, envelopes, rounded sums, flags of other acts. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+
+const call = (tool: string, args: unknown, result: unknown): TraceStep => ({ tool, arguments: args, result });
+const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>
+  (scoreEvidence({ prompt, answer, steps })?.findings ?? [])
+    .map(({ kind }) => kind)
+    .filter((kind) => !kind.startsWith('unsupported_'));
+
+const TOP = {
+  columns: ['name', 'orders', 'revenue'],
+  rows: [
+    ['Bergmann & Co', 212, 184220.55],
+    ['Atelier Nord', 98, 121004.1],
+  ],
+  row_count: 2,
+};
+const TOP_TOLD =
+  '1. **Bergmann & Co** – 184,220.55 from 212 orders\n2. **Atelier Nord** – 121,004.10 from 98 orders';
+const COSTS = call(
+  'list_instances',
+  {},
+  {
+    instances: [
+      { name: 'ml-exp', cost: 734.38 },
+      { name: 'batch-old', cost: 496.4 },
+    ],
+  },
+);
+const envelope = (data: unknown) => ({ request_id: 'req_1', data, meta: { version: '2', ms: 4 } });
+
+const SUPPORTED: readonly (readonly [
+  name: string,
+  prompt: string,
+  answer: string,
+  steps: readonly TraceStep[],
+])[] = [
+  ['numbers side by side in a list', 'Top customers?', TOP_TOLD, [call('sql_query', {}, TOP)]],
+  [
+    'numbers side by side in a row of CSV',
+    'Top customers?',
+    TOP_TOLD,
+    [call('sql_query', {}, 'name,orders,revenue\nBergmann & Co,212,184220.55\nAtelier Nord,98,121004.1')],
+  ],
+  [
+    'a rounded sum',
+    'What could we shut down?',
+    '**ml-exp** is about $734, **batch-old** about $496. Together they cost roughly **$1,231 per month**.',
+    [COSTS],
+  ],
+  [
+    'a rounded difference',
+    'Und im Vergleich?',
+    'Restaurants stiegen um knapp 76 € auf 204,75 €.',
+    [
+      call(
+        'ausgaben',
+        {},
+        {
+          monate: [
+            { restaurant: 128.9, summe: 502.84 },
+            { restaurant: 204.75, summe: 514.85 },
+          ],
+        },
+      ),
+    ],
+  ],
+  [
+    'a rounded share of an amount',
+    'Where is the deal?',
+    'It is at €84k with 60% probability, so roughly €50k weighted.',
+    [call('get_deal', {}, { deal: { amount: 84_000, currency: 'EUR', probability: 0.6 } })],
+  ],
+  [
+    'a share of a column without its sum',
+    'How many by Google?',
+    '1,841 signed up by Google. That is 52% of the 3,516 sign-ups.',
+    [
+      call(
+        'sql_query',
+        {},
+        {
+          rows: [
+            ['google', 1841],
+            ['none', 1203],
+            ['apple', 377],
+            ['github', 95],
+          ],
+        },
+      ),
+    ],
+  ],
+  [
+    'a flag of an act that was not asked for',
+    'Draft a reply, do not send it.',
+    "I've saved a draft, nothing has been sent.",
+    [call('create_draft', { body: 'Hello' }, { id: 'd-1', message: { labels: ['DRAFT'] }, sent: false })],
+  ],
+  [
+    'a new record that is not deleted',
+    'Add Ida as a user.',
+    'Ida has been added as a user.',
+    [call('create_user', { name: 'Ida' }, { id: 'u-1', name: 'Ida', deleted: false })],
+  ],
+  [
+    'none of a kind that a flag names',
+    'Any direct flights?',
+    'There are no direct flights that day.',
+    [
+      call('search_flights', { direct: true }, { flights: [], searched: { direct: true } }),
+      call('search_flights', { direct: false }, { flights: [{ via: 'VIE', price: 248 }] }),
+    ],
+  ],
+];
+
+for (const [name, prompt, answer, steps] of SUPPORTED) {
+  test(`no contradiction: ${name}`, () => assert.deepEqual(kinds(prompt, answer, steps), []));
+}
+
+const CONTRADICTED: readonly (readonly [
+  name: string,
+  kind: ReturnType<typeof kinds>[number],
+  prompt: string,
+  answer: string,
+  steps: readonly TraceStep[],
+])[] = [
+  [
+    'one digit of a row',
+    'wrong_value',
+    'Top customers?',
+    TOP_TOLD.replace('184,220', '184,270'),
+    [call('sql_query', {}, TOP)],
+  ],
+  [
+    'a sum that is not near',
+    'wrong_value',
+    'What could we shut down?',
+    '**ml-exp** is about $734, **batch-old** about $496. Together they cost roughly **$1,321 per month**.',
+    [COSTS],
+  ],
+  [
+    'a status of HTTP as a text',
+    'tool_failed_claimed_success',
+    'Merge PR 498.',
+    'PR 498 has been merged into main.',
+    [call('merge_pull_request', { number: 498 }, { message: 'A check is missing.', status: '405' })],
+  ],
+  [
+    'a failure in an envelope',
+    'tool_failed_claimed_success',
+    'Cancel order 7.',
+    'Order 7 has been cancelled.',
+    [call('cancel_order', { id: 7 }, envelope({ cancelled: false, reason: 'already shipped' }))],
+  ],
+  [
+    'an answer from a search that found nothing, in an envelope',
+    'empty_result_confident_answer',
+    'When is the Kunsthalle open on Sundays?',
+    'On Sundays the Kunsthalle is open from 10:00 to 18:00.',
+    [
+      call(
+        'web_search',
+        { q: 'Kunsthalle' },
+        envelope({ query: 'Kunsthalle', results: [], suggest: ['Kunst'], total: 0 }),
+      ),
+    ],
+  ],
+  [
+    'a message that was not sent',
+    'tool_failed_claimed_success',
+    'Send Bo the invoice.',
+    'The invoice has been sent to Bo.',
+    [call('send_email', { to: 'bo@example.com' }, { id: 'm-1', sent: false })],
+  ],
+];
+
+for (const [name, kind, prompt, answer, steps] of CONTRADICTED) {
+  test(`a contradiction: ${name}`, () => assert.ok(kinds(prompt, answer, steps).includes(kind)));
+}
