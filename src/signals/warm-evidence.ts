@@ -49,7 +49,28 @@ const ANSWERS: readonly EvidenceInput[] = [
   },
 ];
 
+/** How often {@link LONG} is repeated, in turns that grow with what is compiled by then. */
+const REPEATED = [4, 8, 12, 16, 24];
+const LONG =
+  'Order W2466703 has been updated for $12.25 to card 1042 at 15:30 on 4 May, 订单已经取消了，退款12元。 It was not sent. ';
+
+/** A longer answer: it makes the engine compile what a first long answer would wait for. */
+function longAnswer(times: number): EvidenceInput {
+  const text = LONG.repeat(times);
+  return {
+    prompt: LONG,
+    answer: text,
+    retrievedContext: text.repeat(2),
+    steps: [call('get_order', text), call('update_order', RECORD), call('get_order', { notes: [text] })],
+  };
+}
+
 let warming: Promise<void> | undefined;
+
+const WARMED: readonly (() => EvidenceInput)[] = [
+  ...ANSWERS.map((answer) => () => answer),
+  ...REPEATED.map((times) => () => longAnswer(times)),
+];
 
 /**
  * Scores short answers once in a process, one a turn of the loop, as soon as an answer is to be expected. The patterns
@@ -59,7 +80,7 @@ let warming: Promise<void> | undefined;
 export function warmEvidence({ holds = false }: { readonly holds?: boolean } = {}): Promise<void> {
   warming ??= new Promise((resolve) => {
     const score = (at: number): void => {
-      const input = ANSWERS[at];
+      const input = WARMED[at]?.();
       if (input === undefined) {
         resolve();
         return;
