@@ -153,10 +153,10 @@ describe('an archive in a bucket', { skip: noPostgres() || (await noS3Server()) 
     const spans = manySpans(60);
     await using exporter = new PostgresSpanExporter({ connection: pool });
     await exportSpans(exporter, spans.slice(0, 40));
-    await age(url);
+    await age(pool);
     await archive(pool, to, today(), { cache: { folder } });
     await exportSpans(exporter, spans.slice(20));
-    await age(url);
+    await age(pool);
     assert.equal(await counted(pool, to, folder), 60, 'before the late spans are archived');
     const late = await archive(pool, to, today(), { cache: { folder } });
     assert.deepEqual(

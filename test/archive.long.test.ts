@@ -68,10 +68,10 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
     const spans = manySpans(60);
     await using exporter = new PostgresSpanExporter({ connection: pool });
     await exportSpans(exporter, spans.slice(0, 40));
-    await age(url);
+    await age(pool);
     await archive(pool, to, today());
     await exportSpans(exporter, spans.slice(20));
-    await age(url);
+    await age(pool);
     assert.equal(await counted(pool, to), 60, 'before the late spans are archived');
     const late = await archive(pool, to, today());
     assert.deepEqual(

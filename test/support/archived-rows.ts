@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { FIELDS } from '../../src/base/fields.ts';
 import { canonicalJson } from '../../src/json/index.ts';
-import { PostgresSpanExporter } from '../../src/postgres/index.ts';
+import { PostgresSpanExporter, type Queryable } from '../../src/postgres/index.ts';
 import { exportSpans } from './export.ts';
 import { manySpans } from './many-spans.ts';
 import { runSql } from './postgres-server.ts';
 import { randomSpans } from './random-spans.ts';
+import { waitUntil } from './wait-until.ts';
 
 const DAY_MS = 86_400_000;
 const RANGE_ROWS = 20_000;
@@ -44,12 +45,18 @@ export async function addDay(url: string, daysAgo: number): Promise<void> {
   await runSql(url, `CREATE TABLE ${name} PARTITION OF mcp_traces FOR VALUES FROM ('${from}') TO ('${to}')`);
 }
 
-/** What was stored today seems to have started two days ago. */
-export const age = (url: string) =>
-  runSql(
-    url,
-    `UPDATE mcp_traces SET start_time = start_time - interval '2 days' WHERE start_time >= '${today().toISOString()}'`,
-  );
+const AGE = `UPDATE mcp_traces SET start_time = start_time - interval '2 days' WHERE start_time >= $1`;
+
+/** What an archive takes are rows older than every transaction that is under way. */
+const MAY_BE_ARCHIVED = `SELECT NOT EXISTS (
+  SELECT FROM mcp_traces WHERE ingest_xid >= txid_snapshot_xmin(txid_current_snapshot())) AS may`;
+
+/** What was stored today seems to have started two days ago, and can be archived. */
+export async function age(pool: Queryable): Promise<void> {
+  await pool.query(AGE, [today().toISOString()]);
+  // The first export makes partitions behind its result; the server itself may be analyzing the table.
+  await waitUntil(async () => (await pool.query(MAY_BE_ARCHIVED)).rows[0]?.may === true);
+}
 
 /** A digest of the rows in each of some ranges of trace ids, so that a day fits into memory. */
 export async function rowDigests(
