@@ -7,6 +7,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
   type SpanLimits,
+  type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { ensureContextManager } from '../src/base/index.ts';
 import {
@@ -25,7 +26,15 @@ import {
 import { DIALECT_CASES } from './support/dialect-cases.ts';
 import { CHAT_ATTRIBUTES, chat } from './support/observed.ts';
 
-type Pipeline = 'as it ends' | 'deferred';
+type Pipeline = 'as it ends' | 'when read' | 'deferred';
+
+/** Reads each span as it ends, as a processor may. */
+const READER: SpanProcessor = {
+  onStart() {},
+  onEnd: (span) => assert.ok(span.attributes),
+  async forceFlush() {},
+  async shutdown() {},
+};
 
 /** What an exporter gets of the spans that `make` ends. */
 async function exported(
@@ -38,7 +47,9 @@ async function exported(
   const exporting = new SimpleSpanProcessor(memory);
   const enricher = new ObservatorySpanProcessor({ signals: { verifier: 'evidence' }, ...options });
   const spanProcessors =
-    pipeline === 'deferred' ? [new DeferredEnrichment(enricher, [exporting])] : [enricher, exporting];
+    pipeline === 'deferred'
+      ? [new DeferredEnrichment(enricher, [exporting])]
+      : [...(pipeline === 'as it ends' ? [enricher, READER] : [enricher]), exporting];
   const provider = new BasicTracerProvider({ spanProcessors, spanLimits });
   make(provider.getTracer('test'));
   await provider.forceFlush();
@@ -78,6 +89,9 @@ async function assertSame(
   assert.ok(direct.spans.length > 0);
   assert.deepEqual(told(deferred.spans), told(direct.spans));
   assert.deepEqual(deferred.stats, direct.stats);
+  const read = await exported('when read', make, options, limits);
+  assert.deepEqual(told(read.spans), told(direct.spans));
+  assert.deepEqual(read.stats, direct.stats);
   return deferred.spans;
 }
 

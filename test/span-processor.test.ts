@@ -142,11 +142,11 @@ test('a full span keeps its attributes, and what did not fit is counted and said
         ...Object.fromEntries(Array.from({ length: 121 }, (_, i) => [`app.key${i}`, i])),
       });
     }
+    assert.ok(processor.stats.attributesDropped > 0);
   });
   const [span] = spans();
   assert.equal(Object.keys(span?.attributes ?? {}).length, 128);
   assert.equal(span?.attributes['app.key120'], 120);
-  assert.ok(processor.stats.attributesDropped > 0);
   assert.equal(lines.filter((line) => line.includes('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT')).length, 1);
 });
 
@@ -176,6 +176,7 @@ test('a verifier that throws costs its score, not the span, and is said once', (
   const lines = captureDiag(() => {
     chat(tracer, chatContent(secret, 'a'));
     chat(tracer, chatContent(secret, 'b'));
+    assert.equal(processor.stats.enriched, 2);
   });
   assert.equal(spans().length, 2);
   assert.equal(spans()[0]?.attributes['observatory.verifier_score'], undefined);

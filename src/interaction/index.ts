@@ -21,10 +21,12 @@ export {
   type InteractionKind,
   interactionKind,
   isAggregate,
+  isModelCall,
   kindOfAttached,
 } from './kind.ts';
 export {
   acceptLateWork,
+  type LateReader,
   type LateWork,
   lateCharacters,
   leaveLateWork,

@@ -28,6 +28,10 @@ export function interactionKind(span: SpanView): InteractionKind | undefined {
   return looksGenAi(attributes) ? decideKind(span, attributes) : undefined;
 }
 
+/** Whether a span of this kind is a request to a model, and may have a cost of its own. */
+export const isModelCall = (kind: InteractionKind | undefined): kind is 'model' | 'embeddings' =>
+  kind === 'model' || kind === 'embeddings';
+
 /** Value of `counted_on` for an aggregate. */
 export const COUNTED_ON_CHILDREN = 'children';
 

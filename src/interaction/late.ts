@@ -14,15 +14,23 @@ export interface LateWork {
   write(): void;
 }
 
-interface LateSpan {
-  /** `null` until there is work. */
-  [LATE]?: LateWork | null | undefined;
+/** Wants to know when work is left, before anybody reads the span. */
+export interface LateReader {
+  left(span: Span): void;
 }
 
-/** Declares that work left on a span will be done before anybody reads the span. */
-export function acceptLateWork(span: object): void {
+interface LateSpan {
+  /** Until there is work, who wants to know of it, or `null`. */
+  [LATE]?: LateWork | LateReader | null | undefined;
+}
+
+/**
+ * Declares that work left on a span will be done before anybody reads the span.
+ * @param reader called when work is left. @defaultValue nobody
+ */
+export function acceptLateWork(span: object, reader: LateReader | null = null): void {
   try {
-    (span as LateSpan)[LATE] = null;
+    (span as LateSpan)[LATE] = reader;
   } catch {
     // A frozen span is written before its end.
   }
@@ -30,23 +38,35 @@ export function acceptLateWork(span: object): void {
 
 /** Whether work may be left on a span. */
 export function takesLateWork(span: Span): boolean {
-  return (span as LateSpan)[LATE] === null;
+  const late = (span as LateSpan)[LATE];
+  return late === null || isReader(late);
 }
 
 /** Leaves work on a span that {@link takesLateWork}, which is about to end. */
 export function leaveLateWork(span: Span, work: LateWork): void {
+  const late = (span as LateSpan)[LATE];
   (span as LateSpan)[LATE] = work;
+  if (isReader(late)) late.left(span);
 }
 
 /** Returns and removes the work that was left on a span. */
 export function takeLateWork(span: object): LateWork | undefined {
   const work = (span as LateSpan)[LATE];
-  if (work === undefined || work === null) return undefined;
+  if (!isWork(work)) return undefined;
   (span as LateSpan)[LATE] = undefined;
   return work;
 }
 
 /** The characters that the work left on a span holds. */
 export function lateCharacters(span: object): number {
-  return (span as LateSpan)[LATE]?.characters ?? 0;
+  const work = (span as LateSpan)[LATE];
+  return isWork(work) ? work.characters : 0;
+}
+
+function isWork(late: LateSpan[typeof LATE]): late is LateWork {
+  return late !== undefined && late !== null && 'write' in late;
+}
+
+function isReader(late: LateSpan[typeof LATE]): late is LateReader {
+  return late !== undefined && late !== null && 'left' in late;
 }

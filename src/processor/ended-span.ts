@@ -21,17 +21,20 @@ interface SdkSpan extends WritableSpan {
 }
 
 /**
- * Runs `write` with a target for an ended span that nobody has exported yet. It is the span itself, opened for that time,
- * so that the limits of the SDK hold as they do in `onEnding`: number of attributes, length of values, events.
+ * Runs `write` with a target for a span that ends or has ended, and that nobody has exported yet. It is the span itself,
+ * opened for that time, so that the limits of the SDK hold as they do in `onEnding`: number of attributes, length of
+ * values, events.
  */
 export function writeEnded<T>(span: ReadableSpan, write: (target: WritableSpan) => T): T {
   const own = span as unknown as SdkSpan;
-  if (own._ended !== true || typeof own.setAttribute !== 'function') return write(new EndedSpan(span));
+  const hasEnded = own._ended;
+  if (typeof hasEnded !== 'boolean' || typeof own.setAttribute !== 'function')
+    return write(new EndedSpan(span));
   own._ended = false;
   try {
     return write(own);
   } finally {
-    own._ended = true;
+    own._ended = hasEnded;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { FieldValues } from '../base/index.ts';
-import type { Interaction, InteractionKind } from '../interaction/index.ts';
+import { type FieldValues, semconv } from '../base/index.ts';
+import type { Interaction, InteractionKind, SpanView } from '../interaction/index.ts';
 import { hashableText, sha256Hex } from '../json/index.ts';
 import {
   computeSignals,
@@ -31,15 +31,30 @@ export interface EnrichOptions {
  */
 export function enrich(interaction: Interaction, options: EnrichOptions): FieldValues {
   const { kind = 'model' } = options;
-  const { model, provider, toolArguments, toolArgumentsText } = interaction;
+  const { model, provider } = interaction;
   const values: Draft = computeSignals(interaction, options.config);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;
-  const text = toolArgumentsText ?? (toolArguments === undefined ? undefined : hashableText(toolArguments));
-  if (text !== undefined) values.tool_args_hash = hashOfArguments(text);
+  const hash = hashOfArguments(interaction);
+  if (hash !== undefined) values.tool_args_hash = hash;
   if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, options);
   else addTokens(values, interaction.usage);
   return values;
+}
+
+/** Of the spans of our instrumentation of MCP. */
+const MCP_SCOPE = 'mcp-observatory/mcp';
+
+/**
+ * The fields that {@link enrich} computes, in a quarter of the time, for a tool call that our instrumentation of MCP
+ * describes: it says nothing but its arguments that fields are made of.
+ * @returns undefined for all others.
+ */
+export function enrichToolCall(span: SpanView, attached: Interaction): FieldValues | undefined {
+  if (span.instrumentationScope?.name !== MCP_SCOPE || attached.toolArguments === undefined) return undefined;
+  if (span.attributes[semconv.ATTR_MCP_METHOD_NAME] !== 'tools/call') return undefined;
+  const hash = hashOfArguments(attached);
+  return hash === undefined ? undefined : { tool_args_hash: hash };
 }
 
 /** Arguments that are kept in mind at most. */
@@ -47,7 +62,9 @@ const MAX_KNOWN_CHARS = 4096;
 let known = { text: '', hash: sha256Hex('') };
 
 /** The spans of one tool call end one after the other: a framework's, the client's, that of a server in memory. */
-function hashOfArguments(text: string): string {
+function hashOfArguments({ toolArguments, toolArgumentsText }: Interaction): string | undefined {
+  const text = toolArgumentsText ?? (toolArguments === undefined ? undefined : hashableText(toolArguments));
+  if (text === undefined) return undefined;
   if (text === known.text) return known.hash;
   const hash = sha256Hex(text);
   if (text.length <= MAX_KNOWN_CHARS) known = { text, hash };

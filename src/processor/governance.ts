@@ -1,5 +1,5 @@
 import { type Context, createContextKey } from '@opentelemetry/api';
-import type { CamelFieldValues } from '../base/index.ts';
+import { attributeNamesOf, type CamelFieldValues, fieldOf } from '../base/index.ts';
 
 /** Fields that an application sets for all GenAI and MCP spans started in a context. */
 export type GovernanceFields = Pick<
@@ -50,6 +50,13 @@ export function getGovernance(context: Context): GovernanceFields | undefined {
 /** Whether a value names a prompt template. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
+}
+
+const TEMPLATE_NAMES = attributeNamesOf(fieldOf('prompt_template_id'));
+
+/** Whether the attributes of a span name a prompt template. */
+export function namesTemplate(attributes: Readonly<Record<string, unknown>>): boolean {
+  return TEMPLATE_NAMES.some((name) => isName(attributes[name]));
 }
 
 /** Value of the missing half of a fallback, so that rows always have both. */

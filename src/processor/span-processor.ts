@@ -1,14 +1,7 @@
 import { type Context, context as contextApi, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { FieldValues } from '../base/index.ts';
-import {
-  addEvaluationEvents,
-  attributeNamesOf,
-  attributeOf,
-  type EventSpan,
-  fieldOf,
-  toColumns,
-} from '../base/index.ts';
+import { addEvaluationEvents, attributeOf, type EventSpan, toColumns } from '../base/index.ts';
 import {
   attachedTo,
   COUNTED_ON_CHILDREN,
@@ -28,10 +21,10 @@ import {
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { EndedSpan, endTimeOf, writeEnded } from './ended-span.ts';
-import { enrich } from './enrich.ts';
+import { enrich, enrichToolCall } from './enrich.ts';
 import { expectAnswer } from './expect-answer.ts';
 import { type EnrichmentFault, FaultLog, nameOfError } from './fault-log.ts';
-import { type GovernanceFields, getGovernance, isName } from './governance.ts';
+import { type GovernanceFields, getGovernance, namesTemplate } from './governance.ts';
 import { tellScored, withBoundedHashes } from './large-texts.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
@@ -39,6 +32,7 @@ import {
   type ResolvedProcessorOptions,
   resolveProcessorOptions,
 } from './options.ts';
+import type { ProcessorStats } from './processor-stats.ts';
 import { type RedactOptions, redactSpan } from './redact.ts';
 import {
   checkFields,
@@ -51,29 +45,17 @@ import {
   withoutUsage,
 } from './set-fields.ts';
 import { ToolMemory } from './tool-memory.ts';
+import { UnreadSpans } from './unread-spans.ts';
 import { UsageLedger } from './usage-ledger.ts';
-
-/** Counters of a processor since its creation. */
-export interface ProcessorStats {
-  /** Enriched GenAI and MCP spans. */
-  readonly enriched: number;
-  /** Internal errors; the span was exported without the affected fields. */
-  readonly faults: number;
-  /** Attributes that did not fit on a span because of the SDK's limit (128 by default). */
-  readonly attributesDropped: number;
-  /** Model calls without `prompt_template_id`; 0 without the option `requirePromptTemplate`. */
-  readonly untemplated: number;
-  /** Attributes of other instrumentations removed by `redactContent`. */
-  readonly attributesRedacted: number;
-}
 
 /**
  * Enriches GenAI and MCP spans of any instrumentation: governance fields at the start; hashes, scores, tokens and cost
  * at the end, as `observatory.*` attributes (see the field dictionary). Other spans are left alone.
  *
- * Enrichment runs in `onEnding`, while the span is still writable, so that all exporters see the fields, including
- * those registered earlier. SDKs before 2.3 have no `onEnding`: there it runs in `onEnd`, visible only to processors
- * registered later, with one warning.
+ * Model calls are enriched within 50 ms after they have ended, so that callers do not wait, or as soon as anybody reads
+ * the span before that: all processors and exporters see the fields. With a meter provider, whose metrics are then
+ * complete when a call has ended, and with `redactContent` they are enriched in `onEnding`, as other spans are. SDKs
+ * before 2.3 have no `onEnding`: there it runs in `onEnd`, visible only to processors registered later, with one warning.
  *
  * A failure leaves the span without the fields; {@link stats} counts it and `diag` logs the reason once.
  */
@@ -85,6 +67,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #ledger = new UsageLedger();
   readonly #tax: ContextTax | undefined;
   readonly #governed = new WeakMap<object, GovernanceFields>();
+  readonly #unread: UnreadSpans | undefined;
   readonly #stats = { enriched: 0, faults: 0, untemplated: 0, attributesDropped: 0, attributesRedacted: 0 };
   #hasOnEnding = false;
 
@@ -96,13 +79,23 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#tax = tax;
     readInteractions(tax && ((tools, model) => tax.prepare(tools, model)));
     this.#metrics = meterProvider === false ? undefined : new SpendMetrics(meterProvider);
+    // Who collects metrics right after a call finds it in them; what is to be redacted is on no span for any time.
+    const mayWait = () => this.#metrics?.areRead !== true;
+    this.#unread = this.#options.redactContent ? undefined : new UnreadSpans(this, mayWait);
   }
 
   get stats(): ProcessorStats {
+    this.#unread?.settleNow();
     return { ...this.#stats };
   }
 
   onStart(span: Span, parentContext: Context): void {
+    this.#unread?.accept(span);
+    this.begin(span, parentContext);
+  }
+
+  /** As {@link onStart}, for a pipeline that says when spans are enriched. Never throws. */
+  begin(span: Span, parentContext: Context): void {
     try {
       const kind = interactionKind(span);
       this.#ledger.open(span, kind);
@@ -119,7 +112,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   onEnding(span: Span): void {
     this.#hasOnEnding = true;
-    this.#finish(span, span);
+    if (this.#unread?.take(span) !== true) this.#finish(span, span);
   }
 
   /**
@@ -127,6 +120,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
    * @returns computed fields that exceeded the span's attribute limit.
    */
   enrichNow(span: ReadableSpan & WritableSpan): FieldValues {
+    this.#unread?.settleNow();
     return this.#finish(span, span);
   }
 
@@ -152,6 +146,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       return keepInteraction(span);
     } catch (error) {
       this.#fault('enrichment', error);
+      // It would fail once more.
+      takeInteraction(span);
       return 0;
     }
   }
@@ -177,9 +173,13 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#finish(span, new EndedSpan(span), { isOwned: true, waits: false });
   }
 
-  /** Nothing is buffered and nothing needs closing. */
-  async forceFlush(): Promise<void> {}
-  async shutdown(): Promise<void> {}
+  async forceFlush(): Promise<void> {
+    await this.#unread?.settle();
+  }
+
+  async shutdown(): Promise<void> {
+    await this.#unread?.settle();
+  }
 
   /** @param waits whether a caller waits, so that the time for large texts is bounded. */
   #finish(span: ReadableSpan, target: WritableSpan, { isOwned = false, waits = true } = {}): FieldValues {
@@ -201,6 +201,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);
         computed = this.#countOnce(span, known, this.#compute(span, target, known, attached, waits));
+        this.#stats.enriched += 1;
         if (!isOwned || !this.#options.redactContent) dropped = setFields(target, computed);
         if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
       } else this.#countDropped(setFields(target, this.#countOnce(span, kind, {})));
@@ -239,6 +240,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   ): FieldValues {
     const { signals, prices } = this.#options;
     if (kind === 'tool') this.#tools.add(span);
+    const known = attached && enrichToolCall(span, attached);
+    if (known !== undefined) return known;
     const read = readInteraction(span, attached);
     const interaction = waits ? withBoundedHashes(target, read) : read;
     const values = enrich(kind === 'model' ? this.#tools.complete(span, interaction) : interaction, {
@@ -249,12 +252,11 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       at: kind === 'model' || kind === 'embeddings' ? startOf(span) : undefined,
       failed: span.status.code === SpanStatusCode.ERROR,
     });
-    this.#stats.enriched += 1;
     tellScored(target, interaction);
     if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
       Object.assign(values, this.#taxOf(interaction, startOf(span)));
     }
-    if (kind === 'model' && this.#options.countsUntemplated && !namesTemplate(span)) {
+    if (kind === 'model' && this.#options.countsUntemplated && !namesTemplate(span.attributes)) {
       this.#stats.untemplated += 1;
       this.#log.warnOnce('template', `the model call '${span.name}' has no prompt_template_id`);
     }
@@ -326,12 +328,6 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       `${kind} failed with ${nameOfError(error)}; the span is exported without its fields`,
     );
   }
-}
-
-const TEMPLATE_NAMES = attributeNamesOf(fieldOf('prompt_template_id'));
-
-function namesTemplate({ attributes }: ReadableSpan): boolean {
-  return TEMPLATE_NAMES.some((name) => isName(attributes[name]));
 }
 
 const COUNTED_ON = attributeOf('counted_on');

@@ -1,7 +1,7 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, semconv } from '../base/index.ts';
-import type { InteractionKind } from '../interaction/index.ts';
+import { type InteractionKind, isModelCall } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
@@ -202,9 +202,6 @@ export class UsageLedger {
 }
 
 const isOwn = (scope: string | undefined): boolean => scope?.startsWith(OWN_SCOPE) === true;
-
-const isModelCall = (kind: InteractionKind | undefined): kind is 'model' | 'embeddings' =>
-  kind === 'model' || kind === 'embeddings';
 
 function callOf(span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
   const { traceId, spanId } = span.spanContext();

@@ -1,0 +1,107 @@
+import type { Span as ApiSpan } from '@opentelemetry/api';
+import type { ReadableSpan, Span } from '@opentelemetry/sdk-trace';
+import {
+  acceptLateWork,
+  hasInteraction,
+  interactionKind,
+  isModelCall,
+  type LateReader,
+  lateCharacters,
+} from '../interaction/index.ts';
+import { LARGE_CHARS } from '../signals/index.ts';
+import { giveBack, isOfSdk, isUnread, writeWhenRead } from './unread-span.ts';
+import { type LateEnricher, WaitingSpans, writeLate } from './waiting-spans.ts';
+
+/** An exporter may read as many at once, which takes some milliseconds. */
+const MAX_SPANS = 256;
+const MAX_CHARACTERS = 1_048_576;
+const BATCH = 32;
+
+/** Scope of the instrumentations that leave work. */
+const OWN_SCOPE = 'mcp-observatory/';
+
+/**
+ * Enriches spans in somebody else's pipeline after the calls they are of: in batches soon after, or when somebody reads a
+ * span before that. Processors, exporters and tests find on it what they would if it had been enriched as it ended.
+ */
+export class UnreadSpans implements LateReader {
+  readonly #enricher: LateEnricher;
+  readonly #mayWait: () => boolean;
+  readonly #waiting: WaitingSpans;
+
+  /** @param mayWait whether spans may wait at all; it may throw. */
+  constructor(enricher: LateEnricher, mayWait: () => boolean) {
+    this.#enricher = enricher;
+    this.#mayWait = mayWait;
+    this.#waiting = new WaitingSpans(enricher, {
+      maxSpans: MAX_SPANS,
+      maxCharacters: MAX_CHARACTERS,
+      batch: BATCH,
+      open: giveBack,
+    });
+  }
+
+  /** Lets our instrumentations leave work on a span that starts. Never throws. */
+  accept(span: Span): void {
+    try {
+      if (isOwn(span) && isModelCall(interactionKind(span)) && this.#mayWait()) acceptLateWork(span, this);
+    } catch {
+      // A broken span or meter provider: the span is written as it ends, where faults are counted.
+    }
+  }
+
+  left(span: ApiSpan): void {
+    const own = span as unknown as ReadableSpan;
+    if (!this.#hide(own)) writeLate(own);
+  }
+
+  /**
+   * Takes over a span that ends, if it can wait: large texts are read as it ends, in a bounded time. Never throws.
+   * @returns false if it is to be enriched now.
+   */
+  take(span: ReadableSpan): boolean {
+    try {
+      const kind = isUnread(span) ? 'model' : interactionKind(span);
+      // Enriching a tool call takes less time than hiding it, and within its trace its turn does not matter.
+      if (kind === 'tool' && span.parentSpanContext !== undefined) return false;
+      const isCall = isModelCall(kind) || hasInteraction(span);
+      // Others may be around calls that wait, and those come first.
+      if (!isCall && this.#waiting.size === 0) return false;
+      if (this.#add(span, isCall || kind !== undefined)) return true;
+    } catch {
+      // It is enriched now, where faults are counted.
+    }
+    this.settleNow();
+    giveBack(span);
+    writeLate(span);
+    return false;
+  }
+
+  #add(span: ReadableSpan, isWritten: boolean): boolean {
+    if (isWritten && (!isOfSdk(span) || !this.#mayWait())) return false;
+    const characters = isWritten ? lateCharacters(span) + this.#enricher.keepForLater(span) : 0;
+    if (characters > LARGE_CHARS || (isWritten && !this.#hide(span))) return false;
+    this.#waiting.add(span, characters);
+    return true;
+  }
+
+  settle(): Promise<void> {
+    return this.#waiting.settle();
+  }
+
+  settleNow(): void {
+    this.#waiting.settleNow();
+  }
+
+  #hide(span: ReadableSpan): boolean {
+    return isUnread(span) || writeWhenRead(span, this.#read);
+  }
+
+  readonly #read = (span: ReadableSpan): void => {
+    this.#waiting.settleThrough(span);
+    writeLate(span);
+  };
+}
+
+const isOwn = ({ instrumentationScope }: Span): boolean =>
+  instrumentationScope?.name.startsWith(OWN_SCOPE) === true;

@@ -1,0 +1,151 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { ownTurn, sliced } from '../base/index.ts';
+import { identifyLargeTexts, takeLateWork } from '../interaction/index.ts';
+import { writeEnded } from './ended-span.ts';
+
+/** Enriches spans that have ended; neither throws. */
+export interface LateEnricher {
+  /** Keeps what a span is enriched from, as it is now. @returns the characters that are kept. */
+  keepForLater(span: ReadableSpan): number;
+  enrichLate(span: ReadableSpan): void;
+}
+
+export interface WaitingOptions {
+  /** Spans that wait; a program that ends more without awaiting anything enriches the oldest as further ones end. */
+  readonly maxSpans: number;
+  /** Characters of prompts, answers and contexts that are kept for the waiting spans. */
+  readonly maxCharacters: number;
+  /** Spans that are worth a turn of their own. */
+  readonly batch: number;
+  /** Called before a span is written to. */
+  readonly open?: ((span: ReadableSpan) => void) | undefined;
+  /** Called when a span is enriched. */
+  readonly done?: ((span: ReadableSpan) => void) | undefined;
+}
+
+/** Characters that are not kept for longer than a turn of the event loop. */
+const MANY_CHARACTERS = 1_048_576;
+/** How long a smaller batch waits, in milliseconds; exports wait longer. */
+const DELAY_MS = 50;
+/** Work of one turn of the event loop, in milliseconds. */
+const SLICE_MS = 8;
+
+/** Takes steps of a millisecond, and turns of the event loop between them. */
+async function takeSteps(steps: Iterable<undefined>): Promise<void> {
+  const turn = sliced();
+  for (const _ of steps) await turn();
+  // What follows is a step of its own.
+  await ownTurn();
+}
+
+/** Spans that have ended and are enriched in batches after the calls they are of, in the order in which they ended. */
+export class WaitingSpans {
+  readonly #enricher: LateEnricher;
+  readonly #options: WaitingOptions;
+  /**
+   * A queue that is read from `#first` on, and shortened when it is empty. Its characters stand beside it: an object for
+   * each span would be copied by collections of garbage as long as the span waits.
+   */
+  #spans: (ReadableSpan | undefined)[] = [];
+  #held: number[] = [];
+  #first = 0;
+  #characters = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #work: Promise<void> | undefined;
+
+  constructor(enricher: LateEnricher, options: WaitingOptions) {
+    this.#enricher = enricher;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#spans.length - this.#first;
+  }
+
+  /** @param characters of texts that are kept for it. */
+  add(span: ReadableSpan, characters: number): void {
+    const { maxSpans, maxCharacters, batch } = this.#options;
+    this.#spans.push(span);
+    this.#held.push(characters);
+    this.#characters += characters;
+    while (this.size > maxSpans || (this.#characters > maxCharacters && this.size > 1)) this.#step();
+    if (this.#work !== undefined) return;
+    if (this.size >= batch || this.#characters >= MANY_CHARACTERS) this.#begin();
+    else this.#timer ??= setTimeout(() => this.#begin(), DELAY_MS).unref();
+  }
+
+  /** Resolves when all spans that have been added are enriched. */
+  async settle(): Promise<void> {
+    this.#begin();
+    await this.#work;
+  }
+
+  /** As {@link settle}, at once: for a process without an event loop, or a reader that cannot wait. */
+  settleNow(): void {
+    while (this.size > 0) this.#step();
+  }
+
+  /** As {@link settleNow}, up to this span, or all if it does not wait. */
+  settleThrough(span: ReadableSpan): void {
+    while (this.size > 0 && this.#step() !== span);
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#work ??= this.#all().finally(() => {
+      this.#work = undefined;
+      if (this.size > 0) this.#begin();
+    });
+  }
+
+  async #all(): Promise<void> {
+    while (this.size > 0) {
+      await ownTurn();
+      const until = performance.now() + SLICE_MS;
+      while (this.size > 0 && performance.now() < until) {
+        const span = this.#spans[this.#first];
+        if (span !== undefined) this.#read(span);
+        const steps = span && identifyLargeTexts(span);
+        if (steps === undefined) this.#step();
+        else {
+          await takeSteps(steps);
+          // A burst of spans may have taken its turn meanwhile.
+          if (this.#spans[this.#first] === span) this.#step();
+          break;
+        }
+      }
+    }
+  }
+
+  /** Does what the instrumentation left to do. */
+  #read(span: ReadableSpan): void {
+    this.#options.open?.(span);
+    if (writeLate(span)) this.#enricher.keepForLater(span);
+  }
+
+  /** Enriches the span that has waited longest. */
+  #step(): ReadableSpan | undefined {
+    const span = this.#spans[this.#first];
+    this.#characters -= this.#held[this.#first] ?? 0;
+    this.#spans[this.#first] = undefined;
+    this.#first += 1;
+    if (this.#first === this.#spans.length || this.#first >= this.#options.maxSpans) {
+      this.#spans = this.#spans.slice(this.#first);
+      this.#held = this.#held.slice(this.#first);
+      this.#first = 0;
+    }
+    if (span === undefined) return undefined;
+    this.#read(span);
+    this.#enricher.enrichLate(span);
+    this.#options.done?.(span);
+    return span;
+  }
+}
+
+/** Writes what an instrumentation left to write on a span. @returns whether there was any. */
+export function writeLate(span: ReadableSpan): boolean {
+  const work = takeLateWork(span);
+  if (work !== undefined) writeEnded(span, () => work.write());
+  return work !== undefined;
+}
