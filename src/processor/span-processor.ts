@@ -11,6 +11,7 @@ import {
   interactionKind,
   isAggregate,
   isEnriched,
+  isModelCall,
   keepInteraction,
   kindOfAttached,
   markEnriched,
@@ -90,24 +91,24 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   }
 
   onStart(span: Span, parentContext: Context): void {
-    this.#unread?.accept(span);
-    this.begin(span, parentContext);
+    if (isModelCall(this.begin(span, parentContext))) this.#unread?.accept(span);
   }
 
   /** As {@link onStart}, for a pipeline that says when spans are enriched. Never throws. */
-  begin(span: Span, parentContext: Context): void {
+  begin(span: Span, parentContext: Context): InteractionKind | undefined {
+    let kind: InteractionKind | undefined;
     try {
-      const kind = interactionKind(span);
+      kind = interactionKind(span);
       this.#ledger.open(span, kind);
       expectAnswer(kind, this.#options.signals.enableEvidence);
       const fields = getGovernance(parentContext) ?? getGovernance(contextApi.active());
-      if (fields === undefined) return;
       // A span may turn out to be a GenAI span only later, so the fields wait for its end.
-      this.#governed.set(span, fields);
-      if (kind !== undefined) this.#govern(span, span);
+      if (fields !== undefined) this.#governed.set(span, fields);
+      if (fields !== undefined && kind !== undefined) this.#govern(span, span);
     } catch (error) {
       this.#fault('governance', error);
     }
+    return kind;
   }
 
   onEnding(span: Span): void {

@@ -41,10 +41,10 @@ export class UnreadSpans implements LateReader {
     });
   }
 
-  /** Lets our instrumentations leave work on a span that starts. Never throws. */
+  /** Lets our instrumentations leave work on the span of a model call that starts. Never throws. */
   accept(span: Span): void {
     try {
-      if (isOwn(span) && isModelCall(interactionKind(span)) && this.#mayWait()) acceptLateWork(span, this);
+      if (isOwn(span) && this.#mayWait()) acceptLateWork(span, this);
     } catch {
       // A broken span or meter provider: the span is written as it ends, where faults are counted.
     }
