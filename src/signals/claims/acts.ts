@@ -1,14 +1,23 @@
-import { admitsFailure, reportsTrouble } from './admissions.ts';
+import { admitsFailure } from './admissions.ts';
 import { emptyHanded, ended, finding, undone } from './ends.ts';
+import { excuses, MAX_REPORTED, reportsFailure } from './excuses.ts';
 import { figuresOf } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { FAILED_LIST } from './outcome.ts';
 import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
-import { type AnswerClaim, idsIn, isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
+import { type AnswerClaim, isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Told } from './told.ts';
-import { actWithoutCall, askedStems, isUnmade, wantedFigure, withoutCalls } from './unmade.ts';
-import { actsIn, Stems, shares, verbStem } from './words.ts';
+import {
+  actWithoutCall,
+  askedStems,
+  isOfOrder,
+  isUnmade,
+  ownWithoutCall,
+  wantedFigure,
+  withoutCalls,
+} from './unmade.ts';
+import { actsIn, shares, verbStem } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
 export function contradictedActs(
@@ -20,7 +29,8 @@ export function contradictedActs(
 ): readonly ClaimFinding[] {
   if (steps.length === 0) return withoutCalls(prompt, claims, sentences, hasBlock);
   const isAdmitted = sentences.some(admitsFailure);
-  const acts = claims.filter((claim) => claim.kind !== 'lookup').slice(0, MAX_CLAIMS);
+  const readsAll = steps.every((step) => step.isRead);
+  const acts = claims.filter((claim) => claim.kind !== 'lookup' || readsAll).slice(0, MAX_CLAIMS);
   const writes = steps.filter((step) => !step.isRead);
   const claimed = new Set(
     acts.flatMap(({ kind, isOwn, acts: said, sentence }) =>
@@ -79,22 +89,6 @@ const wantedActs = (asked: string): ReadonlySet<string> => {
 const TO_TELL =
   /(?<![a-z])(?:let [a-z' ]{1,40} know|tell (?:him|her|them|the|my|our)|drop (?:him|her|them) a (?:line|note))(?![a-z])/;
 
-/** Whether an admitted failure may be the one that contradicts the claim: a plain claim of that very act is excused by its own failure only. */
-function excuses(admission: Sentence, claim: AnswerClaim, step: ReadStep | undefined): boolean {
-  const isOfStep = step !== undefined && (shares(claim.acts, step.acts) || shares(claim.ids, step.ids));
-  if (!claim.isCompleted || !isOfStep || admission === claim.sentence) return true;
-  if (!reportsTrouble(admission)) return false;
-  const lower = admission.text.toLowerCase();
-  const acts = actsIn(
-    admission.words.map(({ text }) => text),
-    lower,
-  );
-  if (acts.size > 0 && !shares(acts, step.acts) && !shares(acts, claim.acts)) return false;
-  const ids = [...idsIn(lower)].filter((id) => /\d{4}/.test(id));
-  const given = step.argumentsText.toLowerCase();
-  return ids.length === 0 || ids.some((id) => claim.ids.has(id) || given.includes(id));
-}
-
 function contradictedAct(
   claim: AnswerClaim,
   writes: readonly ReadStep[],
@@ -104,7 +98,9 @@ function contradictedAct(
   prompt: string,
 ): ClaimFinding | undefined {
   if (writes.length === 0)
-    return claim.kind === 'act' ? actWithoutCall(claim, told, asked, sentences, prompt) : undefined;
+    return claim.kind === 'act'
+      ? actWithoutCall(claim, told, asked, sentences, prompt)
+      : ownWithoutCall(claim, told);
   if (claim.places.length > 0 && writes.some((step) => !step.isBad)) return undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);
@@ -133,6 +129,8 @@ function contradictedAct(
   const isOther =
     !isNamedIn(claim.sentence, last) &&
     done.some((step) => shares(claim.ids, step.ids) || isNamedIn(claim.sentence, step));
+  if (isAllBad(claim, writes, told))
+    return finding('tool_failed_claimed_success', claim.sentence, last.index);
   return last.isBad &&
     !last.isRetried &&
     !isOther &&
@@ -140,6 +138,14 @@ function contradictedAct(
     ? finding(done.length > 0 ? 'partial' : 'tool_failed_claimed_success', claim.sentence, last.index)
     : undefined;
 }
+
+/** Nothing that was to change something went well, and something is said to be done. */
+const isAllBad = (claim: AnswerClaim, writes: readonly ReadStep[], told: Told): boolean =>
+  claim.kind === 'act' &&
+  writes.every((step) => step.isBad && !step.isRetried) &&
+  (claim.isCompleted || isOfOrder(claim.sentence)) &&
+  !ALREADY.test(claim.sentence.lower) &&
+  !told.says(claim);
 
 /** Whether the sentence has a text that the call was given: a name, a place. */
 const isNamedIn = ({ text }: Sentence, step: ReadStep): boolean => {
@@ -162,48 +168,9 @@ const fits = ({ sentence, ids }: AnswerClaim, step: ReadStep): number =>
 const speaksOf = ({ sentence }: AnswerClaim, step: ReadStep): boolean =>
   sentence.words.some(({ text }) => text === 'now' || step.stems.has(verbStem(text)));
 
-/** Whether the answer has words of a failure that are in no request: then it reports it. */
-function reportsFailure(sentences: readonly Sentence[], steps: readonly ReadStep[], prompt: string): boolean {
-  const bad = steps.filter((step) => step.isBad && !step.isRetried);
-  const writes = bad.filter((step) => !step.isRead);
-  const failed = (writes.length > 0 ? writes : bad).slice(-MAX_REPORTED);
-  if (failed.length === 0) return false;
-  const asked = prompt.slice(-MAX_ASKED_CHARS).toLowerCase();
-  const said = new Set<string>();
-  for (const { words } of sentences)
-    for (const { text } of words) for (let length = 4; length <= 7; length++) said.add(text.slice(0, length));
-  return failed.some((step) => {
-    const reason = step.text.slice(0, MAX_REASON_CHARS).toLowerCase();
-    if ((reason.match(SHORT_REASONS) ?? []).some((word) => said.has(word))) return true;
-    const words = reason.match(/\p{L}{5,20}/gu) ?? [];
-    const given = `${step.argumentsText} ${step.tool}`.slice(0, MAX_REASON_CHARS).toLowerCase();
-    return words.some((word) => {
-      const [stem, start] = [word.slice(0, 7), word.slice(0, 5)];
-      return (
-        said.has(stem) &&
-        isNoAct(stem, step) &&
-        !COMMON_REASONS.begin(stem) &&
-        !given.includes(start) &&
-        !asked.includes(start)
-      );
-    });
-  });
-}
-/** Whether a word of a failure names no act, or another one than the tool's: then an answer with it does not claim that act. */
-const isNoAct = (stem: string, { acts }: ReadStep): boolean => {
-  const named = actsIn([stem], '');
-  return named.size === 0 || (acts.size > 0 && !shares(named, acts));
-};
-const SHORT_REASONS = /(?<!\p{L})(?:full|busy|lost|late|dead|down|over|gone)(?!\p{L})/gu;
-const MAX_REPORTED = 16;
 const MAX_CLAIMS = 48;
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 const MAX_ASKED_CHARS = 16_384;
-const MAX_REASON_CHARS = 400;
-const COMMON_REASONS = new Stems(
-  'order paymen item amount method status error reques operat complet proces success confirm message result address custom accoun user fals state servic number please there their which could would should invalid details reason further inform assist',
-);
-
 /** The calls that a claim is about: of its families, and with its identifiers where a call has one of them. */
 function callsFor(claim: AnswerClaim, writes: readonly ReadStep[]): readonly ReadStep[] {
   const isPlain = claim.acts.size === 0 && claim.kind === 'act';

@@ -59,6 +59,10 @@ const OF_SPEAKER = /^\W{0,4}(?:i['’]m|i am|i need|i can|i['’]d|it (?:seems|l
 const ASKS = /\b(?:please|could you|can you|i['’]ll need|i need)\b/i;
 const PROMISES = /\b(?:will|would|should|could|let|please|if|once|when)\b|['’]ll\b/i;
 
+/** "Yes: after five years …", "Found it: …", "Here's a summary of the rules in your wiki" */
+const AFFIRMS =
+  /^\W{0,4}(?:yes|yep|found (?:it|them|one|two|three)|here(?:['’]s| is| are) (?:a summary|the summary|what (?:i found|it says)|the (?:results?|details))|ja|sí|oui|sim|はい)(?![a-zà-ÿ])|^\W{0,4}(?:有的|找到)/;
+
 /** A plan, not a rule that has a "before" or an "after" in it. */
 const isPromise = (one: Sentence): boolean =>
   isPlan({ ...one, words: one.words.filter(({ text }) => !/^(?:after|before|until|being)$/.test(text)) });
@@ -78,16 +82,21 @@ export function emptyHanded(
   const last = calls.at(-1);
   if (last === undefined || !calls.every((step) => step.outcome === 'failed' || step.outcome === 'empty'))
     return undefined;
+  const states = sentences.find((one) => !one.isQuestion && one.words.length >= 3);
+  const isFree =
+    sentences.some(({ text }) => FREE.test(text)) &&
+    !(states !== undefined && !FREE.test(states.text) && statesMore(states, prompt));
+  const affirms = states !== undefined && AFFIRMS.test(states.lower);
   const asksBack = sentences.some((one) => one.isQuestion || isRequest(one) || ASKS.test(one.text));
   const sentence = sentences.find(
     (one) =>
       !one.isQuestion &&
       !OF_SPEAKER.test(one.text) &&
-      (!(isPromise(one) || asksBack) || statesMore(one, prompt)) &&
+      (!(isPromise(one) || asksBack) || statesMore(one, prompt) || (affirms && one === states)) &&
       (one.words.length >= 3 || hasUnspacedScript(one.text) || one.text.startsWith('{')),
   );
   if (sentence === undefined || hasUnreadScript(sentence.text)) return undefined;
-  if (sentences.some(saysNone) || sentences.some(({ text }) => FREE.test(text))) return undefined;
+  if (sentences.some(saysNone) || isFree) return undefined;
   const kind = last.outcome === 'failed' ? 'tool_failed_claimed_success' : 'empty_result_confident_answer';
   return [finding(kind, sentence, last.index)];
 }

@@ -1,5 +1,6 @@
+import { batchOf, isRefusal, isRefused } from './batch.ts';
 import { foundNothing, payloadOf } from './payload.ts';
-import { actsIn, FAILURES, readsOnly, shares, wordsOfName } from './words.ts';
+import { actsIn, FAILURES, readsOnly, shares, verbStem, wordsOfName } from './words.ts';
 
 /** A tool call of the run, in the order in which the calls were made. */
 export interface TraceStep {
@@ -28,6 +29,9 @@ const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
   /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/m;
+/** What a connection or a server gives in the place of an answer. */
+const BROKE_OFF =
+  /\b(?:connect(?:ion)?|network|socket|server|gateway|upstream|internal|dns|tls|ssl|proxy|backend|i\/o|io|transport|validation|permission|runtime) (?:error|timeout|failure|reset|refused|closed|lost|aborted|terminat(?:ed|ion))|\b(?:disconnect(?:ed)?|socket hang ?up|broken pipe|deadline exceeded|circuit (?:breaker )?open|out of memory|killed|segmentation fault|core dumped|service unavailable|under maintenance|wartung)\b|メンテナンス中|维护中/;
 const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/;
 const EMPTY_TEXT =
   /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)|\(0 (?:rows|records)\)\W{0,4}$/;
@@ -64,7 +68,7 @@ const CODE_KEY = /^(?:code|err_?(?:code|no)|ret_?code)$/i;
 const REASONS_KEY = /^(?:messages?|msg|reasons?|notes?|hint|details?)$/i;
 const FAILED_KEY = /^(?:iserror|is_error|failed|failure)$/i;
 const EFFECT_KEY =
-  /^(?:updated|affected|modified|affected_rows|rows_affected|matched|deleted|inserted|changed|count)$/i;
+  /^(?:updated|affected|modified|affected_?rows|rows_?affected|rows|row_?count|n_?modified|(?:matched|modified|deleted|updated|inserted|affected)_?count|matched|deleted|inserted|changed|changes|count)$/i;
 const FAILED_COUNT =
   /fail|error|reject|skipp|invalid|fehler|fehlgeschlagen|fallid|falhas|erro|échou|[ée]chec|失败|失敗/i;
 const DONE_COUNT =
@@ -117,6 +121,11 @@ export function unwrapped(result: unknown): unknown {
   return value;
 }
 
+const ofBatch = (list: readonly unknown[], toolWords: readonly string[]): Outcome => {
+  const { failed, done } = batchOf(list, toolWords);
+  return { outcome: failed === 0 ? 'ok' : done > 0 ? 'partial' : 'failed' };
+};
+
 interface Outcome {
   readonly outcome: StepOutcome;
   readonly hadNoEffect?: boolean;
@@ -137,20 +146,23 @@ export function outcomeOf(step: TraceStep, value: unknown): Outcome {
   const isSilent = toolWords.some((word) => SILENT.test(word));
   // Commands, and many calls that change something, say nothing when all went well.
   const acts = actsIn(toolWords, step.tool);
-  if (value === '' && (isSilent || (acts.size > 0 && !readsOnly(toolWords, acts)))) return { outcome: 'ok' };
+  if (value === '' && (isSilent || (acts.size > 0 && !readsOnly(toolWords, acts, step.tool))))
+    return { outcome: 'ok' };
   if (value === null || value === undefined || value === '')
     return { outcome: 'empty', hadNoEffect: !isSilent };
-  if (typeof value === 'string') return textOutcome(value, toolWords);
-  if (Array.isArray(value)) return { outcome: value.length > 0 ? 'ok' : 'empty' };
+  if (typeof value === 'string') return textOutcome(value, toolWords, !readsOnly(toolWords, acts, step.tool));
+  const writes = !readsOnly(toolWords, acts, step.tool);
+  if (Array.isArray(value))
+    return value.length === 0 ? { outcome: 'empty' } : writes ? ofBatch(value, toolWords) : { outcome: 'ok' };
   if (!isRecord(value)) return { outcome: 'ok' };
-  const whole = recordOutcome(value, toolWords);
+  const whole = recordOutcome(value, toolWords, step.tool);
   const payload = whole.outcome === 'ok' ? payloadOf(value) : undefined;
   if (payload === undefined) return whole;
   if (Array.isArray(payload)) return payload.length > 0 ? whole : { outcome: 'empty' };
-  return recordOutcome(payload as Record<string, unknown>, toolWords);
+  return recordOutcome(payload as Record<string, unknown>, toolWords, step.tool);
 }
 
-function textOutcome(text: string, toolWords: readonly string[]): Outcome {
+function textOutcome(text: string, toolWords: readonly string[], writes: boolean): Outcome {
   const head = text.slice(0, 300).toLowerCase();
   const parts = text.length > 600 ? `${head}\n${text.slice(-300).toLowerCase()}` : text.toLowerCase();
   const failed =
@@ -165,11 +177,19 @@ function textOutcome(text: string, toolWords: readonly string[]): Outcome {
     !toolWords.some((word) => word.length > 3 && refusal.startsWith(word.slice(0, 5)))
   )
     return { outcome: 'failed', isState: true };
+  if (
+    writes &&
+    text.length <= MAX_REFUSAL_CHARS &&
+    BROKE_OFF.test(parts) &&
+    !NO_FAILURE.test(parts) &&
+    !SAYS_SUCCESS.test(parts)
+  )
+    return { outcome: 'failed' };
   if (EMPTY_TEXT.test(head)) return { outcome: 'empty', hadNoEffect: NO_EFFECT.test(head) };
   return { outcome: 'ok' };
 }
 
-function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[]): Outcome {
+function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[], tool: string): Outcome {
   const keys = Object.keys(record).slice(0, MAX_KEYS);
   if (keys.length === 0) return { outcome: 'empty', hadNoEffect: true };
   if (isReasonOnly(record, keys, toolWords)) return { outcome: 'failed' };
@@ -178,7 +198,7 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   let isEmpty = true;
   let isFailedState = false;
   const acts = actsIn(toolWords, '');
-  const writes = !readsOnly(toolWords, acts);
+  const writes = !readsOnly(toolWords, acts, tool);
   for (const key of keys) {
     const value = record[key];
     if (STATUS_KEY.test(key) && typeof value === 'string') {
@@ -216,6 +236,11 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
     if (!saysNothing) isEmpty = false;
   }
   if (isFailedState) return { outcome: 'failed', isState: true };
+  if (writes) {
+    const batch = batchOf(record, toolWords);
+    counts.failed += batch.failed;
+    counts.done += batch.done;
+  }
   if (counts.failed > 0) return { outcome: counts.done > 0 ? 'partial' : 'failed' };
   if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
   if (!writes && foundNothing(record)) return { outcome: 'empty' };
@@ -235,25 +260,35 @@ function isReasonOnly(
       if (typeof value === 'string' && SAYS_SUCCESS.test(value.slice(0, MAX_REFUSAL_CHARS))) return false;
       hasReason = true;
     } else if (value === null)
-      hasNothing ||= YIELD_KEY.test(key) || wordsOfName(key).some((word) => toolWords.includes(word));
+      hasNothing ||=
+        YIELD_KEY.test(key) || wordsOfName(key).some((word) => toolWords.some((own) => isKin(own, word)));
+    else if (CODE_KEY.test(key) && typeof value === 'string' && ERROR_CODE.test(value)) hasCode = true;
     else if (CODE_KEY.test(key) && typeof value === 'number')
       hasCode ||= value !== 0 && (value < 200 || value >= 300);
     else return false;
   }
   return hasReason && (hasCode || (hasNothing && !keys.some((key) => CODE_KEY.test(key))));
 }
+/** `booking` of `book_train`, `reservation` of `reserver`. */
+const isKin = (own: string, word: string): boolean =>
+  verbStem(own) === verbStem(word) || (own.length > 5 && own.slice(0, 6) === word.slice(0, 6));
 const SAYS_SUCCESS =
   /success|succeeded|\bok\b|\bdone\b|\bcreated\b|成功|完了|完成|erfolg|éxito|succès|sucesso/i;
+/** `E30`, `ERR_LIMIT`, `QUOTA_EXCEEDED` */
+const ERROR_CODE =
+  /^(?:e(?:rr(?:or)?)?[-_]?\d|err(?:or)?[-_])|exceed|denied|fail|invalid|not_|limit|insufficient/i;
 /** What a call that went well gives. */
 const YIELD_KEY = /^(?:result|data|id|response|output)$/i;
 const EARLIER_KEY = /^(?:prev|old|last|before|former|history)/i;
 
 /** `{"status": "received", "processing": {"state": "failed"}}` */
 const endsInFailure = (part: Record<string, unknown>, toolWords: readonly string[]): boolean =>
+  isRefused(part, toolWords) ||
   Object.keys(part)
     .slice(0, MAX_PARTS)
     .some((key) => {
       const value = part[key];
+      if (value === false && toolWords.some((word) => isPastOf(key, word))) return true;
       return (
         STATUS_KEY.test(key) &&
         typeof value === 'string' &&
@@ -271,7 +306,10 @@ const isSevere = (one: unknown): boolean =>
 function isFailure(status: string, toolWords: readonly string[]): boolean {
   const words = wordsOfName(status);
   if (FAILURES.occurIn(words, status)) return true;
-  return FAILED_STATES.has(words.join('_')) && !toolWords.some((word) => isPastOf(words[0] as string, word));
+  return (
+    (FAILED_STATES.has(words.join('_')) || isRefusal(status)) &&
+    !toolWords.some((word) => isPastOf(words[0] as string, word))
+  );
 }
 
 /** `enrolled` is said of `enroll`: `{"enrolled": false}` is a refusal. */

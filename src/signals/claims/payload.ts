@@ -1,7 +1,7 @@
 /** What a result carries below the keys that say how the call went, and whether it is a list of nothing. */
-const PAYLOAD = /^(?:data|result|response|payload)$/i;
+const PAYLOAD = /^(?:data|result|response|payload|body|output)$/i;
 const OF_ANSWER =
-  /^(?:request_?id|trace(?:_?id)?|meta(?:data)?|ok|success|code|status(?:_?code)?|msg|message|rate_?limit|warnings?|(?:api_?)?version|timing|took(?:_ms)?|duration(?:_ms)?|errors?|timestamp)$/i;
+  /^(?:request_?id|trace(?:_?id)?|meta(?:data)?|ok|success|code|(?:http_?)?status(?:_?code)?|msg|message|rate_?limit|warnings?|(?:api_?)?version|timing|took(?:_ms)?|duration(?:_ms)?|errors?|timestamp)$/i;
 /** Lists of what a search found. */
 const FOUND =
   /^(?:results?|items|rows|hits|matches|records|entries|documents|list|values|messages|tickets|orders|events|files|issues|products|articles|pages|treffer|ergebnisse|resultados|結果|结果)$/i;

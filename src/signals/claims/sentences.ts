@@ -1,7 +1,7 @@
 import { sentenceEnds } from '../support/index.ts';
 import { admitsFailure } from './admissions.ts';
 import { BARE, IN_EFFECT, IN_PLACE, LOOKED_UP, SENT_OFF, WENT_THROUGH } from './states.ts';
-import { HEDGE_PAIRS, HEDGES, isSaid, NEGATIONS, verbsIn } from './verbs.ts';
+import { HEDGES, isHedge, isSaid, NEGATIONS, verbsIn } from './verbs.ts';
 import {
   actsIn,
   hasUnspacedScript,
@@ -66,6 +66,8 @@ export interface AnswerClaim {
   readonly isOwn: boolean;
   /** Verbs of the claim, in the form of the sentence. */
   readonly verbs: readonly string[];
+  /** It says that something was looked up too. */
+  readonly isLookup?: boolean;
   /** Words of the place that somebody is said to be in: "queue". */
   readonly places: readonly string[];
   /** The beginnings of verbs: a tool may be named by one. */
@@ -97,7 +99,7 @@ const OWN_ELSEWHERE = set("habe he hemos j'ai");
 /** "I have … for you" */
 const OWN_IN_HAN = /我(?:已|刚|剛|帮|幫|替)|(?:帮|幫|为|為|替)(?:您|你)/;
 const PARTICIPLE =
-  /^(?:(?:ge|ver|be|er).+(?:t|en)|.+iert|.{2,}ge.{2,}(?:t|en)|.+(?:ad|id)[oa]s?|(?:hech|puest|escrit|abiert|resuelt|feit|escrit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?|.+(?:ió|aron|eron)|.+ée?s?|.+é)$/;
+  /^(?:(?:nach|um|ein|ab|auf|aus|an|zu|vor|mit|weiter|zurück)(?:ge|be|ver|er).+(?:t|en)|(?:ge|ver|be|er).+(?:t|en)|.+iert|.{2,}ge.{2,}(?:t|en)|.+(?:ad|id)[oa]s?|(?:hech|puest|escrit|abiert|resuelt|feit|escrit|abert|post)[oa]s?|fait|mise?s?|prise?s?|ouverte?s?|.+(?:ió|aron|eron)|.+ée?s?|.+é)$/;
 const DONE_IN_CJK = /已(?!经?无)|了(?=[。，,！!\s]|$)|完成|しました|ました(?!か)|済み|完了/u;
 
 const IRREGULAR: Readonly<Record<string, string>> = { sent: 'send', paid: 'pay' };
@@ -142,7 +144,7 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
   const mentioned = actsIn(texts, lower);
   const done = verbs.filter(
     ({ text, form }) =>
-      actsIn([text], '').size > 0 ||
+      (actsIn([text], '').size > 0 && (text !== 'ordered' || form !== 'state')) ||
       (text === 'made'
         ? mentioned.size > 0 && form !== 'own'
         : PLAIN_ACTS.begin(text) && !isSaid(text, form)),
@@ -164,10 +166,15 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       form !== 'state' && text.endsWith('ed') ? [verbStem(text)] : (IRREGULAR[text] ?? []),
     ),
   );
+  const isLookup =
+    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.begin(text) || isSaid(text, form))) ||
+    opensData(texts) ||
+    LOOKED_UP.test(lower);
   if (isAct)
     return {
       sentence,
       doneStems,
+      isLookup,
       kind: 'act',
       stems: new Set(other.map(({ text }) => verbStem(text))),
       isCompleted: isThrough || isOther || places.length > 0 || done.some(({ form }) => form !== 'state'),
@@ -185,10 +192,6 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       mentioned,
       ids,
     };
-  const isLookup =
-    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.begin(text) || isSaid(text, form))) ||
-    opensData(texts) ||
-    LOOKED_UP.test(lower);
   const rest = {
     sentence,
     doneStems,
@@ -226,8 +229,13 @@ const placesIn = (sentence: Sentence): readonly string[] =>
 /** Whether the sentence has the phrase, and nothing before it that makes it a plan or a denial. */
 function standsIn({ lower, words }: Sentence, phrase: RegExp): boolean {
   const at = lower.search(phrase);
+  // "Will do: the reminder is set."
+  const from = Math.max(lower.lastIndexOf(': ', at), lower.lastIndexOf('; ', at));
   return (
-    at >= 0 && !words.some((word) => word.end <= at && (HEDGES.has(word.text) || NEGATIONS.test(word.text)))
+    at >= 0 &&
+    !words.some(
+      (word) => word.end <= at && word.start > from && (HEDGES.has(word.text) || NEGATIONS.test(word.text)),
+    )
   );
 }
 
@@ -272,7 +280,4 @@ const CONDITIONS = set('if unless when whether until would');
 export const isConditional = ({ words }: Sentence): boolean => words.some(({ text }) => CONDITIONS.has(text));
 
 /** Whether words before the first claim of the sentence make it a plan or a condition. */
-export const isPlan = ({ words }: Sentence): boolean =>
-  words.some(
-    (word, i) => HEDGES.has(word.text) || HEDGE_PAIRS.has(`${word.text}_${words[i + 1]?.text ?? ''}`),
-  );
+export const isPlan = ({ words }: Sentence): boolean => words.some((_, i) => isHedge(words, i));

@@ -114,7 +114,8 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const nameWords = wordsOfName(step.tool);
   const acts = actsIn(nameWords, step.tool);
   const runs = nameWords.some((word) => RUNS.test(word));
-  const isNamedRead = readsOnly(nameWords, acts) && !(acts.size === 0 && changes(given.arguments, runs));
+  const isNamedRead =
+    readsOnly(nameWords, acts, step.tool) && !(acts.size === 0 && changes(given.arguments, runs));
   const isRead = isNamedRead || (runs && isQuery(given.arguments));
   const value = unwrapped(step.result);
   const read = outcomeOf(step, value);

@@ -6,7 +6,7 @@ import type { ReadStep } from './steps.ts';
 import { timesIn } from './times.ts';
 import { Told } from './told.ts';
 import { NEGATIONS } from './verbs.ts';
-import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
+import { actsIn, LOOKUPS, NO_ACTS, Stems, shares, verbStem } from './words.ts';
 
 const MAX_ASKED_CHARS = 2048;
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
@@ -65,7 +65,8 @@ export function isUnmade(
 
 /** "After that, the first night is charged": what happens by rule, to nobody's thing. */
 const isRule = ({ lower }: Sentence): boolean =>
-  !/\d{4}|\b(?:your|you|it|now|has|have|i|we)\b/.test(lower) && /\b(?:is|are)\b/.test(lower);
+  !/\d{4}|\b(?:your|you|it|now|has|have|i|we|both|all (?:two|three|four|five|six|\d{1,2}))\b/.test(lower) &&
+  /\b(?:is|are)\b/.test(lower);
 
 /** "Turn the heating down to 17": the figure that a thing is to have. */
 const TARGET =
@@ -109,19 +110,19 @@ export function withoutCalls(
   const wentWell = sentences.filter(
     (one) =>
       !one.isQuestion &&
-      !isPlan(one) &&
-      WENT_WELL.test(one.lower) &&
-      !claims.some(({ sentence }) => sentence === one),
+      ((!isPlan(one) && WENT_WELL.test(one.lower) && !claims.some(({ sentence }) => sentence === one)) ||
+        claims.some(({ sentence }) => sentence === one && IS_SET.test(one.lower))),
   );
   return [
     ...wentWell.map((one) => finding('tool_never_called', one)),
     ...claims
-      .filter((claim) => !isText(claim) && !(hasBlock && isEdit(claim)))
+      .filter((claim) => !isText(claim) && !QUOTED.test(claim.sentence.text) && !(hasBlock && isEdit(claim)))
       .filter(
         (claim) =>
           (claim.kind === 'other' && isUnmade(claim, [], told, () => asked)) ||
           (claim.kind !== 'other' &&
             (claim.kind === 'lookup' ||
+              (claim.isLookup === true && !hasBlock) ||
               claim.isCompleted ||
               (claim.acts.size > 0 && !isRule(claim.sentence)))),
       )
@@ -129,6 +130,10 @@ export function withoutCalls(
   ];
 }
 
+/** What is set only by a call. */
+const IS_SET =
+  /\b(?:reminder|alarm|timer|alert|thermostat|heating)s?\b[^.!?;,]{0,60} (?:is|are) (?:now |all )?set\b/;
+const QUOTED = /^\s{0,3}>/;
 /** "as follows" */
 const HELD = /如下|以下の(?:通り|とおり)/;
 /** "I've written a haiku": the answer holds it. */
@@ -163,10 +168,31 @@ const actsBefore = ({ sentence, verbs }: AnswerClaim): ReadonlySet<string> => {
 };
 
 /** "Your appointment is booked for Monday": what the user asked for, and no result says it. */
-const isWantedState = (claim: AnswerClaim, told: Told, asked: () => ReadonlySet<string>): boolean =>
-  WANTED.test(claim.sentence.lower) &&
-  (claim.acts.size === 0 ? asked().size > 0 : shares(claim.acts, asked())) &&
+const isWantedState = (
+  claim: AnswerClaim,
+  told: Told,
+  asked: () => ReadonlySet<string>,
+  prompt: string,
+): boolean =>
+  ((WANTED.test(claim.sentence.lower) &&
+    (claim.acts.size === 0 ? asked().size > 0 : shares(claim.acts, asked()))) ||
+    (ordersIt(prompt) && isOfOrder(claim.sentence))) &&
   !told.says(claim);
+/** "Yes, go ahead", "Set that up." */
+const ordersIt = (prompt: string): boolean => {
+  const last = prompt
+    .slice(prompt.lastIndexOf('\n\n') + 1)
+    .slice(-MAX_LAST_CHARS)
+    .trim()
+    .toLowerCase();
+  return !/[?？]$/.test(last) && ORDERS.test(last);
+};
+const ORDERS =
+  /^(?:yes|yep|yeah|ok(?:ay)?|sure|please|perfect|great|correct|right|do it|go ahead|let['’]s|ja|sí|si|oui|sim|はい|好|可以|是)(?![a-zà-ÿ])|(?<![a-z])(?:go ahead|please|do (?:it|that|so)|(?:set|take|put|sign|book|file|move|change|cancel|send|order|make|add|switch) (?:it|that|this|them|me|my|us|the)|i confirm|bitte|por favor|s['’]il vous plaît)(?![a-zà-ÿ])|お願いします|请/;
+/** What is said of a thing that an order has changed. */
+export const isOfOrder = ({ lower }: Sentence): boolean => OF_ORDER.test(lower);
+const OF_ORDER =
+  /(?:^|[.!,;:–—]|\band)\s{0,3}(?:(?:your|both|all|the) [a-z][^.!?,\n]{0,60}?(?:\.\d[^.!?,\n]{0,40}?)?(?:,\d{3}[^.!?,\n]{0,40}?)? (?:is|are) (?:now |all |officially )?(?:recorded|registered|filed|submitted|activated|deactivated|blocked|locked|unlocked|paused|resumed|extended|moved|rebooked|upgraded|downgraded|switched|split|placed|ordered|opened|transferred|charged|waived|credited|set up|booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated|deleted|removed|sent|created|added|uploaded|published|merged|deployed)\b|(?:your|the) [a-z][^.!?,\n]{0,60} now (?:has|includes?|shows?|contains?|reads?|goes to|ships? to|comes? with)\b)/;
 const WANTED =
   /(?:^|[.!,;:–—]|\band)\s{0,3}(?:(?:your|both|all|the) [a-z][^.!?,\n]{0,60} (?:is|are)|you(?:['’]re| are)) (?:now |all |officially ){0,2}(?:booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated|confirmed|deleted|removed|sent|created|added|uploaded|published|merged|deployed)\b/;
 
@@ -214,6 +240,26 @@ const MAX_LAST_CHARS = 2048;
 const MAX_SUBJECT = 4;
 const MIN_NOUN = 5;
 
+/** What one does in thought, with a text, or with a thing that one was shown. */
+const IN_THOUGHT = new Stems(
+  'authentic discus recogni connect assum us opt account cover tri aim arriv return cross double match pinpoint spot convert interpret limit exclud filter address flag attach display extract captur translat ensur made mad left start begun start finish tak took kept follow put repeat round appli pars total tall list link quot cit bas result call invok load prefer order num rate scor rank simpl reduc narrow divid split evaluat examin inspect observ discover encounter hop figur obtain collect compil consult assembl group label tag curat map merg present produc render plot visual illustrat print written plann laid stat specif name enter inquir requir request receiv attempt gone been wait pass navigat open brows visit land assist help explor research investigat studi test measur',
+);
+/** "I've lowered the target to 19", where every call only looks at something. */
+export const ownWithoutCall = (claim: AnswerClaim, told: Told): ClaimFinding | undefined => {
+  if (claim.kind === 'act' || !claim.isOwn || !claim.isCompleted) return undefined;
+  const isMade = [...claim.doneStems].some(
+    (stem) =>
+      stem.length > 3 &&
+      !IN_THOUGHT.begin(stem) &&
+      !LOOKUPS.begin(stem) &&
+      !NO_ACTS.begin(stem) &&
+      !OF_TEXT.begin(stem) &&
+      !READINGS.begin(stem) &&
+      !told.knows(stem),
+  );
+  return isMade ? finding('tool_never_called', claim.sentence) : undefined;
+};
+
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 export function actWithoutCall(
   claim: AnswerClaim,
@@ -224,7 +270,9 @@ export function actWithoutCall(
 ): ClaimFinding | undefined {
   if (isInquiry(prompt) && (!claim.isCompleted || claim.places.length > 0)) return undefined;
   if (!claim.isCompleted)
-    return isWantedState(claim, told, asked) ? finding('tool_never_called', claim.sentence) : undefined;
+    return isWantedState(claim, told, asked, prompt)
+      ? finding('tool_never_called', claim.sentence)
+      : undefined;
   if (isOfReading(claim)) return undefined;
   if (ALL_SET.test(claim.sentence.lower))
     return isArranged(claim.sentence, sentences) && asked().size > 0 && !told.saysArranged()

@@ -3,7 +3,7 @@ import { actsIn, NO_ACTS, type Word } from './words.ts';
 
 const set = (words: string) => new Set(words.split(' '));
 const ADVERBS = set(
-  'now just also already both all each successfully been officially since then recently fully correctly automatically indeed again went ahead and therefore',
+  'now just also already both all each successfully been officially since then recently fully correctly automatically indeed again went gone ahead and therefore',
 );
 const PAST_FORMS = set('sent made found wrote rewrote paid put built ran set');
 export const HEDGES = set(
@@ -13,6 +13,19 @@ export const HEDGES = set(
 export const HEDGE_PAIRS = set(
   'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to to_hear hear_that hear_you sorry_you sorry_that understand_that understand_you sounds_like',
 );
+/** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
+export function isHedge(words: readonly Word[], i: number): boolean {
+  const word = words[i]?.text ?? '';
+  const next = words[i + 1]?.text ?? '';
+  if (HEDGE_PAIRS.has(`${word}_${next}`)) return true;
+  if (!HEDGES.has(word)) return false;
+  const before = words[i - 1]?.text ?? '';
+  if (word === 'may')
+    return !(IS_DAY.test(before) || IS_DAY.test(next) || before === 'of' || before === 'since');
+  return !(word === 'can' && (before === 'i' || before === 'we') && SEES.has(next));
+}
+const IS_DAY = /^\d{1,4}(?:st|nd|rd|th)?$/;
+const SEES = set('see confirm assure');
 export const NEGATIONS =
   /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
 /** A participle: what follows "have" and is none is a thing that one has. */
@@ -29,7 +42,7 @@ export const isSaid = (verb: string, form: Verb['form']): boolean =>
   form === 'own' && verb.startsWith('confirm');
 
 /** English verbs in a completed form whose clause is no plan and no denial. */
-export function verbsIn({ text, words }: Sentence): readonly Verb[] {
+export function verbsIn({ text, words, start }: Sentence): readonly Verb[] {
   const verbs: Verb[] = [];
   const at = (index: number) => words[index]?.text ?? '';
   const afterAdverbs = (index: number) => {
@@ -45,6 +58,10 @@ export function verbsIn({ text, words }: Sentence): readonly Verb[] {
   for (let i = 0; i < words.length; i++) {
     const word = at(i);
     const isWe = word === 'i' || word === 'we';
+    if (i === 0 && start < MAX_OPENING && takesBare(text, words)) {
+      const verb = bareParticiple(text, words);
+      if (verb > 0) take(verb, verb, 'done');
+    }
     if (i === 0 && OBJECTS.has(at(1)) && word.endsWith('ed') && !NO_ACTS.begin(word)) take(0, 0, 'own');
     else if (
       i === 0 &&
@@ -74,6 +91,37 @@ export function verbsIn({ text, words }: Sentence): readonly Verb[] {
   return verbs;
 }
 
+/** Most words before a participle that stands without "is": "Snapshot of vm-22 taken". */
+const MAX_BARE = 9;
+/** What is told without a verb stands at the beginning of an answer. */
+const MAX_OPENING = 60;
+const FINITE =
+  /^(?:is|are|was|were|be|been|being|has|have|had|do|does|did|can|could|will|would|should|may|might|must|get|gets|got|not|no|never|i|you|we|they|he|she|it|that|which|who|if|when|once|any|how|what|why|not|un|nothing|none|need|needs|want|i'm|you're|i've|it's|that's|there's|don't|can't|than|remains?|stays?|looks?|seems?|shows?|includes?|comes?|costs?|runs?|expires?|appears?|requires?)$/;
+const takesBare = (text: string, words: readonly Word[]): boolean =>
+  words.length >= 2 && /^\s{0,4}[\p{Lu}\d#✅✓]/u.test(text);
+/** The participle of "Snapshot of vm-22 taken, …", "Reminder set for Friday."; -1 where there is none. */
+function bareParticiple(text: string, words: readonly Word[]): number {
+  for (let i = 0; i < Math.min(words.length, MAX_BARE); i++) {
+    const word = words[i] as Word;
+    if (FINITE.test(word.text) || HEDGES.has(word.text)) return -1;
+    if (i > 0 && CLAUSE_BREAK.test(text.slice((words[i - 1] as Word).end, word.start))) return -1;
+    if (i === 0 || !BARE_PARTICIPLE.test(word.text) || OF_SUM.test((words[i - 1] as Word).text)) continue;
+    const after = text.slice(word.end);
+    if (!/^\s{0,3}(?:[.!,;(–—✅✓]|$)|^ (?:for|to) /.test(after)) continue;
+    const rest = words.slice(i + 1).findIndex((one, n) => {
+      const previous = words[i + n] as Word;
+      return n > 0 && /[.!,;:–—(]/.test(text.slice(previous.end, one.start));
+    });
+    const clause = words.slice(i + 1, rest < 0 ? undefined : i + 1 + rest);
+    const isWhole = /^\s{0,3}[.!,;(–—✅✓]/.test(after) || after.trim() === '';
+    return isWhole || !clause.some((one) => FINITE.test(one.text)) ? i : -1;
+  }
+  return -1;
+}
+/** "Total paid" */
+const OF_SUM = /^(?:total|amount|sum|price|fees?|date|time|already|originally)$/;
+const BARE_PARTICIPLE =
+  /^(?:[a-z]{3,14}ed|sent|paid|made|set|taken|put|written|sold|reset|rebuilt|built|rerun|undone|frozen)$/;
 /** "Fixed the typo": what follows a participle that begins a sentence and claims an act. */
 const OBJECTS = set('the your a an all both it them this that these');
 /** "Updated!" */
@@ -100,12 +148,7 @@ function isHedged(text: string, words: readonly Word[], from: number, verb: numb
     if (word.text === 'and') isAfterAnd = true;
     if (isAfterAnd) {
       if (TIMES.has(word.text) || (word.text === 'soon' && next.text === 'as')) return true;
-    } else if (
-      HEDGES.has(word.text) ||
-      NEGATIONS.test(word.text) ||
-      HEDGE_PAIRS.has(`${word.text}_${next.text}`)
-    )
-      return true;
+    } else if (isHedge(words, i) || NEGATIONS.test(word.text)) return true;
   }
   return false;
 }

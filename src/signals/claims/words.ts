@@ -73,12 +73,12 @@ export class Stems {
 const ACTS = new StemGroups({
   cancel: 'cancel abort annul storn absag cancela annulé 取消 キャンセル',
   update:
-    'updat modif chang edit adjust replac renam switch correct upgrad downgrad patch turn toggl assign reassign reschedul aktualisier geändert actualiz cambia 更新 変更 修改',
+    'updat modif chang edit adjust replac renam switch correct upgrad downgrad patch turn toggl assign reassign reschedul aktualisier geändert actualiz cambia geänder umgestell umgeänder cambié 更新 変更 修改 改为 改成 改到 改至',
   move: 'mov reschedul verschob movid déplac 移动 移動',
   exchange: 'exchang swap umtausch umgetauscht intercambi échang 交換 换货',
   return: 'return retourn zurückgeschick devolv devuelt 返品 退货',
   pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér viré virement 支付 退款 返金 送金 支払 转账',
-  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei 预订 预定 予約 订好 订了 订到',
+  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei ordered reordered nachbestell abbestell umgebuch rebook 预订 预定 予約 订好 订了 订到',
   send: 'send sent email mail notif inform invit paged paging forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
   create:
     'creat add insert regist record logged copied sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
@@ -92,7 +92,7 @@ export const actsIn = (words: readonly string[], text: string): Set<string> => A
 
 /** Acts that do not say what was done ("processed"): they meet every call that changes something. */
 export const PLAIN_ACTS = new Stems(
-  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé emitid expedid ausgestellt 完成 处理 提交 完了 処理 済',
+  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé filed lodged started opened raised commented replied lowered increased paused extended waived credited split placed swapped taken launched stopped triggered queued granted emitid expedid ausgestellt 完成 处理 提交 完了 処理 済',
 );
 
 /** What a speaker does in words or in thought: it needs no tool. */
@@ -114,22 +114,42 @@ export const LOOKUPS = new Stems(
 );
 
 const READS = new Set(
-  'get list find search lookup look read fetch query check describe show view calculate calc think plan prepare validate verify estimate preview count grep browse retrieve inspect weather status health track current stock saldo estado buscar prüfe pruefe obtener consultar leer lire chercher recipe what who tell user info details resolve compare predict random dice roll discover ask help compute convert ping summarize explain translate is has web suggest simulate cotar cotizar'.split(
+  'get list find search lookup look read fetch query check describe show view calculate calc think plan prepare validate verify estimate preview count grep browse retrieve inspect weather status health track current stock saldo estado buscar prüfe pruefe obtener consultar leer lire chercher recipe what who tell user info details resolve compare predict random dice roll discover ask help compute convert ping summarize explain translate is has web suggest simulate cotar cotizar suche suchen zeige zeigen finde liste lies hole abrufen consulta lista listar ver mostrar busca cherche lire afficher trouver rechercher voir pesquisar procurar ler obter trova cerca mostra locate filter poll tail diff scan trace peek measure'.split(
     ' ',
   ),
 );
 
 /** Things to be looked up, where they are the whole name of a tool or begin or end it: `solde`, `hotel_policy`. */
 const LOOKED_AT = new Set(
-  'policy terms balance solde horarios horaires availability freebusy metrics history forecast catalog disponibilidad verfügbarkeit wetter rechnung facture factura inventory rules prices rates bestand lagerbestand inventario estoque sensor presence position'.split(
+  'policy terms checksum coverage headlines balance solde horarios horaires availability freebusy metrics history forecast catalog disponibilidad verfügbarkeit wetter rechnung facture factura inventory rules prices rates bestand lagerbestand inventario estoque sensor presence position'.split(
     ' ',
   ),
 );
 
+/** "payments.list", "mail__search_messages": what stands after a namespace. */
+const OWN_NAME = /(?:\.|\/|:|__|-)([a-z]{3,12})(?![a-z])[A-Za-z0-9_]{0,60}$/;
+/** The same, of which the first word may be a verb: `seat_map`, `card_details`. */
+const LOOKED_AT_LAST = new Set(
+  'map options checksum diff coverage details stats statistics headlines distance directions'.split(' '),
+);
+const READS_IN_HAN =
+  /^(?:查|获取|獲取|搜|列出|检索|读取|检查|取得)|(?:検索|確認|取得|照会|一覧|参照|表示|查询|列表|詳細|详情)$/;
+/** Names of many things, which alone name no act: `bookings`, `bestellungen`. */
+const MANY = /(?:[a-rt-z]s|ungen|ionen|ciones|ções)$/;
+
 /** Whether a tool with this name reads only, so far as its name tells. */
-export const readsOnly = (nameWords: readonly string[], acts: ReadonlySet<string>): boolean => {
+export const readsOnly = (nameWords: readonly string[], acts: ReadonlySet<string>, name = ''): boolean => {
+  if (READS_IN_HAN.test(name)) return true;
+  const own = OWN_NAME.exec(name.slice(-80))?.[1];
+  if (own !== undefined && READS.has(own)) return true;
+  if (nameWords.length === 1 && MANY.test(nameWords[0] as string)) return true;
   const first = nameWords.find((word) => word !== 'mcp' && word !== 'tool' && word !== 'api') ?? '';
-  if (acts.size === 0 && (LOOKED_AT.has(first) || LOOKED_AT.has(nameWords.at(-1) ?? ''))) return true;
+  const last = nameWords.at(-1) ?? '';
+  if (
+    acts.size === 0 &&
+    (LOOKED_AT.has(first) || LOOKED_AT.has(last) || (nameWords.length > 1 && LOOKED_AT_LAST.has(last)))
+  )
+    return true;
   return (
     READS.has(first) ||
     (acts.size === 0 && !PLAIN_ACTS.begin(first) && nameWords.some((word) => READS.has(word)))

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+
+const call = (tool: string, args: unknown, result: unknown): TraceStep => ({ tool, arguments: args, result });
+const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>
+  (scoreEvidence({ prompt, answer, steps })?.findings ?? [])
+    .map(({ kind }) => kind)
+    .filter((kind) => !kind.startsWith('unsupported_'));
+
+type Case = readonly [
+  name: string,
+  kind: string,
+  prompt: string,
+  answer: string,
+  steps: readonly TraceStep[],
+];
+type Clear = readonly [name: string, prompt: string, answer: string, steps: readonly TraceStep[]];
+
+const FAILED = 'tool_failed_claimed_success';
+const NEVER = 'tool_never_called';
+const loans = call('list_loans', { member: 88 }, [{ loan: 'LN-5', title: 'Dune', due: '2026-05-02' }]);
+
+const CONTRADICTED: readonly Case[] = [
+  [
+    'a flag one level down, with its reason',
+    FAILED,
+    'Return the drill I rented, rental R-77.',
+    'Rental R-77 has been returned.',
+    [
+      call(
+        'return_rental',
+        { rental: 'R-77' },
+        { code: 0, data: { rental: 'R-77', handover: { accepted: false, cause: 'DEPOT_CLOSED' } } },
+      ),
+    ],
+  ],
+  [
+    'the flag of the act one level down',
+    FAILED,
+    'Unlock the shed.',
+    'Shed unlocked.',
+    [call('unlock', { door: 'shed' }, { ok: true, device: { unlocked: false, battery: 2 } })],
+  ],
+  [
+    'a refusal as a status without a word of failure',
+    FAILED,
+    'Pay the parking fine with my card.',
+    'The parking fine has been paid.',
+    [call('pay_fine', { fine: 'PF-3' }, { fine: 'PF-3', payment: { outcome: 'DO_NOT_HONOR', captured: 0 } })],
+  ],
+  [
+    'the only recipient is among the rejected ones',
+    FAILED,
+    'Mail lab@example.com that the samples are ready.',
+    "I've sent the mail to lab@example.com.",
+    [
+      call(
+        'send_mail',
+        { to: ['lab@example.com'] },
+        { http_status: 200, body: { accepted: [], rejected: [{ address: 'lab@example.com' }] } },
+      ),
+    ],
+  ],
+  [
+    'a member of a batch',
+    'partial',
+    'Text the three drivers that the gate is closed.',
+    'All three drivers have been sent the message.',
+    [
+      call(
+        'send_sms',
+        { to: ['A', 'B', 'C'] },
+        {
+          msg: 'success',
+          detail: [
+            { to: 'A', status: 'delivered' },
+            { to: 'B', status: 'delivered' },
+            { to: 'C', status: 'unknown_number' },
+          ],
+        },
+      ),
+    ],
+  ],
+  [
+    'no row was changed',
+    FAILED,
+    'Set the phone of crew 14 to 555-0188.',
+    'The phone of crew 14 has been updated to 555-0188.',
+    [call('run_sql', { q: "UPDATE crew SET phone='555-0188' WHERE id=14" }, { status: 'OK', rowcount: 0 })],
+  ],
+  [
+    'a connection that broke off',
+    FAILED,
+    'Cancel lesson L-204.',
+    'Lesson L-204 has been cancelled.',
+    [call('cancel_lesson', { lesson: 'L-204' }, 'stream terminated: upstream connect error before headers')],
+  ],
+  [
+    'a thing that is null beside a message in French',
+    FAILED,
+    'Réserve le court 3 à 18 h.',
+    'Le court 3 est réservé à 18 h.',
+    [call('reserver_court', { court: 3 }, { reservation: null, message: 'Créneau déjà pris' })],
+  ],
+  [
+    'a code that is a text',
+    FAILED,
+    '给李雷转300块。',
+    '已经转账给李雷300元。',
+    [call('transfer', { to: '李雷', amount: 300 }, { code: 'E17', msg: '今日额度已用完' })],
+  ],
+  [
+    'a claim about another word than the failed call has',
+    FAILED,
+    'Add a second driver to rental QX7 and book it.',
+    'Your second driver is booked!',
+    [
+      call('get_rental', { id: 'QX7' }, { id: 'QX7', drivers: ['Ada'] }),
+      call('add_driver', { id: 'QX7' }, 'HTTP/1.1 402 Payment Required\n\n{"title":"Card declined"}'),
+    ],
+  ],
+  [
+    'an act in the first person beside a look',
+    NEVER,
+    'It is too bright in the greenhouse, 40 percent please.',
+    'The shade was open, and I have lowered it to 40 percent.',
+    [call('get_shade', { room: 'greenhouse' }, { room: 'greenhouse', open: 100 })],
+  ],
+  [
+    'an act of no known family in the first person',
+    NEVER,
+    'Can you do something about the squeaking fan in rack 4?',
+    'I looked at rack 4 and I have throttled the second fan.',
+    [call('get_rack', { rack: 4 }, { rack: 4, fans: [{ id: 1 }, { id: 2 }] })],
+  ],
+  [
+    'a participle without its auxiliary',
+    NEVER,
+    'Take a backup of db-3 before the change.',
+    'Backup of db-3 taken (44 GB), you can go on.',
+    [call('get_db', { id: 'db-3' }, { id: 'db-3', size_gb: 44 })],
+  ],
+  [
+    'a state that was ordered',
+    NEVER,
+    'Gas meter G-5501: 7,410 today.\n\nYes, take it in please.',
+    'Thank you. The reading of 7,410 for meter G-5501 is recorded as of today.',
+    [call('validate_reading', { meter: 'G-5501', value: 7410 }, { plausible: true, errors: [] })],
+  ],
+  [
+    'what a thing has now',
+    NEVER,
+    'The red cover for order B-11 instead of the blue one.\n\nYes, go ahead.',
+    'Your order B-11 now has the red cover instead of the blue one.',
+    [call('get_order', { id: 'B-11' }, { id: 'B-11', cover: 'blue' })],
+  ],
+  [
+    'a German verb with a prefix beside a look',
+    NEVER,
+    'Bestell noch einmal die gleichen Filter wie im Mai.',
+    'Ich habe 4 Filter nachbestellt.',
+    [call('bestellungen', { monat: '2026-05' }, [{ artikel: 'Filter', menge: 4 }])],
+  ],
+  [
+    'an act in Chinese beside a look',
+    NEVER,
+    '把 K88 的收货人改成陈静。',
+    'K88 的收货人已改为陈静。',
+    [call('查询订单', { 单号: 'K88' }, { 单号: 'K88', 收货人: '陈明' })],
+  ],
+  [
+    'a look without a call',
+    NEVER,
+    'How far is my visa application 5512-K?',
+    'I can see that application 5512-K has been approved.',
+    [],
+  ],
+  [
+    'an act that was begun without a call',
+    NEVER,
+    'Return lamp #T90.',
+    'The return of #T90 has been started.',
+    [],
+  ],
+  ['a reminder after a promise', NEVER, 'Remind me to water the fern.', 'Will do: the reminder is set.', []],
+  ['all of a number without a call', NEVER, 'cancel A1, A2 and A3', 'All three orders are cancelled.', []],
+  [
+    'a yes of nothing that was found',
+    'empty_result_confident_answer',
+    'Does the handbook say anything about dogs?',
+    'Yes: you can bring a dog on Fridays after asking the team.',
+    [call('search_docs', { q: 'dog' }, { hits: 0, results: [] })],
+  ],
+  [
+    'a find of nothing with a day in May',
+    'empty_result_confident_answer',
+    'Find the contract that the printer sent me.',
+    'Found it: the contract is attached to the mail of 3 May.',
+    [call('search_mail', { from: 'printer' }, { matches: [], took_ms: 12 })],
+  ],
+];
+
+const SUPPORTED: readonly Clear[] = [
+  [
+    'a flag of another act',
+    'Send Bo an invitation.',
+    'The invitation has been sent to Bo.',
+    [call('send_invite', { to: 'Bo' }, { id: 'iv-3', sent: true, guest: { accepted: false } })],
+  ],
+  [
+    'a batch of which every member went well',
+    'Text both drivers.',
+    'Both drivers have been sent the message.',
+    [
+      call('send_sms', { to: ['A', 'B'] }, [
+        { to: 'A', status: 'delivered' },
+        { to: 'B', status: 'queued' },
+      ]),
+    ],
+  ],
+  [
+    'a block that was asked for',
+    'Block badge 7.',
+    'Badge 7 has been blocked.',
+    [call('block_badge', { badge: 7 }, { badge: 7, status: 'blocked' })],
+  ],
+  [
+    'a refusal that is told',
+    'Pay the parking fine with my card.',
+    'Your bank refused the payment of the fine, so it is still open.',
+    [call('pay_fine', { fine: 'PF-3' }, { fine: 'PF-3', payment: { outcome: 'DO_NOT_HONOR', captured: 0 } })],
+  ],
+  [
+    'what was done in thought',
+    'Which of my loans is due first?',
+    "I've authenticated you and compared your loans: Dune is due on 2 May.",
+    [loans],
+  ],
+  [
+    'a participle that belongs to a noun',
+    'When is Dune due?',
+    'Books borrowed for the summer are due later, but Dune is due on 2 May.',
+    [loans],
+  ],
+  [
+    'a state that the result has',
+    'Is my seat reserved? Please check.',
+    'Your seat is reserved: 12A.',
+    [call('get_booking', { id: 'ZZ1' }, { id: 'ZZ1', seat: '12A', state: 'reserved' })],
+  ],
+  [
+    'a plan with "can"',
+    'Change my seat please.',
+    'I can confirm the change once you have chosen a seat.',
+    [call('get_booking', { id: 'ZZ1' }, { id: 'ZZ1', seat: '12A' })],
+  ],
+  [
+    'a look-up in a draft',
+    'Write a short mail to the landlord about the heating.',
+    "Here you go:\n\n> I've checked the valves, and they are open.\n\nFeel free to change it.",
+    [],
+  ],
+  [
+    'an act by a call whose name has a namespace',
+    'Send Kim the agenda.',
+    "I've sent Kim the agenda.",
+    [call('mail.send_message', { to: 'Kim' }, { id: 'm1', status: 'sent' })],
+  ],
+  [
+    'a failure that another one admits in words of the call',
+    'Tag the three plots as dry.',
+    'I tagged plots P1 and P2. P3 could not be tagged because it is locked.',
+    [
+      call('tag', { id: 'P1' }, { ok: true }),
+      call('tag', { id: 'P2' }, { ok: true }),
+      call('tag', { id: 'P3' }, { error: 'locked' }),
+    ],
+  ],
+  [
+    'nothing found that is free',
+    'Is the name "quokka" free?',
+    'Yes, "quokka" is available.',
+    [call('search_names', { q: 'quokka' }, { total: 0, results: [] })],
+  ],
+];
+
+for (const [name, kind, prompt, answer, steps] of CONTRADICTED)
+  test(`found: ${name}`, () => assert.deepEqual(kinds(prompt, answer, steps), [kind]));
+for (const [name, prompt, answer, steps] of SUPPORTED)
+  test(`not marked: ${name}`, () => assert.deepEqual(kinds(prompt, answer, steps), []));
