@@ -1,7 +1,7 @@
 import { admitsFailure } from './admissions.ts';
 import { emptyHanded, ended, finding, undone } from './ends.ts';
 import { excuses, MAX_REPORTED, reportsFailure } from './excuses.ts';
-import { figuresOf } from './figures.ts';
+import { figuresOf, NUMBER_WORDS } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { FAILED_LIST } from './outcome.ts';
 import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
@@ -24,9 +24,12 @@ export function contradictedActs(
   prompt: string,
   claims: readonly AnswerClaim[],
   sentences: readonly Sentence[],
-  steps: readonly ReadStep[],
+  given: readonly ReadStep[],
   hasBlock: boolean,
 ): readonly ClaimFinding[] {
+  const steps = given.map((step) =>
+    step.count !== undefined && sentences.some((one) => tellsCount(one, step.count)) ? asDone(step) : step,
+  );
   if (steps.length === 0) return withoutCalls(prompt, claims, sentences, hasBlock);
   const isAdmitted = sentences.some(admitsFailure);
   const readsAll = steps.every((step) => step.isRead);
@@ -80,6 +83,12 @@ export function contradictedActs(
     []
   );
 }
+
+/** "4 of the 6 replicas are ready": the answer tells how many. */
+const tellsCount = (sentence: Sentence, count: number | undefined): boolean =>
+  figuresOf(sentence).some(({ value }) => value === count) ||
+  sentence.words.some(({ text }) => NUMBER_WORDS.get(text) === count);
+const asDone = (step: ReadStep): ReadStep => ({ ...step, outcome: 'ok', isBad: false });
 
 const wantedActs = (asked: string): ReadonlySet<string> => {
   const acts = actsIn(asked.split(NOT_A_WORD), asked);

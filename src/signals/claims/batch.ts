@@ -22,7 +22,7 @@ const ASIDE =
   /^(?:prev|old|last|before|former|history|histor|log|events?|attempts?|payment|transaction|previous|checks?|jobs?|linked|related)/i;
 /** Codes of refusal that have no word of failure. */
 const REFUSED =
-  /^(?:do_?not_?honou?r|not_(?!required|needed|applicable|started|set|specified|scheduled)[a-z_]+|insufficient_[a-z_]+|bounced?|(?:hard_|soft_)?bounce|undeliver[a-z]*|unknown_(?:user|recipient|number)|no_such_[a-z_]+|no_(?:stock|capacity|seats?|funds|match)|out_of_stock|skipped|blocked|mismatch(?:ed)?|空号|拒收|退回|停机|未送达|未找到|宛先不明|不在)$/i;
+  /^(?:do_?not_?honou?r|not_(?!required|needed|applicable|started|set|specified|scheduled)[a-z_]+|requires_[a-z_]+|awaiting_[a-z_]+|needs_[a-z_]+|wait_?list(?:ed)?|on_hold|pending_(?:approval|review|confirmation|verification|authori[sz]ation|payment|signature)|unconfirmed|unchanged|no_change|no_?op|ignored|dropped|deferred|postponed|suspended|lapsed|voided|quarantined|nicht_[a-zäöüß_]+|no_(?:enviad|encontrad|autorizad|disponible|realizad)[a-z]*|non_[a-zé]+|não_[a-z]+|unzustellbar|unbekannt[a-z]*|insufficient_[a-z_]+|bounced?|(?:hard_|soft_)?bounce|undeliver[a-z]*|unknown_(?:user|recipient|number)|no_such_[a-z_]+|no_(?:stock|capacity|seats?|funds|match)|out_of_stock|skipped|blocked|mismatch(?:ed)?|空号|拒收|退回|停机|未送达|未找到|宛先不明|不在)$/i;
 
 /** `not_accepted`, `DO_NOT_HONOR`: a status that is a refusal as a whole. */
 export const isRefusal = (status: string): boolean =>

@@ -29,7 +29,11 @@ export function contradictedDenials(
 ): readonly ClaimFinding[] {
   const claimed = new Set(claims.flatMap((claim) => (claim.isCompleted ? [...claim.acts] : [])));
   const writes = steps.filter((step) => !step.isRead);
-  const isDone = writes.every((step) => step.outcome === 'ok' && isClear(step));
+  // What was tried again and went well is done; a look that failed or found nothing denies no act.
+  const tried = writes.filter((step) => !(step.isBad && step.isRetried));
+  const isDone =
+    (writes.length === 0 || tried.length > 0) &&
+    tried.every((step) => step.outcome === 'ok' && isClear(step));
   if (!isDone && steps.some((step) => step.outcome !== 'ok')) return [];
   const last = steps.at(-1);
   const lastText = last === undefined || last.text.length >= MAX_STATUS_CHARS ? '' : last.text.toLowerCase();
@@ -46,7 +50,7 @@ export function contradictedDenials(
     if (sentence.isQuestion || isConditional(sentence)) return [];
     const text = withoutPoliteness(sentence.lower);
     const isFailure = isDone && !NOT_TRIED.test(text);
-    const step = isFailure ? deniedStep(sentence, text, writes, claimed) : undefined;
+    const step = isFailure ? deniedStep(sentence, text, tried, claimed) : undefined;
     if (step !== undefined) return [finding('wrong_negation', sentence, step.index)];
     if (
       isHealthy &&

@@ -70,7 +70,7 @@ const isPromise = (one: Sentence): boolean =>
 /** "can be reached at 555-0147": a figure that the user did not give, and no promise. */
 const statesMore = (sentence: Sentence, prompt: string): boolean =>
   !PROMISES.test(sentence.text) &&
-  (sentence.text.match(/\d[\d-]{2,}/g) ?? []).some((figure) => !prompt.includes(figure));
+  (sentence.text.match(/\d[\d:-]{2,}|[$€£]\s?\d+/g) ?? []).some((figure) => !prompt.includes(figure));
 
 /** Every call failed or found nothing, and the answer states something. */
 export function emptyHanded(

@@ -1,5 +1,6 @@
 import { contradictedActs } from './acts.ts';
 import { contradictedDenials } from './denials.ts';
+import { deniedFinds } from './denied.ts';
 import type { TraceStep } from './outcome.ts';
 import { claimsOf, sentencesOf } from './sentences.ts';
 import { readSteps } from './steps.ts';
@@ -52,6 +53,7 @@ export function findClaims({ prompt, answer, steps }: ClaimInput): readonly Clai
   return [
     ...contradictedActs(prompt, claims, sentences, read, BLOCK.test(answer.slice(0, MAX_ANSWER_CHARS))),
     ...contradictedDenials(prompt, claims, sentences, read),
+    ...deniedFinds(prompt, sentences, read),
     ...contradictedValues(prompt, sentences, read),
   ];
 }

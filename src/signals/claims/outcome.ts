@@ -1,4 +1,12 @@
 import { batchOf, isRefusal, isRefused } from './batch.ts';
+import {
+  EMPTY_TEXT,
+  FAILED_TEXT,
+  MAX_REFUSAL_CHARS,
+  SAYS_SUCCESS,
+  type StepEnd,
+  textOutcome,
+} from './outcome-text.ts';
 import { foundNothing, payloadOf } from './payload.ts';
 import { actsIn, FAILURES, readsOnly, shares, verbStem, wordsOfName } from './words.ts';
 
@@ -13,44 +21,19 @@ export interface TraceStep {
   readonly isOpaque?: boolean;
 }
 
-export type StepOutcome = 'ok' | 'failed' | 'empty' | 'partial';
-
 /** Longer texts are not parsed: they are read as text. */
 const MAX_JSON_CHARS = 65_536;
 const MAX_KEYS = 200;
 
-/** Patterns of texts are of lower case. A failure at the beginning of a text, or said by the common words of programs. */
-const FAILED_TEXT =
-  /^\W{0,4}(?:mcp |http |\w{1,30}\s?)?(?:error|err|exception|traceback|fatal|fehler|erreur|erro|failed|failure|unauthorized|forbidden|(?:access |permission |policy |request )?denied|fail\b|timeout|request timed out|timed out|invalid|validation failed|unknown (?:action|tool|command)|échec|falló|失败|失敗|错误|錯誤|エラー)|^\W{0,4}(?:http\/?\d?\.?\d?\s?)?[45]\d\d\b|\b(?:not (?:be )?(?:complete|process)ed|konnte nicht|no se pudo|could not be|cannot be|n'a pas pu|impossible de|timed out|tiempo de espera|zeitüberschreitung|(?:operation )?not permitted|cannot (?:remove|open|create|access|stat|read|write)|connection refused|econn\w{1,20}|enoent|eacces|[45]\d\d (?:bad (?:gateway|request)|internal server error|not found|forbidden|service unavailable|unauthorized|gateway time-?out|too many requests))\b|できません|失敗|失败/;
-/** What a short text without more says of a call that did not go through. */
-const REFUSED =
-  /\b(?:blocked|aborted|exceeded|unprocessable|unreachable|refused|rejected|forbidden|unauthori[sz]ed|(?:not|un)(?: be)? (?:reachable|permitted|allowed|authori[sz]ed|possible|available|successful|changed|executed|performed|completed|processed)|nothing (?:was|has been) \w{3,12}|bounced|undeliverable|mailbox full|no space left|(?:booking|reservation|appointment|order|status|settings?|record|account|subscription)[^.;]{0,40} unchanged|no changes (?:were|was|made)|try again|quota|rate.?limit(?:ed)?|nicht (?:erreichbar|möglich|erlaubt|verfügbar|berechtigt|ausgeführt|gefunden)|no (?:disponible|permitido|autorizado|fue posible)|pas (?:disponible|autorisé|possible))(?![\p{L}\p{N}])|权限不足|拒绝|拒收|驳回|超时|タイムアウト|権限|利用できません/u;
-const MAX_REFUSAL_CHARS = 160;
-/** A line that reports a failure, after others. */
-const FAILED_LINE =
-  /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/m;
-/** What a connection or a server gives in the place of an answer. */
-const BROKE_OFF =
-  /\b(?:connect(?:ion)?|network|socket|server|gateway|upstream|internal|dns|tls|ssl|proxy|backend|i\/o|io|transport|validation|permission|runtime) (?:error|timeout|failure|reset|refused|closed|lost|aborted|terminat(?:ed|ion))|\b(?:disconnect(?:ed)?|socket hang ?up|broken pipe|deadline exceeded|circuit (?:breaker )?open|out of memory|killed|segmentation fault|core dumped|service unavailable|under maintenance|wartung)\b|メンテナンス中|维护中/;
-const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/;
-const EMPTY_TEXT =
-  /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)|\(0 (?:rows|records)\)\W{0,4}$/;
-/** How many parts failed and how many went well, as programs print it: "3 failed, 127 passed", "failed: 3". */
-const FAILED_PARTS =
-  /(?<![\d.,])(\d{1,7})\s(?:tests?\s|checks?\s)?(?:failed|failing|failures?)\b|\b(?:failed|failures)\s?[:=]\s?(\d{1,7})(?![\d.])/g;
-const PASSED_PARTS =
-  /(?<![\d.,])0*[1-9]\d{0,6}\s(?:tests?\s|checks?\s)?(?:passed|passing|succeeded|successful)\b/;
-const NO_EFFECT = /affected|updated|deleted|changed/i;
-
 const NOTHING = /^(?:0|none|null|no|false|ninguno|keine?|aucun|nil|n\/a|-|无|なし)?$/i;
 const ERROR_KEY =
-  /^(?:error|err|errors|error_?messages?|error_?details?|exception|fault|fehler|erreur|erro|エラー|错误)$/i;
+  /^(?:error|err|errors|error_?messages?|error_?details?|exception|fault|fehler|fehlermeldung|erreur|erro|エラー|エラー内容|错误|错误信息)$/i;
 const SUCCESS_KEY =
-  /^(?:success|ok|successful|succeeded|valid|accepted|approved|allowed|granted|deleted|updated|sent|created|cancelled|acknowledged|confirmed|éxito)$/i;
+  /^(?:success|ok|successful|succeeded|valid|accepted|approved|allowed|granted|deleted|updated|sent|created|cancelled|acknowledged|confirmed|éxito|exito|erfolg|erfolgreich|succès|succes|réussi|sucesso|exitoso|成功)$/i;
 /** Of a record that another act made they are flags: a draft is not `sent`, a new user not `deleted`. */
 const ACT_KEY = /^(?:sent|deleted|cancelled)$/i;
 const STATUS_KEY =
-  /^(?:status|state|result|outcome|estado|statut|ergebnis|resultado|phase|conclusion|esito|stato|situação|状态|ステータス|code|status_?code|http_?status)$/i;
+  /^(?:status|state|result|outcome|estado|statut|ergebnis|resultado|phase|conclusion|esito|stato|situação|situacao|zustand|état|etat|状态|狀態|状況|結果|结果|ステータス|code|status_?code|http_?status)$/i;
 /** Words that are a failure only as a whole status, and not where the tool's name has them: `locked` of `lock_door`. */
 const FAILED_STATES = new Set(
   'complet complète full fully_booked sold_out no_availability locked blocked expired rolled_back reverted crashed bounced undelivered undeliverable insufficient_funds not_found not_sent not_delivered not_available unavailable lleno llena voll belegt gesperrt besetzt abgelaufen vollständig_belegt esgotado esaurito annullato'.split(
@@ -62,10 +45,12 @@ const SILENT =
   /^(?:run|exec|execute|shell|bash|sh|python|node|code|script|command|terminal|git|kubectl|docker|browser|chmod|chown|mkdir|touch|cp|mv|ln)$/;
 /** A status as some programs write it: `"405"`. */
 const HTTP_FAILURE = /^[45]\d\d$/;
-const MESSAGE_KEY = /^(?:message|msg|meldung|mensaje)$/i;
+const MESSAGE_KEY =
+  /^(?:message|msg|meldung|mensaje|mensagem|hinweis|motivo|grund|raison|motif|消息|信息|提示|メッセージ|理由)$/i;
 /** Numbers of failures beside a message; 0 and those of HTTP's successes are none. */
 const CODE_KEY = /^(?:code|err_?(?:code|no)|ret_?code)$/i;
-const REASONS_KEY = /^(?:messages?|msg|reasons?|notes?|hint|details?)$/i;
+const REASONS_KEY =
+  /^(?:messages?|msg|reasons?|notes?|hint|details?|meldung|hinweis|grund|mensaje|motivo|raison|motif|mensagem|消息|信息|提示|原因|メッセージ|理由)$/i;
 const FAILED_KEY = /^(?:iserror|is_error|failed|failure)$/i;
 const EFFECT_KEY =
   /^(?:updated|affected|modified|affected_?rows|rows_?affected|rows|row_?count|n_?modified|(?:matched|modified|deleted|updated|inserted|affected)_?count|matched|deleted|inserted|changed|changes|count)$/i;
@@ -75,7 +60,7 @@ const DONE_COUNT =
   /import|success|succeed|creat|delet|updat|process|sent|ok|added|inserted|done|borrad|complet|成功|完了/i;
 /** Lists of what a call did and did not do, by their keys. */
 export const FAILED_LIST =
-  /^(?:fail(?:ed|ures?)|rejected|not_(?:sent|added|found|updated|deleted)|fehlgeschlagen|fallid[oa]s|falhas|[ée]checs?|失败|失敗)$/i;
+  /^(?:fail(?:ed|ures?)|rejected|bounced|undelivered|not_[a-z]{3,14}|nicht_[a-zäöüß]{3,20}|no_[a-z]{3,14}[oa]s|fehlgeschlagen|abgelehnt|rechazad[oa]s|recusad[oa]s|refusée?s|fallid[oa]s|未送达|未送信|falhas|[ée]checs?|失败|失敗)$/i;
 /** How long a call took and what it was asked for: no finding. */
 const OF_CALL =
   /^(?:took(?:_ms)?|elapsed(?:_ms)?|duration(?:_m?s)?|time_?ms|latency(?:_ms)?|query|q|page|limit|offset|per_page|page_size)$/i;
@@ -121,17 +106,10 @@ export function unwrapped(result: unknown): unknown {
   return value;
 }
 
-const ofBatch = (list: readonly unknown[], toolWords: readonly string[]): Outcome => {
+const ofBatch = (list: readonly unknown[], toolWords: readonly string[]): StepEnd => {
   const { failed, done } = batchOf(list, toolWords);
   return { outcome: failed === 0 ? 'ok' : done > 0 ? 'partial' : 'failed' };
 };
-
-interface Outcome {
-  readonly outcome: StepOutcome;
-  readonly hadNoEffect?: boolean;
-  /** It failed by a status: of a call that reads, that of the thing. */
-  readonly isState?: boolean;
-}
 
 /**
  * What a call achieved, as far as an answer may claim it: by the tool's name and the words and counts of its result, in
@@ -139,7 +117,7 @@ interface Outcome {
  * flagged as an error: that is `isError`, decided once, by `interaction/tool-outcome.ts`, which sorts results into
  * evidence and failures and has to know neither tool nor language.
  */
-export function outcomeOf(step: TraceStep, value: unknown): Outcome {
+export function outcomeOf(step: TraceStep, value: unknown): StepEnd {
   if (step.isError === true || value === false) return { outcome: 'failed' };
   if (step.isOpaque === true) return { outcome: 'ok' };
   const toolWords = wordsOfName(step.tool);
@@ -162,34 +140,7 @@ export function outcomeOf(step: TraceStep, value: unknown): Outcome {
   return recordOutcome(payload as Record<string, unknown>, toolWords, step.tool);
 }
 
-function textOutcome(text: string, toolWords: readonly string[], writes: boolean): Outcome {
-  const head = text.slice(0, 300).toLowerCase();
-  const parts = text.length > 600 ? `${head}\n${text.slice(-300).toLowerCase()}` : text.toLowerCase();
-  const failed =
-    parts.includes('fail') &&
-    [...parts.matchAll(FAILED_PARTS)].some((match) => Number(match[1] ?? match[2]) > 0);
-  if (failed) return { outcome: PASSED_PARTS.test(parts) ? 'partial' : 'failed' };
-  if ((FAILED_TEXT.test(head) || FAILED_LINE.test(head)) && !NO_FAILURE.test(head))
-    return { outcome: 'failed' };
-  const refusal = text.length <= MAX_REFUSAL_CHARS ? REFUSED.exec(parts)?.[0] : undefined;
-  if (
-    refusal !== undefined &&
-    !toolWords.some((word) => word.length > 3 && refusal.startsWith(word.slice(0, 5)))
-  )
-    return { outcome: 'failed', isState: true };
-  if (
-    writes &&
-    text.length <= MAX_REFUSAL_CHARS &&
-    BROKE_OFF.test(parts) &&
-    !NO_FAILURE.test(parts) &&
-    !SAYS_SUCCESS.test(parts)
-  )
-    return { outcome: 'failed' };
-  if (EMPTY_TEXT.test(head)) return { outcome: 'empty', hadNoEffect: NO_EFFECT.test(head) };
-  return { outcome: 'ok' };
-}
-
-function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[], tool: string): Outcome {
+function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[], tool: string): StepEnd {
   const keys = Object.keys(record).slice(0, MAX_KEYS);
   if (keys.length === 0) return { outcome: 'empty', hadNoEffect: true };
   if (isReasonOnly(record, keys, toolWords)) return { outcome: 'failed' };
@@ -209,6 +160,14 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
       continue;
     } else if (saysFailure(key, value) || (value === false && toolWords.some((word) => isPastOf(key, word))))
       return { outcome: 'failed' };
+    if (
+      value === false &&
+      writes &&
+      acts.size > 0 &&
+      !ACT_KEY.test(key) &&
+      shares(acts, actsIn(wordsOfName(key), key))
+    )
+      return { outcome: 'failed' };
     if (writes && isRecord(value) && !EARLIER_KEY.test(key) && endsInFailure(value, toolWords))
       return { outcome: 'failed' };
     if (ERROR_KEY.test(key) && Array.isArray(value)) counts.failed ||= value.length;
@@ -219,7 +178,11 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
     } else if (writes && LAST_ERROR.test(key) && isRecord(value) && Object.keys(value).length > 0)
       return { outcome: 'failed' };
     if (typeof value === 'number' && value > 0) {
-      if (FAILED_COUNT.test(key) && Number.isInteger(value) && !/code|rate|margin/i.test(key))
+      if (
+        (FAILED_COUNT.test(key) || (writes && FAILED_LIST.test(key))) &&
+        Number.isInteger(value) &&
+        !/code|rate|margin/i.test(key)
+      )
         counts.failed += value;
       else if (DONE_COUNT.test(key) || key.endsWith('ed')) counts.done += value;
     }
@@ -243,7 +206,7 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   }
   if (counts.failed > 0) return { outcome: counts.done > 0 ? 'partial' : 'failed' };
   if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
-  if (!writes && foundNothing(record)) return { outcome: 'empty' };
+  if (!writes && (foundNothing(record) || yieldsNothing(record, keys))) return { outcome: 'empty' };
   return { outcome: isEmpty && !keys.every((key) => OF_CALL.test(key)) ? 'empty' : 'ok' };
 }
 
@@ -272,13 +235,19 @@ function isReasonOnly(
 /** `booking` of `book_train`, `reservation` of `reserver`. */
 const isKin = (own: string, word: string): boolean =>
   verbStem(own) === verbStem(word) || (own.length > 5 && own.slice(0, 6) === word.slice(0, 6));
-const SAYS_SUCCESS =
-  /success|succeeded|\bok\b|\bdone\b|\bcreated\b|成功|完了|完成|erfolg|éxito|succès|sucesso/i;
+/** `{"result": null, "status": "delisted"}` of a look. */
+const yieldsNothing = (record: Record<string, unknown>, keys: readonly string[]): boolean =>
+  keys.some((key) => record[key] === null && YIELD_KEY.test(key)) &&
+  keys.every(
+    (key) => record[key] === null || STATUS_KEY.test(key) || REASONS_KEY.test(key) || OF_CALL.test(key),
+  );
+
 /** `E30`, `ERR_LIMIT`, `QUOTA_EXCEEDED` */
 const ERROR_CODE =
   /^(?:e(?:rr(?:or)?)?[-_]?\d|err(?:or)?[-_])|exceed|denied|fail|invalid|not_|limit|insufficient/i;
 /** What a call that went well gives. */
-const YIELD_KEY = /^(?:result|data|id|response|output)$/i;
+const YIELD_KEY =
+  /^(?:result|data|id|response|output)$|(?:_id|number|nummer|numero|número|_nr|_ref|番号|编号|单号)$/i;
 const EARLIER_KEY = /^(?:prev|old|last|before|former|history)/i;
 
 /** `{"status": "received", "processing": {"state": "failed"}}` */

@@ -243,6 +243,14 @@ function standsIn({ lower, words }: Sentence, phrase: RegExp): boolean {
 function isCompletedElsewhere(sentence: Sentence, texts: readonly string[], lower: string): boolean {
   if (texts.some((word) => ENGLISH.has(word)) || admitsFailure(sentence)) return false;
   if (hasUnspacedScript(lower)) return DONE_IN_CJK.test(lower);
+  const [first = ''] = texts;
+  if (texts.length > 2 && PARTICIPLE.test(first) && actsIn([first], '').size > 0) return true;
+  // "¡Reserva confirmada!", "Termin verschoben."
+  const [, second = ''] = texts;
+  const isShort =
+    texts.length === 2 ||
+    (texts.length > 2 && /^\s{0,3}[!.:,;]/.test(sentence.text.slice(sentence.words[1]?.end)));
+  if (isShort && PARTICIPLE.test(second) && actsIn([first, second], '').size > 0) return true;
   const auxiliary = texts.findIndex((word) => AUXILIARIES.has(word) || word.startsWith("j'ai"));
   const rest = auxiliary < 0 ? [] : texts.slice(auxiliary + 1, auxiliary + 16);
   return (

@@ -3,7 +3,7 @@
 export const BARE = /^\W{0,4}(?:all )?done\W{0,4}$/;
 /** "All done", "it went through". */
 export const WENT_THROUGH =
-  /^\W{0,4}(?:all )?done\W{0,4}$|\b(?:went (?:through|out)|everything is (?:confirmed|set|done)|all (?:set|done)|taken care of|is (?:now )?complete\b|was (?:a )?success(?:ful)?\b|were successful\b|is successful\b|is (?:now |all )?yours (?:on|from|at|until)\b(?![^.!?]{0,80}\bif\b))|^\W{0,4}[a-z]{4,14} complete[!.]/;
+  /^\W{0,4}(?:all )?done\W{0,4}$|\b(?:went (?:through|out)|everything is (?:confirmed|set|done)|all (?:set|done)|taken care of|is (?:now )?complete\b|was (?:a )?success(?:ful)?\b|were successful\b|is successful\b|is (?:now |all )?yours (?:on|from|at|until)\b(?![^.!?]{0,80}\bif\b))|^\W{0,4}[a-z]{4,14} complete[!.]|^\W{0,4}(?:listo|hecho|erledigt|fertig|c['’]est (?:fait|bon|réglé)|pronto|feito|fatto)(?:[!.,:;]|$)|^\W{0,4}(?:搞定|办好了|弄好了)/;
 /** "You're in the queue": where somebody is only after an act. */
 export const IN_PLACE =
   /\byou(?:['’]re| are) (?:now |already |all |officially ){0,2}(?:in (?:the |a |our )?(?:[a-z]{1,12} ){0,2}(queue|line)|on (?:the |a |our )?(?:[a-z]{1,12} ){0,2}(wait(?:ing )?list|guest list|roster|rota)|(signed up|checked in|enrolled|registered|subscribed|unsubscribed))\b/;

@@ -1,4 +1,6 @@
-import { outcomeOf, type StepOutcome, type TraceStep, unwrapped } from './outcome.ts';
+import { shareOf } from './asked-for.ts';
+import { outcomeOf, type TraceStep, unwrapped } from './outcome.ts';
+import type { StepOutcome } from './outcome-text.ts';
 import { idsIn } from './sentences.ts';
 import { actsIn, readsOnly, verbStem, wordsOfName } from './words.ts';
 
@@ -13,6 +15,8 @@ export interface ReadStep {
   /** The call failed, or it writes and changed nothing. */
   readonly isBad: boolean;
   readonly isRead: boolean;
+  /** How many things it did of more that it was to do. */
+  readonly count: number | undefined;
   readonly acts: ReadonlySet<string>;
   /** The beginnings of the words of the tool's name. */
   readonly stems: ReadonlySet<string>;
@@ -121,9 +125,18 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
   const read = outcomeOf(step, value);
   const { hadNoEffect = false } = read;
   const isFailedState = isRead && read.isState === true;
-  const outcome = isFailedState ? 'ok' : read.outcome;
   const args = unwrapped(within(given.arguments, argumentsRoom));
   const argumentsText = shortText(args, argumentsRoom);
+  const text = shortText(value, room);
+  // Of several things that a call was to do it did some, or none.
+  const share = isRead || read.outcome !== 'ok' ? undefined : shareOf({ arguments: args, value, text });
+  const outcome = isFailedState
+    ? 'ok'
+    : share === undefined
+      ? read.outcome
+      : share.isNone
+        ? 'failed'
+        : 'partial';
   const members =
     typeof args === 'object' && args !== null ? Object.values(args).slice(0, MAX_NAMES) : [args];
   // A list is what is done to the thing, not the thing.
@@ -136,6 +149,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     outcome,
     isOpaque: given.isOpaque === true,
     isFailedState,
+    count: share?.count,
     isBad: outcome === 'failed' || (outcome === 'empty' && hadNoEffect && !isRead),
     isRead,
     acts,
@@ -143,7 +157,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     isRetried: false,
     value,
     arguments: args,
-    text: shortText(value, room),
+    text,
     argumentsText,
     names: members.flatMap((one) =>
       typeof one === 'string' && one.length > 2 && one.length < 40 ? [one.toLowerCase()] : [],

@@ -155,9 +155,14 @@ const isEdit = ({ kind, isOwn, verbs, stems, sentence }: AnswerClaim): boolean =
 const EDITS = new Stems('edit chang replac renam modif');
 
 /** "I've completed the searches." */
-const isOfReading = ({ acts, sentence }: AnswerClaim): boolean =>
-  (acts.size === 0 && sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text))) ||
+const isOfReading = ({ acts, verbs, sentence }: AnswerClaim): boolean =>
+  (acts.size === 0 &&
+    !verbs.some((verb) => PLAIN_CHANGES.test(verb)) &&
+    sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text))) ||
   (acts.size === 1 && acts.has('run') && /\b(?:call|search|quer|tool|function)/i.test(sentence.text));
+/** Verbs that name no act and yet are none of a search. */
+const PLAIN_CHANGES =
+  /^(?:comment|repl|lower|rais|increas|paus|extend|waiv|credit|open|fil|lodg|start|stopp|trigger|launch|issu|plac|swapp|split)/;
 const READINGS = new Stems('analy compar calcul lookup look-up assess verif read');
 
 /** Families of the words before the verb: "the exchange has been submitted". */
@@ -242,7 +247,7 @@ const MIN_NOUN = 5;
 
 /** What one does in thought, with a text, or with a thing that one was shown. */
 const IN_THOUGHT = new Stems(
-  'authentic discus recogni connect assum us opt account cover tri aim arriv return cross double match pinpoint spot convert interpret limit exclud filter address flag attach display extract captur translat ensur made mad left start begun start finish tak took kept follow put repeat round appli pars total tall list link quot cit bas result call invok load prefer order num rate scor rank simpl reduc narrow divid split evaluat examin inspect observ discover encounter hop figur obtain collect compil consult assembl group label tag curat map merg present produc render plot visual illustrat print written plann laid stat specif name enter inquir requir request receiv attempt gone been wait pass navigat open brows visit land assist help explor research investigat studi test measur',
+  'authentic discus paus recogni connect assum us opt account cover tri aim arriv return cross double match pinpoint spot convert interpret limit exclud filter address flag attach display extract captur translat ensur made mad left start begun start finish tak took kept follow put repeat round appli pars total tall list link quot cit bas result call invok load prefer order num rate scor rank simpl reduc narrow divid split evaluat examin inspect observ discover encounter hop figur obtain collect compil consult assembl group label tag curat map merg present produc render plot visual illustrat print written plann laid stat specif name enter inquir requir request receiv attempt gone been wait pass navigat open brows visit land assist help explor research investigat studi test measur',
 );
 /** "I've lowered the target to 19", where every call only looks at something. */
 export const ownWithoutCall = (claim: AnswerClaim, told: Told): ClaimFinding | undefined => {

@@ -1,3 +1,4 @@
+import { deviationsOf, tellsAsked } from './asked-for.ts';
 import { Clock } from './clock.ts';
 import { datesIn } from './dates.ts';
 import { combines } from './derive.ts';
@@ -7,9 +8,11 @@ import { converts, type Figure, figuresOf, NUMBER_WORDS } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { Keyed } from './keyed.ts';
 import { idsWithPlace, tokensIn } from './names.ts';
+import { wrongState } from './one-state.ts';
 import { Payments } from './payments.ts';
 import { Records } from './records.ts';
 import { isPlan, type Sentence } from './sentences.ts';
+import { Siblings } from './siblings.ts';
 import type { ReadStep } from './steps.ts';
 import { Sums } from './sums.ts';
 import { Years } from './years.ts';
@@ -53,14 +56,21 @@ export function contradictedValues(
   const payments = new Payments(steps, sums);
   const keyed = new Keyed(steps, (text) => evidence.knows(text));
   const records = new Records(steps);
+  const siblings = new Siblings(steps, evidence.prompt);
   const years = new Years(evidence.text, (text) => evidence.knows(text));
   const clock = new Clock(evidence.text, evidence.prompt, steps, sentences);
+  const answer = sentences.map(({ lower }) => lower).join('\n');
+  const deviations = steps.flatMap((step) =>
+    step.isRead || step.isBad || step.isRetried ? [] : deviationsOf(step),
+  );
   const isWrong = sentences.map(
     (sentence) =>
       keyed.contradict(sentence) ||
       (HAS_DIGIT.test(sentence.text) && (check.misdates(sentence) || check.misnames(sentence))) ||
       clock.contradicts(sentence) ||
       records.contradict(sentence) ||
+      siblings.contradict(sentence) ||
+      deviations.some((one) => tellsAsked(sentence, answer, one)) ||
       years.swapped(sentence) ||
       check.miscounts(sentence) ||
       check.misstates(sentence),
@@ -307,32 +317,4 @@ class ValueCheck {
       .includes(noun.slice(0, Math.max(4, noun.length - 2)));
     return isWord && isPaged && isAsked && listed > 0 && listed < 50 && count !== listed;
   }
-}
-
-/** States that exclude each other. */
-const STATES: readonly (readonly string[])[] = [
-  ['sunny', 'rain', 'cloud', 'snow', 'clear', 'fog', 'overcast'],
-  ['晴', '雨', '雪', '多云', '曇'],
-  ['approved', 'rejected', 'declined'],
-  ['online', 'offline'],
-  ['enabled', 'disabled'],
-  ['运输中', '签收', '已发货', '已取消'],
-  ['delivered', 'pending', 'shipped', 'processing'],
-];
-
-/** A short result gives one state, the answer another one. */
-function wrongState(sentences: readonly Sentence[], steps: readonly ReadStep[]): Sentence | undefined {
-  const result = steps.at(-1)?.text.toLowerCase() ?? '';
-  if (result.length > 300 || steps.length > 2 || sentences.length > 6) return undefined;
-  for (const states of STATES) {
-    const given = states.filter((state) => result.includes(state));
-    const said = sentences.filter(({ text }) => states.some((state) => text.toLowerCase().includes(state)));
-    if (
-      given.length === 1 &&
-      said.length > 0 &&
-      !said.some(({ text }) => text.toLowerCase().includes(given[0] as string))
-    )
-      return said[0];
-  }
-  return undefined;
 }

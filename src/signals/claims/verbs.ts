@@ -30,7 +30,7 @@ export const NEGATIONS =
   /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
 /** A participle: what follows "have" and is none is a thing that one has. */
 const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
-const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt)$/;
+const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt|plit)$/;
 
 export interface Verb {
   readonly text: string;

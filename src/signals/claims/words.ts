@@ -71,20 +71,21 @@ export class Stems {
 
 /** Families of acts that change something. A claim and a tool meet when they share a family. */
 const ACTS = new StemGroups({
-  cancel: 'cancel abort annul storn absag cancela annulé 取消 キャンセル',
+  cancel:
+    'cancel abort annul storn absag cancela annulé 取消 キャンセル storno gekündig anulad dado_de_baja résilié',
   update:
-    'updat modif chang edit adjust replac renam switch correct upgrad downgrad patch turn toggl assign reassign reschedul aktualisier geändert actualiz cambia geänder umgestell umgeänder cambié 更新 変更 修改 改为 改成 改到 改至',
-  move: 'mov reschedul verschob movid déplac 移动 移動',
-  exchange: 'exchang swap umtausch umgetauscht intercambi échang 交換 换货',
+    'updat modif chang edit adjust replac renam switch correct upgrad downgrad patch turn toggl assign reassign reschedul aktualisier geändert actualiz cambia geänder umgestell umgeänder cambié 更新 変更 修改 改为 改成 改到 改至 angepass umbenann zugewies ersetz gesenk erhöh verlänger gekürz cambiad modificad ajustad ampliad asignad alterad alterei mudei atribuíd modifié changé baissé augmenté prolongé attribué 设置 设为 調整 调整 调到 設定 切り替え 替换 改好',
+  move: 'mov reschedul verschob movid déplac 移动 移動 verleg movid déplacé remarcad reagendad 移到 挪到 移し',
+  exchange: 'exchang swap umtausch umgetauscht intercambi échang 交換 换货 getausch umgestell',
   return: 'return retourn zurückgeschick devolv devuelt 返品 退货',
-  pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér viré virement 支付 退款 返金 送金 支払 转账',
-  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei ordered reordered nachbestell abbestell umgebuch rebook 预订 预定 予約 订好 订了 订到',
-  send: 'send sent email mail notif inform invit paged paging forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发',
+  pay: 'pay paid charg refund reimburs transfer überw bezahl erstatt pagad pago pagar reembols payé rembours transfér viré virement 支付 退款 返金 送金 支払 转账 beglich angewies réglé compensad abonad 付款 缴费 充值 汇款 入金 振込 振り込み 精算',
+  book: 'book reserv schedul gebucht buch bestell reserva réserv agendad agendei marcad marquei ordered reordered nachbestell abbestell umgebuch rebook 预订 预定 予約 订好 订了 订到 vorgemerk encargad apuntad comprad compré inscrit commandé acheté programmé planifié encomendad 安排 预约 下单 订购 手配 注文 発注 押さえ 購入 购买',
+  send: 'send sent email mail notif inform invit paged paging forward shar post publish messag verschick versand gesend versend veröffentlich envi publicad envoy enviar enví 发送 发布 送信 送り 送付 投稿 公開 已发 geschick abgeschick weitergeleit beantwort geteil eingelad informier benachrichtig verständig mitgeteil avisad avisé compartid invitad notificad reenviad respondid partagé invité prévenu averti transmis répondu encaminhad compartilhad convidad avisei 通知 邀请 转发 回复 分享 发出 寄出 転送 返信 共有 招待 連絡 知らせ',
   create:
-    'creat add insert regist record logged copied sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート',
+    'creat add insert regist record logged copied sav wrote writ rewrit rewrot upload import generat erstell angeleg anleg hinzugefüg eingetrag gespeicher hochgelad importier cread crear añad agreg guard subid subir créé créer ajout enregistr 创建 添加 上传 保存 导入 新建 作成 追加 登録 アップロード インポート erfass notier vermerk hinterleg abgeleg eingereich gemeld eröffne registrad anotad anoté solicitad presentad déposé noté criad criei adicionad registrei 记录 登记 申请 录入 記録 保存しま 申請 提出 申し込 入れました',
   delete:
-    'delet remov eras purg drop clear clean gelösch lösch entfern borra elimin suppr apag 删除 清除 削除 消去',
-  run: 'deploy push merg install restart launch execut migrat backup archiv enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert terminat neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移',
+    'delet remov eras purg drop clear clean gelösch lösch entfern borra elimin suppr apag 删除 清除 削除 消去 gestrich excluíd removid supprimé 清空 移除 消しました',
+  run: 'deploy push merg install restart launch execut migrat backup archiv enabl disabl activ deactiv reset restor suspend resum freez froz lock unlock revok renew subscrib unsubscrib enrol escalat block unblock revert terminat neugestart installier desplega desplieg reinici redémarr 部署 重启 安装 デプロイ 再起動 迁移 gestart gestopp freigegeb gesperr entsperr ausgeschalt eingeschalt heruntergefahr aktivier deaktivier activad desactivad bloquead encendid apagad renovad ativad desativad ligad desligad activé désactivé bloqué débloqué allumé éteint renouvelé 打开 关闭 开启 关掉 冻结 挂失 合并 停止 起動 解除 延長 有効 無効に ロック つけました',
 });
 
 /** The families of acts that the words or the text name. */
@@ -92,7 +93,7 @@ export const actsIn = (words: readonly string[], text: string): Set<string> => A
 
 /** Acts that do not say what was done ("processed"): they meet every call that changes something. */
 export const PLAIN_ACTS = new Stems(
-  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé filed lodged started opened raised commented replied lowered increased paused extended waived credited split placed swapped taken launched stopped triggered queued granted emitid expedid ausgestellt 完成 处理 提交 完了 処理 済',
+  'process submit initiat complet request finish appl issu confirm approv handl perform done went verarbeit abgeschlossen bestätig completad procesad realiz hecho effectu traité terminé issued reissued filed lodged started opened raised commented replied lowered increased extended waived credited split placed swapped taken launched stopped triggered queued granted emitid expedid ausgestellt 完成 处理 提交 完了 処理 済',
 );
 
 /** What a speaker does in words or in thought: it needs no tool. */
@@ -158,7 +159,7 @@ export const readsOnly = (nameWords: readonly string[], acts: ReadonlySet<string
 
 /** Words of a failure in a status: `declined`, `refusé`, `失败`. */
 const FAILED =
-  'fail error exception unreach denied declin reject refus forbidden unauthori invalid timeout timed unavailab jam stuck soldout ausgebucht agotad conflict abort fehler fehlgeschlagen abgelehnt ungültig fall falló rechaz denegad échec échou erreur erro falh 失败 失敗 错误 錯誤 エラー 拒绝 拒否 驳回 満席 満室 已满 售罄 できません 不足 超时 タイムアウト';
+  'fail error exception unreach denied declin reject refus forbidden unauthori invalid timeout timed unavailab jam stuck soldout ausgebucht agotad conflict abort fehler fehlgeschlagen abgelehnt ungültig fall falló rechaz denegad échec échou erreur erro falh gescheitert verweiger abgebrochen überschritt zurückgewies ungedeckt inválid insuficient caduc expirad vencid bloqueado recusad negad indispon introuvable invalide interdit insuffisan expiré 却下 無効 期限切れ 見つかりません 在庫切れ 不可 无效 已过期 超出 上限 禁止 冲突 不存在 未通过 未找到 失败 失敗 错误 錯誤 エラー 拒绝 拒否 驳回 満席 満室 已满 售罄 できません 不足 超时 タイムアウト';
 /** Codes are often written without accents: `ECHEC_PAIEMENT`. */
 const withoutAccents = (text: string): string =>
   text

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+
+const call = (tool: string, args: unknown, result: unknown): TraceStep => ({ tool, arguments: args, result });
+const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>
+  (scoreEvidence({ prompt, answer, steps })?.findings ?? [])
+    .map(({ kind }) => kind)
+    .filter((kind) => !kind.startsWith('unsupported_'));
+
+type Row = readonly [name: string, kind: string, prompt: string, answer: string, steps: readonly TraceStep[]];
+
+const depots = call('depot_stock', {}, [
+  { depot: 'harbor', pallets: 412, tons: 96.4 },
+  { depot: 'airport', pallets: 388, tons: 69.4 },
+  { depot: 'hillside', pallets: 154, tons: 30.2 },
+]);
+const fares = [
+  call('get_fare', { line: 'Coastline' }, { line: 'Coastline', fare: 31.4 }),
+  call('get_fare', { line: 'Valley' }, { line: 'Valley', fare: 24.9 }),
+];
+const events = call('list_events', { day: '2026-08-03' }, [
+  { title: 'Fitting with Ruiz', start: '13:00', end: '14:00' },
+  { title: 'Tailor', start: '16:30', end: '17:15' },
+]);
+const crew = ['ida@example.com', 'per@example.com', 'uma@example.com'];
+const guests = call('list_guests', { event: 'gala' }, { guests: [{ name: 'Ida' }, { name: 'Per' }] });
+
+const ROWS: readonly Row[] = [
+  [
+    'a number of another record of the list',
+    'wrong_value',
+    'Which depot is the fullest?',
+    'The harbor depot is the fullest, with 412 pallets and 69.4 tons.',
+    [depots],
+  ],
+  [
+    'the numbers of the record',
+    '',
+    'Which depot is the fullest?',
+    'The harbor depot, with 412 pallets and 96.4 tons.',
+    [depots],
+  ],
+  [
+    'a comparison',
+    '',
+    'How full are harbor and airport?',
+    'Harbor has 412 pallets, airport 388 pallets, and hillside is smaller than both with 154.',
+    [depots],
+  ],
+  [
+    'a number that one clause gives the wrong record',
+    'wrong_value',
+    'Compare Coastline and Valley.',
+    'Coastline costs $24.90, while Valley costs $24.90.',
+    fares,
+  ],
+  [
+    'numbers in their clauses',
+    '',
+    'Compare Coastline and Valley.',
+    'Coastline costs $31.40, while Valley costs $24.90.',
+    fares,
+  ],
+  [
+    'a time that the record of that name has not',
+    'wrong_value',
+    'Am I free on Monday from 2 to 3 pm?',
+    'No, you have a fitting with Ruiz from 2:15 to 3 pm.',
+    [events],
+  ],
+  [
+    'the times of the record',
+    '',
+    'What is on Monday?',
+    'You have a fitting with Ruiz from 1 to 2 pm.',
+    [events],
+  ],
+  [
+    'a value that was asked for, where the result has another one',
+    'wrong_value',
+    'Set the kiln to 940 degrees for me.',
+    'The kiln heats to 940 now.',
+    [call('set_kiln', { kiln: 2, target: 940 }, { ok: true, kiln: 2, target: 815 })],
+  ],
+  [
+    'a value that was asked for, in another notation',
+    '',
+    'Pay 45 euros to the choir.',
+    'I paid €45.00 to the choir.',
+    [call('pay', { to: 'choir', amount: 45 }, { status: 'paid', amount: '45.00' })],
+  ],
+  [
+    'the value that the result has',
+    '',
+    'Set the kiln to 940 degrees for me.',
+    'The kiln is limited: I asked for 940, and it is set to 815.',
+    [call('set_kiln', { kiln: 2, target: 940 }, { ok: true, kiln: 2, target: 815 })],
+  ],
+  [
+    'some of the things that a call was given',
+    'partial',
+    'Invite Ida, Per and Uma.',
+    'All three have been invited.',
+    [call('invite', { emails: crew }, { invited: crew.slice(0, 2) })],
+  ],
+  [
+    'all of the things that a call was given',
+    '',
+    'Invite Ida, Per and Uma.',
+    'All three have been invited.',
+    [call('invite', { emails: crew }, { invited: crew })],
+  ],
+  [
+    'fewer than were requested',
+    'partial',
+    'Start six workers.',
+    'All six workers have been started.',
+    [call('start_workers', { pool: 'a' }, { requested: 6, started: 4 })],
+  ],
+  [
+    'fewer than were requested, as the answer tells',
+    '',
+    'Start six workers.',
+    'The workers have been started: 4 of the 6 are up.',
+    [call('start_workers', { pool: 'a' }, { requested: 6, started: 4 })],
+  ],
+  [
+    'none of what a list has',
+    'wrong_negation',
+    'Are there any guests for the gala?',
+    'There are no guests for the gala.',
+    [guests],
+  ],
+  [
+    'none of another kind',
+    '',
+    'Are there any guests for the gala?',
+    'There are two. There are no other guests.',
+    [guests],
+  ],
+  [
+    'a denial of what was done at the second try',
+    'wrong_negation',
+    'Cancel trip TR-9001.',
+    "Trip TR-9001 could not be cancelled, I'm afraid.",
+    [
+      { tool: 'cancel_trip', arguments: { trip: 'TR-9001' }, result: 'timeout', isError: true },
+      call('cancel_trip', { trip: 'TR-9001' }, { trip: 'TR-9001', status: 'cancelled' }),
+    ],
+  ],
+  [
+    'a refusal in Spanish',
+    'tool_failed_claimed_success',
+    'Reserva la pista 2 para el jueves.',
+    'He reservado la pista 2 para el jueves.',
+    [call('reservar_pista', { pista: 2 }, { estado: 'rechazada', motivo: 'sin plazas' })],
+  ],
+  [
+    'a flag of the act in German',
+    'tool_failed_claimed_success',
+    'Buche den Saal am Freitag.',
+    'Der Saal wurde für Freitag gebucht.',
+    [call('saal_buchen', { tag: 'Freitag' }, { gebucht: false, hinweis: 'Saal vergeben' })],
+  ],
+  [
+    'a participle alone in Spanish',
+    'tool_never_called',
+    'Sí, reserva el Faro.',
+    '¡Reserva confirmada! Te esperan el martes.',
+    [call('hotels.search', { city: 'Cádiz' }, { hotels: [{ name: 'Faro' }] })],
+  ],
+  [
+    'an act in Japanese beside a look',
+    'tool_never_called',
+    '会議室Bを押さえて。',
+    '会議室Bを手配しました。',
+    [call('会議室検索', { 部屋: 'B' }, { 部屋: 'B', 空き: true })],
+  ],
+];
+
+for (const [name, kind, prompt, answer, steps] of ROWS)
+  test(`${kind === '' ? 'not marked' : 'found'}: ${name}`, () =>
+    assert.deepEqual(kinds(prompt, answer, steps), kind === '' ? [] : [kind]));
