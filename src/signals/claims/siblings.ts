@@ -4,14 +4,16 @@ import { isConditional, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { timesIn } from './times.ts';
 
-const MAX_NODES = 3000;
+const MAX_NODES = 2500;
+/** Of texts with digits. */
+const MAX_READ_CHARS = 20_000;
 const MAX_DEPTH = 6;
 const MAX_GROUPS = 24;
 const MAX_MEMBERS = 40;
-const MAX_TOKENS = 1500;
+const MAX_TOKENS = 300;
 const MAX_NAME_CHARS = 60;
 const MAX_NUMBERS = 60;
-const MAX_CHECKED = 80;
+const MAX_CHECKED = 48;
 /** Smaller numbers are those of several records by chance. */
 const MIN_VALUE = 10;
 const MIN_TOKEN = 3;
@@ -29,8 +31,8 @@ const CLAUSE = /[,;:()—–|]|\s(?:and|while|but|whereas|und|aber|y|pero|et|mai
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}_-]*/gu;
 
 interface Member {
-  /** Words that only this one of the group has. */
-  tokens: Set<string>;
+  /** Its words. */
+  readonly tokens: ReadonlySet<string>;
   /** Numbers by their keys. */
   readonly numbers: ReadonlyMap<string, number>;
   /** All numbers, those of texts too. */
@@ -39,11 +41,17 @@ interface Member {
   readonly times: ReadonlySet<number>;
 }
 
+interface Group {
+  readonly members: readonly Member[];
+  /** Members by the words that only they have. */
+  readonly byToken: ReadonlyMap<string, Member>;
+}
+
 /** Records of one kind, each with words of its own, and what an answer says of one that only another one has. */
 export class Siblings {
   readonly #steps: readonly ReadStep[];
   readonly #prompt: string;
-  #groups: readonly (readonly Member[])[] | undefined;
+  #groups: readonly Group[] | undefined;
   /** How often a number stands in the results and arguments. */
   readonly #counts = new Map<number, number>();
   /** The same of times of half a day. */
@@ -62,8 +70,8 @@ export class Siblings {
     const groups = this.#read();
     if (groups.length === 0) return false;
     const words = wordsOf(sentence.lower);
-    return groups.some((group) => {
-      const named = group.filter((member) => isNamed(member, words));
+    return groups.some(({ members: group, byToken }) => {
+      const named = namedIn(words, byToken);
       const [only] = named;
       if (only === undefined) return false;
       if (named.length === 1)
@@ -76,7 +84,7 @@ export class Siblings {
         const clause = sentence.lower.slice(start, end);
         if (OTHERS.test(clause)) return false;
         const inClause = wordsOf(clause);
-        const [member, ...more] = named.filter((one) => isNamed(one, inClause));
+        const [member, ...more] = namedIn(inClause, byToken);
         return (
           member !== undefined &&
           more.length === 0 &&
@@ -113,31 +121,27 @@ export class Siblings {
     return (this.#times.get(time) ?? 0) > inGroup;
   }
 
-  #read(): readonly (readonly Member[])[] {
+  #read(): readonly Group[] {
     if (this.#groups !== undefined) return this.#groups;
-    const groups: Member[][] = [];
+    const groups: (readonly Member[])[] = [];
+    const texts = new Texts();
     let left = MAX_NODES;
-    const count = (number: number) => this.#counts.set(number, (this.#counts.get(number) ?? 0) + 1);
     const walk = (value: unknown, depth: number): void => {
-      if (typeof value === 'number') count(value);
-      if (typeof value === 'string' && HAS_DIGIT.test(value)) {
-        const text = value.slice(0, MAX_TEXT_CHARS);
-        for (const number of numbersIn(text, MAX_NUMBERS)) count(number);
-        for (const time of timesOf(text))
-          this.#times.set(time % HALF_DAY, (this.#times.get(time % HALF_DAY) ?? 0) + 1);
+      if (left-- <= 0 || depth > MAX_DEPTH) return;
+      if (typeof value === 'number') add(this.#counts, value);
+      if (typeof value === 'string') {
+        const { numbers, times } = texts.read(value);
+        for (const number of numbers) add(this.#counts, number);
+        for (const time of times) add(this.#times, time % HALF_DAY);
       }
-      if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
-      const members = Object.values(value).slice(0, MAX_MEMBERS);
+      if (typeof value !== 'object' || value === null) return;
       const keys = Object.keys(value).slice(0, MAX_MEMBERS);
-      const records = members.flatMap((member, i) =>
-        isRecord(member) ? [memberOf(member, Array.isArray(value) ? '' : (keys[i] ?? ''))] : [],
-      );
-      if (records.length > 1 && records.length === members.length && groups.length < MAX_GROUPS)
-        groups.push(records);
-      for (const member of members) {
-        if (left-- <= 0) return;
-        walk(member, depth + 1);
-      }
+      const members = keys.map((key) => (value as Readonly<Record<string, unknown>>)[key]);
+      if (members.length > 1 && members.every(isRecord) && groups.length < MAX_GROUPS)
+        groups.push(
+          members.map((member, i) => memberOf(member, Array.isArray(value) ? '' : (keys[i] ?? ''), texts)),
+        );
+      for (const member of members) walk(member, depth + 1);
     };
     const byTool = new Map<string, Member[]>();
     for (const step of this.#steps) {
@@ -146,23 +150,70 @@ export class Siblings {
       walk(step.arguments, 0);
       if (!step.isRead || step.names.length === 0) continue;
       const record = isRecord(step.value) ? step.value : { text: step.text.slice(0, MAX_TEXT_CHARS) };
-      const one = memberOf(record, step.names.join(' '));
+      const one = memberOf(record, step.names.join(' '), texts);
       const list = byTool.get(step.tool);
       if (list === undefined) byTool.set(step.tool, [one]);
       else if (list.length < MAX_MEMBERS) list.push(one);
     }
     for (const list of byTool.values()) if (list.length > 1) groups.push(list);
-    for (const group of groups) {
-      const seen = new Map<string, number>();
-      for (const { tokens } of group) for (const token of tokens) seen.set(token, (seen.get(token) ?? 0) + 1);
-      for (const member of group)
-        member.tokens = new Set([...member.tokens].filter((token) => seen.get(token) === 1));
-    }
     this.#asked = new Set(numbersIn(this.#prompt.slice(-8192), 400));
-    this.#groups = groups.filter((group) => group.every(({ tokens }) => tokens.size > 0));
+    // Of more than is read it is not known what stands elsewhere.
+    this.#groups = left <= 0 || texts.isCut ? [] : groups.flatMap(groupOf);
     return this.#groups;
   }
 }
+
+const add = (counts: Map<number, number>, number: number) =>
+  counts.set(number, (counts.get(number) ?? 0) + 1);
+
+/** The group, if each of its members has a word of its own. */
+function groupOf(members: readonly Member[]): readonly Group[] {
+  const byToken = new Map<string, Member | undefined>();
+  for (const member of members)
+    for (const token of member.tokens) byToken.set(token, byToken.has(token) ? undefined : member);
+  const own = new Map<string, Member>();
+  for (const [token, member] of byToken) if (member !== undefined) own.set(token, member);
+  return new Set(own.values()).size === members.length ? [{ members, byToken: own }] : [];
+}
+
+const namedIn = (words: ReadonlySet<string>, byToken: ReadonlyMap<string, Member>): readonly Member[] => {
+  const named = new Set<Member>();
+  for (const word of words) {
+    const member = byToken.get(word);
+    if (member !== undefined) named.add(member);
+  }
+  return [...named];
+};
+
+interface TextFigures {
+  readonly numbers: readonly number[];
+  readonly times: readonly number[];
+}
+const NO_FIGURES: TextFigures = { numbers: [], times: [] };
+
+/** The numbers and times of texts, each text read once. */
+class Texts {
+  readonly #known = new Map<string, TextFigures>();
+  #left = MAX_READ_CHARS;
+
+  get isCut(): boolean {
+    return this.#left <= 0;
+  }
+
+  read(text: string): TextFigures {
+    if (!HAS_DIGIT.test(text)) return NO_FIGURES;
+    let figures = this.#known.get(text);
+    if (figures === undefined) {
+      const read = text.slice(0, MAX_TEXT_CHARS);
+      this.#left -= read.length;
+      if (this.isCut) return NO_FIGURES;
+      figures = { numbers: numbersIn(read, MAX_NUMBERS), times: MAY_BE_TIME.test(read) ? timesOf(read) : [] };
+      this.#known.set(text, figures);
+    }
+    return figures;
+  }
+}
+const MAY_BE_TIME = /\d:\d\d|\d\s?[ap]\.?m|[点點時时]|uhr|o['’]clock|noon|midnight/i;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -184,11 +235,6 @@ const wordsOf = (lower: string): ReadonlySet<string> =>
   new Set(
     (lower.match(WORD) ?? []).flatMap((word) => (word.endsWith('s') ? [word, word.slice(0, -1)] : [word])),
   );
-const isNamed = ({ tokens }: Member, words: ReadonlySet<string>): boolean => {
-  for (const token of tokens) if (words.has(token)) return true;
-  return false;
-};
-
 /** Times of day of a text, with those of points of time; none of a moment in universal time. */
 function timesOf(text: string): readonly number[] {
   const lower = text.toLowerCase().replace(/(?<=\d)t(?=\d)/g, ' ');
@@ -215,7 +261,7 @@ function clausesOf({ lower }: Sentence): readonly { readonly start: number; read
   return clauses;
 }
 
-function memberOf(record: Readonly<Record<string, unknown>>, name: string): Member {
+function memberOf(record: Readonly<Record<string, unknown>>, name: string, texts: Texts): Member {
   const tokens = new Set<string>();
   const numbers = new Map<string, number>();
   const all = new Set<number>();
@@ -233,10 +279,9 @@ function memberOf(record: Readonly<Record<string, unknown>>, name: string): Memb
     } else if (typeof value === 'string') {
       if (depth < 2 && value.length <= MAX_NAME_CHARS && !NO_NAME.test(key) && !/^\d{4}-\d\d/.test(value))
         take(value);
-      const short = value.slice(0, MAX_TEXT_CHARS);
-      if (!HAS_DIGIT.test(short)) return;
-      for (const number of numbersIn(short, MAX_NUMBERS)) all.add(number);
-      for (const time of timesOf(short)) times.add(time);
+      const figures = texts.read(value);
+      for (const number of figures.numbers) all.add(number);
+      for (const time of figures.times) times.add(time);
     } else if (typeof value === 'object' && value !== null)
       for (const [member, part] of Object.entries(value).slice(0, MAX_MEMBERS))
         walk(part, Array.isArray(value) ? key : member, depth + 1);
