@@ -4,7 +4,7 @@ import { datesIn } from './dates.ts';
 import { combines } from './derive.ts';
 import { COUNTERS, Evidence } from './evidence.ts';
 import { isBound, isMarkerOrTime, isShareOf, isSpan, isTop, rounded, TIME_UNIT } from './figure-context.ts';
-import { converts, type Figure, figuresOf, NUMBER_WORDS } from './figures.ts';
+import { converts, type Figure, figuresOf, NUMBER_WORDS, numbersIn } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { Keyed } from './keyed.ts';
 import { idsWithPlace, tokensIn } from './names.ts';
@@ -299,6 +299,9 @@ class ValueCheck {
     text: string,
   ): boolean {
     const { available, counts, listed } = this.#evidence;
+    // "8 of our 11 variants"
+    if (available.some(([some, all]) => all === count && numbersIn(text, MAX_CHECKED).includes(some)))
+      return false;
     if (available.length > 0 && isOfOptions && /\b(?:available|in stock)\b/i.test(text))
       return (
         !available.some(([some]) => some === count) && available.some(([, all]) => Math.abs(all - count) <= 2)
