@@ -90,25 +90,11 @@ const CONTRADICTED: readonly Case[] = [
     [call('run_sql', { q: "UPDATE crew SET phone='555-0188' WHERE id=14" }, { status: 'OK', rowcount: 0 })],
   ],
   [
-    'a connection that broke off',
-    FAILED,
-    'Cancel lesson L-204.',
-    'Lesson L-204 has been cancelled.',
-    [call('cancel_lesson', { lesson: 'L-204' }, 'stream terminated: upstream connect error before headers')],
-  ],
-  [
     'a thing that is null beside a message in French',
     FAILED,
     'Réserve le court 3 à 18 h.',
     'Le court 3 est réservé à 18 h.',
     [call('reserver_court', { court: 3 }, { reservation: null, message: 'Créneau déjà pris' })],
-  ],
-  [
-    'a code that is a text',
-    FAILED,
-    '给李雷转300块。',
-    '已经转账给李雷300元。',
-    [call('transfer', { to: '李雷', amount: 300 }, { code: 'E17', msg: '今日额度已用完' })],
   ],
   [
     'a claim about another word than the failed call has',
@@ -126,13 +112,6 @@ const CONTRADICTED: readonly Case[] = [
     'It is too bright in the greenhouse, 40 percent please.',
     'The shade was open, and I have lowered it to 40 percent.',
     [call('get_shade', { room: 'greenhouse' }, { room: 'greenhouse', open: 100 })],
-  ],
-  [
-    'an act of no known family in the first person',
-    NEVER,
-    'Can you do something about the squeaking fan in rack 4?',
-    'I looked at rack 4 and I have throttled the second fan.',
-    [call('get_rack', { rack: 4 }, { rack: 4, fans: [{ id: 1 }, { id: 2 }] })],
   ],
   [
     'a participle without its auxiliary',

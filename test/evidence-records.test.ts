@@ -150,6 +150,40 @@ const ROWS: readonly Row[] = [
     ],
   ],
   [
+    'a day of another month than the only one of the results',
+    'wrong_value',
+    'When does my parking permit end?',
+    'Your parking permit ends on 14 September.',
+    [call('get_permit', { id: 'PP-2' }, { id: 'PP-2', ends: '2026-06-14' })],
+  ],
+  [
+    'the only day of the results',
+    '',
+    'When does my parking permit end?',
+    'Your parking permit ends on 14 June.',
+    [call('get_permit', { id: 'PP-2' }, { id: 'PP-2', ends: '2026-06-14' })],
+  ],
+  [
+    'all things beside those that are available',
+    '',
+    'How many tents do you have in stock?',
+    '3 of our 4 tent variants are in stock.',
+    [
+      call(
+        'get_product',
+        { id: 'tent' },
+        {
+          variants: {
+            T1: { available: true, price: 80.5 },
+            T2: { available: true, price: 92 },
+            T3: { available: false, price: 97 },
+            T4: { available: true, price: 120 },
+          },
+        },
+      ),
+    ],
+  ],
+  [
     'a refusal in Spanish',
     'tool_failed_claimed_success',
     'Reserva la pista 2 para el jueves.',

@@ -8,15 +8,7 @@ import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
 import { type AnswerClaim, isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Told } from './told.ts';
-import {
-  actWithoutCall,
-  askedStems,
-  isOfOrder,
-  isUnmade,
-  ownWithoutCall,
-  wantedFigure,
-  withoutCalls,
-} from './unmade.ts';
+import { actWithoutCall, askedStems, isOfOrder, isUnmade, wantedFigure, withoutCalls } from './unmade.ts';
 import { actsIn, shares, verbStem } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
@@ -32,8 +24,7 @@ export function contradictedActs(
   );
   if (steps.length === 0) return withoutCalls(prompt, claims, sentences, hasBlock);
   const isAdmitted = sentences.some(admitsFailure);
-  const readsAll = steps.every((step) => step.isRead);
-  const acts = claims.filter((claim) => claim.kind !== 'lookup' || readsAll).slice(0, MAX_CLAIMS);
+  const acts = claims.filter((claim) => claim.kind !== 'lookup').slice(0, MAX_CLAIMS);
   const writes = steps.filter((step) => !step.isRead);
   const claimed = new Set(
     acts.flatMap(({ kind, isOwn, acts: said, sentence }) =>
@@ -107,9 +98,7 @@ function contradictedAct(
   prompt: string,
 ): ClaimFinding | undefined {
   if (writes.length === 0)
-    return claim.kind === 'act'
-      ? actWithoutCall(claim, told, asked, sentences, prompt)
-      : ownWithoutCall(claim, told);
+    return claim.kind === 'act' ? actWithoutCall(claim, told, asked, sentences, prompt) : undefined;
   if (claim.places.length > 0 && writes.some((step) => !step.isBad)) return undefined;
   if (claim.kind === 'act' && claim.isCompleted && told.isOfOthers(claim))
     return finding('tool_never_called', claim.sentence);

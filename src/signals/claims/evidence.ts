@@ -166,11 +166,10 @@ export class Evidence {
     return digitsOf(value).some((said) => digits.countOf(said) <= mostOfLength(said) && digits.has(said));
   }
 
-  /** Whether a day is none of the evidence, which has few, and one of them in its month. */
+  /** Whether a day is none of the evidence, which has few. */
   hasOtherDate(date: number): boolean {
     this.#dates ??= datesIn(`${this.text}\n${this.prompt}`);
-    const inMonth = [...this.#dates].filter((one) => Math.floor(one / 100) === Math.floor(date / 100));
-    return this.#dates.size <= FEW_DATES && inMonth.length > 0 && !this.#dates.has(date);
+    return this.#dates.size > 0 && this.#dates.size <= FEW_DATES && !this.#dates.has(date);
   }
 
   /** Whether a day is none of the evidence, which has it with day and month in each other's place: 7 March of 3 July. */

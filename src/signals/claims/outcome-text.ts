@@ -17,9 +17,6 @@ export const MAX_REFUSAL_CHARS = 160;
 /** A line that reports a failure, after others. */
 const FAILED_LINE =
   /^\W{0,4}(?:error|fatal|fehler|\w{1,30}error|\w{1,20} err!|err!|!\s\[rejected\])(?:[:\s]|$)/m;
-/** What a connection or a server gives in the place of an answer. */
-const BROKE_OFF =
-  /\b(?:connect(?:ion)?|network|socket|server|gateway|upstream|internal|dns|tls|ssl|proxy|backend|i\/o|io|transport|validation|permission|runtime) (?:error|timeout|failure|reset|refused|closed|lost|aborted|terminat(?:ed|ion))|\b(?:disconnect(?:ed)?|socket hang ?up|broken pipe|deadline exceeded|circuit (?:breaker )?open|out of memory|killed|segmentation fault|core dumped|service unavailable|under maintenance|wartung)\b|メンテナンス中|维护中/;
 const NO_FAILURE = /^\W{0,4}0\s|(?:^|\s)0 (?:errors?|failed)|no (?:errors?|failures)/;
 export const EMPTY_TEXT =
   /^\W{0,4}(?:(?:found |returned |total:? )?0 (?:rows|results|items|matches|records|件|hits|messages|files|entries|documents)|no (?:results|rows|matches|records|items|data|such|availability|entries)|not found|nothing|empty|none|keine|sin resultados|aucun|0件|なし|无)|\(0 (?:rows|records)\)\W{0,4}$/;
@@ -34,7 +31,7 @@ export const SAYS_SUCCESS =
   /success|succeeded|\bok\b|\bdone\b|\bcreated\b|成功|完了|完成|erfolg|éxito|succès|sucesso/i;
 
 /** What a call achieved by a text that is its whole result. */
-export function textOutcome(text: string, toolWords: readonly string[], writes: boolean): StepEnd {
+export function textOutcome(text: string, toolWords: readonly string[]): StepEnd {
   const head = text.slice(0, 300).toLowerCase();
   const parts = text.length > 600 ? `${head}\n${text.slice(-300).toLowerCase()}` : text.toLowerCase();
   const failed =
@@ -49,14 +46,6 @@ export function textOutcome(text: string, toolWords: readonly string[], writes: 
     !toolWords.some((word) => word.length > 3 && refusal.startsWith(word.slice(0, 5)))
   )
     return { outcome: 'failed', isState: true };
-  if (
-    writes &&
-    text.length <= MAX_REFUSAL_CHARS &&
-    BROKE_OFF.test(parts) &&
-    !NO_FAILURE.test(parts) &&
-    !SAYS_SUCCESS.test(parts)
-  )
-    return { outcome: 'failed' };
   if (EMPTY_TEXT.test(head)) return { outcome: 'empty', hadNoEffect: NO_EFFECT.test(head) };
   return { outcome: 'ok' };
 }

@@ -128,7 +128,7 @@ export function outcomeOf(step: TraceStep, value: unknown): StepEnd {
     return { outcome: 'ok' };
   if (value === null || value === undefined || value === '')
     return { outcome: 'empty', hadNoEffect: !isSilent };
-  if (typeof value === 'string') return textOutcome(value, toolWords, !readsOnly(toolWords, acts, step.tool));
+  if (typeof value === 'string') return textOutcome(value, toolWords);
   const writes = !readsOnly(toolWords, acts, step.tool);
   if (Array.isArray(value))
     return value.length === 0 ? { outcome: 'empty' } : writes ? ofBatch(value, toolWords) : { outcome: 'ok' };
@@ -206,7 +206,7 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
   }
   if (counts.failed > 0) return { outcome: counts.done > 0 ? 'partial' : 'failed' };
   if (changedNothing && counts.done === 0) return { outcome: 'empty', hadNoEffect: true };
-  if (!writes && (foundNothing(record) || yieldsNothing(record, keys))) return { outcome: 'empty' };
+  if (!writes && foundNothing(record)) return { outcome: 'empty' };
   return { outcome: isEmpty && !keys.every((key) => OF_CALL.test(key)) ? 'empty' : 'ok' };
 }
 
@@ -225,7 +225,6 @@ function isReasonOnly(
     } else if (value === null)
       hasNothing ||=
         YIELD_KEY.test(key) || wordsOfName(key).some((word) => toolWords.some((own) => isKin(own, word)));
-    else if (CODE_KEY.test(key) && typeof value === 'string' && ERROR_CODE.test(value)) hasCode = true;
     else if (CODE_KEY.test(key) && typeof value === 'number')
       hasCode ||= value !== 0 && (value < 200 || value >= 300);
     else return false;
@@ -235,16 +234,6 @@ function isReasonOnly(
 /** `booking` of `book_train`, `reservation` of `reserver`. */
 const isKin = (own: string, word: string): boolean =>
   verbStem(own) === verbStem(word) || (own.length > 5 && own.slice(0, 6) === word.slice(0, 6));
-/** `{"result": null, "status": "delisted"}` of a look. */
-const yieldsNothing = (record: Record<string, unknown>, keys: readonly string[]): boolean =>
-  keys.some((key) => record[key] === null && YIELD_KEY.test(key)) &&
-  keys.every(
-    (key) => record[key] === null || STATUS_KEY.test(key) || REASONS_KEY.test(key) || OF_CALL.test(key),
-  );
-
-/** `E30`, `ERR_LIMIT`, `QUOTA_EXCEEDED` */
-const ERROR_CODE =
-  /^(?:e(?:rr(?:or)?)?[-_]?\d|err(?:or)?[-_])|exceed|denied|fail|invalid|not_|limit|insufficient/i;
 /** What a call that went well gives. */
 const YIELD_KEY =
   /^(?:result|data|id|response|output)$|(?:_id|number|nummer|numero|número|_nr|_ref|番号|编号|单号)$/i;

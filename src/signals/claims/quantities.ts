@@ -59,17 +59,9 @@ export function isOfMoreThanCalled(claim: AnswerClaim, writes: readonly ReadStep
   const parts = calls.reduce((sum, step) => sum + Math.max(1, step.parts), 0);
   return (
     count > parts &&
-    (isObject(claim) ||
-      claim.sentence.words.some((word, i) =>
-        isCountedBy(word.text, claim.sentence.words[i - 1]?.text, calls),
-      ))
+    claim.sentence.words.some((word, i) => isCountedBy(word.text, claim.sentence.words[i - 1]?.text, calls))
   );
 }
-
-/** "I've unsubscribed both": the things themselves, and no more words about them. */
-const isObject = ({ isOwn, sentence: { lower } }: AnswerClaim): boolean => isOwn && OBJECT.test(lower);
-const OBJECT =
-  /(?<![a-z])[a-z]{3,14}ed (?:both|all (?:two|three|four|five|six))(?: of them)?\s{0,3}(?:[.,:;!]|$)/;
 
 /** "#W5056519 and #W5995614" */
 const LISTED = /#?[A-Za-z_]{1,20}\d{4,20}\W{0,4}(?:and|,|&)\W{0,4}#?[A-Za-z_]{1,20}\d{4,20}/;

@@ -66,8 +66,6 @@ export interface AnswerClaim {
   readonly isOwn: boolean;
   /** Verbs of the claim, in the form of the sentence. */
   readonly verbs: readonly string[];
-  /** It says that something was looked up too. */
-  readonly isLookup?: boolean;
   /** Words of the place that somebody is said to be in: "queue". */
   readonly places: readonly string[];
   /** The beginnings of verbs: a tool may be named by one. */
@@ -166,15 +164,10 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       form !== 'state' && text.endsWith('ed') ? [verbStem(text)] : (IRREGULAR[text] ?? []),
     ),
   );
-  const isLookup =
-    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.begin(text) || isSaid(text, form))) ||
-    opensData(texts) ||
-    LOOKED_UP.test(lower);
   if (isAct)
     return {
       sentence,
       doneStems,
-      isLookup,
       kind: 'act',
       stems: new Set(other.map(({ text }) => verbStem(text))),
       isCompleted: isThrough || isOther || places.length > 0 || done.some(({ form }) => form !== 'state'),
@@ -192,6 +185,10 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       mentioned,
       ids,
     };
+  const isLookup =
+    verbs.some(({ text, form }) => form === 'own' && (LOOKUPS.begin(text) || isSaid(text, form))) ||
+    opensData(texts) ||
+    LOOKED_UP.test(lower);
   const rest = {
     sentence,
     doneStems,

@@ -6,7 +6,7 @@ import type { ReadStep } from './steps.ts';
 import { timesIn } from './times.ts';
 import { Told } from './told.ts';
 import { NEGATIONS } from './verbs.ts';
-import { actsIn, LOOKUPS, NO_ACTS, Stems, shares, verbStem } from './words.ts';
+import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
 
 const MAX_ASKED_CHARS = 2048;
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
@@ -122,7 +122,6 @@ export function withoutCalls(
           (claim.kind === 'other' && isUnmade(claim, [], told, () => asked)) ||
           (claim.kind !== 'other' &&
             (claim.kind === 'lookup' ||
-              (claim.isLookup === true && !hasBlock) ||
               claim.isCompleted ||
               (claim.acts.size > 0 && !isRule(claim.sentence)))),
       )
@@ -244,26 +243,6 @@ const isOfUser = ({ words }: Sentence, prompt: string, told: Told): boolean => {
 const MAX_LAST_CHARS = 2048;
 const MAX_SUBJECT = 4;
 const MIN_NOUN = 5;
-
-/** What one does in thought, with a text, or with a thing that one was shown. */
-const IN_THOUGHT = new Stems(
-  'authentic discus paus recogni connect assum us opt account cover tri aim arriv return cross double match pinpoint spot convert interpret limit exclud filter address flag attach display extract captur translat ensur made mad left start begun start finish tak took kept follow put repeat round appli pars total tall list link quot cit bas result call invok load prefer order num rate scor rank simpl reduc narrow divid split evaluat examin inspect observ discover encounter hop figur obtain collect compil consult assembl group label tag curat map merg present produc render plot visual illustrat print written plann laid stat specif name enter inquir requir request receiv attempt gone been wait pass navigat open brows visit land assist help explor research investigat studi test measur',
-);
-/** "I've lowered the target to 19", where every call only looks at something. */
-export const ownWithoutCall = (claim: AnswerClaim, told: Told): ClaimFinding | undefined => {
-  if (claim.kind === 'act' || !claim.isOwn || !claim.isCompleted) return undefined;
-  const isMade = [...claim.doneStems].some(
-    (stem) =>
-      stem.length > 3 &&
-      !IN_THOUGHT.begin(stem) &&
-      !LOOKUPS.begin(stem) &&
-      !NO_ACTS.begin(stem) &&
-      !OF_TEXT.begin(stem) &&
-      !READINGS.begin(stem) &&
-      !told.knows(stem),
-  );
-  return isMade ? finding('tool_never_called', claim.sentence) : undefined;
-};
 
 /** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
 export function actWithoutCall(

@@ -102,7 +102,7 @@ class ValueCheck {
     this.#sums = sums;
   }
 
-  /** Another day of the month that the evidence gives. */
+  /** Another day than those few that the evidence gives. */
   misdates(sentence: Sentence): boolean {
     if (sentence.isQuestion) return false;
     const dates = [...datesIn(sentence.text)];
