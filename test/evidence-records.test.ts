@@ -216,3 +216,30 @@ const ROWS: readonly Row[] = [
 for (const [name, kind, prompt, answer, steps] of ROWS)
   test(`${kind === '' ? 'not marked' : 'found'}: ${name}`, () =>
     assert.deepEqual(kinds(prompt, answer, steps), kind === '' ? [] : [kind]));
+
+test('many records that the answer names cost time in proportion to their number', () => {
+  const nameOf = (i: number) => `unit${(i * 7919).toString(36)}q${i}`;
+  const cost = (count: number) => {
+    const units = Array.from({ length: count }, (_, i) => ({
+      unit: nameOf(i),
+      load: 100 + i,
+      start: '10:00',
+      at: `${i}`,
+    }));
+    const answer = Array.from(
+      { length: 60 },
+      (_, i) =>
+        `The load of ${nameOf(i * 3)} is ${400 + i}, while ${nameOf(i + 1)} has ${300 + i} at 1${i % 9}:30.`,
+    ).join(' ');
+    const result = Array.from({ length: 24 }, (_, i) =>
+      units.slice(i * (count / 24), (i + 1) * (count / 24)),
+    );
+    const before = process.cpuUsage();
+    kinds('How are the units?', answer, [call('list_units', { site: 'north' }, result)]);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  const least = (count: number) => Math.min(...Array.from({ length: 3 }, () => cost(count)));
+  least(240);
+  assert.ok(least(7680) < Math.max(60, least(240) * 16));
+});
