@@ -208,6 +208,103 @@ const SUPPORTED: readonly Case[] = [
   ],
 ];
 
+/** Each differs by a detail from what is a contradiction, which stands below it. */
+const NEAR: readonly Case[] = [
+  [
+    'an act under a condition',
+    'I lost my key card.',
+    'You can see the code in the portal, provided that you are logged in there.',
+    [],
+  ],
+  [
+    'what a thing is like',
+    'Somebody used my account.',
+    'Change the password, and sign in with the code that is sent to your phone.',
+    [],
+  ],
+  [
+    'all of another thing than the one of which a part failed',
+    'Extend my loans and hold the atlas.',
+    'All three copies of the atlas are out. Shall I put you on the list?',
+    [
+      call(
+        'extend_loans',
+        {},
+        {
+          results: [
+            { id: 'b1', ok: true },
+            { id: 'b2', ok: false },
+          ],
+          failed: 1,
+        },
+      ),
+      call('find_title', { q: 'atlas' }, { copies: 3, available: 0 }),
+    ],
+  ],
+  [
+    'another record that was left as it was',
+    'Add a bag to QX7P2L.',
+    "The bag is on QX7P2L now. Your other trip, 8KKD3M, wasn't changed.",
+    [call('update_bags', { reservation: 'QX7P2L', bags: 1 }, { reservation: 'QX7P2L', bags: 1 })],
+  ],
+  [
+    'how many of the results are alike',
+    'Draw three cards.',
+    'You drew 2 hearts and a spade.',
+    [call('draw', {}, 'hearts'), call('draw', {}, 'spades'), call('draw', {}, 'hearts')],
+  ],
+  [
+    'a Japanese report of a part that did not answer',
+    '台所と廊下の照明を消して。',
+    '台所は消しましたが、廊下の照明が応答せず、まだ点いています。',
+    [
+      call('close_window', {}, { state: 'closed' }),
+      call('close_door', {}, { state: 'open', error: '応答なし' }),
+    ],
+  ],
+];
+const BESIDE: readonly (readonly [Case, string])[] = [
+  [
+    [
+      'an act',
+      'I lost my key card.',
+      'You are logged out everywhere now, and the new card has been sent.',
+      [],
+    ],
+    'tool_never_called',
+  ],
+  [
+    [
+      'all of the thing of which a part failed',
+      'Extend my loans.',
+      'All loans are extended.',
+      [
+        call(
+          'extend_loans',
+          {},
+          {
+            results: [
+              { id: 'b1', ok: true },
+              { id: 'b2', ok: false },
+            ],
+            failed: 1,
+          },
+        ),
+      ],
+    ],
+    'partial',
+  ],
+  [
+    [
+      'the record that was changed',
+      'Add a bag to QX7P2L.',
+      "I'm afraid QX7P2L wasn't updated.",
+      [call('update_bags', { reservation: 'QX7P2L', bags: 1 }, { reservation: 'QX7P2L', bags: 1 })],
+    ],
+    'wrong_negation',
+  ],
+];
+
 const expectKind = (cases: readonly Case[], ...expected: readonly string[]) => {
   for (const [name, prompt, answer, steps] of cases)
     test(`contradicted: ${name}`, () => {
@@ -222,5 +319,6 @@ const expectKind = (cases: readonly Case[], ...expected: readonly string[]) => {
 expectKind(NEVER_CALLED, 'tool_never_called');
 expectKind(WRONG, 'wrong_value');
 expectKind(FAILED, 'tool_failed_claimed_success', 'partial');
-for (const [name, prompt, answer, steps] of SUPPORTED)
+for (const [one, kind] of BESIDE) expectKind([one], kind);
+for (const [name, prompt, answer, steps] of [...SUPPORTED, ...NEAR])
   test(`not contradicted: ${name}`, () => assert.deepEqual(kinds(prompt, answer, steps), []));

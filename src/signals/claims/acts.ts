@@ -4,7 +4,7 @@ import { excuses, MAX_REPORTED, reportsFailure } from './excuses.ts';
 import { figuresOf, NUMBER_WORDS } from './figures.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { FAILED_LIST } from './outcome.ts';
-import { isOfMoreThanCalled, quantityIn } from './quantities.ts';
+import { countedIn, isOfMoreThanCalled, quantityIn } from './quantities.ts';
 import { type AnswerClaim, isPlan, isRequest, type Sentence, saysNone } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { Told } from './told.ts';
@@ -216,7 +216,7 @@ function partOf(
   if (partial !== undefined) {
     const sentence = sentences.find(
       (one) =>
-        quantityIn(one) !== undefined ||
+        (quantityIn(one) !== undefined && !isOfOtherStep(one, partial, steps)) ||
         /success|imported|\bok\b/i.test(one.text) ||
         (!one.isQuestion && !isPlan(one) && namesFailed(one, partial)),
     );
@@ -231,6 +231,14 @@ function partOf(
   });
   return sentence && [finding('partial', sentence, open.index)];
 }
+
+/** "All four copies are out": of things that another result speaks of, and not this one. */
+const isOfOtherStep = (sentence: Sentence, step: ReadStep, steps: readonly ReadStep[]): boolean => {
+  const [noun] = countedIn(sentence);
+  const speaks = ({ tool, text, argumentsText }: ReadStep) =>
+    noun !== undefined && `${tool} ${text} ${argumentsText}`.toLowerCase().includes(noun.slice(0, -1));
+  return noun !== undefined && !speaks(step) && steps.some((one) => one !== step && speaks(one));
+};
 
 /** An item of a list, a key of a record: it names a thing and says nothing of it. */
 const IS_ITEM = /^\W{0,3}(?:[-•|{}"]|\d{1,2}[.)]\s)/;

@@ -132,6 +132,8 @@ const isNamed = ({ stems }: ReadStep, after: readonly string[], text: string): b
 };
 
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
+/** `4471902`, `6wjj2d`: an identifier of a record. */
+const OF_RECORD = /\d{4}|^(?=(?:[a-z]{0,7}\d){2})(?=\d{0,7}[a-z])[a-z\d]{5,8}$/;
 
 function deniedStep(
   sentence: Sentence,
@@ -148,7 +150,7 @@ function deniedStep(
   const isAnywhere = !isEnglish || PLAIN_ACTS.occurIn(words, after);
   const acts = isAnywhere ? actsIn(text.split(NOT_A_WORD), text) : actsIn(words, after);
   if (shares(acts, claimed)) return undefined;
-  const ids = [...idsIn(sentence.text)].filter((id) => /\d{4}/.test(id));
+  const ids = [...idsIn(sentence.text)].filter((id) => OF_RECORD.test(id));
   return writes.findLast(
     (step) =>
       (shares(step.acts, acts) || (step.acts.size === 0 && (!isEnglish || isNamed(step, words, text)))) &&

@@ -187,6 +187,12 @@ export class Evidence {
     return this.#all().includes(stem);
   }
 
+  /** The number of results that name it. */
+  resultsWith(noun: string): number {
+    const stem = noun.slice(0, Math.max(4, noun.length - 2));
+    return this.#steps.filter(({ text }) => text.toLowerCase().includes(stem)).length;
+  }
+
   has(value: number): boolean {
     return this.#has.has(value);
   }

@@ -29,6 +29,12 @@ const COUNTS: Readonly<Record<string, number>> = {
   tous: 0,
   toutes: 0,
 };
+/** The first nouns after "all", "both", "four". */
+export function countedIn({ words }: Sentence): readonly string[] {
+  const at = words.findIndex(({ text }) => Object.hasOwn(COUNTS, text));
+  const after = words.slice(at + 1, at + 4).map(({ text }) => text);
+  return at < 0 ? [] : after.filter((word) => word.length > 3 && !Object.hasOwn(COUNTS, word));
+}
 const ALL_IN_CJK = /全部|全員|全都|都|所有|すべて|全て|両方|两/u;
 
 /** "all", "both", "four": 0 stands for a word that gives no number. */

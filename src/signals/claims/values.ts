@@ -196,16 +196,17 @@ class ValueCheck {
     if (numbers.length === 0 || numbers.length > FEW_NUMBERS || value <= listed || counts.has(value))
       return false;
     const after = text.slice(end, end + 40);
+    const nouns = (
+      after
+        .split(/[.,;:()]/)[0]
+        ?.toLowerCase()
+        .match(/\p{L}{4,30}/gu) ?? []
+    ).slice(0, 2);
+    // "2 heads" of five throws
+    if (nouns.some((noun) => this.#evidence.resultsWith(noun) === value)) return false;
     const isCounted =
       COUNTER.test(after) ||
-      (
-        after
-          .split(/[.,;:()]/)[0]
-          ?.toLowerCase()
-          .match(/\p{L}{4,30}/gu) ?? []
-      )
-        .slice(0, 2)
-        .some((noun, i) => !(i === 0 && TIME_UNIT.test(noun)) && this.#evidence.speaksOf(noun));
+      nouns.some((noun, i) => !(i === 0 && TIME_UNIT.test(noun)) && this.#evidence.speaksOf(noun));
     return (
       isCounted && !TIME_UNIT.test(after.trim()) && !this.#evidence.derives(value, this.#supported, false)
     );

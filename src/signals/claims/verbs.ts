@@ -11,7 +11,7 @@ export const HEDGES = set(
 );
 /** Two words that make what follows a plan, or words of the user: "going to cancel", "sorry to hear that you were". */
 export const HEDGE_PAIRS = set(
-  'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to to_hear hear_that hear_you sorry_you sorry_that understand_that understand_you sounds_like',
+  'soon_as you_said you_mentioned you_want you_told you_stated going_to let_me to_proceed order_to need_to needs_to want_to would_like try_to about_to has_to have_to like_to to_hear hear_that hear_you sorry_you sorry_that understand_that understand_you sounds_like provided_that provided_you long_as assuming_that assuming_you',
 );
 /** Whether a word makes what follows a plan: not the month in "3 May", not "I can see that it was approved". */
 export function isHedge(words: readonly Word[], i: number): boolean {
@@ -80,7 +80,7 @@ export function verbsIn({ text, words, start }: Sentence): readonly Verb[] {
     } else if (word === 'has' || word === 'have') {
       const verb = afterAdverbs(i + 1);
       if (verb > i + 1 && words.slice(i + 1, verb).some(({ text }) => text === 'been')) take(i, verb, 'done');
-    } else if (/^(?:is|are|was|were|you're|they're|.+'s)$/.test(word)) {
+    } else if (/^(?:is|are|was|were|you're|they're|.+'s)$/.test(word) && !isRelative(text, words, i)) {
       const verb = afterAdverbs(i + 1);
       if (STATE_ENDING.test(at(verb)) && at(verb).length > 3) take(i, verb, 'state');
     } else if (word === 'successfully') {
@@ -90,6 +90,18 @@ export function verbsIn({ text, words, start }: Sentence): readonly Verb[] {
   }
   return verbs;
 }
+
+/** "a code that's sent to your phone", "the form which is attached": what a thing is like. */
+const isRelative = (text: string, words: readonly Word[], i: number): boolean => {
+  const [word, before] = [words[i], words[i - 1]];
+  if (word === undefined || before === undefined) return false;
+  if (before.text === 'that' || before.text === 'which') return i > 1 && !SAYS.test(words[i - 2]?.text ?? '');
+  return (
+    word.text === "that's" && !SAYS.test(before.text) && /^ {1,3}$/.test(text.slice(before.end, word.start))
+  );
+};
+/** "I confirm that is cancelled" */
+const SAYS = /^(?:confirm|confirmed|see|say|and|but|so|yes|ok|okay|all|both|is)$/;
 
 /** Most words before a participle that stands without "is": "Snapshot of vm-22 taken". */
 const MAX_BARE = 9;
