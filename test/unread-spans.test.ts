@@ -58,6 +58,8 @@ const READERS: Readonly<Record<string, (span: ReadableSpan) => unknown>> = {
   'an object that inherits from it': (span) => (Object.create(span) as ReadableSpan).attributes[HASH],
   'its entries': (span) => Object.fromEntries(Object.entries(span)).attributes?.[HASH],
   'its print': (span) => /'observatory\.prompt_hash': '(\w+)'/.exec(inspect(span, { depth: 3 }))?.[1],
+  'its print without what its class says of it': (span) =>
+    /'observatory\.prompt_hash': '(\w+)'/.exec(inspect(span, { depth: 3, customInspect: false }))?.[1],
   'its attributes, as it prints': (span) => /prompt_hash': '(\w+)'/.exec(inspect(span.attributes))?.[1],
 };
 
@@ -69,7 +71,8 @@ for (const [what, read] of Object.entries(READERS)) {
     assert.match(String(read(span)), /^[0-9a-f]{64}$/);
     assert.deepEqual(scored, ['first']);
     const names = Object.getOwnPropertySymbols(span).map((symbol) => symbol.description);
-    assert.ok(!names.includes('mcp-observatory.unread') && !names.includes('nodejs.util.inspect.custom'));
+    assert.ok(!names.includes('mcp-observatory.unread') && !names.includes('Symbol.toStringTag'));
+    assert.equal(Object.hasOwn(span, 'droppedAttributesCount'), false);
     const property = Object.getOwnPropertyDescriptor(span, 'attributes');
     assert.deepEqual([property?.writable, property?.enumerable, property?.configurable], [true, true, true]);
     assert.equal(span.events.length > 0, true, 'scores are events too');
@@ -222,5 +225,104 @@ test('a frozen span, and one of another class, is scored as it ends', () => {
   assert.match(String(written[HASH]), /^[0-9a-f]{64}$/);
   const frozen = Object.freeze({ ...foreign, _ended: false });
   enricher.onEnding(frozen as never);
+  assert.equal(enricher.stats.faults, 0);
+});
+
+for (const [how, lock] of Object.entries({ sealed: Object.seal, frozen: Object.freeze })) {
+  test(`a span that is ${how} after its end is scored when it is read, or soon, and stops no other`, async () => {
+    const { call, scored, ended } = pipeline([processorOf({ onEnd: (span) => void lock(span) })]);
+    const span = call('read');
+    assert.match(String(span.attributes[HASH]), /^[0-9a-f]{64}$/);
+    assert.equal(span.attributes[HASH], span.attributes[HASH]);
+    assert.equal(span.events.length > 0, true);
+    call('waits');
+    const last = call('last');
+    while (scored.length < 3) await sleep(5);
+    assert.deepEqual(scored, ['read', 'waits', 'last'], 'each once');
+    assert.match(String(last.attributes[HASH]), /^[0-9a-f]{64}$/);
+    assert.equal(ended.length, 3);
+  });
+}
+
+test('a plain span that is frozen while it waits for its turn does not throw', async () => {
+  const { call, tracer, scored, enricher } = pipeline();
+  call('before');
+  const plain = tracer.startSpan('GET');
+  plain.end();
+  Object.freeze(plain);
+  call('after');
+  while (scored.length < 2) await sleep(5);
+  assert.equal(enricher.stats.faults, 0);
+});
+
+/** Ways to make something of a span that has properties of its own, without reading the span. */
+const COPIES: Readonly<Record<string, (span: ReadableSpan) => ReadableSpan>> = {
+  'an object that inherits from it': (span) => Object.create(span) as ReadableSpan,
+  'a copy of its descriptors': (span) =>
+    Object.create(Object.getPrototypeOf(span), Object.getOwnPropertyDescriptors(span)) as ReadableSpan,
+};
+
+for (const [what, copyOf] of Object.entries(COPIES)) {
+  test(`what is written to ${what} is not written to the span`, () => {
+    const { call } = pipeline();
+    const span = call('answer');
+    const copy = copyOf(span) as { attributes: unknown; status: unknown };
+    copy.attributes = { redacted: true };
+    assert.deepEqual(copy.attributes, { redacted: true });
+    assert.match(String(span.attributes[HASH]), /^[0-9a-f]{64}$/);
+    assert.deepEqual(copy.status, span.status);
+  });
+}
+
+test('a span says how much it has dropped before anything else of it is read', () => {
+  const dropped = (name: 'droppedAttributesCount' | 'droppedEventsCount') => {
+    const enricher = new Processor();
+    const spanLimits = { attributeCountLimit: 6, eventCountLimit: 1 };
+    const provider = new BasicTracerProvider({ spanProcessors: [enricher], spanLimits });
+    const span = provider.getTracer('test').startSpan('chat', { attributes: CHAT_ATTRIBUTES });
+    attachInteraction(span, { prompt: 'question', answer: 'answer' });
+    span.end();
+    const ended = span as unknown as ReadableSpan;
+    const first = ended[name];
+    assert.ok(ended.attributes);
+    assert.equal(first, ended[name]);
+    return first;
+  };
+  assert.ok(dropped('droppedAttributesCount') > 0);
+  assert.ok(dropped('droppedEventsCount') > 0);
+});
+
+test('of two processors the first enriches, as it would at the end, whoever reads', async () => {
+  const second = new Processor({
+    captureContent: true,
+    signals: { verifier: { score: () => ({ score: 1, reason: 'second' }) } },
+  });
+  const { call, scored, enricher } = pipeline([second]);
+  const span = call('answer');
+  assert.equal(span.attributes['observatory.verifier_score'], 0);
+  assert.equal(span.attributes['gen_ai.input.messages'], undefined, 'the first captures no content');
+  assert.deepEqual(scored, ['answer']);
+  assert.deepEqual([enricher.stats.enriched, second.stats.enriched], [1, 0]);
+});
+
+test('a span whose attributes somebody else has put behind an accessor is scored as it ends, and keeps it', () => {
+  let reads = 0;
+  const before = processorOf({});
+  before.onStart = (span) => {
+    const { attributes } = span;
+    const get = () => {
+      reads += 1;
+      return attributes;
+    };
+    Object.defineProperty(span, 'attributes', { get, enumerable: true });
+  };
+  const enricher = new Processor();
+  const provider = new BasicTracerProvider({ spanProcessors: [before, enricher] });
+  const span = provider.getTracer('test').startSpan('chat', { attributes: CHAT_ATTRIBUTES });
+  attachInteraction(span, { prompt: 'question', answer: 'answer' });
+  span.end();
+  const known = reads;
+  assert.match(String((span as unknown as ReadableSpan).attributes[HASH]), /^[0-9a-f]{64}$/);
+  assert.equal(reads, known + 1);
   assert.equal(enricher.stats.faults, 0);
 });

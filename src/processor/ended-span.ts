@@ -28,13 +28,22 @@ interface SdkSpan extends WritableSpan {
 export function writeEnded<T>(span: ReadableSpan, write: (target: WritableSpan) => T): T {
   const own = span as unknown as SdkSpan;
   const hasEnded = own._ended;
-  if (typeof hasEnded !== 'boolean' || typeof own.setAttribute !== 'function')
+  if (typeof hasEnded !== 'boolean' || typeof own.setAttribute !== 'function' || !reopen(own))
     return write(new EndedSpan(span));
-  own._ended = false;
   try {
     return write(own);
   } finally {
     own._ended = hasEnded;
+  }
+}
+
+/** @returns false for a span that somebody has frozen. */
+function reopen(span: SdkSpan): boolean {
+  try {
+    span._ended = false;
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -13,17 +13,20 @@ interface Unread {
   readonly events: ReadableSpan['events'];
   readonly status: ReadableSpan['status'];
   readonly write: (span: ReadableSpan) => void;
+  isWritten: boolean;
+  /** Of a span that somebody has sealed or frozen. */
+  copy: ReadableSpan | undefined;
 }
 
 const UNREAD: unique symbol = Symbol('mcp-observatory.unread') as never;
-const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never;
 
 interface UnreadSpan {
   [UNREAD]?: Unread;
-  [INSPECT]?: unknown;
 }
 
 const PROPERTIES: readonly WrittenProperty[] = ['attributes', 'events', 'status'];
+/** Getters of the class, which change with what is written; printing asks for the tag before it lists the properties. */
+const GETTERS = ['droppedAttributesCount', 'droppedEventsCount', Symbol.toStringTag] as const;
 
 /** The same functions for all spans: engines then give all of them one layout. */
 const DESCRIPTORS: Readonly<Record<WrittenProperty, PropertyDescriptor>> = {
@@ -31,6 +34,7 @@ const DESCRIPTORS: Readonly<Record<WrittenProperty, PropertyDescriptor>> = {
   events: descriptorOf('events'),
   status: descriptorOf('status'),
 };
+const GETTER_DESCRIPTORS = GETTERS.map(getterOf);
 
 function descriptorOf(name: WrittenProperty): PropertyDescriptor {
   return {
@@ -38,75 +42,93 @@ function descriptorOf(name: WrittenProperty): PropertyDescriptor {
       return written(this)?.[name];
     },
     set(this: UnreadSpan, value: unknown) {
-      const span = written(this);
-      if (span !== undefined) (span as unknown as Record<string, unknown>)[name] = value;
+      const span = this[UNREAD]?.span;
+      const target = written(this);
+      if (span !== undefined && span === this && target !== span) define(target as ReadableSpan, name, value);
+      // Something that only inherits from the span, or is a copy of it, gets a property of its own.
+      else define(this, name, value);
     },
     enumerable: true,
     configurable: true,
   };
 }
 
+function getterOf(name: (typeof GETTERS)[number]): PropertyDescriptor {
+  return {
+    get(this: UnreadSpan) {
+      const span = written(this);
+      return span && Reflect.get(Object.getPrototypeOf(span), name, span);
+    },
+    configurable: true,
+  };
+}
+
+function define(target: object, name: PropertyKey, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
 function written(reader: UnreadSpan): ReadableSpan | undefined {
   const unread = reader[UNREAD];
   if (unread === undefined) return undefined;
-  giveBack(unread.span);
-  unread.write(unread.span);
-  return unread.span;
+  const isFirst = !unread.isWritten;
+  const target = giveBack(unread.span);
+  if (isFirst) unread.write(unread.span);
+  return unread.copy ?? target;
 }
 
-/** Printing an object calls no getter. */
-function inspect(this: UnreadSpan, _depth: number, options: unknown, print: (...args: unknown[]) => string) {
-  return print(written(this) ?? this, options);
+/** Calls `write` before anybody reads the attributes, events or status of a span that {@link isOfSdk}. */
+export function writeWhenRead(span: ReadableSpan, write: (span: ReadableSpan) => void): void {
+  const { attributes, events, status } = span;
+  const own = span as UnreadSpan;
+  own[UNREAD] = { span, attributes, events, status, write, isWritten: false, copy: undefined };
+  for (const name of PROPERTIES) Object.defineProperty(span, name, DESCRIPTORS[name]);
+  for (let i = 0; i < GETTERS.length; i += 1)
+    Object.defineProperty(span, GETTERS[i] as PropertyKey, GETTER_DESCRIPTORS[i] as PropertyDescriptor);
+}
+
+/** Whether this `write` is still to be called; that of another processor is when the span is read. */
+export function isUnread(span: object, write: (span: ReadableSpan) => void): boolean {
+  return (span as UnreadSpan)[UNREAD]?.write === write;
 }
 
 /**
- * Calls `write` before anybody reads the span's attributes, events or status.
- * @returns false for a span of something else than OpenTelemetry's SDK, which stays as it is.
+ * Makes the properties of a span again what they were.
+ * @returns what is to be written to: the span, or a copy if somebody has sealed or frozen it, whose properties it shows.
  */
-export function writeWhenRead(span: ReadableSpan, write: (span: ReadableSpan) => void): boolean {
-  if (isUnread(span)) return true;
-  if (!isOfSdk(span)) return false;
-  const { attributes, events, status } = span;
-  const own = span as UnreadSpan;
-  own[UNREAD] = { span, attributes, events, status, write };
-  own[INSPECT] = inspect;
-  for (const name of PROPERTIES) Object.defineProperty(span, name, DESCRIPTORS[name]);
-  return true;
-}
-
-export function isUnread(span: object): boolean {
-  return (span as UnreadSpan)[UNREAD] !== undefined;
-}
-
-/** Makes the properties of a span again what they were. */
-export function giveBack(span: ReadableSpan): void {
+export function giveBack(span: ReadableSpan): ReadableSpan {
   const own = span as UnreadSpan;
   const unread = own[UNREAD];
-  if (unread === undefined) return;
-  delete own[UNREAD];
-  delete own[INSPECT];
-  for (const name of PROPERTIES) {
-    Object.defineProperty(span, name, {
-      value: unread[name],
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
+  if (unread === undefined) return span;
+  unread.isWritten = true;
+  if (!Object.isExtensible(span) && Object.isSealed(span)) {
+    unread.copy ??= copyOf(span, unread);
+    return unread.copy;
   }
+  delete own[UNREAD];
+  for (const name of GETTERS) delete (span as unknown as Record<PropertyKey, unknown>)[name];
+  for (const name of PROPERTIES) define(span, name, unread[name]);
+  return span;
 }
 
-let lastClass: unknown;
-let isLastOfSdk = false;
+function copyOf(span: ReadableSpan, unread: Unread): ReadableSpan {
+  const copy = Object.create(Object.getPrototypeOf(span)) as ReadableSpan;
+  for (const key of Reflect.ownKeys(span)) {
+    const property = Object.getOwnPropertyDescriptor(span, key);
+    if (property !== undefined && 'value' in property && key !== UNREAD) define(copy, key, property.value);
+  }
+  for (const name of PROPERTIES) define(copy, name, unread[name]);
+  return copy;
+}
 
-/** Whether a span is one of OpenTelemetry's SDK, whose properties can be replaced; found once for each class. */
+/** Whether a span is one of OpenTelemetry's SDK, whose properties can be replaced, and were not by somebody else. */
 export function isOfSdk(span: ReadableSpan): boolean {
-  if (span.constructor === lastClass) return isLastOfSdk && Object.isExtensible(span);
-  isLastOfSdk =
+  return (
     typeof (span as unknown as { _ended?: unknown })._ended === 'boolean' &&
-    PROPERTIES.every((name) => {
-      const property = Object.getOwnPropertyDescriptor(span, name);
-      return property?.configurable === true && property.writable === true;
-    });
-  lastClass = span.constructor;
-  return isLastOfSdk && Object.isExtensible(span);
+    Object.isExtensible(span) &&
+    PROPERTIES.every((name) => isPlain(Object.getOwnPropertyDescriptor(span, name))) &&
+    !GETTERS.some((name) => Object.hasOwn(span, name))
+  );
 }
+
+const isPlain = (property: PropertyDescriptor | undefined): boolean =>
+  property?.configurable === true && property.writable === true;

@@ -52,7 +52,8 @@ export class UnreadSpans implements LateReader {
 
   left(span: ApiSpan): void {
     const own = span as unknown as ReadableSpan;
-    if (!this.#hide(own)) writeLate(own);
+    if (isOfSdk(own)) this.#hide(own);
+    else writeLate(own);
   }
 
   /**
@@ -61,7 +62,8 @@ export class UnreadSpans implements LateReader {
    */
   take(span: ReadableSpan): boolean {
     try {
-      const kind = isUnread(span) ? 'model' : interactionKind(span);
+      // What another processor is still to write is written now: it comes first.
+      const kind = isUnread(span, this.#read) ? 'model' : interactionKind(span);
       // Enriching a tool call takes less time than hiding it, and within its trace its turn does not matter.
       if (kind === 'tool' && span.parentSpanContext !== undefined) return false;
       const isCall = isModelCall(kind) || hasInteraction(span);
@@ -78,9 +80,10 @@ export class UnreadSpans implements LateReader {
   }
 
   #add(span: ReadableSpan, isWritten: boolean): boolean {
-    if (isWritten && (!isOfSdk(span) || !this.#mayWait())) return false;
+    if (isWritten && !((isUnread(span, this.#read) || isOfSdk(span)) && this.#mayWait())) return false;
     const characters = isWritten ? lateCharacters(span) + this.#enricher.keepForLater(span) : 0;
-    if (characters > LARGE_CHARS || (isWritten && !this.#hide(span))) return false;
+    if (characters > LARGE_CHARS) return false;
+    if (isWritten) this.#hide(span);
     this.#waiting.add(span, characters);
     return true;
   }
@@ -93,13 +96,13 @@ export class UnreadSpans implements LateReader {
     this.#waiting.settleNow();
   }
 
-  #hide(span: ReadableSpan): boolean {
-    return isUnread(span) || writeWhenRead(span, this.#read);
+  #hide(span: ReadableSpan): void {
+    if (!isUnread(span, this.#read)) writeWhenRead(span, this.#read);
   }
 
   readonly #read = (span: ReadableSpan): void => {
     this.#waiting.settleThrough(span);
-    writeLate(span);
+    writeLate(giveBack(span));
   };
 }
 

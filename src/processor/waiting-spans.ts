@@ -17,8 +17,8 @@ export interface WaitingOptions {
   readonly maxCharacters: number;
   /** Spans that are worth a turn of their own. */
   readonly batch: number;
-  /** Called before a span is written to. */
-  readonly open?: ((span: ReadableSpan) => void) | undefined;
+  /** Called before a span is written to. @returns what is written to in its place. */
+  readonly open?: ((span: ReadableSpan) => ReadableSpan) | undefined;
   /** Called when a span is enriched. */
   readonly done?: ((span: ReadableSpan) => void) | undefined;
 }
@@ -105,8 +105,7 @@ export class WaitingSpans {
       const until = performance.now() + SLICE_MS;
       while (this.size > 0 && performance.now() < until) {
         const span = this.#spans[this.#first];
-        if (span !== undefined) this.#read(span);
-        const steps = span && identifyLargeTexts(span);
+        const steps = span && this.#stepsOf(span);
         if (steps === undefined) this.#step();
         else {
           await takeSteps(steps);
@@ -118,10 +117,20 @@ export class WaitingSpans {
     }
   }
 
-  /** Does what the instrumentation left to do. */
-  #read(span: ReadableSpan): void {
-    this.#options.open?.(span);
-    if (writeLate(span)) this.#enricher.keepForLater(span);
+  /** Of its large texts; undefined if there are none. */
+  #stepsOf(span: ReadableSpan): Iterable<undefined> | undefined {
+    try {
+      return identifyLargeTexts(this.#read(span));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Does what the instrumentation left to do. @returns what is to be written to. */
+  #read(span: ReadableSpan): ReadableSpan {
+    const target = this.#options.open?.(span) ?? span;
+    if (writeLate(target)) this.#enricher.keepForLater(target);
+    return target;
   }
 
   /** Enriches the span that has waited longest. */
@@ -136,9 +145,13 @@ export class WaitingSpans {
       this.#first = 0;
     }
     if (span === undefined) return undefined;
-    this.#read(span);
-    this.#enricher.enrichLate(span);
-    this.#options.done?.(span);
+    try {
+      const target = this.#read(span);
+      this.#enricher.enrichLate(target);
+      this.#options.done?.(target);
+    } catch {
+      // A processor or a span that throws must not hold up the spans after it, nor end the process from a timer.
+    }
     return span;
   }
 }
