@@ -82,7 +82,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#metrics = meterProvider === false ? undefined : new SpendMetrics(meterProvider);
     // Who collects metrics right after a call finds it in them; what is to be redacted is on no span for any time.
     const mayWait = () => this.#metrics?.areRead !== true;
-    this.#unread = this.#options.redactContent ? undefined : new UnreadSpans(this, mayWait);
+    this.#unread = this.#options.redactContent ? undefined : new UnreadSpans(this, mayWait, this.#tools);
   }
 
   get stats(): ProcessorStats {

@@ -62,6 +62,12 @@ export class ToolMemory {
     known.lastParent = parentId;
   }
 
+  /** Whether calls inside a tool's span are remembered, whose place it takes as it ends. */
+  isAround(span: ReadableSpan): boolean {
+    const { traceId, spanId } = span.spanContext();
+    return this.#traces.get(traceId)?.parents.get(spanId) === true;
+  }
+
   /** The calls of a trace, which is the one used last from now on. */
   #callsOf(traceId: string): KnownCalls {
     if (this.#last?.[0] === traceId) return this.#last[1];

@@ -132,3 +132,16 @@ export function isOfSdk(span: ReadableSpan): boolean {
 
 const isPlain = (property: PropertyDescriptor | undefined): boolean =>
   property?.configurable === true && property.writable === true;
+
+/** More than what enriching a span adds to it. */
+const ROOM = 64;
+
+/** Whether a span takes all attributes that are written later, in whatever order. */
+export function hasRoom(span: ReadableSpan): boolean {
+  const { _attributesCount: count, _spanLimits: limits } = span as unknown as {
+    readonly _attributesCount?: number;
+    readonly _spanLimits?: { readonly attributeCountLimit?: number };
+  };
+  const limit = limits?.attributeCountLimit;
+  return limit === undefined || count === undefined || count + ROOM <= limit;
+}

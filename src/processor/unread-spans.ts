@@ -9,7 +9,8 @@ import {
   lateCharacters,
 } from '../interaction/index.ts';
 import { LARGE_CHARS } from '../signals/index.ts';
-import { giveBack, isOfSdk, isUnread, writeWhenRead } from './unread-span.ts';
+import type { ToolMemory } from './tool-memory.ts';
+import { giveBack, hasRoom, isOfSdk, isUnread, writeWhenRead } from './unread-span.ts';
 import { type LateEnricher, WaitingSpans, writeLate } from './waiting-spans.ts';
 
 /** An exporter may read as many at once, which takes some milliseconds. */
@@ -27,12 +28,16 @@ const OWN_SCOPE = 'mcp-observatory/';
 export class UnreadSpans implements LateReader {
   readonly #enricher: LateEnricher;
   readonly #mayWait: () => boolean;
+  readonly #tools: Pick<ToolMemory, 'isAround'>;
   readonly #waiting: WaitingSpans;
+  /** Of the waiting spans, the number of the last that tool calls must come after. */
+  #inTurn = 0;
 
   /** @param mayWait whether spans may wait at all; it may throw. */
-  constructor(enricher: LateEnricher, mayWait: () => boolean) {
+  constructor(enricher: LateEnricher, mayWait: () => boolean, tools: Pick<ToolMemory, 'isAround'>) {
     this.#enricher = enricher;
     this.#mayWait = mayWait;
+    this.#tools = tools;
     this.#waiting = new WaitingSpans(enricher, {
       maxSpans: MAX_SPANS,
       maxCharacters: MAX_CHARACTERS,
@@ -64,12 +69,15 @@ export class UnreadSpans implements LateReader {
     try {
       // What another processor is still to write is written now: it comes first.
       const kind = isUnread(span, this.#read) ? 'model' : interactionKind(span);
-      // Enriching a tool call takes less time than hiding it, and within its trace its turn does not matter.
-      if (kind === 'tool' && span.parentSpanContext !== undefined) return false;
+      // Enriching a tool call takes less time than hiding it.
+      if (kind === 'tool' && this.#isOutOfTurn(span)) return false;
       const isCall = isModelCall(kind) || hasInteraction(span);
       // Others may be around calls that wait, and those come first.
       if (!isCall && this.#waiting.size === 0) return false;
-      if (this.#add(span, isCall || kind !== undefined)) return true;
+      if (this.#add(span, isCall || kind !== undefined)) {
+        if (kind === 'tool' || span.parentSpanContext === undefined) this.#inTurn = this.#waiting.added;
+        return true;
+      }
     } catch {
       // It is enriched now, where faults are counted.
     }
@@ -79,8 +87,20 @@ export class UnreadSpans implements LateReader {
     return false;
   }
 
+  /**
+   * Whether the turn of a tool call does not matter. It does to the root of a trace, with which its calls are forgotten, to
+   * another tool, and to a model call inside the tool: it is held against the tools inside, whose place the tool takes.
+   */
+  #isOutOfTurn(span: ReadableSpan): boolean {
+    if (span.parentSpanContext === undefined) return false;
+    if (this.#waiting.size === 0) return true;
+    return this.#waiting.settled >= this.#inTurn && !this.#tools.isAround(span);
+  }
+
   #add(span: ReadableSpan, isWritten: boolean): boolean {
     if (isWritten && !((isUnread(span, this.#read) || isOfSdk(span)) && this.#mayWait())) return false;
+    // What is attached is captured at once, and must take no place of the fields.
+    if (isWritten && hasInteraction(span) && !hasRoom(span)) return false;
     const characters = isWritten ? lateCharacters(span) + this.#enricher.keepForLater(span) : 0;
     if (characters > LARGE_CHARS) return false;
     if (isWritten) this.#hide(span);

@@ -50,6 +50,7 @@ export class WaitingSpans {
   #held: number[] = [];
   #first = 0;
   #characters = 0;
+  #added = 0;
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> | undefined;
 
@@ -62,12 +63,22 @@ export class WaitingSpans {
     return this.#spans.length - this.#first;
   }
 
+  /** How many spans have been added, and how many of these are enriched. */
+  get added(): number {
+    return this.#added;
+  }
+
+  get settled(): number {
+    return this.#added - this.size;
+  }
+
   /** @param characters of texts that are kept for it. */
   add(span: ReadableSpan, characters: number): void {
     const { maxSpans, maxCharacters, batch } = this.#options;
     this.#spans.push(span);
     this.#held.push(characters);
     this.#characters += characters;
+    this.#added += 1;
     while (this.size > maxSpans || (this.#characters > maxCharacters && this.size > 1)) this.#step();
     if (this.#work !== undefined) return;
     if (this.size >= batch || this.#characters >= MANY_CHARACTERS) this.#begin();
