@@ -7,6 +7,7 @@ import {
   NodeTracerProvider,
   type ReadableSpan,
   SimpleSpanProcessor,
+  type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import type { OpenAI } from 'openai';
 import { OpenAIInstrumentation } from '../src/instrumentation/openai.ts';
@@ -58,13 +59,28 @@ const ANSWER = {
   usage: { prompt_tokens: 40, completion_tokens: 9, total_tokens: 49 },
 };
 
-/** The span of a call, in a pipeline that enriches as spans end or after. */
-async function spanOf(isLate: boolean, call: () => Promise<unknown>) {
+/** Of somebody else: reads each span as it ends, first of all or last. */
+function readerOf(when: 'onEnding' | 'onEnd'): SpanProcessor {
+  const read = (span: ReadableSpan) => void [span.status.code, span.attributes];
+  return { onStart() {}, onEnd() {}, async forceFlush() {}, async shutdown() {}, [when]: read };
+}
+
+type Pipeline = (enricher: ObservatorySpanProcessor, exporting: SpanProcessor) => SpanProcessor[];
+
+/** Pipelines that enrich after a span's end, when it is first read, or as it ends. */
+const PIPELINES = {
+  late: (enricher, exporting) => [new DeferredEnrichment(enricher, [exporting])],
+  unread: (enricher, exporting) => [exporting, enricher],
+  first: (enricher, exporting) => [readerOf('onEnding'), enricher, exporting],
+  direct: (enricher, exporting) => [enricher, readerOf('onEnd'), exporting],
+} satisfies Record<string, Pipeline>;
+
+/** The span of a call, in one of the pipelines. */
+async function spanOf(pipeline: Pipeline, call: () => Promise<unknown>) {
   const memory = new InMemorySpanExporter();
   const exporting = new SimpleSpanProcessor(memory);
   const enricher = new ObservatorySpanProcessor({ contextTax: false, signals: { verifier: 'evidence' } });
-  const spanProcessors = isLate ? [new DeferredEnrichment(enricher, [exporting])] : [enricher, exporting];
-  const provider = new NodeTracerProvider({ spanProcessors });
+  const provider = new NodeTracerProvider({ spanProcessors: pipeline(enricher, exporting) });
   instrumentation.setTracerProvider(provider);
   await call();
   await provider.forceFlush();
@@ -135,9 +151,11 @@ for (const captureContent of [false, true]) {
     test(`${name} is told the same when it is read after the call${captureContent ? ', with content' : ''}`, async () => {
       instrumentation.setConfig({ captureContent });
       server.answer(reply);
-      const late = await spanOf(true, call);
-      const direct = await spanOf(false, call);
+      const late = await spanOf(PIPELINES.late, call);
+      const direct = await spanOf(PIPELINES.direct, call);
       assert.deepEqual(told(late), told(direct));
+      assert.deepEqual(told(await spanOf(PIPELINES.unread, call)), told(direct));
+      assert.deepEqual(told(await spanOf(PIPELINES.first, call)), told(direct));
       assert.equal(late.attributes['gen_ai.request.temperature'], 0);
       assert.equal(late.attributes['gen_ai.request.stop_sequences'] !== undefined, captureContent);
       if (name === 'an answer') {

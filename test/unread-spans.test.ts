@@ -228,7 +228,12 @@ test('a frozen span, and one of another class, is scored as it ends', () => {
   assert.equal(enricher.stats.faults, 0);
 });
 
-for (const [how, lock] of Object.entries({ sealed: Object.seal, frozen: Object.freeze })) {
+const LOCKS: Readonly<Record<string, (span: object) => unknown>> = {
+  sealed: Object.seal,
+  frozen: Object.freeze,
+};
+
+for (const [how, lock] of Object.entries(LOCKS)) {
   test(`a span that is ${how} after its end is scored when it is read, or soon, and stops no other`, async () => {
     const { call, scored, ended } = pipeline([processorOf({ onEnd: (span) => void lock(span) })]);
     const span = call('read');
