@@ -97,7 +97,7 @@ test('reading a span scores those that ended before it, and none after it', () =
 test('few wait: a program that never yields is not left with all the work at its end', () => {
   const { call, scored } = pipeline();
   for (let i = 0; i < 1000; i += 1) call(`${i}`);
-  assert.equal(scored.length, 1000 - 256);
+  assert.equal(scored.length, 1000 - 128);
 });
 
 test('a processor beside reads and writes spans as if they had been scored as they ended', () => {

@@ -13,9 +13,9 @@ import type { ToolMemory } from './tool-memory.ts';
 import { giveBack, hasRoom, isOfSdk, isUnread, writeWhenRead } from './unread-span.ts';
 import { type LateEnricher, WaitingSpans, writeLate } from './waiting-spans.ts';
 
-/** An exporter may read as many at once, which takes some milliseconds. */
-const MAX_SPANS = 256;
-const MAX_CHARACTERS = 1_048_576;
+/** Whoever reads the last of them waits for all: milliseconds, and tens of them where the texts are long. */
+const MAX_SPANS = 128;
+const MAX_CHARACTERS = 524_288;
 const BATCH = 32;
 
 /** Scope of the instrumentations that leave work. */

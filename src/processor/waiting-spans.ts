@@ -81,7 +81,8 @@ export class WaitingSpans {
     this.#added += 1;
     while (this.size > maxSpans || (this.#characters > maxCharacters && this.size > 1)) this.#step();
     if (this.#work !== undefined) return;
-    if (this.size >= batch || this.#characters >= MANY_CHARACTERS) this.#begin();
+    const many = Math.min(MANY_CHARACTERS, maxCharacters / 2);
+    if (this.size >= batch || this.#characters >= many) this.#begin();
     else this.#timer ??= setTimeout(() => this.#begin(), DELAY_MS).unref();
   }
 
