@@ -13,7 +13,7 @@ import { attachInteraction, leaveLateWork, takesLateWork } from '../src/interact
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { random as seeded } from './support/random.ts';
 
-const ROUNDS = 300;
+const ROUNDS = 150;
 const MS_BETWEEN = 5;
 
 type Random = (below: number) => number;
