@@ -503,6 +503,37 @@ test('a short right answer in a long context is at low risk, one word that says 
   assert.ok(risk('Fewer people left after the flood.') > risk('More people left after the flood.') + 0.2);
 });
 
+test('what an answer says of its sources is neither supported nor unsupported', () => {
+  const plain = scoreEvidence({
+    answer: 'The Kestrel bridge opened on 4 May 1998. The bridge carries two lanes.',
+    retrievedContext: CONTEXT,
+  });
+  const cited = scoreEvidence({
+    answer:
+      'Sure! Based on the information in the provided passages:\n1. The Kestrel bridge opened on 4 May 1998 (Passage 1).\n2. According to passage 7, the bridge carries two lanes [3, 5].',
+    retrievedContext: CONTEXT,
+  });
+  assert.ok(plain && cited);
+  assert.deepEqual(cited.findings, []);
+  assert.equal(cited.support, 1);
+  assert.equal(cited.level, plain.level);
+  const wrong = scoreEvidence({
+    answer: 'Based on the provided passages, the bridge is 512 meters long (Passage 1).',
+    retrievedContext: CONTEXT,
+  });
+  assert.deepEqual(
+    wrong?.findings.map(({ kind, start, end }) => [kind, start, end]),
+    [['unsupported_number', 46, 49]],
+  );
+});
+
+test('of two answers with the same share of unknown words the longer one is at higher risk', () => {
+  const invented = ['Governor Hansen paid for the paint.', 'Engineers from Oslo tested every cable twice.'];
+  const risk = (count: number) =>
+    scoreEvidence({ answer: invented.slice(0, count).join(' '), retrievedContext: CONTEXT })?.risk ?? 0;
+  assert.ok(risk(2) > risk(1));
+});
+
 test('a language without spaces is read by its characters', () => {
   const retrievedContext = '京都駅は1997年に完成した。設計者は原広司である。';
   const good = scoreEvidence({ answer: '京都駅は1997年に完成した。', retrievedContext });
@@ -542,6 +573,11 @@ test('hostile texts cost time in proportion to their length', () => {
     (n: number) => counted(n, (i) => `${i * 7} km. `),
     (n: number) => counted(n, (i) => `W${100_000 + i} has been charged $${i}.37. `),
     (n: number) => '[[['.repeat(n / 3),
+    (n: number) => 'based on the '.repeat(n / 13),
+    (n: number) => 'based upon the information in the provided '.repeat(n / 43),
+    (n: number) => 'the answer to your question "'.repeat(n / 29),
+    (n: number) => '(passages 1, 2, 3 and '.repeat(n / 22),
+    (n: number) => '\n '.repeat(n / 2),
   ];
   const work = (make: (n: number) => string, n: number) => {
     const text = make(n);

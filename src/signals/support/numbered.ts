@@ -5,23 +5,20 @@ export class Numbered {
   readonly #counts: number[] = [];
   readonly #isSeen: boolean[] = [];
 
-  add(key: number): number {
+  add(key: number): void {
     this.total++;
     const known = this.#numbers.get(key);
     if (known !== undefined) {
       (this.#counts[known] as number)++;
-      return known;
+      return;
     }
     this.#isSeen.push(false);
-    const number = this.#counts.push(1) - 1;
-    this.#numbers.set(key, number);
-    return number;
+    this.#numbers.set(key, this.#counts.push(1) - 1);
   }
 
-  see(key: number): number | undefined {
+  see(key: number): void {
     const number = this.#numbers.get(key);
     if (number !== undefined) this.#isSeen[number] = true;
-    return number;
   }
 
   unseen(): number {

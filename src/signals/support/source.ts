@@ -18,12 +18,10 @@ export interface Alignment {
   readonly isNegated: boolean;
 }
 
-/** How many neighbors, triples and pairs of content words the answer has, and how many of them are in no source. */
+/** How many neighbors and pairs of content words the answer has, and how many of them are in no source. */
 export interface Novelty {
   readonly pairs: number;
   readonly newPairs: number;
-  readonly triples: number;
-  readonly newTriples: number;
   readonly farPairs: number;
   readonly newFarPairs: number;
 }
@@ -123,43 +121,37 @@ export class Source {
   /** Compares the order of the answer's words with the order in the sources. */
   novelty(sentences: readonly Tokens[]): Novelty {
     const pairs = new Numbered();
-    const triples = new Numbered();
     const farPairs = new Numbered();
     for (const { ids, flags } of sentences) {
       let before = -1;
       for (let i = 0; i < ids.length; i++) {
         const id = ids[i] as number;
         if (i + 1 < ids.length) {
-          const pair = pairs.add(id * ID_SPAN + (ids[i + 1] as number));
-          if (i + 2 < ids.length) triples.add(pair * ID_SPAN + (ids[i + 2] as number));
+          pairs.add(id * ID_SPAN + (ids[i + 1] as number));
         }
         if (((flags[i] as number) & CONTENT) === 0) continue;
         if (before >= 0) farPairs.add(farPairOf(before, id));
         before = id;
       }
     }
-    this.#seeNeighbors(pairs, triples);
+    this.#seeNeighbors(pairs);
     this.#seeFarPairs(farPairs);
     return {
       pairs: pairs.total,
       newPairs: pairs.unseen(),
-      triples: triples.total,
-      newTriples: triples.unseen(),
       farPairs: farPairs.total,
       newFarPairs: farPairs.unseen(),
     };
   }
 
-  #seeNeighbors(pairs: Numbered, triples: Numbered): void {
+  #seeNeighbors(pairs: Numbered): void {
     const { ids } = this.#tokens;
     const limit = this.#limit;
     for (let i = 0; i + 1 < ids.length; i++) {
       const left = ids[i] as number;
       const right = ids[i + 1] as number;
       if (left >= limit || right >= limit) continue;
-      const pair = pairs.see(left * ID_SPAN + right);
-      const last = ids[i + 2] ?? limit;
-      if (pair !== undefined && last < limit) triples.see(pair * ID_SPAN + last);
+      pairs.see(left * ID_SPAN + right);
     }
   }
 
