@@ -208,6 +208,18 @@ const SUPPORTED: readonly Case[] = [
   ],
 ];
 
+const LOANS = call(
+  'extend_loans',
+  {},
+  {
+    results: [
+      { id: 'b1', ok: true },
+      { id: 'b2', ok: false },
+    ],
+    failed: 1,
+  },
+);
+
 /** Each differs by a detail from what is a contradiction, which stands below it. */
 const NEAR: readonly Case[] = [
   [
@@ -226,20 +238,7 @@ const NEAR: readonly Case[] = [
     'all of another thing than the one of which a part failed',
     'Extend my loans and hold the atlas.',
     'All three copies of the atlas are out. Shall I put you on the list?',
-    [
-      call(
-        'extend_loans',
-        {},
-        {
-          results: [
-            { id: 'b1', ok: true },
-            { id: 'b2', ok: false },
-          ],
-          failed: 1,
-        },
-      ),
-      call('find_title', { q: 'atlas' }, { copies: 3, available: 0 }),
-    ],
+    [LOANS, call('find_title', { q: 'atlas' }, { copies: 3, available: 0 })],
   ],
   [
     'another record that was left as it was',
@@ -258,8 +257,8 @@ const NEAR: readonly Case[] = [
     '台所と廊下の照明を消して。',
     '台所は消しましたが、廊下の照明が応答せず、まだ点いています。',
     [
-      call('close_window', {}, { state: 'closed' }),
-      call('close_door', {}, { state: 'open', error: '応答なし' }),
+      call('lamp_off', { at: 'kitchen' }, { state: 'off' }),
+      call('lamp_off', { at: 'hall' }, { state: 'on', error: '応答なし' }),
     ],
   ],
 ];
@@ -274,24 +273,7 @@ const BESIDE: readonly (readonly [Case, string])[] = [
     'tool_never_called',
   ],
   [
-    [
-      'all of the thing of which a part failed',
-      'Extend my loans.',
-      'All loans are extended.',
-      [
-        call(
-          'extend_loans',
-          {},
-          {
-            results: [
-              { id: 'b1', ok: true },
-              { id: 'b2', ok: false },
-            ],
-            failed: 1,
-          },
-        ),
-      ],
-    ],
+    ['all of the thing of which a part failed', 'Extend my loans.', 'All loans are extended.', [LOANS]],
     'partial',
   ],
   [

@@ -234,10 +234,11 @@ function partOf(
 
 /** "All four copies are out": of things that another result speaks of, and not this one. */
 const isOfOtherStep = (sentence: Sentence, step: ReadStep, steps: readonly ReadStep[]): boolean => {
-  const [noun] = countedIn(sentence);
+  const noun = countedIn(sentence)?.slice(0, -1);
+  if (noun === undefined) return false;
   const speaks = ({ tool, text, argumentsText }: ReadStep) =>
-    noun !== undefined && `${tool} ${text} ${argumentsText}`.toLowerCase().includes(noun.slice(0, -1));
-  return noun !== undefined && !speaks(step) && steps.some((one) => one !== step && speaks(one));
+    `${tool} ${text} ${argumentsText}`.toLowerCase().includes(noun);
+  return !speaks(step) && steps.some((one) => one !== step && speaks(one));
 };
 
 /** An item of a list, a key of a record: it names a thing and says nothing of it. */

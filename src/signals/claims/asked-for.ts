@@ -1,10 +1,9 @@
 /** What a call was given and what its result has in its place. */
+import { isObject } from '../../json/index.ts';
 import type { Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const MAX_FIELDS = 40;
 const MAX_NODES = 200;
@@ -39,7 +38,7 @@ export function deviationsOf({
   arguments: args,
   value,
 }: Pick<ReadStep, 'arguments' | 'value'>): readonly Deviation[] {
-  if (!isRecord(args) || !isRecord(value)) return [];
+  if (!isObject(args) || !isObject(value)) return [];
   const found: Deviation[] = [];
   const given = new Map<string, string | number>();
   for (const key of Object.keys(args).slice(0, MAX_FIELDS)) {
@@ -54,7 +53,7 @@ export function deviationsOf({
     for (const key in record) {
       if (left-- <= 0) return;
       const got = record[key];
-      if (isRecord(got)) {
+      if (isObject(got)) {
         if (depth < MAX_DEPTH && !EARLIER.test(key)) walk(got, depth + 1);
         continue;
       }
@@ -109,8 +108,8 @@ export function shareOf({
 }: Pick<ReadStep, 'arguments' | 'value' | 'text'>):
   | { readonly isNone: boolean; readonly count: number }
   | undefined {
-  if (isRecord(value)) {
-    const record = [value, ...Object.values(value).slice(0, MAX_FIELDS).filter(isRecord)];
+  if (isObject(value)) {
+    const record = [value, ...Object.values(value).slice(0, MAX_FIELDS).filter(isObject)];
     for (const one of record) {
       let [whole, part] = [0, -1];
       for (const key of Object.keys(one).slice(0, MAX_FIELDS)) {
@@ -122,7 +121,7 @@ export function shareOf({
       if (whole > 1 && part >= 0 && part < whole) return { isNone: part === 0, count: part };
     }
   }
-  if (!isRecord(args) || typeof value !== 'object' || value === null) return undefined;
+  if (!isObject(args) || typeof value !== 'object' || value === null) return undefined;
   const lists = Object.values(args).slice(0, MAX_FIELDS).filter(Array.isArray);
   const [list] = lists;
   if (lists.length !== 1 || list === undefined || list.length < 2 || list.length > MAX_ITEMS)

@@ -1,10 +1,8 @@
 /** Failures that a result of a call that changes something holds one level down: flags with a reason, members of a batch. */
+import { isObject } from '../../json/index.ts';
 import { FAILURES, wordsOfName } from './words.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const MAX_MEMBERS = 200;
 const MAX_FIELDS = 24;
@@ -65,7 +63,7 @@ export function isRefused(record: Fields, toolWords: readonly string[]): boolean
 
 /** Whether a member of a batch failed, went well, or says nothing of it. */
 function endOf(member: unknown, toolWords: readonly string[]): 'failed' | 'done' | undefined {
-  if (!isRecord(member)) return undefined;
+  if (!isObject(member)) return undefined;
   let [left, end] = [MAX_FIELDS, undefined as 'failed' | 'done' | undefined];
   for (const key in member) {
     if (left-- <= 0) return end;
@@ -78,7 +76,7 @@ function endOf(member: unknown, toolWords: readonly string[]): 'failed' | 'done'
     } else if (WENT.test(key) && typeof value === 'boolean') {
       if (!value) return 'failed';
       end = 'done';
-    } else if (/^err(?:or)?$/i.test(key) && (isRecord(value) || (typeof value === 'string' && value !== '')))
+    } else if (/^err(?:or)?$/i.test(key) && (isObject(value) || (typeof value === 'string' && value !== '')))
       return 'failed';
   }
   return end;
@@ -98,7 +96,7 @@ export function batchOf(
     }
   };
   if (Array.isArray(result)) count(result);
-  else if (isRecord(result)) {
+  else if (isObject(result)) {
     let left = MAX_FIELDS;
     for (const key in result) {
       if (left-- <= 0) break;

@@ -1,3 +1,4 @@
+import { isObject } from '../../json/index.ts';
 import { finding } from './ends.ts';
 import type { ClaimFinding } from './find-claims.ts';
 import { isConditional, isPlan, type Sentence } from './sentences.ts';
@@ -22,9 +23,6 @@ const STOP = new Set(
   ),
 );
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The lists of a result by the words of their keys; one that stands alone has those of the tool. */
 function listsOf(
   step: ReadStep,
@@ -35,7 +33,7 @@ function listsOf(
     if (depth > MAX_DEPTH || left-- <= 0) return;
     if (Array.isArray(value))
       lists.push({ words: key === '' ? [...wordsOfName(step.tool)] : wordsOfName(key), list: value });
-    else if (isRecord(value)) for (const name in value) walk(value[name], name, depth + 1);
+    else if (isObject(value)) for (const name in value) walk(value[name], name, depth + 1);
   };
   walk(step.value, '', 0);
   return lists;
@@ -75,7 +73,7 @@ export function deniedFinds(
   const isFound = lists.some(
     ({ words: names, list }) =>
       list.length > 0 &&
-      list.every(isRecord) &&
+      list.every(isObject) &&
       names.some(
         (name) =>
           name.length >= MIN_STEM &&
@@ -84,7 +82,7 @@ export function deniedFinds(
   );
   const isSearched =
     /search|find|query/.test(look.tool.toLowerCase()) &&
-    lists.some(({ list }) => list.length > 0 && list.every(isRecord)) &&
+    lists.some(({ list }) => list.length > 0 && list.every(isObject)) &&
     lists.every(({ list }) => list.length > 0);
   return isFound || isSearched ? [finding('wrong_negation', denial, look.index)] : [];
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../json/index.ts';
 import { batchOf, isRefusal, isRefused } from './batch.ts';
 import {
   EMPTY_TEXT,
@@ -70,13 +71,10 @@ const ISSUES = /^(?:issues?|problems?|messages)$/i;
 const SEVERE = /^(?:error|fatal|critical)$/i;
 const FOUND_COUNT = /total|count|found|hits|size|anzahl/i;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const textsOf = (content: unknown): string | undefined =>
   Array.isArray(content) &&
   content.length > 0 &&
-  content.every((part): part is { text: string } => isRecord(part) && typeof part.text === 'string')
+  content.every((part): part is { text: string } => isObject(part) && typeof part.text === 'string')
     ? content.map((part) => part.text).join('\n')
     : undefined;
 
@@ -92,7 +90,7 @@ export function unwrapped(result: unknown): unknown {
       } catch {
         return text;
       }
-    } else if (isRecord(value)) {
+    } else if (isObject(value)) {
       const text = textsOf(value.content);
       const keys = Object.keys(value);
       if (text !== undefined) {
@@ -132,7 +130,7 @@ export function outcomeOf(step: TraceStep, value: unknown): StepEnd {
   const writes = !readsOnly(toolWords, acts, step.tool);
   if (Array.isArray(value))
     return value.length === 0 ? { outcome: 'empty' } : writes ? ofBatch(value, toolWords) : { outcome: 'ok' };
-  if (!isRecord(value)) return { outcome: 'ok' };
+  if (!isObject(value)) return { outcome: 'ok' };
   const whole = recordOutcome(value, toolWords, step.tool);
   const payload = whole.outcome === 'ok' ? payloadOf(value) : undefined;
   if (payload === undefined) return whole;
@@ -168,14 +166,14 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
       shares(acts, actsIn(wordsOfName(key), key))
     )
       return { outcome: 'failed' };
-    if (writes && isRecord(value) && !EARLIER_KEY.test(key) && endsInFailure(value, toolWords))
+    if (writes && isObject(value) && !EARLIER_KEY.test(key) && endsInFailure(value, toolWords))
       return { outcome: 'failed' };
     if (ERROR_KEY.test(key) && Array.isArray(value)) counts.failed ||= value.length;
     else if (writes && Array.isArray(value) && value.length > 0) {
       if (FAILED_LIST.test(key)) counts.failed += value.length;
       else if (DONE_COUNT.test(key) || /(?:ed|és|ées|ados|adas)$/.test(key)) counts.done += value.length;
       if (ISSUES.test(key) && value.every(isSevere)) return { outcome: 'failed' };
-    } else if (writes && LAST_ERROR.test(key) && isRecord(value) && Object.keys(value).length > 0)
+    } else if (writes && LAST_ERROR.test(key) && isObject(value) && Object.keys(value).length > 0)
       return { outcome: 'failed' };
     if (typeof value === 'number' && value > 0) {
       if (
@@ -259,7 +257,7 @@ const endsInFailure = (part: Record<string, unknown>, toolWords: readonly string
 const MAX_PARTS = 20;
 
 const isSevere = (one: unknown): boolean =>
-  isRecord(one) && typeof one.severity === 'string' && SEVERE.test(one.severity);
+  isObject(one) && typeof one.severity === 'string' && SEVERE.test(one.severity);
 
 function isFailure(status: string, toolWords: readonly string[]): boolean {
   const words = wordsOfName(status);
@@ -285,7 +283,7 @@ function saysFailure(key: string, value: unknown): boolean {
     return (
       value === true ||
       (typeof value === 'string' && !NOTHING.test(value.trim())) ||
-      (isRecord(value) && Object.keys(value).length > 0)
+      (isObject(value) && Object.keys(value).length > 0)
     );
   if (SUCCESS_KEY.test(key) && value === false) return true;
   if (MESSAGE_KEY.test(key))

@@ -29,12 +29,6 @@ const COUNTS: Readonly<Record<string, number>> = {
   tous: 0,
   toutes: 0,
 };
-/** The first nouns after "all", "both", "four". */
-export function countedIn({ words }: Sentence): readonly string[] {
-  const at = words.findIndex(({ text }) => Object.hasOwn(COUNTS, text));
-  const after = words.slice(at + 1, at + 4).map(({ text }) => text);
-  return at < 0 ? [] : after.filter((word) => word.length > 3 && !Object.hasOwn(COUNTS, word));
-}
 const ALL_IN_CJK = /全部|全員|全都|都|所有|すべて|全て|両方|两/u;
 
 /** "all", "both", "four": 0 stands for a word that gives no number. */
@@ -47,6 +41,13 @@ export function quantityIn({ words, text }: Sentence): number | undefined {
     if (!isPart) return count;
   }
   return ALL_IN_CJK.test(text) ? 0 : undefined;
+}
+
+/** The first noun after "all", "both", "four". */
+export function countedIn({ words }: Sentence): string | undefined {
+  const at = words.findIndex(({ text }) => Object.hasOwn(COUNTS, text));
+  const after = at < 0 ? [] : words.slice(at + 1, at + 4);
+  return after.find(({ text }) => text.length > 3 && !Object.hasOwn(COUNTS, text))?.text;
 }
 
 /** "Both orders have been cancelled", or two that are named, where one call was made, for one of them. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../json/index.ts';
 import { datesIn } from './dates.ts';
 import { figuresOf } from './figures.ts';
 import { isConditional, isPlan, type Sentence } from './sentences.ts';
@@ -154,7 +155,7 @@ function wasChanged({ lower, text }: Sentence, steps: readonly ReadStep[]): bool
   if (day === undefined || others.length > 0) return false;
   return steps.some((step) => {
     const { value, arguments: given } = step;
-    if (step.isRead || step.isBad || step.isRetried || !isRecord(value) || !isRecord(given)) return false;
+    if (step.isRead || step.isBad || step.isRetried || !isObject(value) || !isObject(given)) return false;
     return Object.entries(given)
       .slice(0, MAX_FIELDS)
       .some(([key, asked]) => {
@@ -168,8 +169,6 @@ function wasChanged({ lower, text }: Sentence, steps: readonly ReadStep[]): bool
 }
 
 const HAS_DIGIT = /\d/;
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const countOf = (digits = ''): number => Number(digits.replaceAll(',', ''));
 /** "33 of 60 points, i.e. 65 %": no share of the two. */
 function misdivides(text: string): boolean {
@@ -215,7 +214,7 @@ function factsOf(steps: readonly ReadStep[]): Facts {
       if (nodes-- <= 0) return;
       const member = (value as Fields)[key];
       if (typeof member === 'object') walk(member, depth + 1);
-      else if (isRecord(value)) take(key, member, value);
+      else if (isObject(value)) take(key, member, value);
     }
   };
   for (const step of steps) if (!step.isBad) walk(step.value, 0);

@@ -1,3 +1,4 @@
+import { isObject } from '../../json/index.ts';
 import { isMarkerOrTime } from './figure-context.ts';
 import { type Figure, figuresOf, numbersIn } from './figures.ts';
 import { isConditional, isPlan, type Sentence } from './sentences.ts';
@@ -137,7 +138,7 @@ export class Siblings {
       if (typeof value !== 'object' || value === null) return;
       const keys = Object.keys(value).slice(0, MAX_MEMBERS);
       const members = keys.map((key) => (value as Readonly<Record<string, unknown>>)[key]);
-      if (members.length > 1 && members.every(isRecord) && groups.length < MAX_GROUPS)
+      if (members.length > 1 && members.every(isObject) && groups.length < MAX_GROUPS)
         groups.push(
           members.map((member, i) => memberOf(member, Array.isArray(value) ? '' : (keys[i] ?? ''), texts)),
         );
@@ -149,7 +150,7 @@ export class Siblings {
       walk(step.value, 0);
       walk(step.arguments, 0);
       if (!step.isRead || step.names.length === 0) continue;
-      const record = isRecord(step.value) ? step.value : { text: step.text.slice(0, MAX_TEXT_CHARS) };
+      const record = isObject(step.value) ? step.value : { text: step.text.slice(0, MAX_TEXT_CHARS) };
       const one = memberOf(record, step.names.join(' '), texts);
       const list = byTool.get(step.tool);
       if (list === undefined) byTool.set(step.tool, [one]);
@@ -215,8 +216,6 @@ class Texts {
 }
 const MAY_BE_TIME = /\d:\d\d|\d\s?[ap]\.?m|[点點時时]|uhr|o['’]clock|noon|midnight/i;
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isSame = (left: number, right: number): boolean => Math.abs(left - right) <= CENT;
 const figuresIn = (sentence: Sentence): readonly Figure[] =>
   figuresOf(sentence).filter((figure) => !isMarkerOrTime(sentence.text, figure));

@@ -44,7 +44,7 @@ const MAX_SENTENCES = 64;
 const MAX_SENTENCE_TOKENS = 80;
 const MAX_FINDINGS = 32;
 
-/** Weights of the features. How they were chosen, and the figures with each set left out, is in `docs/scores.md`. */
+/** Weights of the features; `docs/scores.md` has how they were chosen, and the figures with each set left out. */
 const WEIGHTS = {
   newPairs: 1.2,
   farPairs: 0.4,
