@@ -44,6 +44,7 @@ export { packageFile } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
 export { printable, printableLine } from './printable.ts';
 export { makePrivateFolder, writePrivateFile, writePrivateFileSync } from './private-files.ts';
+export { isOwnScope, MCP_SCOPE } from './scopes.ts';
 export {
   contextManagerIn,
   ensureContextManager,

@@ -1,4 +1,4 @@
-import { type FieldValues, semconv } from '../base/index.ts';
+import { type FieldValues, MCP_SCOPE, semconv } from '../base/index.ts';
 import type { Interaction, InteractionKind, SpanView } from '../interaction/index.ts';
 import { hashableText, sha256Hex } from '../json/index.ts';
 import {
@@ -41,9 +41,6 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
   else addTokens(values, interaction.usage);
   return values;
 }
-
-/** Of the spans of our instrumentation of MCP. */
-const MCP_SCOPE = 'mcp-observatory/mcp';
 
 /**
  * The fields that {@link enrich} computes, in a quarter of the time, for a tool call that our instrumentation of MCP

@@ -1,5 +1,6 @@
 import type { Span as ApiSpan } from '@opentelemetry/api';
 import type { ReadableSpan, Span } from '@opentelemetry/sdk-trace';
+import { isOwnScope } from '../base/index.ts';
 import {
   acceptLateWork,
   hasInteraction,
@@ -17,9 +18,6 @@ import { type LateEnricher, WaitingSpans, writeLate } from './waiting-spans.ts';
 const MAX_SPANS = 128;
 const MAX_CHARACTERS = 524_288;
 const BATCH = 32;
-
-/** Scope of the instrumentations that leave work. */
-const OWN_SCOPE = 'mcp-observatory/';
 
 /**
  * Enriches spans in somebody else's pipeline after the calls they are of: in batches soon after, or when somebody reads a
@@ -49,7 +47,7 @@ export class UnreadSpans implements LateReader {
   /** Lets our instrumentations leave work on the span of a model call that starts. Never throws. */
   accept(span: Span): void {
     try {
-      if (isOwn(span) && this.#mayWait()) acceptLateWork(span, this);
+      if (isOwnScope(span.instrumentationScope?.name) && this.#mayWait()) acceptLateWork(span, this);
     } catch {
       // A broken span or meter provider: the span is written as it ends, where faults are counted.
     }
@@ -125,6 +123,3 @@ export class UnreadSpans implements LateReader {
     writeLate(giveBack(span));
   };
 }
-
-const isOwn = ({ instrumentationScope }: Span): boolean =>
-  instrumentationScope?.name.startsWith(OWN_SCOPE) === true;

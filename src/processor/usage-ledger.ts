@@ -1,6 +1,6 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { type FieldValues, semconv } from '../base/index.ts';
+import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
 import { processKey } from './process-key.ts';
@@ -41,8 +41,6 @@ interface Call {
   twins?: Set<string>;
 }
 
-const OWN_SCOPE = 'mcp-observatory/';
-
 interface KnownSpan {
   readonly traceId: string;
   readonly parent: string | undefined;
@@ -81,7 +79,7 @@ export class UsageLedger {
 
   /** Tells of a span that begins, or has usage; those of model calls of ours are awaited. */
   open(span: ReadableSpan, kind: InteractionKind | undefined): void {
-    if (!isModelCall(kind) || !isOwn(span.instrumentationScope?.name)) return;
+    if (!isModelCall(kind) || !isOwnScope(span.instrumentationScope?.name)) return;
     const { traceId, spanId } = span.spanContext();
     const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
     if (known.call !== undefined) return;
@@ -183,7 +181,7 @@ export class UsageLedger {
   /** The same call in a trace of its own. */
   #twin(call: Call, key: string | undefined, span: ReadableSpan): Call | undefined {
     if (key !== undefined) return twinOf(call, this.#byUsage.get(key));
-    if (!call.isEstimated || isOwn(call.scope)) return undefined;
+    if (!call.isEstimated || isOwnScope(call.scope)) return undefined;
     return twinOf(call, this.#ownCalls.get(processKey(call.kind, span)));
   }
 
@@ -200,8 +198,6 @@ export class UsageLedger {
     }
   }
 }
-
-const isOwn = (scope: string | undefined): boolean => scope?.startsWith(OWN_SCOPE) === true;
 
 function callOf(span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
   const { traceId, spanId } = span.spanContext();
@@ -269,7 +265,7 @@ function isSameCall(known: Call, call: Call): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
   if (known.isOpen && !call.isEstimated) return false;
   // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
-  if (known.scope === call.scope && isOwn(call.scope)) return false;
+  if (known.scope === call.scope && isOwnScope(call.scope)) return false;
   const isNamed = known.responseId !== undefined && call.responseId !== undefined;
   return isNamed ? known.responseId === call.responseId : isSameModel(known.models, call.models);
 }

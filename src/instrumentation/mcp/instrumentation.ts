@@ -7,11 +7,11 @@ import {
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
 import { Hook } from 'require-in-the-middle';
-import { VERSION } from '../../base/index.ts';
+import { MCP_SCOPE, VERSION } from '../../base/index.ts';
 import { keep, lateTracerProvider, reportHooked } from '../shared/index.ts';
 import { AI_SDK_PACKAGE, AI_SDK_RANGE, patchAiSdkClient } from './ai-sdk-client.ts';
 import { BY_HAND, type McpModule, patchModule } from './manual.ts';
-import { SCOPE, Telemetry } from './telemetry.ts';
+import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 
 const V1_PACKAGE = '@modelcontextprotocol/sdk';
@@ -29,7 +29,7 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   declare private v1Hook: Hook | undefined;
 
   constructor(config: McpInstrumentationConfig = {}) {
-    super(SCOPE, VERSION, config);
+    super(MCP_SCOPE, VERSION, config);
     const late = lateTracerProvider();
     if (late !== undefined) this.setTracerProvider(late);
   }

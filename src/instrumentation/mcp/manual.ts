@@ -1,10 +1,10 @@
 /** Patching by hand, for bundled programs and for objects that were there before the hooks. */
 import { diag, metrics, trace } from '@opentelemetry/api';
-import { VERSION } from '../../base/index.ts';
+import { MCP_SCOPE, VERSION } from '../../base/index.ts';
 import { reportHooked } from '../shared/index.ts';
 import { type Method, patchMethod } from './patch-method.ts';
 import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
-import { SCOPE, Telemetry } from './telemetry.ts';
+import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 
 /** What a copy of the SDK is called in the report of hooked modules when the application has handed it over. */
@@ -55,7 +55,7 @@ class SharedTelemetry extends Telemetry {
   #providers = globalProviders();
 
   constructor(config: McpInstrumentationConfig) {
-    super(trace.getTracer(SCOPE, VERSION), metrics.getMeter(SCOPE, VERSION), config, true);
+    super(trace.getTracer(MCP_SCOPE, VERSION), metrics.getMeter(MCP_SCOPE, VERSION), config, true);
     this.#config = config;
   }
 
@@ -63,7 +63,7 @@ class SharedTelemetry extends Telemetry {
     const providers = globalProviders();
     if (providers.every((provider, at) => provider === this.#providers[at])) return;
     this.#providers = providers;
-    this.use(trace.getTracer(SCOPE, VERSION), metrics.getMeter(SCOPE, VERSION), this.#config);
+    this.use(trace.getTracer(MCP_SCOPE, VERSION), metrics.getMeter(MCP_SCOPE, VERSION), this.#config);
   }
 }
 

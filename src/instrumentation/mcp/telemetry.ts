@@ -1,11 +1,9 @@
 import { diag, type Meter, type Tracer } from '@opentelemetry/api';
+import { MCP_SCOPE } from '../../base/index.ts';
 import { Guard, resolveCaptureContent } from '../shared/index.ts';
 import type { McpSettings } from './internal-types.ts';
 import { McpMetrics } from './metrics.ts';
 import type { McpInstrumentationConfig } from './types.ts';
-
-/** Instrumentation scope of the spans and metrics. */
-export const SCOPE = 'mcp-observatory/mcp';
 
 const DEFAULT_CONTENT_LIMIT_CHARS = 16_384;
 const DEFAULT_MAX_METRIC_NAMES = 200;
@@ -15,7 +13,7 @@ const DEFAULT_MAX_METRIC_NAMES = 200;
  * are wanted at all.
  */
 export class Telemetry {
-  readonly guard: Guard = new Guard(SCOPE);
+  readonly guard: Guard = new Guard(MCP_SCOPE);
   enabled = true;
   tracer: Tracer;
   metrics: McpMetrics;
