@@ -109,6 +109,22 @@ describe('the spool', () => {
     await spool.close();
   });
 
+  test('is never said to be empty while spans are in it', async () => {
+    const spool = await open();
+    await spool.append(manySpans(5));
+    const { bytes } = spool;
+    let isOver = false;
+    const peeked = spool.peek().finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; await new Promise(setImmediate)) {
+      assert.deepEqual([spool.bytes, spool.isEmpty], [bytes, false]);
+    }
+    assert.equal((await peeked)?.spans.length, 5);
+    assert.deepEqual([spool.bytes, spool.isEmpty], [bytes, false]);
+    await spool.close();
+  });
+
   test('a record torn at any byte is passed over, and all before it is there', async () => {
     const whole = await Promise.all([manySpans(3), manySpans(2)].map((spans) => encodeRecord(spans)));
     const bytes = Buffer.concat(whole);

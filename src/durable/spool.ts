@@ -240,8 +240,9 @@ export class Spool {
     const active = this.#active;
     this.#active = undefined;
     if (active === undefined) return;
-    await active.close().catch(() => {});
+    // In the books before it is closed: bytes and isEmpty are read at any time, and its spans are on disk.
     if (active.bytes > 0) this.#sealed.push(newSegment(active.path, active.bytes));
+    await active.close().catch(() => {});
   }
 
   async #adopt(): Promise<void> {
