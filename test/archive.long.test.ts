@@ -7,14 +7,26 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { archive, queryArchive } from '../src/archive/index.ts';
 import { COLUMNS } from '../src/base/fields.ts';
+import { dbCommand } from '../src/cli/db.ts';
 import { type OwnPool, openPool, PostgresSpanExporter } from '../src/postgres/index.ts';
-import { addDay, age, filledDays, plainRow, rowDigests, selectAll, today } from './support/archived-rows.ts';
+import {
+  addDay,
+  age,
+  filledDays,
+  makeOlder,
+  plainRow,
+  rowDigests,
+  selectAll,
+  today,
+} from './support/archived-rows.ts';
 import { insertDay } from './support/day-of-rows.ts';
 import { exportSpans } from './support/export.ts';
 import { manySpans } from './support/many-spans.ts';
 import { noPostgres, runSql, startPostgres } from './support/postgres-server.ts';
+import { runCommand } from './support/run-command.ts';
 import { manyRows } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -79,6 +91,39 @@ describe('an archive of closed days', { skip: noPostgres() }, () => {
       [20],
     );
     assert.equal(await counted(pool, to), 60);
+    await pool.end();
+  });
+
+  test('late spans stay, and are counted, while a transaction that is older than them is open', async () => {
+    await using server = await startPostgres();
+    const url = await server.createMigrated();
+    const pool = await openPool(url);
+    const to = join(folder, 'held-back');
+    await using exporter = new PostgresSpanExporter({ connection: pool });
+    await exportSpans(exporter, manySpans(10));
+    await age(pool);
+    await archive(pool, to, today());
+    const other = new pg.Client(url);
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT txid_current()');
+    await exportSpans(exporter, manySpans(7));
+    await makeOlder(pool);
+    const run = async () => {
+      const { code, stdout } = await runCommand(dbCommand, [
+        ...['archive', '--database-url', url, '--to', to, '--older-than', '1d'],
+      ]);
+      assert.equal(code, 0);
+      return stdout;
+    };
+    assert.match(await run(), /7 late spans stay until transactions that are open now have ended/);
+    assert.equal(await counted(pool, to), 17);
+    await other.query('ROLLBACK');
+    await other.end();
+    await age(pool);
+    assert.doesNotMatch(await run(), /stay/);
+    assert.equal(await counted(pool, to), 17);
+    assert.equal((await pool.query('SELECT count(*)::int AS n FROM mcp_traces')).rows[0]?.n, 0);
     await pool.end();
   });
 

@@ -6,6 +6,7 @@ import {
   aloneArchiving,
   type CopyPool,
   countAll,
+  countLate,
   dropCounted,
   listPartitions,
   type Partition,
@@ -39,6 +40,11 @@ export interface ArchiveOptions {
   readonly cache?: ArchiveCache | undefined;
   /** Called for each file once its rows are no longer in the database. */
   readonly onArchived?: ((table: ArchivedTable) => void) | undefined;
+  /**
+   * Called with the number of late spans that stay in the database, if any do: a transaction on the server that began
+   * before they were stored is still open. The next run takes them.
+   */
+  readonly onLateLeft?: ((spans: number) => void) | undefined;
 }
 
 /**
@@ -60,7 +66,7 @@ export async function archive(
   before: Date,
   options: ArchiveOptions = {},
 ): Promise<ArchivedTable[]> {
-  const { isDryRun = false, cache, onArchived } = options;
+  const { isDryRun = false, cache } = options;
   const closed = async () => (await listPartitions(pool)).filter((partition) => isClosed(partition, before));
   if (isDryRun) {
     return (await closed()).map(({ name, from }) => ({
@@ -71,7 +77,7 @@ export async function archive(
   }
   await using store = await openArchiveStore(address, cache);
   const done = await aloneArchiving(pool, async () =>
-    archiveTables(pool, store, before, await closed(), onArchived),
+    archiveTables(pool, store, before, await closed(), options),
   );
   if (done !== undefined) return done;
   throw new ObservatoryError('ARCHIVE_REFUSED', 'Another process is archiving this database');
@@ -82,7 +88,7 @@ async function archiveTables(
   store: ArchiveStore,
   before: Date,
   closed: readonly Partition[],
-  onArchived: ArchiveOptions['onArchived'],
+  { onArchived, onLateLeft }: ArchiveOptions,
 ): Promise<ArchivedTable[]> {
   await using work = await store.workForWriting();
   await using duck = await openDuckDb(work.path);
@@ -96,6 +102,8 @@ async function archiveTables(
   for (const { name, from } of closed) await add(name, from);
   await setLateAside(pool, before, await countAll(pool));
   for (const table of await tablesSetAside(pool)) await add(table, null);
+  const left = await countLate(pool, before);
+  if (left > 0) onLateLeft?.(left);
   return done;
 }
 
@@ -121,7 +129,7 @@ async function archiveTable(place: Place, table: string, file: string): Promise<
   }
   throw new ObservatoryError(
     'ARCHIVE_REFUSED',
-    `${table} still receives spans: it changed ${MAX_ATTEMPTS} times while it was written to ${file}. Archive it later`,
+    `${table} still receives spans, or has some that are newer than a transaction still open on the server: it could not be dropped after ${MAX_ATTEMPTS} attempts to write it to ${file}. Archive it later`,
   );
 }
 

@@ -50,6 +50,7 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
   const { archive } = await import('../archive/index.ts');
   const { openPool } = await import('../postgres/index.ts');
   const pool = await openPool(url);
+  let lateLeft = 0;
   try {
     const tables = await archive(pool, to, before, {
       isDryRun,
@@ -57,8 +58,12 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
       onArchived: ({ table, file, rows }) => {
         if (!json) io.stdout.writeLine(printableLine(`${table}: ${rows} spans to ${file}`));
       },
+      onLateLeft: (spans) => {
+        lateLeft = spans;
+      },
     });
-    if (json) print(io, { database: pool.name, before, dry_run: isDryRun, archived: tables });
+    if (json)
+      print(io, { database: pool.name, before, dry_run: isDryRun, archived: tables, late_left: lateLeft });
     else if (isDryRun) {
       const names = tables.map(({ table }) => table).join(', ');
       io.stdout.writeLine(
@@ -66,6 +71,11 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
       );
     } else if (tables.length === 0) {
       io.stdout.writeLine(`${pool.name}: no day ended before ${before.toISOString()}; nothing to archive`);
+    }
+    if (lateLeft > 0 && !json) {
+      io.stdout.writeLine(
+        `${pool.name}: ${lateLeft} late spans stay until transactions that are open now have ended; archive them later`,
+      );
     }
     return EXIT_OK;
   } finally {

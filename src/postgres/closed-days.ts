@@ -70,6 +70,15 @@ export async function setLateAside(
   return name;
 }
 
+/** Spans that {@link setLateAside} has left, because a transaction that began before theirs is still open. */
+export async function countLate(db: Queryable, before: Date): Promise<number> {
+  const { rows } = await db.query(
+    `SELECT count(*)::int AS late FROM mcp_traces_default WHERE start_time < $1 AND start_time > '-infinity'`,
+    [before.toISOString()],
+  );
+  return Number(rows[0]?.late);
+}
+
 /** Tables of {@link setLateAside}, also of a process that was killed before it archived them. */
 export async function tablesSetAside(db: Queryable): Promise<string[]> {
   const { rows } = await db.query(

@@ -4,6 +4,7 @@ export { cleanText } from './clean-text.ts';
 export {
   aloneArchiving,
   countAll,
+  countLate,
   dropCounted,
   setLateAside,
   type TransactionMark,

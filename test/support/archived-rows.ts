@@ -51,9 +51,14 @@ const AGE = `UPDATE mcp_traces SET start_time = start_time - interval '2 days' W
 const MAY_BE_ARCHIVED = `SELECT NOT EXISTS (
   SELECT FROM mcp_traces WHERE ingest_xid >= txid_snapshot_xmin(txid_current_snapshot())) AS may`;
 
-/** What was stored today seems to have started two days ago, and can be archived. */
-export async function age(pool: Queryable): Promise<void> {
+/** What was stored today seems to have started two days ago. */
+export async function makeOlder(pool: Queryable): Promise<void> {
   await pool.query(AGE, [today().toISOString()]);
+}
+
+/** As {@link makeOlder}, and can be archived. */
+export async function age(pool: Queryable): Promise<void> {
+  await makeOlder(pool);
   // The first export makes partitions behind its result; the server itself may be analyzing the table.
   await waitUntil(async () => (await pool.query(MAY_BE_ARCHIVED)).rows[0]?.may === true);
 }
