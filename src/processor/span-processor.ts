@@ -240,7 +240,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     waits: boolean,
   ): FieldValues {
     const { signals, prices } = this.#options;
-    if (kind === 'tool') this.#tools.add(span);
+    // With the root of a trace its calls are forgotten.
+    if (kind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
     const known = attached && enrichToolCall(span, attached);
     if (known !== undefined) return known;
     const read = readInteraction(span, attached);
