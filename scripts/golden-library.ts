@@ -353,7 +353,7 @@ export const LIBRARY: readonly LibraryRun[] = [
   },
   {
     name: 'edge_case_malformed_call',
-    description: 'The model writes a call that cannot be read, and is told so.',
+    description: 'The model writes a call that cannot be parsed, and gets the error.',
     category: 'edge_case',
     task: 'Add 1 and 2.',
     script: {

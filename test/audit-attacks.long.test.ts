@@ -332,7 +332,7 @@ test('a log that cannot be entered into the list of writers does not open; nothi
   assert.ok(existsSync(join(dir, 'writers', '2.json')));
 });
 
-describe('a call that was made before the disk was full is told as made', () => {
+describe('a call that was made before the disk was full is reported as made', () => {
   const ARGS = { doc_id: 'a' };
   const RESULT = { content: [], structuredContent: { doc_id: 'a', content: 'text' } };
   const policy = { s: ['get'] };

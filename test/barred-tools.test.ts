@@ -31,7 +31,7 @@ function pinned(): PinStore {
   return pins;
 }
 
-test('a barred tool is told once for each definition, as no call and without its text', async () => {
+test('a barred tool is reported once for each definition, not as a call and without its text', async () => {
   using gate = new PolicyGate({ policy: POLICY, pins: pinned() });
   gate.setTools('files', [LISTED, docTool('write'), docTool('other')]);
   assert.deepEqual(gate.allowedTools(), []);

@@ -76,7 +76,7 @@ test('every command explains itself with --help', async () => {
 /** The program as the package ships it. */
 const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 
-test('an older Node is told the version that is needed, and nothing else', () => {
+test('an older Node gets the version that is needed, and nothing else', () => {
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.18.3" })';
   const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, MAIN, '--version'];
   const { status, stdout, stderr } = spawnSync(process.execPath, old, { encoding: 'utf8' });

@@ -60,7 +60,7 @@ async function untilStored(url: string, sent: ReadonlySet<string>): Promise<void
 describe('spans of every kind of sender, through the Collector and the service', {
   skip: noOtelcol() || noPostgres() || noPython(),
 }, () => {
-  test('stand in mcp_traces once, with the fields that were computed from them and no text', async () => {
+  test('are in mcp_traces once, with the fields that were computed from them and no text', async () => {
     const url = await server.createDatabase();
     await using apm = await startOtlpReceiver();
     await using collect = await startCollect(url);
@@ -208,7 +208,7 @@ describe('either collector killed in mid-stream', { skip: noOtelcol() || noPostg
 
       await untilTaken(20);
       await collect.end('SIGKILL');
-      // Taken while the service is gone, these stand in the queue alone when the Collector dies as well.
+      // Taken while the service is gone, these are only in the queue when the Collector dies as well.
       await untilTaken(60);
       await otelcol.kill();
       await otelcol.restart();

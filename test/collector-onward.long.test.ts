@@ -48,7 +48,7 @@ describe('what the collector sends on', { skip: noPostgres() }, () => {
     assert.deepEqual(apm.spans.map(({ spanId }) => spanId).sort(), [...ids].sort());
   });
 
-  test('its own metrics say how requests were answered and what became of spans', async () => {
+  test('its own metrics count answers to requests and outcomes of spans', async () => {
     await using metrics = await OtlpCollector.start();
     const url = await server.createDatabase();
     await using collect = await startCollect(url, ['--metrics-url', `${metrics.url}/v1/metrics`]);

@@ -15,7 +15,7 @@ const SPANS = 200;
 const BOUNDS = ['--max-memory', '6m', '--max-body', '1m', '--connections', '2'];
 const RUN_MS = 20_000;
 
-test('senders faster than Postgres are told to come again, and memory stays within bounds', {
+test('senders faster than Postgres are asked to retry, and memory stays within bounds', {
   skip: noPostgres() || (process.platform !== 'linux' && 'reads /proc'),
 }, async () => {
   await using server = await startPostgres();
@@ -57,7 +57,7 @@ test('senders faster than Postgres are told to come again, and memory stays with
   await Promise.all([...senders, slow()]);
   const [row] = await runSql(url, 'SELECT count(*)::integer AS rows FROM mcp_traces');
   assert.equal(row?.rows, acknowledged);
-  assert.ok(comeAgain > 0, 'nobody was told to come again');
+  assert.ok(comeAgain > 0, 'no sender was asked to retry');
   // The process itself takes some 120 MiB, and its heap may not grow beyond 192.
   assert.ok(memory('VmHWM') < 400, `${memory('VmHWM')} MiB at most, ${memory('VmRSS')} now`);
   assert.equal(await collect.end('SIGTERM'), 0);

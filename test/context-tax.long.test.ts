@@ -17,7 +17,7 @@ const call = (tools: unknown) => ({
 });
 
 describe('real definitions', needsData('mcp_tools.jsonl'), () => {
-  test('a list of 300 is told in parts that add up, without holding the event loop', async () => {
+  test('a list of 300 is reported in parts that add up, without holding the event loop', async () => {
     const rows = readRows<{ server: string; tool: Json }>('mcp_tools.jsonl');
     const listed = rows.map(({ tool }, i) => ({ ...tool, name: `${tool.name}_${i}` }));
     const tools = [

@@ -193,7 +193,7 @@ describe('the fields', () => {
     assert.equal(tax.fieldsOf(call(tools, { usage: undefined }), PRICE).offered_tools_tokens, undefined);
   });
 
-  test('a list is told once a minute, and names the server that listed each tool', async () => {
+  test('a list is reported once a minute, with the server of each tool', async () => {
     const listed = (name: string, description: string) => ({
       name,
       description,
@@ -225,7 +225,7 @@ describe('the fields', () => {
     assert.notEqual(at(61_000), undefined);
   });
 
-  test('definitions are told apart by what they say, not by who holds them', async () => {
+  test('definitions are distinguished by their content, not by their owner', async () => {
     const tax = new ContextTax();
     const hash = (tools: unknown) => tax.fieldsOf(call(tools), PRICE).offered_tools_hash;
     const first = hash([SEARCH]);

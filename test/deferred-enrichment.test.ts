@@ -123,7 +123,7 @@ for (const redactContent of [false, true]) {
   });
 }
 
-test('attached conversations, tool calls and governance are told the same', async () => {
+test('attached conversations, tool calls and governance are recorded the same', async () => {
   ensureContextManager();
   try {
     const spans = await assertSame(

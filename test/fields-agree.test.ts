@@ -112,7 +112,7 @@ describe('schema/mcp_traces_row.schema.json', () => {
 });
 
 describe('npm run generate', () => {
-  test('would change nothing that stands in the repository', async () => {
+  test('would change nothing in the repository', async () => {
     const { stdout } = await generate('--check');
     assert.doesNotMatch(stdout, /would change/);
   });

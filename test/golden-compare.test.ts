@@ -92,7 +92,7 @@ test('bounds on time and tokens hold, and a replay must use the same tokens', ()
   assert.match(messages(golden, used(361), true).join(), /total_tokens: expected 360, got 361/);
 });
 
-test('toMatchGolden passes for the same course, names what differs, and takes it when told to', async () => {
+test('toMatchGolden passes for the same course, names what differs, and accepts it on request', async () => {
   const path = join(folder, 'match.json');
   await writeGolden(path, original);
   const result = await mcpGhost({ ...fromGoldenInput(original.input), golden: { mode: 'replay', path } });

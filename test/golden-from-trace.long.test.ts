@@ -158,7 +158,7 @@ test('a run traced without content is refused, naming the option to enable', asy
   await assert.rejects(readGolden(path), { code: 'GOLDEN_UNREADABLE' });
 });
 
-test('what is no trace id, no stored trace and no run are told apart', async () => {
+test('an invalid trace id, an unknown trace and a trace without a run are different errors', async () => {
   const path = join(folder, 'none.json');
   await assert.rejects(goldenFromTrace(db, { traceId: 'abc', path }), { code: 'INVALID_OPTION' });
   await assert.rejects(goldenFromTrace(db, { traceId: 'f'.repeat(32), path }), /holds no span of the trace/);

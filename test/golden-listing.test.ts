@@ -151,7 +151,7 @@ test('two providers that did the same are the same, whatever they cost', () => {
   );
 });
 
-test('another call, other arguments, another outcome and other words are told apart', () => {
+test('another call, other arguments, another outcome and other words are distinguished', () => {
   const other = otherProvider(({ golden_output: output }) => {
     const [first, second] = output.tool_chain as [object, object];
     const tool_chain = [

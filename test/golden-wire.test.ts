@@ -68,7 +68,7 @@ for (const api of ['openai', 'anthropic', 'gemini'] as const) {
   });
 }
 
-/** A null stands for any type: what is absent in one answer is there in another. */
+/** A null matches any type: what is absent in one answer may be present in another. */
 function isKnown(line: string, real: ReadonlySet<string>): boolean {
   if (real.has(line) || IN_TYPES_ONLY.has(line)) return true;
   const path = line.slice(0, line.lastIndexOf(': ') + 2);

@@ -68,7 +68,11 @@ test("an MCP server in another process has the client's template id on its spans
   const { spans, baggage } = await callGoverned({});
   for (const { name, attributes } of spans) {
     assert.deepEqual(governed(attributes), ['payment-risk-v3', 'high', 's1'], name);
-    assert.notEqual(attributes['observatory.gate_blocked'], true, 'what became of the client is not told');
+    assert.notEqual(
+      attributes['observatory.gate_blocked'],
+      true,
+      'the outcome at the client is not recorded',
+    );
   }
   assert.deepEqual(baggage, ['tenant'], 'what was taken is not left to be sent on');
 });

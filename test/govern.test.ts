@@ -142,7 +142,7 @@ test('the type and the reason of a fallback are set together, even if only one i
   });
 });
 
-test('baggage carries what describes a request, and nothing of what became of a call', () => {
+test('baggage carries what describes a request, and nothing about the outcome of a call', () => {
   const fields = {
     riskTier: 'high',
     promptTemplateId: 'risk v3; a=b, "ä"',

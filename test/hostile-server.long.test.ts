@@ -28,7 +28,7 @@ const isOdd = (_: unknown, i: number): boolean => i % 2 === 1;
 const INFO = { name: 'test', version: '1' };
 const object = { type: 'object' };
 
-/** What becomes of one call of the only allowed tool: its result, or the reason of the refusal. */
+/** The outcome of one call of the only allowed tool: its result, or the reason of the refusal. */
 async function callThrough(tools: readonly object[], result: object, args: object = {}): Promise<string> {
   const client = await hostileClient(tools, result);
   using gate = new PolicyGate({ policy: { s: ['t'] } });

@@ -177,7 +177,7 @@ test('reading 20,000 numbered messages takes time in proportion', () => {
   assertGrowth('2,000 messages', reading(2_000), reading(20_000), 40);
 });
 
-test('spans of other kinds are told apart', () => {
+test('spans of other kinds are recognized', () => {
   assert.equal(
     interactionKind(view({ 'http.request.method': 'GET', 'server.address': 'x', llm: 1 })),
     undefined,

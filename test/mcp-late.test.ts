@@ -118,7 +118,7 @@ function told(spans: readonly ReadableSpan[]): readonly string[] {
 for (const sdk of SDKS) {
   for (const captureContent of [false, true]) {
     const how = captureContent ? ', with content' : '';
-    test(`${sdk.name}: calls are told the same when they are written after they have returned${how}`, async () => {
+    test(`${sdk.name}: calls are recorded the same when they are written after they have returned${how}`, async () => {
       const late = await spansOf(sdk, true, captureContent);
       const direct = await spansOf(sdk, false, captureContent);
       assert.ok(direct.exported.length > 18);

@@ -29,7 +29,7 @@ const HTTP = { 'network.transport': 'tcp', 'network.protocol.name': 'http' };
 const PIPE = { 'network.transport': 'pipe' };
 const remote = new URL('https://mcp.example.com/mcp');
 
-test('the transports of both SDK lines are told apart, and which peers are local', () => {
+test('the transports of both SDK lines are distinguished, and local peers recognized', () => {
   const cases = [
     [new StdioClientTransport({ command: 'x' }), { transport: 'stdio', local: true }, PIPE],
     [new V2StdioClientTransport({ command: 'x' }), { transport: 'stdio', local: true }, PIPE],
@@ -143,7 +143,7 @@ test('a frozen transport works, and keeps its own send', async () => {
   }
 });
 
-test('a failed HTTP request is told by its status, by the code of the system or by the name of the exception', async () => {
+test('a failed HTTP request is named by its status, by the system error code or by the name of the exception', async () => {
   await using bench = new TelemetryBench();
   const instrumentation = new McpInstrumentation();
   instrumentation.manuallyInstrument(v1Protocol, v2);

@@ -64,7 +64,7 @@ test('a call is counted once, however many processors see its span', async () =>
   assert.ok(Math.abs(total - expected) < 1e-12, `${total} for ${expected}`);
 });
 
-test('templates and shadow runs are told apart, and metrics can be switched off', async () => {
+test('templates and shadow runs are distinguished, and metrics can be switched off', async () => {
   await using reader = new MetricReader();
   metrics.setGlobalMeterProvider(reader.provider);
   try {

@@ -148,7 +148,7 @@ const CASES: readonly (readonly [string, ProviderReply, () => Promise<unknown>])
 
 for (const captureContent of [false, true]) {
   for (const [name, reply, call] of CASES) {
-    test(`${name} is told the same when it is read after the call${captureContent ? ', with content' : ''}`, async () => {
+    test(`${name} is recorded the same when it is read after the call${captureContent ? ', with content' : ''}`, async () => {
       instrumentation.setConfig({ captureContent });
       server.answer(reply);
       const late = await spanOf(PIPELINES.late, call);

@@ -383,7 +383,7 @@ function conflictsOf(...entries: ReturnType<typeof done>[]): string[] {
   return conflicts.found.map((conflict) => conflictSentence(conflict, 'Ada lives in Rome.'));
 }
 
-test('results of two tools that disagree by key are found, and what the answer takes is told', () => {
+test('results of two tools that disagree by key are found, and which one the answer uses is recorded', () => {
   assert.deepEqual(
     conflictsOf(
       done({ id: 'C17', city: 'Paris', tier: 'gold' }, { id: 'C17' }, 'crm.get_customer'),

@@ -10,7 +10,7 @@ import { PolicyGate } from '../src/policy/index.ts';
 import { answersServer, anyTool, textResult } from './support/answers.ts';
 import { tryGhost } from './support/ghost.ts';
 
-test('steps depend on what brought up their values, and conflicting results are told to the model and in the trail', async () => {
+test('steps depend on the steps that returned their values, and conflicting results are reported to the model and in the trail', async () => {
   const crm = answersServer({
     tools: [anyTool('find_customer'), anyTool('get_customer')],
     results: {
@@ -86,7 +86,7 @@ test('the model sees structured content that the text does not say, and not twic
   );
 });
 
-test('a result that breaks its schema is told as that, with the field', async () => {
+test('a result that breaks its schema is reported as such, with the field', async () => {
   const outputSchema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] };
   const server = answersServer({
     tools: [anyTool('sum', { outputSchema }), anyTool('none', { outputSchema })],

@@ -102,7 +102,7 @@ longTest('a chain of six calls over three servers, values handed from one to the
 });
 
 longTest(
-  'a chain through a knowledge graph and the project’s own servers: what one stores another is told',
+  'a chain through a knowledge graph and the project’s own servers: what one stores another gets',
   async () => {
     await withAll(
       'knowledge_graph',

@@ -139,7 +139,7 @@ describe('the shipped configuration of the standard Collector', { skip: noOtelco
       const chat = receiver.spans.find(({ name }) => name === 'chat');
       assert.equal(chat?.service, 'raw');
       assert.equal(chat?.attributes['gen_ai.operation.name'], 'chat');
-      assert.equal(chat?.status.code, 2, 'that it failed is told');
+      assert.equal(chat?.status.code, 2, 'its failure is recorded');
       assert.equal(chat?.events[0]?.attributes['exception.type'], 'Error', 'and as what');
     }
   });
@@ -173,7 +173,7 @@ describe('the shipped configuration of the standard Collector', { skip: noOtelco
     }
   });
 
-  test('gives text to the service alone when it is told to', async () => {
+  test('sends text to the service only when configured to', async () => {
     await using both = await startBoth([WITH_CONTENT], { APM_SAMPLING_PERCENTAGE: '100' });
     const spans = spansWithSecrets();
     await deliver(both.otelcol.http, rawRequest(spans));
@@ -248,7 +248,7 @@ describe('the gateway of a fleet', { skip: noOtelcol() }, () => {
     await first.otelcol.kill();
     await second.otelcol.kill();
     const refused = await postTraces(gateway.http, rawRequest([{ name: 'nobody is there' }]));
-    assert.equal(refused.status, 503, 'the sender is told to come again');
+    assert.equal(refused.status, 503, 'the sender is asked to retry');
   });
 });
 

@@ -128,7 +128,7 @@ test('options that nothing reads are refused, with the nearest known one', async
   });
 });
 
-test('a program that records with no SDK registered is told once', () => {
+test('a program that records with no SDK registered gets one warning', () => {
   // In a process of its own: another file may have been told before.
   const program = `import { instrument } from 'mcp-observatory';
 const call = ${JSON.stringify(CALL)};
@@ -145,7 +145,7 @@ await interceptor.shutdown();`;
   assert.equal(stderrOf({ OTEL_SDK_DISABLED: 'true' }), '');
 });
 
-test('a prompt template can be asked for: calls without one are told, or not made', async () => {
+test('a prompt template can be asked for: calls without one are counted, or refused', async () => {
   const heard = warnings();
   const exporter = new InMemorySpanExporter();
   await using watching = instrument({ serviceName: 's', exporter, requirePromptTemplate: 'warn' });

@@ -43,7 +43,7 @@ describe('figures of the page', { skip: noPostgres() }, () => {
     return JSON.parse(answer.body.toString());
   };
 
-  test('a definition that changed is told by the gate and by models, with its texts, and not without a change', async () => {
+  test('a changed definition is reported from the gate and from models, with its texts, and only if it changed', async () => {
     const { changed } = await get('api/tools');
     const shown = changed.map(({ server: of, tool, seenBy, versions }: never) => [
       of,

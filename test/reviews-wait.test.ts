@@ -78,7 +78,7 @@ for (const databases of testDatabases()) {
       }
     });
 
-    test('a wait is a span, with the review and what became of it', async () => {
+    test('a wait is a span, with the review and its outcome', async () => {
       await using bench = new TelemetryBench();
       const id = await queue.submit(SUBMISSION);
       await decide(queue, id, 'yes');

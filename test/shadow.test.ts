@@ -151,7 +151,7 @@ const BAD_CANDIDATES: Readonly<Record<string, () => unknown>> = {
   }),
 };
 for (const [what, candidate] of Object.entries(BAD_CANDIDATES)) {
-  test(`a candidate that ${what} is told on its span, without its message, and nowhere else`, async () => {
+  test(`a candidate that ${what} is recorded on its span, without its message, and nowhere else`, async () => {
     const ask = shadow({ name: 'ask', primary: async () => 'fine', candidate });
     assert.equal(await ask(), 'fine');
     await ask.shutdown();
@@ -163,7 +163,7 @@ for (const [what, candidate] of Object.entries(BAD_CANDIDATES)) {
   });
 }
 
-test('a candidate that hangs is given up in time, told to stop, and may not pile up', async () => {
+test('a candidate that hangs is given up in time, aborted, and may not pile up', async () => {
   const signals: AbortSignal[] = [];
   const ask = shadow({
     primary: async () => 'fine',
@@ -495,7 +495,7 @@ test(`${CALLS} concurrent shadowed calls keep their own context, in the primary 
   }
 });
 
-test('runs are counted by what became of them, and 10,000 names do not multiply the series', async () => {
+test('runs are counted by outcome, and 10,000 names do not multiply the series', async () => {
   await using reader = new MetricReader();
   const settings = { primary: () => 'p', candidate: () => 'c', meterProvider: reader.provider };
   const ask = shadow({ ...settings, name: 'first' });

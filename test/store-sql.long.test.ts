@@ -1,4 +1,4 @@
-/** SQL that a model wrote: it reads the traces, and nothing else comes of it. */
+/** SQL that a model wrote: it reads the traces and does nothing else. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -297,7 +297,7 @@ test('a span says how much it has dropped before anything else of it is read', (
   assert.ok(dropped('droppedEventsCount') > 0);
 });
 
-test('of two processors the first enriches, as it would at the end, whoever reads', async () => {
+test('of two processors the first enriches, as it would at the end, no matter who reads', async () => {
   const second = new Processor({
     captureContent: true,
     signals: { verifier: { score: () => ({ score: 1, reason: 'second' }) } },

@@ -106,7 +106,7 @@ describe('what waits', { skip: noPostgres() }, () => {
     assert.equal((await decide(page.url, plain, { decision: 'approve', scope: 'session' })).status, 400);
   });
 
-  test('a webhook is told of what waits until it takes it, signed and without arguments', async () => {
+  test('a webhook gets what waits, again until it accepts it, signed and without arguments', async () => {
     const bodies: { body: string; signature: string | undefined }[] = [];
     const hook = createServer(async (incoming, response) => {
       const parts: Buffer[] = [];
@@ -166,7 +166,7 @@ describe('what waits', { skip: noPostgres() }, () => {
       await assert.rejects(shell(...args), { code: 'INVALID_OPTION' }, args.join(' '));
   });
 
-  test('of two who decide, the second is told who did', async () => {
+  test('of two people who decide, the second sees who was first', async () => {
     await using page = await startPage({ db, port: 0 });
     const id = await hold('bob');
     const [first, second] = await Promise.all([
@@ -234,7 +234,7 @@ describe('what waits', { skip: noPostgres() }, () => {
     assert.equal((await get(`${page.url}api/waiting`)).status, 200);
   });
 
-  longTest('a decision is told to everybody who looks', async () => {
+  longTest('a decision reaches every open page', async () => {
     await using page = await startPage({ db, port: 0 });
     const id = await hold('erin');
     let told = '';

@@ -1,7 +1,7 @@
 /** Fields of the dictionary by column, and the names that their values are read under. */
 import { type Column, FIELDS, type FieldDefinition } from './fields.ts';
 
-/** Whether a value of the right type may stand in a column: shares are 0 to 1, words are of their list. */
+/** Whether a value of the right type may be stored in a column: shares are 0 to 1, words are of their list. */
 export function isWithin(field: FieldDefinition, value: string | number | boolean): boolean {
   if (field.isShare === true && !(typeof value === 'number' && value >= 0 && value <= 1)) return false;
   return field.words === undefined || field.words.includes(value as string);

@@ -108,7 +108,7 @@ async function revoke(request: Request): Promise<number> {
   return await tell(request, 'revoke');
 }
 
-/** What became of it. */
+/** Its state now. */
 async function tell(request: Request, verb: string): Promise<number> {
   const { values, io } = request;
   const found = await read(request, verb);

@@ -41,7 +41,7 @@ export interface KeepingResult {
   readonly error: Error | undefined;
 }
 
-/** An exporter whose shutdown can be told to wait no longer, as that of `PostgresSpanExporter`. */
+/** An exporter whose shutdown can be cut short, such as `PostgresSpanExporter`. */
 interface StoppableExporter extends SpanExporter {
   shutdown(giveUp?: AbortSignal): Promise<void>;
 }

@@ -187,6 +187,6 @@ export interface ConnectionOptions extends ToolListLimits {
    */
   readonly maxMessageValues?: number | undefined;
   readonly handlers?: ServerRequestHandlers | undefined;
-  /** Stands between servers and `handlers`. @defaultValue every request is answered */
+  /** Checks the requests of servers before `handlers` see them. @defaultValue every request is answered */
   readonly guard?: ServerRequestGuard | undefined;
 }

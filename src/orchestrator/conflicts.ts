@@ -148,7 +148,7 @@ export function conflictSentence({ entity, field, readings: [one, other] }: Conf
   return `Steps ${one.index + 1} and ${other.index + 1} disagree about ${field} of ${entity}: ${said(one)} according to ${one.toolName}, ${said(other)} according to ${other.toolName}${choice}.`;
 }
 
-/** What the model is told about conflicts that have just come up. */
+/** The message to the model about conflicts that were just found. */
 export function conflictNotice(conflicts: readonly Conflict[]): string {
   const lines = conflicts.map((conflict) => conflictSentence(conflict));
   return `Results disagree. ${lines.join(' ')} Find out which is right, or say in your answer which one you trust and why.`;

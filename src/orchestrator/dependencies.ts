@@ -98,7 +98,7 @@ export class Dependencies {
       const value = String(member.value);
       if (text === value || text === value.split(' ', 1)[0]) return isSameKey(key, member);
       // A value inside a longer argument: a table name in SQL, a folder in a path.
-      // A short one has to stand in quotes, as ids do in SQL.
+      // A short one must be in quotes, as ids do in SQL.
       const isInside =
         value.length < MIN_TEXT_CHARS
           ? value.length > 1 && (text.includes(`'${value}'`) || text.includes(`"${value}"`))

@@ -128,7 +128,7 @@ function linkFacts(link: ToolContent & { readonly type: 'resource_link' }): stri
   ];
 }
 
-/** Bytes that base64 stands for; padding and line breaks are none. */
+/** Bytes that base64 encodes; padding and line breaks do not count. */
 function base64Bytes(data: string): number {
   let chars = 0;
   for (let at = 0; at < data.length; at += 1) {

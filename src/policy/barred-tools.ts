@@ -15,7 +15,7 @@ export const BARRED_TOOL = 'observatory.barred_tool';
 export const BARRED_DEFINITION = 'observatory.barred_definition';
 export const APPROVED_DEFINITION = 'observatory.approved_definition';
 
-/** Definitions that are told of; a server that keeps changing them must not fill the store. */
+/** Definitions that are reported; a server that keeps changing them must not fill the store. */
 const MAX_TOLD = 1_000;
 /** Longest definition on a span. A longer one is left out as a whole: half of it would hide what is in the other half. */
 const MAX_DEFINITION_CHARS = 65_536;

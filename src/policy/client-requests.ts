@@ -39,7 +39,7 @@ const LISTS: Readonly<
   listPrompts: ['prompts/list', 'prompts', (gate, server, { name }) => gate.shows(server, 'prompt', name)],
 };
 
-/** The member of a gated client that stands for one of the client; undefined when the client has no such request. */
+/** The gated counterpart of a member of the client; undefined when the client has no such request. */
 export function gatedMember(
   client: object,
   property: string,

@@ -117,7 +117,7 @@ export class RequestRules {
   }
 }
 
-/** `*` stands for any characters of one segment, `**` for any characters. Patterns without either are exact. */
+/** `*` matches any characters of one segment, `**` any characters. Patterns without either are exact. */
 function uriMatcher(server: string, patterns: readonly string[]): (uri: string) => boolean {
   const exact = new Set(patterns);
   const globs = patterns

@@ -28,7 +28,7 @@ const TOOL_NAME = /^[\w.:/-]{1,128}$/;
 interface KnownSet {
   /** The figure with the least variance so far. */
   best: TaxEstimate;
-  /** Tokens of the definitions the figure stands for. */
+  /** Tokens of the definitions in this figure. */
   definitionTokens: number;
   /** The names of the tools and their tokens, in parts that fit on a span, and the part to record next. */
   parts: readonly string[];

@@ -4,7 +4,7 @@ import type { WritableSpan } from './set-fields.ts';
 
 /** The share of the answer, or of what it is compared with, that the scores have read, where not all was. */
 const SCORES_SAMPLED = 'observatory.scores_sampled';
-/** The share of the prompt or the answer that the hashes stand for, where it is not the whole text. */
+/** The share of the prompt or the answer that is hashed, where it is not the whole text. */
 const HASHES_SAMPLED = 'observatory.hashes_sampled';
 
 /** Says on the span which share of large texts is scored. */

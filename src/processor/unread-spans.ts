@@ -14,7 +14,7 @@ import type { ToolMemory } from './tool-memory.ts';
 import { giveBack, hasRoom, isOfSdk, isUnread, writeWhenRead } from './unread-span.ts';
 import { type LateEnricher, WaitingSpans, writeLate } from './waiting-spans.ts';
 
-/** Whoever reads the last of them waits for all: milliseconds, and tens of them where the texts are long. */
+/** A reader of the last one waits for all of them: milliseconds, and tens of them where the texts are long. */
 const MAX_SPANS = 128;
 const MAX_CHARACTERS = 524_288;
 const BATCH = 32;

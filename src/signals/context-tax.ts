@@ -144,5 +144,5 @@ export function learnTax(model: TaxModel, definitionTokens: number, corrected: T
   };
 }
 
-/** A model of the vocabulary that stands for those that are not public. */
+/** The model whose vocabulary is used for those that are not public. */
 export const TOKENIZED_MODEL = 'gpt-4o';

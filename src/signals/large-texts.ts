@@ -12,7 +12,7 @@ export const STEP_CHARS = 262_144;
 /** How far after a piece a place is looked for at which the normal form can be cut. */
 const SEARCH_CHARS = 65_536;
 
-/** What is told of a text. */
+/** What is known of a text. */
 export interface TextIdentity {
   /** SHA-256 of the text. */
   readonly hash: string;
@@ -55,7 +55,7 @@ export function textIdentity(text: string, replaceVolatile: boolean): TextIdenti
 /** Characters of a text that is hashed whole while a caller waits. */
 const MAX_AT_ONCE = 8_388_608;
 
-/** What is told of a text where the caller waits, and the share of the text that was read for it. */
+/** What is known of a text where the caller waits, and the share of the text that was read for it. */
 export interface BoundedIdentity {
   readonly identity: TextIdentity;
   readonly share: number;

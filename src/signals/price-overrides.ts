@@ -6,7 +6,7 @@ import type { ModelRates } from './cost.ts';
  * of.
  */
 export interface PriceOverride {
-  /** The model's name, in any case; `*` stands for any characters: `gpt-4o`, `my-finetune-*`. */
+  /** The model's name, in any case; `*` matches any characters: `gpt-4o`, `my-finetune-*`. */
   readonly model: string;
   /** Only for this provider, in the words of the semantic conventions. @defaultValue any */
   readonly provider?: string | undefined;

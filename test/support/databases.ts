@@ -94,7 +94,7 @@ export async function readRows(db: Queryable, orderBy = 'start_time, span_id'): 
   return rows.map((row) => ({ ...JSON.parse(String(row.a)), ...JSON.parse(String(row.b)) }) as TraceRow);
 }
 
-/** How many rows stand in `mcp_traces`. */
+/** Rows in `mcp_traces`. */
 export async function countRows(db: Queryable): Promise<number> {
   const { rows } = await db.query('SELECT count(*)::integer AS rows FROM mcp_traces');
   return Number(rows[0]?.rows);

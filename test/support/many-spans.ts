@@ -18,7 +18,7 @@ export function manySpans(count: number, name = 'chat gpt-4o'): ReadableSpan[] {
   });
 }
 
-/** Ids as they stand in one text, to compare sets of spans. */
+/** Sorted ids, to compare sets of spans. */
 export function idsOf(spans: readonly ReadableSpan[]): string[] {
   return spans.map((span) => span.spanContext().spanId).sort();
 }

@@ -317,7 +317,7 @@ function canonicalGemini(body: Json): void {
       }
     }
   }
-  // Declarations may be spread over tools or stand in one; both schema fields say the same.
+  // Declarations may be spread over tools or be in one; both schema fields say the same.
   const tools = (body.tools ?? []) as { functionDeclarations: Json[] }[];
   const declarations = tools.flatMap((tool) => tool.functionDeclarations);
   for (const one of declarations) {

@@ -99,7 +99,7 @@ function responses(documents: Json[]): Said {
     cacheWriteTokens: counts.input_tokens_details?.cache_write_tokens,
     reasoningTokens: counts.output_tokens_details?.reasoning_tokens,
   };
-  // The API has no finish reason: the words of the semantic conventions stand for its status.
+  // The API has no finish reason: the words of the semantic conventions are used for its status.
   const words: Record<string, string> = {
     completed: calls.length > 0 ? 'tool_call' : 'stop',
     failed: 'error',

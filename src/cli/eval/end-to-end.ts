@@ -32,7 +32,7 @@ interface EndToEndRun {
   /** The calls that no rule of the policy allows. */
   readonly violations: readonly string[];
   readonly duration_ms: number;
-  /** Microseconds by gate; G3 stands for G2 and G3. */
+  /** Microseconds by gate; G3 covers G2 and G3. */
   readonly gate_us: Readonly<Record<string, number>>;
 }
 

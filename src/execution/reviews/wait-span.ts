@@ -3,7 +3,7 @@ import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { errorClass, semconv, VERSION } from '../../base/index.ts';
 import type { FinalOutcome } from './types.ts';
 
-/** Runs a wait inside a span with the review's id and what became of it. */
+/** Runs a wait inside a span with the review's id and its outcome. */
 export function inWaitSpan(id: string, wait: () => Promise<FinalOutcome>): Promise<FinalOutcome> {
   const tracer = trace.getTracer('mcp-observatory/reviews', VERSION);
   const attributes = { 'observatory.review_id': id };

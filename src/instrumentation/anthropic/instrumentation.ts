@@ -137,7 +137,7 @@ function prepareHelper(self: ApiResource, config: AnthropicInstrumentationConfig
   hideTracerFromOuterCall(self);
 }
 
-/** Where an outer span stands for this call already, the SDK's own would be one too many. */
+/** Where an outer span represents this call already, the SDK's own would be a duplicate. */
 function hideTracerFromOuterCall({ _client: client }: ApiResource): void {
   if (client !== undefined && tracesItself(client) && outerCallOf(context.active()) !== undefined)
     hideTracer(client);

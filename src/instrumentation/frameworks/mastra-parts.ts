@@ -1,4 +1,4 @@
-/** What the spans of Mastra stand for: runs, model calls and tool calls of ours. */
+/** What the spans of Mastra represent: runs, model calls and tool calls. */
 import { type Context, context, createContextKey } from '@opentelemetry/api';
 import { type MessagePart, parseMessages } from '../../interaction/index.ts';
 import {
@@ -27,7 +27,7 @@ interface Generation {
   model?: FrameworkModelCall | undefined;
 }
 
-/** What a span of Mastra stands for, and what its children belong to. */
+/** What a span of Mastra represents, and what its children belong to. */
 export interface MastraPart {
   readonly host: CallHost;
   readonly run: FrameworkRun;

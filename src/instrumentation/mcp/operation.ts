@@ -44,7 +44,7 @@ export interface OperationStart {
   readonly protocolVersion?: string | undefined;
   /** The task that the message is about. */
   readonly taskId?: string | undefined;
-  /** An outer `execute_tool` span that stands for this call already: it is completed instead of doubled. */
+  /** An outer `execute_tool` span that represents this call already: it is completed instead of duplicated. */
   readonly outer?: Span | undefined;
 }
 

@@ -304,7 +304,7 @@ function newWatch(connection: Connection, transport: TransportLike): Watch {
   return watch;
 }
 
-/** A probe that was never answered ends when the connection is opened in earnest. */
+/** A probe that was never answered ends when the connection is opened. */
 export function endProbes(connection: Connection): void {
   connection.sent.endAll(LOST_OUTCOME);
 }

@@ -48,7 +48,7 @@ export const LOST_OUTCOME: RequestOutcome = {
 };
 
 export function outcomeOfResult(method: string, result: unknown): RequestOutcome {
-  // `tasks/result` gives what the tool call gave that the task stands for.
+  // `tasks/result` returns the result of the tool call behind the task.
   if ((method === 'tools/call' || method === 'tasks/result') && isErrorResult(result)) {
     return {
       errorType: semconv.ERROR_TYPE_VALUE_TOOL_ERROR,
@@ -60,7 +60,7 @@ export function outcomeOfResult(method: string, result: unknown): RequestOutcome
   return { result };
 }
 
-/** The outcome a response on the wire stands for. */
+/** The outcome of a response on the wire. */
 export function outcomeOfResponse(method: string, response: McpMessage): RequestOutcome {
   if (response.error === undefined || response.error === null)
     return outcomeOfResult(method, response.result);
@@ -81,7 +81,7 @@ function outcomeOfCode(code: unknown, message: unknown): RequestOutcome {
   };
 }
 
-/** The outcome an SDK error stands for: v1 `McpError`; v2 `ProtocolError`, `SdkError`; anything else by its class. */
+/** The outcome of an SDK error: v1 `McpError`; v2 `ProtocolError`, `SdkError`; anything else by its class. */
 export function outcomeOfError(error: unknown, options: McpRequestOptions | undefined): RequestOutcome {
   if (typeof error !== 'object' || error === null) {
     return { errorType: semconv.ERROR_TYPE_VALUE_OTHER, summary: 'Request failed' };

@@ -31,7 +31,7 @@ function slotOf(owner: object, telemetry: Telemetry): Slot {
   return slot;
 }
 
-/** Stands in for a call of `original`, which it makes exactly once, with the same `this`. */
+/** Replaces a call of `original`, which it makes exactly once, with the same `this`. */
 export type Around = (self: unknown, args: unknown[], original: Method, telemetry: Telemetry) => unknown;
 
 /**

@@ -50,7 +50,7 @@ export function patchProtocol(start: object, telemetry: Telemetry): PatchedMetho
   const at = request === V2_REQUEST ? 1 : 0;
   patch(root, '_onrequest', patchedOnRequest);
   patch(root, request, (self, args, original, current) => patchedRequest(self, args, original, current, at));
-  // Subclasses override these and call `super`; both levels are patched, and the inner one stands aside.
+  // Subclasses override these and call `super`; both levels are patched, and the inner one does nothing.
   for (let owner = start; ; owner = Object.getPrototypeOf(owner) as object) {
     patch(owner, 'connect', patchedConnect);
     patch(owner, '_onnotification', patchedOnNotification);

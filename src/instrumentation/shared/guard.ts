@@ -1,14 +1,14 @@
 import { type Context, context, type DiagLogger, diag } from '@opentelemetry/api';
 
 /**
- * What stands between a fault of ours and the user's call.
+ * Keeps faults of this package away from the user's call.
  *
- * Every patch is built from three moves: run our own code (`run`), make the user's call exactly once (`call`), watch
- * how it ends (`observe`). A throw in our code is counted, told to `diag`, and goes no further; a throw in the user's
- * code passes through untouched.
+ * Every patch has three steps: run our own code (`run`), make the user's call exactly once (`call`), observe
+ * how it ends (`observe`). An error in our code is counted, logged by `diag`, and goes no further; an error in the
+ * user's code passes through untouched.
  */
 
-/** After its first line, a faulty point speaks again only once per this many faults: a hot path must not flood a log. */
+/** After the first line, a faulty point is logged only once per this many faults: a hot path must not flood a log. */
 const FAULTS_PER_LINE = 1000;
 
 export class Guard {
@@ -98,7 +98,7 @@ export class Guard {
     try {
       this.#diag.error(`fault in ${point}, the call goes on without telemetry (${count} so far)`, fault);
     } catch {
-      // A diag logger that throws is the application's; there is nowhere left to tell it.
+      // The diag logger is the application's; if it throws, there is no other place to report to.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Names only the instrumentations write; those that the whole package reads stand in `src/base/semconv.ts`. */
+/** Names that only the instrumentations write; those that the whole package reads are in `src/base/semconv.ts`. */
 export const ATTR_HTTP_RESPONSE_STATUS_CODE = 'http.response.status_code';
 export const ATTR_HTTP_REQUEST_RESEND_COUNT = 'http.request.resend_count';
 

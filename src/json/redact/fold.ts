@@ -50,7 +50,7 @@ function makeTable(): Uint16Array {
   return codes;
 }
 
-/** Signs without width, which may stand between the letters of a name. */
+/** Signs without width, which may occur between the letters of a name. */
 export const isInvisible = (code: number): boolean =>
   code === 0xad ||
   (code >= 0x200b && code <= 0x200f) ||

@@ -127,7 +127,7 @@ function multipart(text: string, start: number, end: number, kind: NameKind): Fi
 const SENSITIVE = /sensitive["']?\s{0,4}[:=]\s{0,4}true\b/iy;
 const VALUES = /(?:^|[^A-Za-z0-9_-])(?:value|default)["']?\s{0,8}[:=]\s{0,8}(["'])/gi;
 
-/** The value that stands beside `sensitive = true`. */
+/** The value next to `sensitive = true`. */
 export function findSensitive(text: string, at: number): Find | undefined {
   SENSITIVE.lastIndex = at;
   if (!SENSITIVE.test(text)) return undefined;

@@ -10,9 +10,9 @@ export interface Affixes {
 }
 
 const NONE: Affixes = { isAnchored: false, prefix: '', suffix: '' };
-/** What stands for itself outside of classes. */
+/** Characters that match themselves outside of classes. */
 const PLAIN = /[A-Za-z0-9_/:@ =#%&~,;<>"'`!-]/;
-/** What stands for itself behind a backslash. */
+/** Characters that match themselves after a backslash. */
 const ESCAPED = /[$^.*+?()[\]{}|/\\]/;
 
 /** @param pattern an ECMAScript pattern, valid with the flag `u`, used without others */

@@ -5,7 +5,7 @@ import { type ReferenceCycles, referencedName } from './references.ts';
 /** Parts that may be added by writing out references; a reference beyond them stays one. */
 const INLINE_BUDGET = 2_000;
 
-/** Makes one schema of parts that hold together: `allOf`, and what stands beside a reference. */
+/** Merges schemas that all apply: `allOf`, and the keywords next to a reference. */
 export class CombinedParts {
   readonly #definitions: ReadonlyMap<string, AnySchema>;
   readonly #cycles: ReferenceCycles;

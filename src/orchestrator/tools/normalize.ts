@@ -197,7 +197,7 @@ function namesByName(map: Schema): Schema {
 function readType(value: unknown): string | string[] | undefined {
   if (typeof value === 'string') return TYPES.has(value) ? value : undefined;
   if (!Array.isArray(value)) return undefined;
-  // An unknown name in the list ("any" of draft-03) may stand for anything, so the list says nothing.
+  // An unknown name in the list ("any" of draft-03) may mean anything, so the list is no constraint.
   if (!value.every((each) => TYPES.has(each as string))) return undefined;
   const types = [...new Set(value as string[])];
   return types.length > 1 ? types : types[0];

@@ -104,7 +104,7 @@ export function neededDefinitions(
   return new Map([...definitions].filter(([name]) => needed.has(name)));
 }
 
-/** Keywords whose schemas speak of the same value as the schema they stand in. */
+/** Keywords whose schemas describe the same value as the schema that contains them. */
 const IN_PLACE = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas']);
 
 function directReferences(schema: AnySchema): Set<string> {

@@ -23,7 +23,7 @@ interface Room {
 }
 
 /**
- * A copy as JSON has it, never an error: `[cut]` stands for what is nested deeper than 32 levels (cycles are), for the
+ * A copy as JSON has it, never an error: `[cut]` replaces what is nested deeper than 32 levels (cycles are), for the
  * rest of a text beyond 65,536 characters in all, and for members beyond 10,000; `[unreadable]` for what cannot be read.
  */
 export function plainFields(fields: Readonly<Record<string, unknown>>): JsonObject {

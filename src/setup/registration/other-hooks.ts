@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { diag } from '@opentelemetry/api';
 import { Hook as RequireHook } from 'require-in-the-middle';
 
-/** Called with the URL of a module, what stands for its exports, the specifier of the import, and its format. */
+/** Called with the URL of a module, the object with its exports, the specifier of the import, and its format. */
 type ImportHook = (url: string, ...rest: unknown[]) => void;
 
 /** `lib/register.js` of a copy, as it has been since version 1.4. */

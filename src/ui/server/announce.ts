@@ -42,8 +42,8 @@ const TAKE = `UPDATE mcp_approvals SET announce_tries = announce_tries + 1,
 const DONE = 'UPDATE mcp_approvals SET announced_at = now() WHERE review_id = $1::text::uuid';
 
 /**
- * Announces each request for an approval at least once, while it waits. Arguments are not sent: they may hold secrets,
- * and whoever decides looks at them on the page.
+ * Announces each request for an approval at least once, while it waits. Arguments are not sent: they may hold secrets.
+ * The page shows them.
  */
 export class Announcer {
   readonly #db: Queryable;

@@ -27,7 +27,7 @@ function written(text: string, values: readonly unknown[]): string {
   return `${[lines[0], ...lines.slice(1).map((line) => line.slice(least))].join('\n').trim()};`;
 }
 
-/** A value as SQL. Backslashes stand for themselves in standard strings. */
+/** A value as SQL. Backslashes are literal in standard strings. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

@@ -112,7 +112,7 @@ function single(
   }
 }
 
-/** A LIKE pattern: `*` is anything, the rest stands for itself. */
+/** A LIKE pattern: `*` matches anything, other characters match themselves. */
 function pattern(value: string): string {
   return cleanText(value)
     .replace(/[\\%_]/gu, '\\$&')

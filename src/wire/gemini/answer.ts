@@ -32,7 +32,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
 export function readContent(whole: unknown): Answer {
   const response = objectOf(whole);
   const candidates = listOf(response.candidates).filter(isObject);
-  // A refused prompt has no candidates; the reason stands beside them.
+  // A refused prompt has no candidates; the reason is next to them.
   const blocked = textOf(objectOf(response.promptFeedback).blockReason);
   const reasons = candidates.length === 0 ? [blocked] : candidates.map(reasonOf);
   const id = textOf(response.responseId);
