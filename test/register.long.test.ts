@@ -153,6 +153,19 @@ for (const app of ['own-sdk.mjs', 'own-sdk.cjs']) {
     assert.equal(collector.spans.length, 1);
     assert.equal(collector.spans[0]?.attributes['own.sdk'], true);
   });
+
+  test(`tracers taken before the application's SDK starts have their spans in that SDK: ${app}`, async () => {
+    const { code, stderr } = await run(app, ['plain'], { EARLY: 'yes' });
+    assert.deepEqual([code, stderr], [0, '']);
+    await collector.until((spans) => spans.length > 1);
+    assert.deepEqual(
+      collector.spans.map(({ name, attributes }) => [name, attributes['own.sdk']]),
+      [
+        ['chat gpt-4o-mini', true],
+        ['early', true],
+      ],
+    );
+  });
 }
 
 test('at OTEL_LOG_LEVEL=info stderr says which model SDK was hooked', async () => {

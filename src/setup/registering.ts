@@ -11,6 +11,7 @@ import {
   isBun,
   onMeterProvider,
   patchInstalled,
+  redirectTracers,
   reportHooks,
   wantsOtlp,
   warnOfObstacles,
@@ -31,6 +32,7 @@ export async function registerNow(): Promise<void> {
     const running = runningProvider();
     // Before the hooks: loading through them is several times slower.
     const observatory = running === undefined ? await startSdk() : undefined;
+    const redirect = observatory && redirectTracers(observatory.tracerProvider);
     const metrics = running === undefined ? undefined : await startMetricsFor(running);
     if (!isBun) await installModuleHooks();
     const instrumentations = getObservatoryInstrumentations();
@@ -48,7 +50,12 @@ export async function registerNow(): Promise<void> {
       useMeters(provider);
       void quietly('stop', observatory?.stopMetrics() ?? metrics?.stop(STOP_MS));
     });
-    if (running === undefined) giveWay((provider) => giveWayTo(provider, observatory, instrumentations));
+    if (running === undefined) {
+      giveWay((provider) => {
+        redirect?.(provider);
+        giveWayTo(provider, observatory, instrumentations);
+      });
+    }
   } catch (error) {
     // An application must start even if its telemetry fails.
     diag.error('mcp-observatory: could not start; the application runs without telemetry', error);

@@ -3,5 +3,5 @@ export { diagnose } from './diagnosis.ts';
 export { isDisabled } from './disabled.ts';
 export { wantsOtlp } from './environment.ts';
 export { installModuleHooks } from './module-hooks.ts';
-export { addSpanProcessor, giveWay, onMeterProvider } from './running-sdk.ts';
+export { addSpanProcessor, giveWay, onMeterProvider, redirectTracers } from './running-sdk.ts';
 export { reportHooks, warnOfObstacles } from './self-check.ts';

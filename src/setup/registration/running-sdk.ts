@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import * as imported from '@opentelemetry/api';
-import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
+import { diag, type MeterProvider, type Tracer, type TracerProvider } from '@opentelemetry/api';
 
 /**
  * Lets an SDK that the application starts later replace ours: `--import` runs before the application, so this is not
@@ -35,6 +35,30 @@ export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
       return set();
     },
   );
+}
+
+/**
+ * Notes the tracers that are taken from our provider, because instrumentations keep them: those of the application may
+ * be created before its own provider is registered.
+ * @returns a function that lets these tracers start spans of the provider that replaces ours.
+ */
+export function redirectTracers(ours: TracerProvider): (successor: TracerProvider) => void {
+  const taken = new Map<Tracer, Parameters<TracerProvider['getTracer']>>();
+  const original = ours.getTracer;
+  ours.getTracer = (...args) => {
+    const tracer = original.apply(ours, args);
+    taken.set(tracer, args);
+    return tracer;
+  };
+  return (successor) => {
+    ours.getTracer = (...args) => successor.getTracer(...args);
+    for (const [tracer, args] of taken) {
+      const next = successor.getTracer(...args);
+      // `startActiveSpan` of the SDK calls it.
+      tracer.startSpan = next.startSpan.bind(next);
+    }
+    taken.clear();
+  };
 }
 
 /**
