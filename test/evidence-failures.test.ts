@@ -344,6 +344,42 @@ const SUPPORTED: readonly Case[] = [
     'It ran out of memory: it was killed at its limit of 256 MB.',
     [call('get_job', { id: 7 }, { status: 'failed', error: 'OOMKilled', memory_mb: 256 })],
   ],
+  [
+    'a state of failure that was asked for',
+    'Set lot 7 to "Aborted"',
+    'Lot 7 now reads Aborted.',
+    [call('set_state', { lot: 7, state: 'Aborted' }, { lot: 7, state: 'aborted' })],
+  ],
+  [
+    'the status code of an answer is told',
+    'Has the job offer been taken down?',
+    'It has been taken down: the site returns a 410.',
+    [call('http_get', { url: '/jobs/17' }, 'HTTP/1.1 410 Gone')],
+  ],
+  [
+    'what the user asks about as done, and a look shows',
+    'Has the page /jobs/17 been deleted?',
+    'Yes, it has been deleted.',
+    [call('get_page', { path: '/jobs/17' }, { exists: false })],
+  ],
+  [
+    'too many requests are told',
+    'Translate the flyer.',
+    'The translator is throttling us; give it a minute.',
+    [call('translate', { doc: 'flyer' }, { code: 429, retry_after: 60 })],
+  ],
+  [
+    'a service that is down',
+    'When does the ferry leave?',
+    'The ferry service has been called twice; it is down.',
+    [call('ferry_times', {}, '<h1>502 Bad Gateway</h1>')],
+  ],
+  [
+    'a half that is rounded up',
+    'How full is the tank?',
+    'The tank is about 43 % full.',
+    [call('gauge', { at: 'tank' }, { fill: 0.425 })],
+  ],
 ];
 
 const expectKind = (cases: readonly Case[], ...expected: readonly string[]) => {

@@ -1,5 +1,6 @@
 import { datesIn } from './dates.ts';
 import { Addends } from './derive.ts';
+import { HALF } from './figure-context.ts';
 import { type Figure, NUMBER_WORDS, numbersIn } from './figures.ts';
 import { idsWithPlace, tokensIn } from './names.ts';
 import { Slips } from './slips.ts';
@@ -211,15 +212,14 @@ export class Evidence {
     const { value, tolerance, plain } = figure;
     if (plain !== Math.abs(value) && this.#has.has(plain)) return true;
     const has = (center: number, off: number) => this.#sorted.hasWithin(center - off, center + off);
-    if (has(value, tolerance) || (Number.isInteger(value) && has(value, 0.4999))) return true;
+    if (has(value, tolerance) || (Number.isInteger(value) && has(value, HALF))) return true;
     // "down 2.4 %" of -2.4312.
     if (
       (value < 0 || figure.isMoney || figure.isPercent) &&
-      has(-value, Number.isInteger(value) ? 0.4999 : tolerance)
+      has(-value, Number.isInteger(value) ? HALF : tolerance)
     )
       return true;
-    if (figure.isPercent && has(value / 100, (Number.isInteger(value) ? 0.4999 : tolerance) / 100))
-      return true;
+    if (figure.isPercent && has(value / 100, (Number.isInteger(value) ? HALF : tolerance) / 100)) return true;
     return figure.isTemperature && (has((value - 32) / 1.8, 0.561) || has(value * 1.8 + 32, 1.818));
   }
 

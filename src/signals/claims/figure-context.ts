@@ -39,7 +39,8 @@ export function rounded(text: string, figure: Figure): Figure {
   if (zeros === 0 && !/^\d{2,}$/.test(digits)) return figure;
   return { ...figure, tolerance: Math.max(figure.tolerance, HALF * 10 ** zeros) };
 }
-const HALF = 0.5001;
+/** What rounding to a whole number takes away or adds at most, halves up. */
+export const HALF = 0.5001;
 const GROUPING = /[\s\u00A0\u202F,.'’](?=\d{3}(?!\d))/g;
 const ABOUT =
   /(?:about|around|roughly|approximately|approx\.|some|nearly|almost|etwa|ungefähr|rund|knapp|unos|unas|casi|aproximadamente|environ|presque|cerca de|circa|ca\.|gut|etwas (?:über|unter)|a bit (?:over|under)|just (?:over|under)|[約约≈~]|大约)\s{0,3}[$€£¥]?$/iu;

@@ -131,14 +131,18 @@ export function outcomeOf(step: TraceStep, value: unknown): StepEnd {
   if (Array.isArray(value))
     return value.length === 0 ? { outcome: 'empty' } : writes ? ofBatch(value, toolWords) : { outcome: 'ok' };
   if (!isObject(value)) return { outcome: 'ok' };
-  const whole = recordOutcome(value, toolWords, step.tool);
+  const whole = recordOutcome(value, toolWords, step);
   const payload = whole.outcome === 'ok' ? payloadOf(value) : undefined;
   if (payload === undefined) return whole;
   if (Array.isArray(payload)) return payload.length > 0 ? whole : { outcome: 'empty' };
-  return recordOutcome(payload as Record<string, unknown>, toolWords, step.tool);
+  return recordOutcome(payload as Record<string, unknown>, toolWords, step);
 }
 
-function recordOutcome(record: Record<string, unknown>, toolWords: readonly string[], tool: string): StepEnd {
+function recordOutcome(
+  record: Record<string, unknown>,
+  toolWords: readonly string[],
+  { tool, arguments: args }: TraceStep,
+): StepEnd {
   const keys = Object.keys(record).slice(0, MAX_KEYS);
   if (keys.length === 0) return { outcome: 'empty', hadNoEffect: true };
   if (isReasonOnly(record, keys, toolWords)) return { outcome: 'failed' };
@@ -152,7 +156,7 @@ function recordOutcome(record: Record<string, unknown>, toolWords: readonly stri
     const value = record[key];
     if (STATUS_KEY.test(key) && typeof value === 'string') {
       if (value.length < 60 && (isFailure(value, toolWords) || HTTP_FAILURE.test(value)))
-        isFailedState = true;
+        isFailedState ||= !isAskedFor(value, args);
     } else if (value === false && ACT_KEY.test(key) && isOfOtherAct(key, acts, writes)) {
       isEmpty = false;
       continue;
@@ -255,6 +259,13 @@ const endsInFailure = (part: Record<string, unknown>, toolWords: readonly string
       );
     });
 const MAX_PARTS = 20;
+
+/** `set_state({"state": "Failed"})`: a state that the call was to bring about. */
+const isAskedFor = (state: string, args: unknown): boolean =>
+  isObject(args) &&
+  Object.values(args)
+    .slice(0, MAX_PARTS)
+    .some((one) => typeof one === 'string' && one.toLowerCase() === state.toLowerCase());
 
 const isSevere = (one: unknown): boolean =>
   isObject(one) && typeof one.severity === 'string' && SEVERE.test(one.severity);

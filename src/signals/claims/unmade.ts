@@ -215,6 +215,11 @@ const isInquiry = (prompt: string): boolean => {
     !/please|(?:can|could|would|will) you/.test(last)
   );
 };
+/** "It has been deleted", to "Has it been deleted?": what was found, not what was done. */
+const answers = ({ isOwn, doneStems, verbs }: AnswerClaim, prompt: string): boolean => {
+  const asked = askedStems(prompt.slice(prompt.lastIndexOf('\n\n') + 1));
+  return !isOwn && [...doneStems, ...verbs.map(verbStem)].some((stem) => asked.has(stem));
+};
 const ALL_SET = /\ball set\b/;
 /** "You're all set. Monday at 10:30 with Dr. Kim": the act is not named, what it arranged is. */
 const isArranged = (sentence: Sentence, sentences: readonly Sentence[]): boolean => {
@@ -252,7 +257,8 @@ export function actWithoutCall(
   sentences: readonly Sentence[],
   prompt: string,
 ): ClaimFinding | undefined {
-  if (isInquiry(prompt) && (!claim.isCompleted || claim.places.length > 0)) return undefined;
+  if (isInquiry(prompt) && (!claim.isCompleted || claim.places.length > 0 || answers(claim, prompt)))
+    return undefined;
   if (!claim.isCompleted)
     return isWantedState(claim, told, asked, prompt)
       ? finding('tool_never_called', claim.sentence)
