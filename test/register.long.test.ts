@@ -112,6 +112,7 @@ test('the GenAI and MCP metrics go to the collector too, unless OTEL_METRICS_EXP
 
 for (const [how, app] of [
   ['process.exit()', 'exit.mjs'],
+  ['the end of work that begins when there is no other', 'exit-late.mjs'],
   ['the end of a worker thread', 'exit-worker.mjs'],
   ['the disconnection of a cluster worker', 'exit-cluster.mjs'],
 ] as const) {

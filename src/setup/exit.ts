@@ -39,9 +39,16 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
     restMs = 0;
   };
   const onStdinEnd = () => void within(deadlineMs, target.forceFlush());
+  let isLastTurn = false;
   const onBeforeExit = () => {
-    process.removeListener('beforeExit', onBeforeExit);
-    void shutdown();
+    if (isLastTurn) {
+      process.removeListener('beforeExit', onBeforeExit);
+      void shutdown();
+      return;
+    }
+    // Other listeners may start work now; with this turn the event comes again when that is done.
+    isLastTurn = true;
+    setImmediate(() => {});
   };
   const onSignal = (signal: NodeJS.Signals) => {
     process.removeListener(signal, onSignal);
