@@ -207,7 +207,7 @@ export class StdioTransport implements Transport {
 }
 
 /**
- * An answer that is none, with an error of another form or both a result and an error: the SDKs ignore it, and the request
+ * An invalid answer, with a malformed error or with both a result and an error: the SDKs ignore it, and the request
  * would wait for its timeout.
  */
 function asAnswered(message: JsonRpcMessage): JsonRpcMessage {

@@ -165,7 +165,7 @@ export class ModelCaller {
 }
 
 /**
- * Asks a provider, which may be anybody's code: every error is a `ProviderError`, an answer that is none too, and the
+ * Asks a provider, which may be anybody's code: every error is a `ProviderError`, so is an invalid answer, and the
  * signal ends the wait whether the provider heeds it or not.
  */
 async function askProvider(

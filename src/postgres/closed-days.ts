@@ -59,7 +59,7 @@ export async function setLateAside(
   mark: TransactionMark,
 ): Promise<string | undefined> {
   const name = `${LATE_PREFIX}${before.toISOString().slice(0, 10).replaceAll('-', '')}_${randomBytes(4).toString('hex')}`;
-  const late = `start_time < '${before.toISOString()}' AND start_time > '-infinity' AND ingest_xid < ${BigInt(mark)}`;
+  const late = `${startedBefore(before)} AND ingest_xid < ${BigInt(mark)}`;
   const { rows } = await db.query(`SELECT EXISTS (SELECT FROM mcp_traces_default WHERE ${late}) AS found`);
   if (rows[0]?.found !== true) return undefined;
   await execScript(
@@ -70,11 +70,14 @@ export async function setLateAside(
   return name;
 }
 
+/** A statement that is not prepared takes no parameters. Rows without a start have the time '-infinity'. */
+const startedBefore = (time: Date): string =>
+  `start_time < '${time.toISOString()}' AND start_time > '-infinity'`;
+
 /** Spans that {@link setLateAside} has left, because a transaction that began before theirs is still open. */
 export async function countLate(db: Queryable, before: Date): Promise<number> {
   const { rows } = await db.query(
-    `SELECT count(*)::int AS late FROM mcp_traces_default WHERE start_time < $1 AND start_time > '-infinity'`,
-    [before.toISOString()],
+    `SELECT count(*)::int AS late FROM mcp_traces_default WHERE ${startedBefore(before)}`,
   );
   return Number(rows[0]?.late);
 }

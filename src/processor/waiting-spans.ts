@@ -43,8 +43,8 @@ export class WaitingSpans {
   readonly #enricher: LateEnricher;
   readonly #options: WaitingOptions;
   /**
-   * A queue that is read from `#first` on, and shortened when it is empty. Its characters are in a second array: an object for
-   * each span would be copied by collections of garbage as long as the span waits.
+   * A queue that is read from `#first` on, and shortened when it is empty. Its characters are in a second array: an
+   * object for each span would be copied by collections of garbage as long as the span waits.
    */
   #spans: (ReadableSpan | undefined)[] = [];
   #held: number[] = [];

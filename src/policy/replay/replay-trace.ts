@@ -125,7 +125,7 @@ class Replay {
     this.#given.assertReady();
   }
 
-  /** The record's decision, made again; undefined for a record that is none. */
+  /** The record's decision, made again; undefined for a record without a decision. */
   repeat(record: TraceRecord): RepeatedDecision | undefined {
     const { event } = record;
     if (!isDecision(event)) return undefined;

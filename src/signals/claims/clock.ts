@@ -3,7 +3,7 @@ import { isConditional, isPlan, type Sentence } from './sentences.ts';
 import type { ReadStep } from './steps.ts';
 import { type TimeOfDay, timesIn } from './times.ts';
 
-/** A point of time as the key of a record or the moment of a log has it: with a time zone it is told in another one. */
+/** A point of time as the key of a record or the moment of a log has it: with a time zone an answer may give it in another one. */
 const ZONED =
   /\d:\d\d(?::\d\d(?:\.\d{1,9})?)?\s?(?:z(?![a-z])|[+-]\d\d:?\d\d)|(?:[ap]\.?m\.?|\d:\d\d)\s?[ecmp]t(?![a-z/])|(?<![a-z])(?:utc|gmt|[ecmp][sd]t|cest|cet|bst|ist|jst|aest|eastern|pacific|central|mountain|time ?zone|zeitzone|ortszeit|local time|your time|hora local)(?![a-z])|时区|時区|現地時間|当地时间/;
 /** Seconds since 1970, which an answer tells as a time. */

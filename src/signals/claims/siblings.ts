@@ -53,7 +53,7 @@ export class Siblings {
   readonly #steps: readonly ReadStep[];
   readonly #prompt: string;
   #groups: readonly Group[] | undefined;
-  /** How often a number stands in the results and arguments. */
+  /** How often a number occurs in the results and arguments. */
   readonly #counts = new Map<number, number>();
   /** The same of times of half a day. */
   readonly #times = new Map<number, number>();

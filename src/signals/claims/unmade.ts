@@ -182,13 +182,15 @@ const isWantedState = (
     (claim.acts.size === 0 ? asked().size > 0 : shares(claim.acts, asked()))) ||
     (ordersIt(prompt) && isOfOrder(claim.sentence))) &&
   !told.says(claim);
-/** "Yes, go ahead", "Set that up." */
-const ordersIt = (prompt: string): boolean => {
-  const last = prompt
+/** What the user said last, in lower case. */
+const lastMessage = (prompt: string): string =>
+  prompt
     .slice(prompt.lastIndexOf('\n\n') + 1)
     .slice(-MAX_LAST_CHARS)
-    .trim()
     .toLowerCase();
+/** "Yes, go ahead", "Set that up." */
+const ordersIt = (prompt: string): boolean => {
+  const last = lastMessage(prompt).trim();
   return !/[?？]$/.test(last) && ORDERS.test(last);
 };
 const ORDERS =
@@ -202,11 +204,7 @@ const WANTED =
 
 /** "Are the files deleted?", "Am I still on the list?": the user asks for a state, not for an act. */
 const isInquiry = (prompt: string): boolean => {
-  const last = prompt
-    .slice(prompt.lastIndexOf('\n\n') + 1)
-    .slice(-MAX_LAST_CHARS)
-    .trim()
-    .toLowerCase();
+  const last = lastMessage(prompt).trim();
   return (
     /[?？]$/.test(last) &&
     /^(?:is|are|am|was|were|has|have|did|do|does|where|what|when|which|who|how many|ist|sind|wurde|está|est)(?![a-z])/.test(
@@ -217,7 +215,7 @@ const isInquiry = (prompt: string): boolean => {
 };
 /** "It has been deleted", to "Has it been deleted?": what was found, not what was done. */
 const answers = ({ isOwn, doneStems, verbs }: AnswerClaim, prompt: string): boolean => {
-  const asked = askedStems(prompt.slice(prompt.lastIndexOf('\n\n') + 1));
+  const asked = askedStems(lastMessage(prompt));
   return !isOwn && [...doneStems, ...verbs.map(verbStem)].some((stem) => asked.has(stem));
 };
 const ALL_SET = /\ball set\b/;
@@ -235,13 +233,7 @@ const ARRANGED =
 
 /** Whether it is about a thing that the user named last and that no result knows. */
 const isOfUser = ({ words }: Sentence, prompt: string, told: Told): boolean => {
-  const last = new Set(
-    prompt
-      .slice(prompt.lastIndexOf('\n\n') + 1)
-      .slice(-MAX_LAST_CHARS)
-      .toLowerCase()
-      .split(NOT_A_WORD),
-  );
+  const last = new Set(lastMessage(prompt).split(NOT_A_WORD));
   const subject = words.slice(0, MAX_SUBJECT).find(({ text }) => text.length >= MIN_NOUN && last.has(text));
   return subject !== undefined && !told.knows(subject.text);
 };
