@@ -6,9 +6,11 @@
  * - *on the path*: CPU time of the main thread in the bursts alone, per call. This is what a caller waits for.
  * - *all CPU*: of the whole process, from the first call to the end of the flush after the last.
  *
- * Turns are many and short, so that a busy machine slows down all contenders of a round alike. Figures are means of the
- * middle half of the differences to the contender `none` in the same round, with their quartiles; ratios are of these means.
- * After some rounds every contender begins anew in another process.
+ * Turns are many and short, so that a busy machine slows down all contenders of a round alike. A core that shares its
+ * hardware with another program may be slower by half for some milliseconds, so a fixed piece of work is timed before and
+ * after each burst: the time of a burst is divided by how much slower that work was than at its best in the same process.
+ * Figures are means of the middle half of the differences to the contender `none` in the same round, with their quartiles;
+ * ratios are of these means. After some rounds every contender begins anew in another process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, openSync, readSync } from 'node:fs';
@@ -203,23 +205,69 @@ function varint(body: Buffer, start: number): [value: number, end: number] {
 export function contend(call: () => PromiseLike<unknown>, flush: () => Promise<void>): void {
   const outer = trace.getTracer('bench').startSpan('outer');
   const active = trace.setSpan(context.active(), outer);
+  const gauge = new Gauge();
   process.on('message', async () => {
-    let path = 0;
-    const before = process.cpuUsage();
+    let [path, all] = [0, 0];
+    gauge.begin();
     for (let burst = 0; burst < BURSTS; burst++) {
+      const ofProcess = microseconds();
+      const started = threadCpu();
       await context.with(active, async () => {
-        const started = threadCpu();
         for (let i = 0; i < CALLS_PER_BURST; i++) await call();
-        path += threadCpu() - started;
       });
+      const ofThread = threadCpu() - started;
       if (FLUSHES_EACH) await flush();
       else await turn();
+      const spent = microseconds() - ofProcess;
+      const slowness = gauge.slowness();
+      path += ofThread / slowness;
+      all += spent / slowness;
     }
+    const ofProcess = microseconds();
     await flush();
+    const spent = microseconds() - ofProcess;
+    all += spent / gauge.slowness();
     const calls = BURSTS * CALLS_PER_BURST;
-    process.send?.({ path: path / calls, all: microseconds(before) / calls } satisfies Reading);
+    process.send?.({ path: path / calls, all: all / calls } satisfies Reading);
   });
   process.send?.('ready');
+}
+
+/** How fast the machine is at a moment, by a piece of work that is always the same. */
+class Gauge {
+  readonly #memory = new Uint32Array(16_384);
+  #fastest = Number.POSITIVE_INFINITY;
+  #before = 0;
+
+  constructor() {
+    for (let i = 0; i < 200; i++) this.#time();
+  }
+
+  begin(): void {
+    this.#before = this.#time();
+  }
+
+  /** How many times as long as at its best the work took before and after what was done since the last call. */
+  slowness(): number {
+    const after = this.#time();
+    const mean = (this.#before + after) / 2;
+    this.#before = after;
+    return mean / this.#fastest;
+  }
+
+  /** CPU microseconds of the work. */
+  #time(): number {
+    const started = threadCpu();
+    const memory = this.#memory;
+    let value = 1;
+    for (let i = 0; i < 100_000; i++) {
+      value = (Math.imul(value, 31) + (memory[i & 16_383] as number)) | 0;
+      memory[value & 16_383] = value;
+    }
+    const spent = threadCpu() - started;
+    this.#fastest = Math.min(this.#fastest, spent);
+    return spent;
+  }
 }
 
 /** Linux tells the time of a thread. */
