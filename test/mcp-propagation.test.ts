@@ -300,6 +300,38 @@ test('without a remote parent the ambient span is the parent while it lasts, and
   });
 });
 
+test('a message handled while it is sent is a child of what sends it, whether or not its context has to be parsed', async () => {
+  await onRawPeer(async ({ deliver }, bench) => {
+    const methods = ['a', 'b', 'c'].map((name) => `notifications/${name}`);
+    trace.getTracer('app').startActiveSpan('send', (sending) => {
+      const { traceId, spanId } = sending.spanContext();
+      const traceparent = `00-${traceId}-${spanId}-01`;
+      const [alone, withState, unsampled] = [
+        { traceparent, progressToken: 7 },
+        { traceparent, tracestate: 'a=b', baggage: 'observatory.user_id=ann' },
+        { traceparent: traceparent.replace(/01$/, '00') },
+      ];
+      for (const [i, _meta] of [alone, withState, unsampled].entries())
+        deliver({ jsonrpc: '2.0', method: methods[i], params: { _meta } });
+      sending.end();
+      deliver({ jsonrpc: '2.0', method: 'notifications/d', params: { _meta: alone } });
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    const parentOf = (method: string) => bench.span(method, SpanKind.SERVER).parentSpanContext;
+    const { spanId } = bench.span('send').spanContext();
+    // Read here, it is the span itself; else what a propagator makes of the text.
+    assert.deepEqual(
+      [parentOf('notifications/a')?.spanId, parentOf('notifications/a')?.isRemote],
+      [spanId, undefined],
+    );
+    for (const method of ['notifications/b', 'notifications/d'])
+      assert.deepEqual([parentOf(method)?.spanId, parentOf(method)?.isRemote], [spanId, true]);
+    assert.equal(parentOf('notifications/b')?.traceState?.serialize(), 'a=b');
+    assert.ok(!bench.spans.some(({ name }) => name === 'notifications/c'), 'its parent is not sampled');
+    for (const { links } of bench.spans) assert.deepEqual(links, []);
+  });
+});
+
 test('the context dd-trace writes under its own key is taken, and nonsense is not', async () => {
   await onRawPeer(async ({ deliver }, bench) => {
     deliver({

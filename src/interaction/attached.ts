@@ -28,10 +28,13 @@ interface MarkedSpan {
   [ENRICHED]?: boolean;
 }
 
+let notes: SpanNotes | undefined;
+
+/** Once made it is never replaced. */
 function spanNotes(): SpanNotes {
   const holder = globalThis as { [KEY]?: SpanNotes };
-  holder[KEY] ??= { isRead: false };
-  return holder[KEY];
+  notes ??= holder[KEY] ??= { isRead: false };
+  return notes;
 }
 
 /**
@@ -87,9 +90,9 @@ export function wantsInteraction(span: Span): boolean {
  * @param prepare receives the tools of a call before the call is made.
  */
 export function readInteractions(prepare?: SpanNotes['prepare']): void {
-  const notes = spanNotes();
-  notes.isRead = true;
-  notes.prepare = prepare ?? notes.prepare;
+  const shared = spanNotes();
+  shared.isRead = true;
+  shared.prepare = prepare ?? shared.prepare;
 }
 
 /** Tells the processor which tools a call is going to offer. Cheap: nothing is read before the call is made. */

@@ -1,5 +1,6 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, MCP_SCOPE, semconv } from '../base/index.ts';
-import type { Interaction, InteractionKind, SpanView } from '../interaction/index.ts';
+import type { Interaction, InteractionKind } from '../interaction/index.ts';
 import { hashableText, sha256Hex } from '../json/index.ts';
 import {
   computeSignals,
@@ -47,24 +48,38 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
  * describes: it says nothing but its arguments that fields are made of.
  * @returns undefined for all others.
  */
-export function enrichToolCall(span: SpanView, attached: Interaction): FieldValues | undefined {
+export function enrichToolCall(span: ReadableSpan, attached: Interaction): FieldValues | undefined {
   if (span.instrumentationScope?.name !== MCP_SCOPE || attached.toolArguments === undefined) return undefined;
   if (span.attributes[semconv.ATTR_MCP_METHOD_NAME] !== 'tools/call') return undefined;
-  const hash = hashOfArguments(attached);
+  const isKnown = attached.toolArguments === known.of && span.spanContext().spanId === known.caller;
+  const hash = isKnown ? known.hash : hashOfArguments(attached, span.parentSpanContext?.spanId);
   return hash === undefined ? undefined : { tool_args_hash: hash };
 }
 
 /** Arguments that are kept in mind at most. */
 const MAX_KNOWN_CHARS = 4096;
-let known = { text: '', hash: sha256Hex('') };
+/**
+ * The spans of one tool call end one after the other: a framework's, the client's, that of a server in memory, which was
+ * given what its caller sent.
+ */
+let known: KnownArguments = { text: '', hash: sha256Hex(''), of: undefined, caller: undefined };
 
-/** The spans of one tool call end one after the other: a framework's, the client's, that of a server in memory. */
-function hashOfArguments({ toolArguments, toolArgumentsText }: Interaction): string | undefined {
+interface KnownArguments {
+  readonly text: string;
+  readonly hash: string;
+  readonly of: unknown;
+  readonly caller: string | undefined;
+}
+
+/** @param caller the id of the parent of the arguments' span. */
+function hashOfArguments(
+  { toolArguments, toolArgumentsText }: Interaction,
+  caller?: string,
+): string | undefined {
   const text = toolArgumentsText ?? (toolArguments === undefined ? undefined : hashableText(toolArguments));
   if (text === undefined) return undefined;
-  if (text === known.text) return known.hash;
-  const hash = sha256Hex(text);
-  if (text.length <= MAX_KNOWN_CHARS) known = { text, hash };
+  const hash = text === known.text ? known.hash : sha256Hex(text);
+  if (text.length <= MAX_KNOWN_CHARS) known = { text, hash, of: toolArguments, caller };
   return hash;
 }
 

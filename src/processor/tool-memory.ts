@@ -20,10 +20,10 @@ interface KnownCall {
 }
 
 interface KnownCalls {
+  /** In the order in which they ended: sorted in when somebody asks, for callers wait while a call is added. */
+  added: KnownCall[];
   /** By the id of their span, the oldest first. */
   readonly bySpan: RecentMap<KnownCall>;
-  /** Of the call before: an agent makes many below one span. */
-  lastParent: string | undefined;
   /** Ids of spans around calls: one that ends takes the place of those inside. */
   readonly parents: RecentMap<true>;
 }
@@ -38,34 +38,27 @@ export class ToolMemory {
   /** Most calls belong to the trace of the call before. */
   #last: readonly [traceId: string, known: KnownCalls] | undefined;
 
-  /** Remembers a tool's span that ended, once. Of a call and its transport, the outer span counts. */
+  /** Remembers a tool's span that ended, once. */
   add(span: ReadableSpan): void {
     const tool = textOf(span.attributes[semconv.ATTR_GEN_AI_TOOL_NAME]);
     if (tool === undefined || span.kind === SpanKind.SERVER) return;
     const { traceId, spanId } = span.spanContext();
-    const parentId = span.parentSpanContext?.spanId;
-    const known = this.#callsOf(traceId);
-    if (known.bySpan.get(spanId) !== undefined) return;
-    if (parentId !== undefined && known.bySpan.get(parentId) !== undefined) return;
-    if (known.parents.get(spanId) === true) {
-      for (const call of known.bySpan.values())
-        if (call.parentId === spanId) known.bySpan.delete(call.spanId);
-    }
     const isError = span.status.code === SpanStatusCode.ERROR || span.attributes['error.type'] !== undefined;
-    known.bySpan.set(spanId, {
+    const { added } = this.#callsOf(traceId);
+    added.push({
       spanId,
-      parentId,
+      parentId: span.parentSpanContext?.spanId,
       end: span.endTime,
       step: isError ? { tool, isError } : { tool, isOpaque: true },
     });
-    if (parentId !== undefined && parentId !== known.lastParent) known.parents.set(parentId, true);
-    known.lastParent = parentId;
+    if (added.length >= 2 * MAX_ENTRIES) added.splice(0, MAX_ENTRIES);
   }
 
   /** Whether calls inside a tool's span are remembered, whose place it takes as it ends. */
   isAround(span: ReadableSpan): boolean {
     const { traceId, spanId } = span.spanContext();
-    return this.#traces.get(traceId)?.parents.get(spanId) === true;
+    const known = this.#traces.get(traceId);
+    return known !== undefined && sorted(known).parents.get(spanId) === true;
   }
 
   /** The calls of a trace, which is the one used last from now on. */
@@ -90,7 +83,7 @@ export class ToolMemory {
     if (this.#traces.size === 0 || steps !== undefined || answer === undefined) return interaction;
     const known = this.#traces.get(span.spanContext().traceId);
     if (known === undefined) return interaction;
-    const latest = known.bySpan.values().slice(-MAX_STEPS);
+    const latest = sorted(known).bySpan.values().slice(-MAX_STEPS);
     const calls = latest.filter(({ end }) => isBefore(end, span.startTime));
     if (calls.length === 0) return interaction;
     return { ...interaction, steps: calls.map(({ step }) => step), stepsArePartial: true };
@@ -105,11 +98,25 @@ export class ToolMemory {
 }
 
 function newCalls(): KnownCalls {
-  return {
-    bySpan: new RecentMap(MAX_ENTRIES),
-    parents: new RecentMap(MAX_ENTRIES),
-    lastParent: undefined,
-  };
+  return { added: [], bySpan: new RecentMap(MAX_ENTRIES), parents: new RecentMap(MAX_ENTRIES) };
+}
+
+/** Sorts in the calls that were added. Of a call and its transport, the outer one counts. */
+function sorted(known: KnownCalls): KnownCalls {
+  const { added, bySpan, parents } = known;
+  if (added.length === 0) return known;
+  known.added = [];
+  for (const call of added) {
+    const { spanId, parentId } = call;
+    if (bySpan.get(spanId) !== undefined) continue;
+    if (parentId !== undefined && bySpan.get(parentId) !== undefined) continue;
+    if (parents.get(spanId) === true) {
+      for (const inner of bySpan.values()) if (inner.parentId === spanId) bySpan.delete(inner.spanId);
+    }
+    bySpan.set(spanId, call);
+    if (parentId !== undefined) parents.set(parentId, true);
+  }
+  return known;
 }
 
 /** Starts are read from a clock of milliseconds, ends from a finer one: a start may seem to be just before the end. */

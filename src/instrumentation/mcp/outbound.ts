@@ -145,14 +145,15 @@ export function beginSend(
   message: McpMessage,
 ): OutgoingMessage | undefined {
   if (typeof message !== 'object' || message === null) return undefined;
-  const connection = connectionOn(transport, telemetry);
   const { method, id } = message;
+  const isRequest = id !== undefined && id !== null;
+  if (isRequest && requesting && typeof method === 'string') return undefined;
+  const connection = connectionOn(transport, telemetry);
   if (typeof method !== 'string') {
     answer(connection, message);
     return undefined;
   }
-  const isRequest = id !== undefined && id !== null;
-  if (isRequest && (requesting || connection.sent.get(id) !== undefined)) return undefined;
+  if (isRequest && connection.sent.get(id) !== undefined) return undefined;
   if (seen.has(message) || carriesItsSpan(message)) return undefined;
   const named = message as McpMessage & { method: string };
   const outgoing = isRequest ? requestPastProtocol(connection, transport, named) : notify(connection, named);
