@@ -27,9 +27,9 @@ const BURSTS = Number(process.env.BENCH_BURSTS ?? 8);
 /** Few bursts are of calls with large texts, of which more than one burst at a time would fill every queue. */
 const FLUSHES_EACH = BURSTS < 5;
 const CALLS_PER_BURST = 50;
-const WARM_UP_TURNS = 12;
+const WARM_UP_TURNS = 8;
 /** The same code is compiled and laid out differently in each process, by which it differs as much as by a tenth. */
-const TURNS_OF_PROCESS = 20;
+const TURNS_OF_PROCESS = 10;
 
 export interface Contest {
   readonly title: string;
