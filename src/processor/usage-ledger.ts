@@ -1,8 +1,16 @@
-import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
 import { type InteractionKind, isModelCall } from '../interaction/index.ts';
-import { textOf } from '../json/index.ts';
+import {
+  type Call,
+  callOf,
+  isOwnCall,
+  isSameCall,
+  readAgain,
+  type SaidOfCall,
+  saidOf,
+  twinOf,
+} from './known-call.ts';
 import { processKey } from './process-key.ts';
 import { RecentMap } from './recent-map.ts';
 
@@ -16,29 +24,14 @@ const MAX_BELOW = 32;
 const MAX_EQUAL = 16;
 /** Calls of one process kept in mind, to find among them that of a span without usage. */
 const MAX_RECENT = 64;
+/** Spans that have begun and are not yet in the ledger; one more, and all of them are. */
+const MAX_BEGUN = 64;
 
-/** A model call as one span has it. */
-interface Call {
-  readonly traceId: string;
-  readonly spanId: string;
-  kind: InteractionKind;
-  readonly scope: string;
-  responseId: string | undefined;
-  /** The model that was asked, and the one that answered. */
-  models: readonly string[];
-  /** In milliseconds. */
-  readonly start: number;
-  end: number;
-  /** Nobody has said its tokens. */
-  isEstimated: boolean;
-  /** Not settled yet, but sure to have what is known of the call. */
-  isOpen: boolean;
-  /** It was open, and has ended without usage. */
-  isVoid?: boolean;
-  /** Another span of the same call, on which its tokens and cost are counted. */
-  countedOn?: Call;
-  /** Scopes of the spans that were found to be this call by their usage and time. */
-  twins?: Set<string>;
+/** A span that has begun, and what it said of its call then. */
+interface BegunSpan {
+  readonly span: ReadableSpan;
+  readonly kind: InteractionKind;
+  readonly said: SaidOfCall;
 }
 
 interface KnownSpan {
@@ -69,23 +62,48 @@ export class UsageLedger {
   readonly #byResponse = new RecentMap<Call>(MAX_SPANS);
   readonly #byUsage = new RecentMap<Call[]>(MAX_SPANS);
   readonly #ownCalls = new RecentMap<Call[]>(MAX_SPANS);
+  #begun: BegunSpan[] = [];
 
   /** Tells of a span before it is settled, for spans that arrive in any order. */
   link(span: ReadableSpan, kind: InteractionKind | undefined): void {
+    this.#enterBegun();
     const { traceId, spanId } = span.spanContext();
     if (this.#known(traceId, spanId) === undefined) this.#add(traceId, spanId, span, kind);
-    if (span.attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined) this.open(span, kind);
+    const { attributes } = span;
+    if (attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS] !== undefined && isOwnCall(span, kind))
+      this.#enter(span, kind, saidOf(attributes, {}), span.ended);
   }
 
-  /** Tells of a span that begins, or has usage; those of model calls of ours are awaited. */
+  /**
+   * Tells of a span that begins; those of model calls of ours are awaited. They are entered when anything is asked of the
+   * ledger: the caller of a model does not wait for that.
+   */
   open(span: ReadableSpan, kind: InteractionKind | undefined): void {
-    if (!isModelCall(kind) || !isOwnScope(span.instrumentationScope?.name)) return;
+    if (!isOwnCall(span, kind)) return;
+    this.#begun.push({ span, kind, said: saidOf(span.attributes, {}) });
+    if (this.#begun.length > MAX_BEGUN) this.#enterBegun();
+  }
+
+  #enterBegun(): void {
+    if (this.#begun.length === 0) return;
+    const begun = this.#begun;
+    this.#begun = [];
+    for (const { span, kind, said } of begun) {
+      try {
+        this.#enter(span, kind, said, false);
+      } catch {
+        // A broken span is not awaited, and takes nothing from the one that is asked about.
+      }
+    }
+  }
+
+  #enter(span: ReadableSpan, kind: InteractionKind, said: SaidOfCall, hasEnded: boolean): void {
     const { traceId, spanId } = span.spanContext();
     const known = this.#known(traceId, spanId) ?? this.#add(traceId, spanId, span, kind);
     if (known.call !== undefined) return;
-    const call = callOf(span, kind, {});
+    const call = callOf(span, kind, said);
     call.isOpen = true;
-    if (!span.ended) call.end = Number.POSITIVE_INFINITY;
+    if (!hasEnded) call.end = Number.POSITIVE_INFINITY;
     known.call = call;
     this.#cover(known.parent, call);
     addTo(this.#ownCalls, processKey(kind, span), call, MAX_RECENT);
@@ -103,6 +121,7 @@ export class UsageLedger {
     hasUsage: boolean,
     values: FieldValues = {},
   ): string | undefined {
+    this.#enterBegun();
     const isCall = isModelCall(kind);
     // A span that is not recorded has no context.
     if ((!isCall && this.#spans.size === 0) || span.spanContext === undefined) return undefined;
@@ -120,8 +139,9 @@ export class UsageLedger {
       if (known.call !== undefined) known.call.isVoid = true;
       return undefined;
     }
+    const said = saidOf(span.attributes, values);
     const call =
-      known.call === undefined ? callOf(span, kind, values) : readAgain(known.call, span, kind, values);
+      known.call === undefined ? callOf(span, kind, said) : readAgain(known.call, span, kind, said);
     known.call = call;
     this.#cover(known.parent, call);
     const around = below?.find((inner) => isSameCall(inner, call)) ?? this.#above(known.parent, call);
@@ -133,7 +153,7 @@ export class UsageLedger {
       return on.spanId;
     }
     if (key !== undefined) addTo(this.#byUsage, key, call, MAX_EQUAL);
-    if (call.responseId !== undefined) this.#byResponse.set(call.responseId, call);
+    if (said.responseId !== undefined) this.#byResponse.set(said.responseId, call);
     return undefined;
   }
 
@@ -173,15 +193,15 @@ export class UsageLedger {
 
   /** The same call, counted on a span of another instrumentation next to this one. */
   #beside(call: Call): Call | undefined {
-    if (call.responseId === undefined) return undefined;
-    const found = this.#byResponse.get(call.responseId);
+    if (call.said.responseId === undefined) return undefined;
+    const found = this.#byResponse.get(call.said.responseId);
     return found?.traceId === call.traceId && found.scope !== call.scope ? found : undefined;
   }
 
   /** The same call in a trace of its own. */
   #twin(call: Call, key: string | undefined, span: ReadableSpan): Call | undefined {
     if (key !== undefined) return twinOf(call, this.#byUsage.get(key));
-    if (!call.isEstimated || isOwnScope(call.scope)) return undefined;
+    if (!call.said.isEstimated || isOwnScope(call.scope)) return undefined;
     return twinOf(call, this.#ownCalls.get(processKey(call.kind, span)));
   }
 
@@ -199,55 +219,6 @@ export class UsageLedger {
   }
 }
 
-function callOf(span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
-  const { traceId, spanId } = span.spanContext();
-  const start = toMs(span.startTime);
-  return {
-    traceId,
-    spanId,
-    kind,
-    scope: span.instrumentationScope?.name ?? '',
-    responseId: responseIdOf(span),
-    models: modelsOf(span, values),
-    start,
-    end: endOf(span, start),
-    isEstimated: values.tokens_estimated === true,
-    isOpen: false,
-  };
-}
-
-/** What has become known of a call since its span began. */
-function readAgain(call: Call, span: ReadableSpan, kind: InteractionKind, values: FieldValues): Call {
-  call.kind = kind;
-  call.responseId = responseIdOf(span);
-  call.models = modelsOf(span, values);
-  call.end = endOf(span, call.start);
-  call.isEstimated = values.tokens_estimated === true;
-  call.isOpen = false;
-  return call;
-}
-
-function responseIdOf({ attributes }: ReadableSpan): string | undefined {
-  return textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
-}
-
-function modelsOf({ attributes }: ReadableSpan, { model }: FieldValues): readonly string[] {
-  const models = model === undefined ? [] : [model];
-  for (const name of MODELS) {
-    const other = attributes[name];
-    if (typeof other === 'string' && other !== model) models.push(other);
-  }
-  return models;
-}
-
-/** A deployment or an alias may be asked for, and a model of another name answer. */
-const MODELS = [
-  semconv.ATTR_GEN_AI_REQUEST_MODEL,
-  semconv.ATTR_GEN_AI_RESPONSE_MODEL,
-  'ai.model.id',
-  'ai.response.model',
-] as const;
-
 /** Of calls that may be one by their tokens; `undefined` where these are not known. */
 function usageKey(span: ReadableSpan, kind: InteractionKind, values: FieldValues): string | undefined {
   const { prompt_tokens: input, completion_tokens: output } = values;
@@ -259,64 +230,6 @@ function addTo(lists: RecentMap<Call[]>, key: string, call: Call, limit: number)
   const calls = lists.get(key);
   if (calls === undefined) lists.set(key, [call]);
   else if (calls.push(call) > limit) calls.shift();
-}
-
-function isSameCall(known: Call, call: Call): boolean {
-  if (known.kind !== call.kind || known.isVoid === true) return false;
-  if (known.isOpen && !call.isEstimated) return false;
-  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
-  if (known.scope === call.scope && isOwnScope(call.scope)) return false;
-  const isNamed = known.responseId !== undefined && call.responseId !== undefined;
-  return isNamed ? known.responseId === call.responseId : isSameModel(known.models, call.models);
-}
-
-/** The call that this span is, of those that may be it. */
-function twinOf(call: Call, others: readonly Call[] = []): Call | undefined {
-  const { scope, responseId } = call;
-  const twin = others.find(
-    (other) =>
-      other.scope !== scope &&
-      other.isVoid !== true &&
-      (other.responseId === undefined || responseId === undefined) &&
-      other.twins?.has(scope) !== true &&
-      isSameModel(other.models, call.models) &&
-      2 * overlap(other, call) >= Math.min(other.end - other.start, call.end - call.start),
-  );
-  if (twin === undefined) return undefined;
-  twin.twins ??= new Set();
-  twin.twins.add(scope);
-  return twin;
-}
-
-/** Milliseconds in which both were under way; negative if one began after the other had ended. */
-function overlap(a: Call, b: Call): number {
-  return Math.min(a.end, b.end) - Math.max(a.start, b.start);
-}
-
-function endOf({ endTime }: ReadableSpan, start: number): number {
-  const end = toMs(endTime);
-  // A span may be settled before its end.
-  return end >= start ? end : Math.max(start, Date.now());
-}
-
-const toMs = ([seconds, nanos]: HrTime): number => seconds * 1e3 + nanos / 1e6;
-
-/** What may follow the name of a model: nothing, a date or a number of its version, a tag. */
-const VERSION = /^(?:$|[-@:.](?:v?\d|latest|preview))/;
-
-/** Instrumentations name a model as it was asked for, with its version, or with a path before it. */
-function isSameModel(some: readonly string[], others: readonly string[]): boolean {
-  if (some.length === 0 || others.length === 0) return true;
-  return some.some((one) => others.some((other) => isVersionOf(one, other)));
-}
-
-function isVersionOf(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((name) => name.slice(name.lastIndexOf('/') + 1).toLowerCase()) as [
-    string,
-    string,
-  ];
-  const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  return long.startsWith(short) && VERSION.test(long.slice(short.length));
 }
 
 function isBoundary(kind: InteractionKind | undefined): boolean {

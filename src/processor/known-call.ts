@@ -1,0 +1,150 @@
+/** Model calls as their spans have them, and whether two of these are one call. */
+import type { HrTime } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { type FieldValues, isOwnScope, semconv } from '../base/index.ts';
+import { type InteractionKind, isModelCall } from '../interaction/index.ts';
+import { textOf } from '../json/index.ts';
+
+/** What a span says of its call at a moment. */
+export interface SaidOfCall {
+  readonly responseId: string | undefined;
+  /** The model that was asked, and the one that answered. */
+  readonly models: readonly string[];
+  /** Nobody has said its tokens. */
+  readonly isEstimated: boolean;
+}
+
+/** A model call as one span has it. */
+export interface Call {
+  readonly traceId: string;
+  readonly spanId: string;
+  kind: InteractionKind;
+  readonly scope: string;
+  said: SaidOfCall;
+  /** In milliseconds. */
+  readonly start: number;
+  end: number;
+  /** Not settled yet, but sure to have what is known of the call. */
+  isOpen: boolean;
+  /** It was open, and has ended without usage. */
+  isVoid?: boolean;
+  /** Another span of the same call, on which its tokens and cost are counted. */
+  countedOn?: Call;
+  /** Scopes of the spans that were found to be this call by their usage and time. */
+  twins?: Set<string>;
+}
+
+type Attributes = ReadableSpan['attributes'];
+
+/** Whether a span is one of our own instrumentations, for a call to a model. */
+export function isOwnCall(
+  span: ReadableSpan,
+  kind: InteractionKind | undefined,
+): kind is 'model' | 'embeddings' {
+  return isModelCall(kind) && isOwnScope(span.instrumentationScope?.name);
+}
+
+export function saidOf(attributes: Attributes, values: FieldValues): SaidOfCall {
+  return {
+    responseId: responseIdOf(attributes),
+    models: modelsOf(attributes, values),
+    isEstimated: values.tokens_estimated === true,
+  };
+}
+
+export function callOf(span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
+  const { traceId, spanId } = span.spanContext();
+  const start = toMs(span.startTime);
+  const scope = span.instrumentationScope?.name ?? '';
+  return { traceId, spanId, kind, scope, said, start, end: endOf(span, start), isOpen: false };
+}
+
+/** What has become known of a call since its span began. */
+export function readAgain(call: Call, span: ReadableSpan, kind: InteractionKind, said: SaidOfCall): Call {
+  call.kind = kind;
+  call.said = said;
+  call.end = endOf(span, call.start);
+  call.isOpen = false;
+  return call;
+}
+
+function responseIdOf(attributes: Attributes): string | undefined {
+  return textOf(attributes[semconv.ATTR_GEN_AI_RESPONSE_ID] ?? attributes['ai.response.id']);
+}
+
+function modelsOf(attributes: Attributes, { model }: FieldValues): readonly string[] {
+  const models = model === undefined ? [] : [model];
+  for (const name of MODELS) {
+    const other = attributes[name];
+    if (typeof other === 'string' && other !== model) models.push(other);
+  }
+  return models;
+}
+
+/** A deployment or an alias may be asked for, and a model of another name answer. */
+const MODELS = [
+  semconv.ATTR_GEN_AI_REQUEST_MODEL,
+  semconv.ATTR_GEN_AI_RESPONSE_MODEL,
+  'ai.model.id',
+  'ai.response.model',
+] as const;
+
+export function isSameCall(known: Call, call: Call): boolean {
+  if (known.kind !== call.kind || known.isVoid === true) return false;
+  if (known.isOpen && !call.said.isEstimated) return false;
+  // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.
+  if (known.scope === call.scope && isOwnScope(call.scope)) return false;
+  const [one, other] = [known.said, call.said];
+  const isNamed = one.responseId !== undefined && other.responseId !== undefined;
+  return isNamed ? one.responseId === other.responseId : isSameModel(one.models, other.models);
+}
+
+/** The call that this span is, of those that may be it. */
+export function twinOf(call: Call, others: readonly Call[] = []): Call | undefined {
+  const { scope } = call;
+  const { responseId, models } = call.said;
+  const twin = others.find(
+    (other) =>
+      other.scope !== scope &&
+      other.isVoid !== true &&
+      (other.said.responseId === undefined || responseId === undefined) &&
+      other.twins?.has(scope) !== true &&
+      isSameModel(other.said.models, models) &&
+      2 * overlap(other, call) >= Math.min(other.end - other.start, call.end - call.start),
+  );
+  if (twin === undefined) return undefined;
+  twin.twins ??= new Set();
+  twin.twins.add(scope);
+  return twin;
+}
+
+/** Milliseconds in which both were under way; negative if one began after the other had ended. */
+function overlap(a: Call, b: Call): number {
+  return Math.min(a.end, b.end) - Math.max(a.start, b.start);
+}
+
+function endOf({ endTime }: ReadableSpan, start: number): number {
+  const end = toMs(endTime);
+  // A span may be settled before its end.
+  return end >= start ? end : Math.max(start, Date.now());
+}
+
+const toMs = ([seconds, nanos]: HrTime): number => seconds * 1e3 + nanos / 1e6;
+
+/** What may follow the name of a model: nothing, a date or a number of its version, a tag. */
+const VERSION = /^(?:$|[-@:.](?:v?\d|latest|preview))/;
+
+/** Instrumentations name a model as it was asked for, with its version, or with a path before it. */
+function isSameModel(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length === 0 || others.length === 0) return true;
+  return some.some((one) => others.some((other) => isVersionOf(one, other)));
+}
+
+function isVersionOf(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((name) => name.slice(name.lastIndexOf('/') + 1).toLowerCase()) as [
+    string,
+    string,
+  ];
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return long.startsWith(short) && VERSION.test(long.slice(short.length));
+}
