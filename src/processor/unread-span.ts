@@ -25,8 +25,8 @@ interface UnreadSpan {
 }
 
 const PROPERTIES: readonly WrittenProperty[] = ['attributes', 'events', 'status'];
-/** Getters of the class, which change with what is written; printing asks for the tag before it lists the properties. */
-const GETTERS = ['droppedAttributesCount', 'droppedEventsCount', Symbol.toStringTag] as const;
+/** Printing asks for it before it lists the properties. */
+const TAG: typeof Symbol.toStringTag = Symbol.toStringTag;
 
 /** The same functions for all spans: engines then give all of them one layout. */
 const DESCRIPTORS: Readonly<Record<WrittenProperty, PropertyDescriptor>> = {
@@ -34,7 +34,13 @@ const DESCRIPTORS: Readonly<Record<WrittenProperty, PropertyDescriptor>> = {
   events: descriptorOf('events'),
   status: descriptorOf('status'),
 };
-const GETTER_DESCRIPTORS = GETTERS.map(getterOf);
+const TAG_DESCRIPTOR: PropertyDescriptor = {
+  get(this: UnreadSpan) {
+    const span = written(this);
+    return span && Reflect.get(Object.getPrototypeOf(span), TAG, span);
+  },
+  configurable: true,
+};
 
 function descriptorOf(name: WrittenProperty): PropertyDescriptor {
   return {
@@ -49,16 +55,6 @@ function descriptorOf(name: WrittenProperty): PropertyDescriptor {
       else define(this, name, value);
     },
     enumerable: true,
-    configurable: true,
-  };
-}
-
-function getterOf(name: (typeof GETTERS)[number]): PropertyDescriptor {
-  return {
-    get(this: UnreadSpan) {
-      const span = written(this);
-      return span && Reflect.get(Object.getPrototypeOf(span), name, span);
-    },
     configurable: true,
   };
 }
@@ -82,8 +78,7 @@ export function writeWhenRead(span: ReadableSpan, write: (span: ReadableSpan) =>
   const own = span as UnreadSpan;
   own[UNREAD] = { span, attributes, events, status, write, isWritten: false, copy: undefined };
   for (const name of PROPERTIES) Object.defineProperty(span, name, DESCRIPTORS[name]);
-  for (let i = 0; i < GETTERS.length; i += 1)
-    Object.defineProperty(span, GETTERS[i] as PropertyKey, GETTER_DESCRIPTORS[i] as PropertyDescriptor);
+  Object.defineProperty(span, TAG, TAG_DESCRIPTOR);
 }
 
 /** Whether this `write` is still to be called; that of another processor is when the span is read. */
@@ -105,7 +100,7 @@ export function giveBack(span: ReadableSpan): ReadableSpan {
     return unread.copy;
   }
   delete own[UNREAD];
-  for (const name of GETTERS) delete (span as unknown as Record<PropertyKey, unknown>)[name];
+  delete (span as { [TAG]?: unknown })[TAG];
   for (const name of PROPERTIES) define(span, name, unread[name]);
   return span;
 }
@@ -126,7 +121,7 @@ export function isOfSdk(span: ReadableSpan): boolean {
     typeof (span as unknown as { _ended?: unknown })._ended === 'boolean' &&
     Object.isExtensible(span) &&
     PROPERTIES.every((name) => isPlain(Object.getOwnPropertyDescriptor(span, name))) &&
-    !GETTERS.some((name) => Object.hasOwn(span, name))
+    !Object.hasOwn(span, TAG)
   );
 }
 
@@ -135,13 +130,20 @@ const isPlain = (property: PropertyDescriptor | undefined): boolean =>
 
 /** More than what enriching a span adds to it. */
 const ROOM = 64;
+const EVENT_ROOM = 8;
 
-/** Whether a span takes all attributes that are written later, in whatever order. */
+interface Limited {
+  readonly _attributesCount?: number;
+  readonly _spanLimits?: { readonly attributeCountLimit?: number; readonly eventCountLimit?: number };
+}
+
+/**
+ * Whether a span takes all attributes and events that are written later, in whatever order, so that what it says it has
+ * dropped does not change with them.
+ */
 export function hasRoom(span: ReadableSpan): boolean {
-  const { _attributesCount: count, _spanLimits: limits } = span as unknown as {
-    readonly _attributesCount?: number;
-    readonly _spanLimits?: { readonly attributeCountLimit?: number };
-  };
-  const limit = limits?.attributeCountLimit;
-  return limit === undefined || count === undefined || count + ROOM <= limit;
+  const { _attributesCount: count, _spanLimits: limits } = span as Limited;
+  const { attributeCountLimit: most, eventCountLimit: mostEvents } = limits ?? {};
+  if (most !== undefined && count !== undefined && count + ROOM > most) return false;
+  return mostEvents === undefined || span.events.length + EVENT_ROOM <= mostEvents;
 }

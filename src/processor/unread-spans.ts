@@ -55,7 +55,7 @@ export class UnreadSpans implements LateReader {
 
   left(span: ApiSpan): void {
     const own = span as unknown as ReadableSpan;
-    if (isOfSdk(own)) this.#hide(own);
+    if (isOfSdk(own) && hasRoom(own)) this.#hide(own);
     else writeLate(own);
   }
 
@@ -96,14 +96,17 @@ export class UnreadSpans implements LateReader {
   }
 
   #add(span: ReadableSpan, isWritten: boolean): boolean {
-    if (isWritten && !((isUnread(span, this.#read) || isOfSdk(span)) && this.#mayWait())) return false;
-    // What is attached is captured at once, and must take no place of the fields.
-    if (isWritten && hasInteraction(span) && !hasRoom(span)) return false;
+    if (isWritten && !this.#mayBeWritten(span)) return false;
     const characters = isWritten ? lateCharacters(span) + this.#enricher.keepForLater(span) : 0;
     if (characters > LARGE_CHARS) return false;
     if (isWritten) this.#hide(span);
     this.#waiting.add(span, characters);
     return true;
+  }
+
+  /** Whether a span may be written later. What is attached is captured at once, and must take no place of the fields. */
+  #mayBeWritten(span: ReadableSpan): boolean {
+    return (isUnread(span, this.#read) || (isOfSdk(span) && hasRoom(span))) && this.#mayWait();
   }
 
   settle(): Promise<void> {
