@@ -89,7 +89,7 @@ const MODELS = [
   'ai.response.model',
 ] as const;
 
-export function isSameCall(known: Call, call: Call): boolean {
+export function isOneCall(known: Call, call: Call): boolean {
   if (known.kind !== call.kind || known.isVoid === true) return false;
   if (known.isOpen && !call.said.isEstimated) return false;
   // Our own instrumentations have one span for a call: another one below it is a later call of the same conversation.

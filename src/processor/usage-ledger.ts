@@ -4,8 +4,8 @@ import { type InteractionKind, isModelCall } from '../interaction/index.ts';
 import {
   type Call,
   callOf,
+  isOneCall,
   isOwnCall,
-  isSameCall,
   readAgain,
   type SaidOfCall,
   saidOf,
@@ -144,7 +144,7 @@ export class UsageLedger {
       known.call === undefined ? callOf(span, kind, said) : readAgain(known.call, span, kind, said);
     known.call = call;
     this.#cover(known.parent, call);
-    const around = below?.find((inner) => isSameCall(inner, call)) ?? this.#above(known.parent, call);
+    const around = below?.find((inner) => isOneCall(inner, call)) ?? this.#above(known.parent, call);
     const key = usageKey(span, kind, values);
     const same = around ?? this.#beside(call) ?? this.#twin(call, key, span);
     const on = same?.countedOn ?? same;
@@ -185,7 +185,7 @@ export class UsageLedger {
     for (let step = 0; at !== undefined && step < MAX_STEPS; step += 1) {
       const known = this.#known(call.traceId, at);
       if (known === undefined || known.isBoundary) return undefined;
-      if (known.call !== undefined && isSameCall(known.call, call)) return known.call;
+      if (known.call !== undefined && isOneCall(known.call, call)) return known.call;
       at = known.parent;
     }
     return undefined;

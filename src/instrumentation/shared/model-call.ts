@@ -94,8 +94,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   constructor(host: CallHost, call: CallDescription) {
     this.#host = host;
     this.#call = call;
-    this.#startMs = call.startMs ?? performance.now();
     this.lastActivityMs = performance.now();
+    this.#startMs = call.startMs ?? this.lastActivityMs;
     this.#identity = identityOf(call);
   }
 
