@@ -56,7 +56,7 @@ export class RowBinaryEncoder {
 
   constructor(limits: ResolvedRowLimits) {
     this.#cells = new SpanCells(limits, isTime);
-    this.#json = new SpanJson(this.#cells, this.#out);
+    this.#json = new SpanJson(this.#cells);
   }
 
   /** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */
@@ -74,7 +74,7 @@ export class RowBinaryEncoder {
     for (const column of JSON_COLUMNS) {
       const lengthAt = out.length;
       out.int32(0);
-      this.#json.write(column, span);
+      out.utf8(this.#json.of(column, span));
       out.lengthAsLeb128At(lengthAt);
     }
     return { place: out.place, isSanitized: marks.sanitized.size > 0, isTruncated: marks.truncated.size > 0 };
@@ -86,7 +86,7 @@ export class RowBinaryEncoder {
       case 'text': {
         const lengthAt = out.length;
         out.int32(0);
-        if (out.text(value as string)) this.#cells.marks.sanitize(this.#cells.names[position] as string);
+        if (out.text(value as string)) this.#cells.marks.sanitize(this.#cells.nameBehind(position));
         out.lengthAsLeb128At(lengthAt);
         break;
       }

@@ -21,6 +21,7 @@ export {
   type InteractionKind,
   interactionKind,
   isAggregate,
+  isGenAiName,
   isModelCall,
   kindOfAttached,
 } from './kind.ts';

@@ -43,9 +43,10 @@ export function kindOfAttached(attached: Interaction | undefined): InteractionKi
 /**
  * Whether tokens on the span are the sum of calls inside: an agent, a workflow, a tool. A span that does not say what it
  * does may have tokens of its own.
+ * @param isGenAi whether one of the names of its attributes is, where that is known. See {@link isGenAiName}.
  */
-export function isAggregate(span: SpanView): boolean {
-  const kind = interactionKind(span);
+export function isAggregate(span: SpanView, isGenAi: boolean = looksGenAi(span.attributes)): boolean {
+  const kind = isGenAi ? decideKind(span, span.attributes) : undefined;
   if (kind === 'tool') return true;
   if (kind !== 'other') return false;
   return KIND_NAMES.some((name) => textOf(span.attributes[name]) !== undefined);
@@ -116,32 +117,28 @@ const OPENINFERENCE_KINDS: ReadonlyMap<string, InteractionKind> = new Map([
   ['TOOL', 'tool'],
 ]);
 
-/**
- * Whether any attribute belongs to a GenAI or MCP dialect. Most spans do not, and must cost next to nothing: the first
- * character rules out nearly every key.
- */
+/** Most spans have no GenAI or MCP attribute, and must cost next to nothing. */
 function looksGenAi(attributes: JsonObject): boolean {
-  for (const key in attributes) {
-    switch (key.charCodeAt(0)) {
-      case 0x67: // g
-        if (key.startsWith('gen_ai.')) return true;
-        break;
-      case 0x6d: // m
-        if (key.startsWith('mcp.')) return true;
-        break;
-      case 0x6c: // l
-        if (key.startsWith('llm.')) return true;
-        break;
-      case 0x6f: // o
-        if (key === 'openinference.span.kind') return true;
-        break;
-      case 0x74: // t
-        if (key.startsWith('traceloop.')) return true;
-        break;
-      case 0x61: // a
-        if (key.startsWith('ai.')) return true;
-        break;
-    }
-  }
+  for (const key in attributes) if (isGenAiName(key)) return true;
   return false;
+}
+
+/** Whether an attribute belongs to a GenAI or MCP dialect. The first character rules out nearly every key. */
+export function isGenAiName(key: string): boolean {
+  switch (key.charCodeAt(0)) {
+    case 0x67: // g
+      return key.startsWith('gen_ai.');
+    case 0x6d: // m
+      return key.startsWith('mcp.');
+    case 0x6c: // l
+      return key.startsWith('llm.');
+    case 0x6f: // o
+      return key === 'openinference.span.kind';
+    case 0x74: // t
+      return key.startsWith('traceloop.');
+    case 0x61: // a
+      return key.startsWith('ai.');
+    default:
+      return false;
+  }
 }

@@ -8,15 +8,18 @@ const SPARE_BYTES = 4096;
 /** Texts up to this length are written by character: a call into native code costs more. */
 const SHORT_TEXT = 128;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const DIGIT_0 = 0x30;
-const HEX = Buffer.from('0123456789abcdef', 'latin1');
+/** Texts of a row up to this length are joined. */
+const LONG_TEXTS = 16_384;
 
-/** Second character of two-character JSON escapes, by the escaped code. */
-const SHORT_ESCAPES: ReadonlyMap<number, number> = new Map(
-  ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].map((pair) => [pair.charCodeAt(0), pair.charCodeAt(1)]),
-);
+/** Four characters that UTF-8 writes as four bytes, where a length will stand. */
+const LENGTH_GAP = '\x01\x01\x01\x01';
+const NULL_LENGTH = -1;
+
+const UUID_BYTES = 16;
+const HYPHEN = 0x2d;
+/** Values of lower-case hex digits by their codes. */
+const DIGITS = new Uint8Array(128);
+for (let digit = 0; digit < 16; digit += 1) DIGITS[digit.toString(16).charCodeAt(0)] = digit;
 
 /** Bytes within a larger buffer. */
 export interface Place {
@@ -58,6 +61,11 @@ export class ByteWriter {
   /** The current record, so far. */
   get record(): Buffer {
     return this.#slab.subarray(this.#start, this.#at);
+  }
+
+  /** Begins the current record again. */
+  restart(): void {
+    this.#at = this.#start;
   }
 
   /** The place of the current record, so far, which is cheaper than a view of it. */
@@ -154,12 +162,6 @@ export class ByteWriter {
     this.#at += this.#slab.write(text, this.#at);
   }
 
-  /** A finite number, in digits. */
-  digits(value: number): void {
-    if (value >= 0 && value <= 9 && Number.isInteger(value)) this.byte(DIGIT_0 + value);
-    else this.#shortAscii(String(value));
-  }
-
   /** A text of any length, cleaned. @returns whether that changed it. */
   text(text: string): boolean {
     if (text.length <= SHORT_TEXT && this.#shortAscii(text)) return false;
@@ -168,20 +170,55 @@ export class ByteWriter {
     return clean !== text;
   }
 
-  /** Text of any length as a JSON string, cleaned. @returns whether that changed it. */
-  jsonText(text: string): boolean {
-    if (text.length <= SHORT_TEXT && this.#shortJson(text)) return false;
-    const clean = cleanText(text);
-    this.utf8(JSON.stringify(clean));
-    return clean !== text;
+  /**
+   * Texts, each after its length in four bytes, null as the length -1. They are joined and written at once, since a call
+   * into native code costs as much as a hundred characters.
+   * @returns false, with nothing written, if one of them is not clean.
+   */
+  texts(texts: readonly (string | null)[]): boolean {
+    let length = 0;
+    for (let i = 0; i < texts.length; i += 1) length += texts[i]?.length ?? 0;
+    if (length > LONG_TEXTS) {
+      if (texts.some((text) => text !== null && cleanText(text) !== text)) return false;
+    } else {
+      const joined = texts.join(LENGTH_GAP);
+      if (cleanText(joined) !== joined) return false;
+      if (this.#joined(texts, joined)) return true;
+    }
+    for (const text of texts) {
+      const lengthAt = this.length;
+      this.int32(NULL_LENGTH);
+      if (text === null) continue;
+      this.utf8(text);
+      this.lengthAt(lengthAt);
+    }
+    return true;
   }
 
-  /** Text as a JSON string if it is clean. @returns false, with nothing written, if it is not. */
-  cleanJsonText(text: string): boolean {
-    if (text.length <= SHORT_TEXT && this.#shortJson(text)) return true;
-    if (cleanText(text) !== text) return false;
-    this.utf8(JSON.stringify(text));
+  /** @returns false, with nothing written, if not all of it is ASCII: lengths in bytes are not known then. */
+  #joined(texts: readonly (string | null)[], joined: string): boolean {
+    // The maximum that UTF-8 may need.
+    this.reserve(4 + 3 * joined.length);
+    if (this.#slab.write(joined, this.#at + 4) !== joined.length) return false;
+    for (let i = 0; i < texts.length; i += 1) {
+      const length = texts[i]?.length;
+      this.int32(length ?? NULL_LENGTH);
+      this.#at += length ?? 0;
+    }
     return true;
+  }
+
+  /** 32 hex digits, hyphens skipped; 16 digits fill the second half. */
+  uuid(hex: string): void {
+    const slab = this.#slab;
+    let at = this.#at;
+    for (let bytes = hex.length >> 1; bytes < UUID_BYTES; bytes += 1, at += 1) slab[at] = 0;
+    for (let i = 0; i < hex.length; i += 2, at += 1) {
+      if (hex.charCodeAt(i) === HYPHEN) i += 1;
+      const high = DIGITS[hex.charCodeAt(i)] as number;
+      slab[at] = (high << 4) | (DIGITS[hex.charCodeAt(i + 1)] as number);
+    }
+    this.#at = at;
   }
 
   /** ASCII text without NUL. @returns false, with nothing written, if it is not. */
@@ -198,43 +235,4 @@ export class ByteWriter {
     this.#at = at + length;
     return true;
   }
-
-  /** ASCII text without NUL as a JSON string. @returns false, with nothing written, if it is not. */
-  #shortJson(text: string): boolean {
-    this.reserve(6 * text.length + 2);
-    const slab = this.#slab;
-    let at = this.#at;
-    slab[at] = QUOTE;
-    at += 1;
-    const length = text.length;
-    for (let i = 0; i < length; i += 1) {
-      const code = text.charCodeAt(i);
-      if (code === 0 || code > 0x7f) return false;
-      if (code >= 0x20 && code !== QUOTE && code !== BACKSLASH) {
-        slab[at] = code;
-        at += 1;
-      } else {
-        at = writeEscape(slab, at, code);
-      }
-    }
-    slab[at] = QUOTE;
-    this.#at = at + 1;
-    return true;
-  }
-}
-
-/** @returns the position after the escape. */
-function writeEscape(slab: Buffer, at: number, code: number): number {
-  slab[at] = BACKSLASH;
-  const short = SHORT_ESCAPES.get(code);
-  if (short !== undefined) {
-    slab[at + 1] = short;
-    return at + 2;
-  }
-  slab[at + 1] = 0x75;
-  slab[at + 2] = 0x30;
-  slab[at + 3] = 0x30;
-  slab[at + 4] = HEX[code >> 4] ?? 0;
-  slab[at + 5] = HEX[code & 0xf] ?? 0;
-  return at + 6;
 }

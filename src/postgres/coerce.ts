@@ -1,4 +1,4 @@
-import { type FieldDefinition, isWithin } from '../base/index.ts';
+import { type FieldDefinition, isWithin, type SqlType } from '../base/index.ts';
 import { canonicalUuid } from './ids.ts';
 
 /** Range of the SQL type `integer`. */
@@ -23,6 +23,20 @@ const MAX_INDEXED_TEXT = 512;
 /** A column value from an attribute. */
 export type Scalar = string | number | boolean;
 
+/** What a column takes: of one shape for all fields, because it is read for each attribute of each span. */
+export interface Coercion {
+  readonly sqlType: SqlType;
+  readonly isIndexed: boolean;
+  /** The field, if it does not take every value of its type. */
+  readonly bounded: FieldDefinition | undefined;
+}
+
+export function coercionTo(field: FieldDefinition): Coercion {
+  const { column, sqlType, isShare, words } = field;
+  const isBounded = isShare !== undefined || words !== undefined;
+  return { sqlType, isIndexed: INDEXED_TEXT_COLUMNS.has(column), bounded: isBounded ? field : undefined };
+}
+
 /**
  * The value for the column, or `undefined` if it does not fit; it then stays in the `attributes` JSON.
  *
@@ -31,15 +45,16 @@ export type Scalar = string | number | boolean;
  * uuid columns accept a UUID in any case, or the 32 hex digits of a trace id. Text that is too long for the column or
  * its index does not fit.
  */
-export function coerce(value: unknown, field: FieldDefinition, maxColumnChars: number): Scalar | undefined {
-  const scalar = ofType(value, field, maxColumnChars);
-  return scalar !== undefined && isWithin(field, scalar) ? scalar : undefined;
+export function coerce(value: unknown, to: Coercion, maxColumnChars: number): Scalar | undefined {
+  const scalar = ofType(value, to, maxColumnChars);
+  if (scalar === undefined || to.bounded === undefined) return scalar;
+  return isWithin(to.bounded, scalar) ? scalar : undefined;
 }
 
-function ofType(value: unknown, field: FieldDefinition, maxColumnChars: number): Scalar | undefined {
-  switch (field.sqlType) {
+function ofType(value: unknown, to: Coercion, maxColumnChars: number): Scalar | undefined {
+  switch (to.sqlType) {
     case 'text':
-      return coerceText(value, field.column, maxColumnChars);
+      return coerceText(value, to.isIndexed, maxColumnChars);
     case 'integer':
       return Number.isInteger(value) && isWithinInt4(value as number) ? (value as number) : undefined;
     case 'double precision':
@@ -53,10 +68,10 @@ function ofType(value: unknown, field: FieldDefinition, maxColumnChars: number):
   }
 }
 
-function coerceText(value: unknown, column: string, maxColumnChars: number): string | undefined {
+function coerceText(value: unknown, isIndexed: boolean, maxColumnChars: number): string | undefined {
   const text = typeof value === 'string' ? value : joined(value, maxColumnChars);
   if (text === undefined || text.length > maxColumnChars) return undefined;
-  return text.length > MAX_INDEXED_TEXT && INDEXED_TEXT_COLUMNS.has(column) ? undefined : text;
+  return text.length > MAX_INDEXED_TEXT && isIndexed ? undefined : text;
 }
 
 function joined(value: unknown, maxItems: number): string | undefined {

@@ -6,17 +6,18 @@ import {
   type FieldDefinition,
   resourceNamesOf,
 } from '../base/index.ts';
-import { coerce, type Scalar } from './coerce.ts';
+import { isGenAiName } from '../interaction/index.ts';
+import { type Coercion, coerce, coercionTo } from './coerce.ts';
+import { KnownNames } from './known-names.ts';
+import { MARK_ATTRIBUTES } from './marks.ts';
 
 /** A column that an attribute may fill. */
 interface ColumnTarget {
-  readonly field: FieldDefinition;
+  readonly to: Coercion;
   /** Index of the column in `FIELDS`. */
   readonly position: number;
   /** Index of the attribute in the list of the column's names; the lowest wins. */
   readonly rank: number;
-  /** Whether the attribute has the column's own or the standard name, so that the column is equivalent to it. */
-  readonly isStandard: boolean;
 }
 
 const POSITIONS: ReadonlyMap<Column, number> = new Map(COLUMNS.map((column, position) => [column, position]));
@@ -26,52 +27,91 @@ export function positionOf(column: Column): number {
   return POSITIONS.get(column) as number;
 }
 
+type Carrier = 'span' | 'resource';
+
 /** Columns that attributes of a span, or of its resource, may fill, by the attribute's name. */
-export function columnsReadFrom(carrier: 'span' | 'resource'): ReadonlyMap<string, readonly ColumnTarget[]> {
+function columnsReadFrom(carrier: Carrier): ReadonlyMap<string, readonly ColumnTarget[]> {
   const namesOf = carrier === 'span' ? attributeNamesOf : resourceNamesOf;
   const targets = new Map<string, ColumnTarget[]>();
   FIELDS.forEach((field: FieldDefinition, position) => {
-    const standardRanks = field.origin === 'attribute' ? 1 : 0;
+    const to = coercionTo(field);
     namesOf(field).forEach((name, rank) => {
-      const target = { field, position, rank, isStandard: rank <= standardRanks };
+      const target = { to, position, rank };
       targets.set(name, [...(targets.get(name) ?? []), target]);
     });
   });
   return targets;
 }
 
+const TARGETS = { span: columnsReadFrom('span'), resource: columnsReadFrom('resource') };
+
+/** What is decided about the name of an attribute. */
+interface NameUse {
+  readonly targets: readonly ColumnTarget[];
+  /** Whether it is of a GenAI or MCP dialect. */
+  readonly isGenAi: boolean;
+  /** Whether it holds marks of an earlier row. */
+  readonly isMark: boolean;
+}
+
+const NO_TARGETS: readonly ColumnTarget[] = [];
+
+/** The last rank of each column's own and standard names: the column is equivalent to an attribute of such a name. */
+const STANDARD_RANKS = Uint8Array.from(FIELDS, ({ origin }) => (origin === 'attribute' ? 1 : 0));
+
 /** Worse than any rank. */
 const NO_RANK = 255;
 
 /**
- * Assigns each column the best of the attributes that may fill it. A divider is reused for many spans, because creating
- * its lists would cost more than the work.
+ * Reads attributes, each once, and assigns each column the best of those that may fill it. A divider is reused for many
+ * spans, because creating its lists would cost more than the work.
  */
 export class AttributeDivider {
-  /** By position of the column; null where no attribute fills it. */
-  readonly values: (Scalar | null)[] = COLUMNS.map(() => null);
-  /** Names of the attributes behind the values. */
-  readonly names: string[] = COLUMNS.map(() => '');
-  readonly #targets: ReadonlyMap<string, readonly ColumnTarget[]>;
+  /** Values of the attributes, by the index of their keys. */
+  readonly given: unknown[] = [];
+  readonly #known: KnownNames<NameUse>;
   readonly #maxColumnChars: number;
-  readonly #winners: (ColumnTarget | undefined)[] = COLUMNS.map(() => undefined);
   readonly #ranks = new Uint8Array(COLUMNS.length).fill(NO_RANK);
   readonly #keyOfColumn = new Uint32Array(COLUMNS.length);
   readonly #filled: number[] = [];
+  readonly #heads: (string | undefined)[] = [];
+  #keys: readonly string[] = [];
   #isHeld = new Uint8Array(64);
+  #hasGenAi = false;
+  #hasMarks = false;
 
-  constructor(targets: ReadonlyMap<string, readonly ColumnTarget[]>, maxColumnChars: number) {
-    this.#targets = targets;
+  constructor(carrier: Carrier, maxColumnChars: number) {
+    this.#known = new KnownNames((name) => ({
+      targets: TARGETS[carrier].get(name) ?? NO_TARGETS,
+      isGenAi: isGenAiName(name),
+      isMark: carrier === 'span' && MARK_ATTRIBUTES.includes(name),
+    }));
     this.#maxColumnChars = maxColumnChars;
   }
 
-  /** Whether a column is equivalent to the attribute, so that `attributes` need not repeat it. */
-  readonly isHeld = (key: number): boolean => this.#isHeld[key] === 1;
+  /** Names of the attributes. */
+  get keys(): readonly string[] {
+    return this.#keys;
+  }
 
-  /** Empties a column; `attributes` then repeats what filled it. */
-  release(position: number): void {
-    this.values[position] = null;
-    this.#isHeld[this.#keyOfColumn[position] as number] = 0;
+  /** Whether `attributes` need not repeat it: a column is equivalent, or it holds marks. */
+  isHeld(key: number): boolean {
+    return this.#isHeld[key] === 1;
+  }
+
+  /** See {@link KnownNames}. */
+  headOf(key: number): string | undefined {
+    return this.#heads[key];
+  }
+
+  /** Whether any attribute is of a GenAI or MCP dialect. */
+  get hasGenAi(): boolean {
+    return this.#hasGenAi;
+  }
+
+  /** Whether there are marks of an earlier row. */
+  get hasMarks(): boolean {
+    return this.#hasMarks;
   }
 
   /** Positions of the filled columns. */
@@ -79,46 +119,64 @@ export class AttributeDivider {
     return this.#filled;
   }
 
-  divide(attributes: Readonly<Record<string, unknown>>, keys: readonly string[]): void {
+  /** The attribute that fills a column. */
+  nameBehind(position: number): string | undefined {
+    return this.#ranks[position] === NO_RANK ? undefined : this.#keys[this.#keyOfColumn[position] as number];
+  }
+
+  /** To be called when a filled column is emptied: `attributes` then repeats what filled it. */
+  release(position: number): void {
+    this.#isHeld[this.#keyOfColumn[position] as number] = 0;
+  }
+
+  /** Fills `values`, which are by position of the column. */
+  divide(attributes: Readonly<Record<string, unknown>>, values: unknown[]): void {
+    const keys = Object.keys(attributes);
     this.#clear(keys.length);
+    this.#keys = keys;
     for (let i = 0; i < keys.length; i += 1) {
-      const targets = this.#targets.get(keys[i] as string);
-      if (targets !== undefined) this.#fill(targets, i, keys[i] as string, attributes);
+      const key = keys[i] as string;
+      const { is, head } = this.#known.at(i, key);
+      const value = attributes[key];
+      this.given[i] = value;
+      this.#heads[i] = head;
+      if (is.isGenAi) this.#hasGenAi = true;
+      if (is.isMark) {
+        this.#hasMarks = true;
+        this.#isHeld[i] = 1;
+      }
+      if (is.targets !== NO_TARGETS) this.#fill(is.targets, i, value, values);
     }
-    for (const position of this.#filled) {
-      if (this.#winners[position]?.isStandard !== true) continue;
+    for (let i = 0; i < this.#filled.length; i += 1) {
+      const position = this.#filled[i] as number;
+      if ((this.#ranks[position] as number) > (STANDARD_RANKS[position] as number)) continue;
       const key = this.#keyOfColumn[position] as number;
-      if (!Array.isArray(attributes[keys[key] as string])) this.#isHeld[key] = 1;
+      if (!Array.isArray(this.given[key])) this.#isHeld[key] = 1;
     }
   }
 
-  #fill(
-    targets: readonly ColumnTarget[],
-    key: number,
-    name: string,
-    attributes: Readonly<Record<string, unknown>>,
-  ): void {
-    for (const target of targets) {
-      const { position, rank } = target;
+  #fill(targets: readonly ColumnTarget[], key: number, given: unknown, values: unknown[]): void {
+    for (let i = 0; i < targets.length; i += 1) {
+      const { to, position, rank } = targets[i] as ColumnTarget;
       const best = this.#ranks[position] as number;
       if (best <= rank) continue;
-      const value = coerce(attributes[name], target.field, this.#maxColumnChars);
+      const value = coerce(given, to, this.#maxColumnChars);
       if (value === undefined) continue;
       if (best === NO_RANK) this.#filled.push(position);
       this.#ranks[position] = rank;
-      this.#winners[position] = target;
       this.#keyOfColumn[position] = key;
-      this.values[position] = value;
-      this.names[position] = name;
+      values[position] = value;
     }
   }
 
   #clear(keys: number): void {
-    for (const position of this.#filled) {
-      this.#ranks[position] = NO_RANK;
-      this.values[position] = null;
-    }
+    for (const position of this.#filled) this.#ranks[position] = NO_RANK;
     this.#filled.length = 0;
+    this.#hasGenAi = false;
+    this.#hasMarks = false;
+    // What a span with more attributes left would stay in memory.
+    if (keys < this.given.length) this.given.length = keys;
+    if (keys < this.#heads.length) this.#heads.length = keys;
     if (keys > this.#isHeld.length) this.#isHeld = new Uint8Array(2 * keys);
     else this.#isHeld.fill(0, 0, keys);
   }

@@ -14,14 +14,14 @@ const SPAN_UUID_PREFIX = '00000000-0000-0000-';
 
 /** A trace id in lower case, as OpenTelemetry writes it. */
 export function traceIdHex(traceId: string): string | undefined {
-  const hex = isLowerHex(traceId) ? traceId : traceId.toLowerCase();
-  return hex.length === 32 && isLowerHex(hex) && hex !== INVALID_TRACE_ID ? hex : undefined;
+  const hex = lowerHex(traceId);
+  return hex?.length === 32 && hex !== INVALID_TRACE_ID ? hex : undefined;
 }
 
 /** A span id in lower case, as OpenTelemetry writes it. */
 export function spanIdHex(spanId: string): string | undefined {
-  const hex = isLowerHex(spanId) ? spanId : spanId.toLowerCase();
-  return hex.length === 16 && isLowerHex(hex) && hex !== INVALID_SPAN_ID ? hex : undefined;
+  const hex = lowerHex(spanId);
+  return hex?.length === 16 && hex !== INVALID_SPAN_ID ? hex : undefined;
 }
 
 /** The UUID of 32 or 16 hex digits; a UUID is returned unchanged. */
@@ -65,13 +65,24 @@ export function canonicalUuid(text: string): string | undefined {
   return HEX_32.test(lower) ? hyphenate(lower) : undefined;
 }
 
-/** A loop is faster than a regular expression on texts this short, and each span has three ids. */
+/** Values of lower-case hex digits by their codes, 16 for other characters. */
+const DIGITS = new Uint8Array(128).fill(16);
+for (let digit = 0; digit < 16; digit += 1) DIGITS[digit.toString(16).charCodeAt(0)] = digit;
+
+function lowerHex(text: string): string | undefined {
+  if (isLowerHex(text)) return text;
+  const lower = text.toLowerCase();
+  return isLowerHex(lower) ? lower : undefined;
+}
+
+/** Without a branch for each character: which digit comes next cannot be predicted, and each span has three ids. */
 function isLowerHex(text: string): boolean {
+  let all = 0;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if (code < 0x30 || code > 0x66 || (code > 0x39 && code < 0x61)) return false;
+    all |= (DIGITS[code & 0x7f] as number) | (code & ~0x7f);
   }
-  return true;
+  return all < 16;
 }
 
 function hyphenate(hex: string): string {

@@ -1,21 +1,24 @@
-import type { ByteWriter } from './byte-writer.ts';
 import { cleanText, cutText, REPLACEMENT } from './clean-text.ts';
 import type { Marks } from './marks.ts';
 import { MAX_DEPTH, MAX_KEY_CHARS, MAX_VALUES, type ResolvedRowLimits } from './row-limits.ts';
 
 type JsonSource = Readonly<Record<string, unknown>>;
 
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const QUOTE = 0x22;
+/** Entries that were read from an object already. */
+export interface ReadEntries {
+  readonly keys: readonly string[];
+  /** Values by the index of their keys. */
+  readonly given: readonly unknown[];
+  isHeld(key: number): boolean;
+  /** The key and a colon as JSON, where they were made before. */
+  headOf(key: number): string | undefined;
+}
 
-const NULL = Buffer.from('null');
-const TRUE = Buffer.from('true');
-const FALSE = Buffer.from('false');
+/** What JSON escapes, or may have to: quotes, backslashes, control characters and surrogates. */
+const UNSAFE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
+/** Texts up to this length are searched for that first. In longer ones there is a line break most of the time. */
+const SHORT_TEXT = 512;
 
 /** Characters of base64 come in fours, of three bytes. */
 const BASE64_GROUP = 4;
@@ -30,49 +33,54 @@ const BYTES_GROUP = 3;
  * change are marked with the name of the attribute or column.
  */
 export class JsonWriter {
-  readonly #out: ByteWriter;
   readonly #marks: Marks;
   readonly #limits: ResolvedRowLimits;
+  #json = '';
   #charsLeft = 0;
   #valuesLeft = 0;
 
-  constructor(out: ByteWriter, marks: Marks, limits: ResolvedRowLimits) {
-    this.#out = out;
+  constructor(marks: Marks, limits: ResolvedRowLimits) {
     this.#marks = marks;
     this.#limits = limits;
   }
 
-  /** Begins another column, with its full room. */
-  begin(): void {
+  /** The JSON written since it was last taken. */
+  take(): string {
+    const json = this.#json;
+    this.#json = '';
+    return json;
+  }
+
+  /** Gives what follows the full room of a column. */
+  renewRoom(): void {
     this.#charsLeft = this.#limits.maxJsonChars;
     this.#valuesLeft = MAX_VALUES;
   }
 
   open(): void {
-    this.#out.byte(OPEN_OBJECT);
+    this.#json += '{';
   }
 
   close(): void {
-    this.#out.byte(CLOSE_OBJECT);
+    this.#json += '}';
   }
 
   /** A list; `write` writes each item. */
   list<T>(items: readonly T[], name: string, write: (item: T) => void): void {
-    this.#out.byte(OPEN_ARRAY);
+    this.#json += '[';
     for (let i = 0; i < items.length; i += 1) {
       if (this.#isSpent(name)) break;
-      if (i > 0) this.#out.byte(COMMA);
+      if (i > 0) this.#json += ',';
       write(items[i] as T);
     }
-    this.#out.byte(CLOSE_ARRAY);
+    this.#json += ']';
   }
 
   /** The start of an object entry; the key must be clean. */
   entry(key: string, isFirst: boolean): void {
-    if (!isFirst) this.#out.byte(COMMA);
+    if (!isFirst) this.#json += ',';
     this.#charsLeft -= key.length;
-    this.#out.jsonText(key);
-    this.#out.byte(COLON);
+    this.#json += headOf(key) ?? `${JSON.stringify(key)}:`;
   }
 
   /** A value; `name` is marked if it had to be changed. */
@@ -83,7 +91,7 @@ export class JsonWriter {
         this.text(value, name);
         break;
       case 'boolean':
-        this.#out.bytes(value ? TRUE : FALSE);
+        this.#json += value ? 'true' : 'false';
         break;
       case 'number':
         this.#number(value);
@@ -92,15 +100,15 @@ export class JsonWriter {
         this.text(String(value), name);
         break;
       case 'undefined':
-        this.#out.bytes(NULL);
+        this.#json += 'null';
         break;
       case 'object':
-        if (value === null) this.#out.bytes(NULL);
+        if (value === null) this.#json += 'null';
         else this.#structure(value, name, depth);
         break;
       default:
         this.#marks.sanitize(name);
-        this.#out.jsonText(`[${typeof value}]`);
+        this.#json += `"[${typeof value}]"`;
     }
   }
 
@@ -109,41 +117,44 @@ export class JsonWriter {
     this.#charsLeft -= text.length;
     const kept = text.length > room ? cutText(text, room) : text;
     if (kept !== text) this.#marks.truncate(name);
-    if (this.#out.jsonText(kept)) this.#marks.sanitize(name);
+    this.#json += this.#quoted(kept, name);
+  }
+
+  #quoted(text: string, name: string): string {
+    if (isSafe(text)) return `"${text}"`;
+    const clean = cleanText(text);
+    if (clean !== text) this.#marks.sanitize(name);
+    return JSON.stringify(clean);
   }
 
   /**
    * The entries of an object that are not `undefined`.
    * @param name what is marked; without one, each entry by its own key.
-   * @param isLeftOut by the position of the entry.
+   * @param read the same entries, if they were read already; those that are held are left out.
    * @returns whether there were any.
    */
-  entries(
-    source: JsonSource,
-    keys: readonly string[],
-    name?: string,
-    depth = 0,
-    isLeftOut?: (i: number) => boolean,
-  ): boolean {
+  entries(source: JsonSource, name?: string, depth = 0, read?: ReadEntries): boolean {
+    const keys = read === undefined ? Object.keys(source) : read.keys;
     let isFirst = true;
     let names: FreeNames | undefined;
     for (let i = 0; i < keys.length; i += 1) {
       const key = keys[i] as string;
-      const value = source[key];
-      if (value === undefined || isLeftOut?.(i) === true) continue;
+      const value = read === undefined ? source[key] : read.given[i];
+      if (value === undefined || read?.isHeld(i) === true) continue;
       if (this.#isSpent(name ?? key)) break;
-      if (!isFirst) this.#out.byte(COMMA);
+      if (!isFirst) this.#json += ',';
+      isFirst = false;
       let written = key;
-      if (key.length > MAX_KEY_CHARS || !this.#out.cleanJsonText(key)) {
+      let head = read?.headOf(i) ?? headOf(key);
+      if (head === undefined) {
         names ??= new FreeNames(source);
         written = names.take(cleanText(cutText(key, MAX_KEY_CHARS)));
-        this.#out.jsonText(written);
+        head = `${JSON.stringify(written)}:`;
         if (key.length > MAX_KEY_CHARS) this.#marks.truncate(name ?? written);
         else this.#marks.sanitize(name ?? written);
       }
       this.#charsLeft -= written.length;
-      this.#out.byte(COLON);
-      isFirst = false;
+      this.#json += head;
       this.value(value, name ?? written, depth + 1);
     }
     return !isFirst;
@@ -152,13 +163,12 @@ export class JsonWriter {
   /** An object with the entries of `source`. */
   record(source: JsonSource, name: string, depth = 0): void {
     this.open();
-    this.entries(source, Object.keys(source), name, depth);
+    this.entries(source, name, depth);
     this.close();
   }
 
   #number(value: number): void {
-    if (Number.isFinite(value)) this.#out.digits(value);
-    else this.#out.jsonText(String(value));
+    this.#json += Number.isFinite(value) ? String(value) : `"${value}"`;
   }
 
   #structure(value: object, name: string, depth: number): void {
@@ -166,7 +176,7 @@ export class JsonWriter {
       this.#base64(value, name);
     } else if (depth >= MAX_DEPTH) {
       this.#marks.truncate(name);
-      this.#out.jsonText(`[nested deeper than ${MAX_DEPTH} levels]`);
+      this.#json += `"[nested deeper than ${MAX_DEPTH} levels]"`;
     } else if (Array.isArray(value)) {
       this.list(value, name, (item: unknown) => this.value(item, name, depth + 1));
     } else {
@@ -180,9 +190,7 @@ export class JsonWriter {
     if (kept.length < value.length) this.#marks.truncate(name);
     const text = Buffer.from(kept.buffer, kept.byteOffset, kept.byteLength).toString('base64');
     this.#charsLeft -= text.length;
-    this.#out.byte(QUOTE);
-    this.#out.utf8(text);
-    this.#out.byte(QUOTE);
+    this.#json += `"${text}"`;
   }
 
   /** Whether the column has no room for another value; marks it if so. */
@@ -191,6 +199,17 @@ export class JsonWriter {
     this.#marks.truncate(name);
     return true;
   }
+}
+
+/** Whether it can stand in JSON as it is, as far as that is soon known. */
+function isSafe(text: string): boolean {
+  return text.length <= SHORT_TEXT && !UNSAFE.test(text);
+}
+
+/** A key and a colon as JSON, if the key can be stored as it is. */
+function headOf(key: string): string | undefined {
+  if (isSafe(key)) return `"${key}":`;
+  return key.length > MAX_KEY_CHARS || cleanText(key) !== key ? undefined : `${JSON.stringify(key)}:`;
 }
 
 /**

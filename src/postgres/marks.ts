@@ -6,6 +6,8 @@ export const SANITIZED_ATTRIBUTE = 'observatory.sanitised';
 /** Entry of `attributes` with the names of attributes and columns that were cut. */
 export const TRUNCATED_ATTRIBUTE = 'observatory.truncated';
 
+export const MARK_ATTRIBUTES: readonly string[] = [SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE];
+
 /** Bounds of each list, which would otherwise grow with the values that were cut. */
 const MAX_NAMES = 100;
 const MAX_NAME_CHARS = 200;

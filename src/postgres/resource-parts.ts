@@ -1,14 +1,11 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ByteWriter } from './byte-writer.ts';
 import type { Scalar } from './coerce.ts';
-import { AttributeDivider, columnsReadFrom } from './columns.ts';
+import { AttributeDivider } from './columns.ts';
 import { JsonWriter } from './json-writer.ts';
 import { Marks } from './marks.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
 
 type Resource = ReadableSpan['resource'];
-
-const RESOURCE_COLUMNS = columnsReadFrom('resource');
 
 /** OpenTelemetry's name for the schema of a resource in formats other than OTLP. */
 const SCHEMA_URL = 'otel.resource.schema_url';
@@ -17,7 +14,7 @@ const SCHEMA_URL = 'otel.resource.schema_url';
 export interface ResourceParts {
   readonly columns: readonly { readonly position: number; readonly value: Scalar; readonly name: string }[];
   /** Attributes without a column, as JSON. */
-  readonly json: Buffer;
+  readonly json: string;
   readonly marks: Marks;
 }
 
@@ -40,16 +37,14 @@ export class ResourceCache {
 }
 
 function readResource({ attributes, schemaUrl }: Resource, limits: ResolvedRowLimits): ResourceParts {
-  const keys = Object.keys(attributes);
-  const divider = new AttributeDivider(RESOURCE_COLUMNS, limits.maxColumnChars);
-  divider.divide(attributes, keys);
+  const divider = new AttributeDivider('resource', limits.maxColumnChars);
+  const values: Scalar[] = [];
+  divider.divide(attributes, values);
   const own = new Marks();
-  const out = new ByteWriter();
-  const json = new JsonWriter(out, own, limits);
-  out.begin();
-  json.begin();
+  const json = new JsonWriter(own, limits);
+  json.renewRoom();
   json.open();
-  const hasEntries = json.entries(attributes, keys, undefined, 0, divider.isHeld);
+  const hasEntries = json.entries(attributes, undefined, 0, divider);
   if (schemaUrl && !Object.hasOwn(attributes, SCHEMA_URL)) {
     json.entry(SCHEMA_URL, !hasEntries);
     json.value(schemaUrl, SCHEMA_URL);
@@ -60,11 +55,10 @@ function readResource({ attributes, schemaUrl }: Resource, limits: ResolvedRowLi
   return {
     columns: divider.filled.map((position) => ({
       position,
-      value: divider.values[position] as Scalar,
-      name: ofResource(divider.names[position] ?? ''),
+      value: values[position] as Scalar,
+      name: ofResource(divider.nameBehind(position) ?? ''),
     })),
-    // Copied, so as not to retain the writer's large buffer.
-    json: Buffer.from(out.record),
+    json: json.take(),
     marks,
   };
 }

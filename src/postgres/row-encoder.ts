@@ -18,10 +18,8 @@ export const BINARY_TRAILER: Buffer = Buffer.from([0xff, 0xff]);
 
 /** Length of a null field. */
 const NULL = -1;
-const UUID_BYTES = 16;
-const HYPHEN = 0x2d;
 /** `jsonb` is sent as text after the number of its format. */
-const JSONB_VERSION = 1;
+const JSONB_VERSION = '\x01';
 
 interface ScalarColumn {
   readonly position: number;
@@ -32,10 +30,12 @@ interface ScalarColumn {
 const SCALAR_COLUMNS: readonly ScalarColumn[] = FIELDS.flatMap(({ sqlType }, position) =>
   sqlType === 'jsonb' ? [] : [{ sqlType, position }],
 );
+const FIXED_COLUMNS = SCALAR_COLUMNS.filter(({ sqlType }) => sqlType !== 'text');
+const TEXT_COLUMNS = SCALAR_COLUMNS.filter(({ sqlType }) => sqlType === 'text');
 
-/** The columns of a binary row, in its order. */
+/** The columns of a binary row, in its order: texts and JSON come last, because they are written at once. */
 export const BINARY_COLUMNS: readonly Column[] = [
-  ...SCALAR_COLUMNS.map(({ position }) => COLUMNS[position] as Column),
+  ...[...FIXED_COLUMNS, ...TEXT_COLUMNS].map(({ position }) => COLUMNS[position] as Column),
   ...JSON_COLUMNS,
 ];
 
@@ -67,10 +67,12 @@ export class RowEncoder {
   readonly #cells: SpanCells;
   readonly #out = new ByteWriter();
   readonly #json: SpanJson;
+  /** Of text columns, then of JSON columns. */
+  readonly #texts: (string | null)[] = [...TEXT_COLUMNS, ...JSON_COLUMNS].map(() => null);
 
   constructor(limits: ResolvedRowLimits) {
     this.#cells = new SpanCells(limits);
-    this.#json = new SpanJson(this.#cells, this.#out);
+    this.#json = new SpanJson(this.#cells);
   }
 
   /**
@@ -80,73 +82,74 @@ export class RowEncoder {
    */
   binary(span: ReadableSpan): BinaryRow {
     const out = this.#out;
-    const { values } = this.#cells;
-    this.#cells.read(span);
     out.begin();
+    this.#fill(span, false);
+    if (!out.texts(this.#texts)) {
+      // Texts of cells have to be changed, which is rare: searching each of them would cost more than to begin again.
+      out.restart();
+      this.#fill(span, true);
+      out.texts(this.#texts);
+    }
+    const { sanitized, truncated } = this.#cells.marks;
+    return { place: out.place, isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
+  }
+
+  /** Writes what has a fixed size, and collects the texts. */
+  #fill(span: ReadableSpan, isCleaning: boolean): void {
+    const out = this.#out;
+    const { values } = this.#cells;
+    const texts = this.#texts;
+    this.#cells.read(span);
     out.int16(BINARY_COLUMNS.length);
-    for (let i = 0; i < SCALAR_COLUMNS.length; i += 1) {
-      const column = SCALAR_COLUMNS[i] as ScalarColumn;
+    for (let i = 0; i < FIXED_COLUMNS.length; i += 1) {
+      const column = FIXED_COLUMNS[i] as ScalarColumn;
       const value = values[column.position] as Cell;
       if (value === null) out.int32(NULL);
-      else this.#binaryCell(value, column);
+      else this.#fixedCell(value, column.sqlType);
     }
-    for (const column of JSON_COLUMNS) {
-      const lengthAt = out.length;
-      out.int32(0);
-      out.byte(JSONB_VERSION);
-      this.#json.write(column, span);
-      out.lengthAt(lengthAt);
+    for (let i = 0; i < TEXT_COLUMNS.length; i += 1) {
+      const { position } = TEXT_COLUMNS[i] as ScalarColumn;
+      const value = values[position] as string | null;
+      texts[i] = isCleaning && value !== null ? this.#clean(value, position) : value;
     }
-    return { place: out.place, ...this.#changes() };
+    for (let i = 0; i < JSON_COLUMNS.length; i += 1) {
+      const json = this.#json.of(JSON_COLUMNS[i] as (typeof JSON_COLUMNS)[number], span);
+      texts[TEXT_COLUMNS.length + i] = JSONB_VERSION + json;
+    }
   }
 
   /** @throws ObservatoryError `INVALID_INPUT` for a span without a valid id. */
   values(span: ReadableSpan): RowValues {
-    const out = this.#out;
     this.#cells.read(span);
     const values: (Scalar | null)[] = COLUMNS.map(() => null);
     for (const { position, sqlType } of SCALAR_COLUMNS) {
       const value = this.#cells.values[position] as Cell;
       if (value !== null) values[position] = this.#valueOf(value, position, sqlType);
     }
-    for (const column of JSON_COLUMNS) {
-      out.begin();
-      this.#json.write(column, span);
-      values[positionOf(column)] = out.record.toString();
-    }
-    return { values, ...this.#changes() };
-  }
-
-  #changes(): Changes {
+    for (const column of JSON_COLUMNS) values[positionOf(column)] = this.#json.of(column, span);
     const { sanitized, truncated } = this.#cells.marks;
-    return { isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
+    return { values, isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
   }
 
-  #sanitized(position: number): void {
-    this.#cells.marks.sanitize(this.#cells.names[position] as string);
+  #clean(text: string, position: number): string {
+    const clean = cleanText(text);
+    if (clean !== text) this.#cells.marks.sanitize(this.#cells.nameBehind(position));
+    return clean;
   }
 
   #valueOf(value: Scalar | HrTime, position: number, sqlType: ScalarColumn['sqlType']): Scalar {
     if (sqlType === 'uuid') return uuidOfHex(value as string);
     if (sqlType === 'timestamptz') return hrTimeToIso(value as HrTime);
     if (sqlType !== 'text') return value as Scalar;
-    const clean = cleanText(value as string);
-    if (clean !== value) this.#sanitized(position);
-    return clean;
+    return this.#clean(value as string, position);
   }
 
-  #binaryCell(value: Scalar | HrTime, { position, sqlType }: ScalarColumn): void {
+  #fixedCell(value: Scalar | HrTime, sqlType: ScalarColumn['sqlType']): void {
     const out = this.#out;
     switch (sqlType) {
-      case 'text': {
-        const lengthAt = out.length;
-        out.int32(0);
-        if (out.text(value as string)) this.#sanitized(position);
-        out.lengthAt(lengthAt);
-        break;
-      }
       case 'uuid':
-        this.#uuid(value as string);
+        out.int32(16);
+        out.uuid(value as string);
         break;
       case 'timestamptz': {
         const [high, low] = hrTimeToPostgres(value as HrTime);
@@ -169,21 +172,4 @@ export class RowEncoder {
         break;
     }
   }
-
-  /** 32 hex digits, hyphens skipped; 16 digits fill the second half. */
-  #uuid(hex: string): void {
-    const out = this.#out;
-    out.int32(UUID_BYTES);
-    for (let bytes = hex.length >> 1; bytes < UUID_BYTES; bytes += 1) out.byte(0);
-    for (let i = 0; i < hex.length; i += 2) {
-      if (hex.charCodeAt(i) === HYPHEN) i += 1;
-      out.byte((digitAt(hex, i) << 4) | digitAt(hex, i + 1));
-    }
-  }
-}
-
-/** The value of a lower-case hex digit. */
-function digitAt(hex: string, at: number): number {
-  const code = hex.charCodeAt(at);
-  return code <= 0x39 ? code - 0x30 : code - 0x57;
 }

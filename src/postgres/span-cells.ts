@@ -4,14 +4,12 @@ import { COLUMNS, type Column, evaluationIn, ObservatoryError } from '../base/in
 import { COUNTED_ON_CHILDREN, interactionKind, isAggregate, isUsageColumn } from '../interaction/index.ts';
 import { cutText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
-import { AttributeDivider, columnsReadFrom, positionOf } from './columns.ts';
+import { AttributeDivider, positionOf } from './columns.ts';
 import { spanIdHex, traceIdHex } from './ids.ts';
 import { Marks } from './marks.ts';
 import { ResourceCache, type ResourceParts } from './resource-parts.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
 import { isRepresentable, UNKNOWN_TIME } from './time.ts';
-
-const SPAN_COLUMNS = columnsReadFrom('span');
 
 const TRACE_ID = positionOf('trace_id');
 const SPAN_ID = positionOf('span_id');
@@ -44,14 +42,11 @@ export type Cell = Scalar | HrTime | null;
 export class SpanCells {
   /** By position of the column; JSON columns are null, because they are written from the span. */
   readonly values: Cell[] = COLUMNS.map(() => null);
-  /** The name to mark when the text of a cell is changed. */
-  readonly names: string[] = [...COLUMNS];
   readonly marks: Marks = new Marks();
   readonly limits: ResolvedRowLimits;
   readonly #divider: AttributeDivider;
   readonly #resources: ResourceCache;
   #context: SpanContext | undefined;
-  #keys: readonly string[] = [];
   #resource: ResourceParts | undefined;
   readonly #isRepresentable: (time: HrTime) => boolean;
 
@@ -59,23 +54,24 @@ export class SpanCells {
   constructor(limits: ResolvedRowLimits, isTime: (time: HrTime) => boolean = isRepresentable) {
     this.limits = limits;
     this.#isRepresentable = isTime;
-    this.#divider = new AttributeDivider(SPAN_COLUMNS, limits.maxColumnChars);
+    this.#divider = new AttributeDivider('span', limits.maxColumnChars);
     this.#resources = new ResourceCache(limits);
   }
 
-  /** Names of the span's attributes. */
-  get keys(): readonly string[] {
-    return this.#keys;
+  /** The span's attributes, and which of them columns are equivalent to. */
+  get attributes(): AttributeDivider {
+    return this.#divider;
   }
 
-  /** Whether a column is equivalent to the attribute at this index of {@link keys}. */
-  get isHeld(): (key: number) => boolean {
-    return this.#divider.isHeld;
+  /** The name to mark when the text of a cell is changed. */
+  nameBehind(position: number): string {
+    const ofResource = this.#resource?.columns.find((column) => column.position === position);
+    return this.#divider.nameBehind(position) ?? ofResource?.name ?? (COLUMNS[position] as Column);
   }
 
   /** JSON of the resource. */
-  get resourceJson(): Buffer {
-    return this.#resource?.json as Buffer;
+  get resourceJson(): string {
+    return this.#resource?.json as string;
   }
 
   get context(): SpanContext {
@@ -118,23 +114,13 @@ export class SpanCells {
   }
 
   #fillFromAttributes(span: ReadableSpan): void {
-    const { values, names } = this;
+    const { values } = this;
     const resource = this.#resources.partsOf(span.resource);
     this.#resource = resource;
     if (!resource.marks.isEmpty) this.marks.addAll(resource.marks.sanitized, resource.marks.truncated);
-    for (const { position, value, name } of resource.columns) {
-      values[position] = value;
-      names[position] = name;
-    }
-    const keys = Object.keys(span.attributes);
-    this.#keys = keys;
-    const divider = this.#divider;
-    divider.divide(span.attributes, keys);
+    for (const { position, value } of resource.columns) values[position] = value;
+    this.#divider.divide(span.attributes, values);
     this.#countOnce(span);
-    for (const position of divider.filled) {
-      values[position] = divider.values[position] as Scalar;
-      names[position] = divider.names[position] as string;
-    }
   }
 
   /**
@@ -142,16 +128,19 @@ export class SpanCells {
    * columns are filled on one of them; on the others they stay in `attributes`.
    */
   #countOnce(span: ReadableSpan): void {
-    const { values } = this.#divider;
-    let countedOn = values[COUNTED_ON];
-    if (countedOn === null) {
+    const { values } = this;
+    if (values[COUNTED_ON] === null) {
       if (!CALL_COLUMNS.some((position) => values[position] !== null)) return;
       // What an application says that a tool costs is its own.
-      if (!isAggregate(span) || (values[COST] !== null && interactionKind(span) === 'tool')) return;
-      countedOn = COUNTED_ON_CHILDREN;
+      if (!isAggregate(span, this.#divider.hasGenAi)) return;
+      if (values[COST] !== null && interactionKind(span) === 'tool') return;
+      values[COUNTED_ON] = COUNTED_ON_CHILDREN;
     }
-    for (const position of USAGE_COLUMNS) if (values[position] !== null) this.#divider.release(position);
-    this.values[COUNTED_ON] = countedOn as Scalar;
+    for (const position of USAGE_COLUMNS) {
+      if (values[position] === null) continue;
+      values[position] = null;
+      this.#divider.release(position);
+    }
   }
 
   /** Scores that others gave to the span fill columns that have no value; the first one counts. */

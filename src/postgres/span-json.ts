@@ -1,10 +1,9 @@
 import type { Link } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { isToldByColumns } from '../base/index.ts';
-import type { ByteWriter } from './byte-writer.ts';
 import { positionOf } from './columns.ts';
 import { FreeNames, JsonWriter } from './json-writer.ts';
-import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
+import { MARK_ATTRIBUTES, SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from './marks.ts';
 import type { SpanCells } from './span-cells.ts';
 import { hrTimeToIso } from './time.ts';
 
@@ -13,8 +12,6 @@ type JsonColumn = 'attributes' | 'resource' | 'events' | 'links';
 
 /** The JSON columns in the order of writing: `attributes` last, because it lists what was changed in the others. */
 export const JSON_COLUMNS: readonly JsonColumn[] = ['events', 'links', 'resource', 'attributes'];
-
-const MARKS: readonly string[] = [SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE];
 
 /** Entry of `attributes` that holds the attributes of the instrumentation scope, as one object. */
 const SCOPE_ATTRIBUTES = 'otel.scope.attributes';
@@ -37,32 +34,22 @@ type Scope = ReadableSpan['instrumentationScope'] & {
  */
 export class SpanJson {
   readonly #cells: SpanCells;
-  readonly #out: ByteWriter;
   readonly #json: JsonWriter;
 
-  constructor(cells: SpanCells, out: ByteWriter) {
+  constructor(cells: SpanCells) {
     this.#cells = cells;
-    this.#out = out;
-    this.#json = new JsonWriter(out, cells.marks, cells.limits);
+    this.#json = new JsonWriter(cells.marks, cells.limits);
   }
 
-  /** Writes one column; each of {@link JSON_COLUMNS}, in that order. */
-  write(column: JsonColumn, span: ReadableSpan): void {
-    this.#json.begin();
-    switch (column) {
-      case 'events':
-        this.#json.list(this.#untold(span.events), 'events', this.#event);
-        break;
-      case 'links':
-        this.#json.list(span.links, 'links', this.#link);
-        break;
-      case 'resource':
-        this.#out.bytes(this.#cells.resourceJson);
-        break;
-      case 'attributes':
-        this.#attributes(span);
-        break;
-    }
+  /** One column as JSON text, which is clean; to be called for each of {@link JSON_COLUMNS}, in that order. */
+  of(column: JsonColumn, span: ReadableSpan): string {
+    const json = this.#json;
+    if (column === 'resource') return this.#cells.resourceJson;
+    json.renewRoom();
+    if (column === 'events') json.list(this.#untold(span.events), 'events', this.#event);
+    else if (column === 'links') json.list(span.links, 'links', this.#link);
+    else this.#attributes(span);
+    return json.take();
   }
 
   /** The events without those that repeat the columns of scores. */
@@ -111,12 +98,11 @@ export class SpanJson {
   }
 
   #attributes(span: ReadableSpan): void {
-    const { marks, keys, isHeld } = this.#cells;
+    const { marks, attributes } = this.#cells;
     const json = this.#json;
-    const hasOldMarks = this.#takeOverMarks(span.attributes);
-    const isLeftOut = hasOldMarks ? (i: number) => isHeld(i) || MARKS.includes(keys[i] as string) : isHeld;
+    if (attributes.hasMarks) this.#takeOverMarks(span.attributes);
     json.open();
-    let isFirst = !json.entries(span.attributes, keys, undefined, 0, isLeftOut);
+    let isFirst = !json.entries(span.attributes, undefined, 0, attributes);
     const add = (name: string, value: unknown) => {
       json.entry(name, isFirst);
       json.value(value, name);
@@ -132,19 +118,17 @@ export class SpanJson {
     addExtra('otel.dropped_links_count', span.droppedLinksCount);
     addExtra('w3c.tracestate', this.#cells.context.traceState?.serialize());
     if (!marks.isEmpty) {
-      json.begin();
+      json.renewRoom();
       if (marks.sanitized.size > 0) add(SANITIZED_ATTRIBUTE, [...marks.sanitized]);
       if (marks.truncated.size > 0) add(TRUNCATED_ATTRIBUTE, [...marks.truncated]);
     }
     json.close();
   }
 
-  /** A span that was read from a store keeps its marks. @returns whether it has any. */
-  #takeOverMarks(attributes: ReadableSpan['attributes']): boolean {
-    const [sanitized, truncated] = MARKS.map((name) => attributes[name]);
-    if (sanitized === undefined && truncated === undefined) return false;
+  /** A span that was read from a store keeps its marks. */
+  #takeOverMarks(attributes: ReadableSpan['attributes']): void {
+    const [sanitized, truncated] = MARK_ATTRIBUTES.map((name) => attributes[name]);
     this.#cells.marks.addAll(textsOf(sanitized), textsOf(truncated));
-    return true;
   }
 }
 

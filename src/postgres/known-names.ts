@@ -1,0 +1,49 @@
+import { cleanText } from './clean-text.ts';
+
+/** What the name of an attribute tells by itself. */
+export interface KnownName<T> {
+  /** What was decided about the name. */
+  readonly is: T;
+  /** The name and a colon as JSON, if the name is stored as it is. */
+  readonly head: string | undefined;
+}
+
+/** Bounds of what is kept, because names of attributes may be made up by anyone: 256 KB at most. */
+const MAX_NAMES = 512;
+const MAX_NAME_CHARS = 128;
+
+/**
+ * Decides about each name of an attribute once. Spans of one kind have the same names in the same order, so that most
+ * are found beside the name at the same place of the last span, which is cheaper than to look them up.
+ */
+export class KnownNames<T> {
+  readonly #decide: (name: string) => T;
+  readonly #known = new Map<string, KnownName<T>>();
+  readonly #last: string[] = [];
+  readonly #found: KnownName<T>[] = [];
+
+  constructor(decide: (name: string) => T) {
+    this.#decide = decide;
+  }
+
+  /** What is known of the name, which is the attribute at this place of a span. */
+  at(place: number, name: string): KnownName<T> {
+    if (this.#last[place] === name) return this.#found[place] as KnownName<T>;
+    const known = this.#known.get(name) ?? this.#learn(name);
+    if (place < MAX_NAMES && name.length <= MAX_NAME_CHARS) {
+      this.#last[place] = name;
+      this.#found[place] = known;
+    }
+    return known;
+  }
+
+  #learn(name: string): KnownName<T> {
+    const isShort = name.length <= MAX_NAME_CHARS;
+    const isKept = isShort && cleanText(name) === name;
+    const known = { is: this.#decide(name), head: isKept ? `${JSON.stringify(name)}:` : undefined };
+    if (!isShort) return known;
+    if (this.#known.size >= MAX_NAMES) this.#known.clear();
+    this.#known.set(name, known);
+    return known;
+  }
+}
