@@ -20,10 +20,11 @@ import pg from 'pg';
 import { COLUMNS, type TraceRow } from '../src/base/fields.ts';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { joinPlaces } from '../src/postgres/byte-writer.ts';
+import { ALL_COLUMNS } from '../src/postgres/column-list.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
 import { databaseStatus, migrate, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { encodeForInsert, INSERT_STATEMENT, insertValues } from '../src/postgres/insert-writer.ts';
-import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, RowEncoder } from '../src/postgres/row-encoder.ts';
+import { BINARY_HEADER, BINARY_TRAILER, RowEncoder } from '../src/postgres/row-encoder.ts';
 import { resolveRowLimits } from '../src/postgres/row-limits.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { findPsql, startOwnPostgres } from '../test/support/postgres-server.ts';
@@ -110,7 +111,7 @@ const methods: readonly Method[] = [
     run: (count) =>
       inBatches(spans.slice(0, count), BATCH, async (part) => {
         const places = part.map((span) => encoder.binary(span).place);
-        const sql = `COPY mcp_traces (${BINARY_COLUMNS.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
+        const sql = `COPY mcp_traces (${ALL_COLUMNS.columns.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
         const data = Readable.from([[BINARY_HEADER, ...joinPlaces(places), BINARY_TRAILER]]);
         await copyIn(client as unknown as CopyClient, sql, data);
       }),

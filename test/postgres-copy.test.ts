@@ -103,6 +103,32 @@ describe('binary COPY', { skip: noPostgres() }, () => {
     assert.equal(exporter.stats.exported, 500);
   });
 
+  test('statements name the columns used so far; a row that needs others begins one with all, whatever is there', async () => {
+    await empty();
+    const exporter = new PostgresSpanExporter({ connection: watched() });
+    const plain = Array.from({ length: 20 }, () => spanWith({ 'observatory.risk_tier': 'low' }));
+    const wide = randomSpans(20, 14);
+    const exports: [ReadableSpan[], string[]][] = [
+      [plain.slice(0, 5), ['COPY']],
+      [
+        [...plain.slice(5), ...wide, ...plain.slice(0, 5)],
+        ['COPY', 'COPY', 'STAGING'],
+      ],
+      [[...plain, spanWith({ 'observatory.is_shadow': true }), ...wide], ['STAGING']],
+    ];
+    for (const [spans, ways] of exports) {
+      statements.length = 0;
+      assert.deepEqual(await exportSpans(exporter, spans), { code: 0 });
+      assert.deepEqual(statements, ways);
+    }
+    const written = await asText();
+    await empty();
+    const inserting = new PostgresSpanExporter({ connection: pool, copy: false });
+    for (const [spans] of exports) assert.deepEqual(await exportSpans(inserting, spans), { code: 0 });
+    assert.deepEqual(written.length, 41);
+    assert.deepEqual(written, await asText());
+  });
+
   test('a span that is twice in one export is stored once', async () => {
     await empty();
     const spans = randomSpans(20, 4);

@@ -55,6 +55,8 @@ export interface EncodedSpan {
   readonly span: ReadableSpan;
   /** Size in the unit of that form: UTF-16 units or bytes. */
   readonly size: number;
+  /** Rows of different forms need different statements. */
+  readonly form?: unknown;
   /** Whether the row names values that were replaced by ones that can be stored. */
   readonly isSanitized: boolean;
   /** Whether the row names values that were cut. */
@@ -118,19 +120,20 @@ export async function writeInBatches<R extends EncodedSpan>(
       sizeOfTurn += row.size;
       const isFull =
         open !== undefined &&
-        (open.rows.length >= limits.maxRowsPerStatement || size + row.size > limits.maxCharsPerStatement);
+        (open.rows.length >= limits.maxRowsPerStatement ||
+          size + row.size > limits.maxCharsPerStatement ||
+          open.rows[0]?.form !== row.form);
       if (isFull) {
         open?.complete();
         open = undefined;
         if (underWay.size >= STATEMENTS_AHEAD) await Promise.race(underWay);
         if (errors.length > 0) break;
       }
-      if (open === undefined) {
-        open = new GrowingRows();
-        size = 0;
-        begin(open);
-      }
+      const isFirst = open === undefined;
+      if (isFirst) size = 0;
+      open ??= new GrowingRows();
       open.add(row);
+      if (isFirst) begin(open);
       size += row.size;
     }
   } finally {

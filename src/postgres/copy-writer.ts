@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { FIELDS } from '../base/index.ts';
+import { COLUMNS, FIELDS } from '../base/index.ts';
 import {
   type BatchLimits,
   type BatchSink,
@@ -10,28 +10,32 @@ import {
   writeInBatches,
 } from './batches.ts';
 import { joinPlaces, type Place } from './byte-writer.ts';
+import { ALL_COLUMNS, type ColumnList } from './column-list.ts';
 import { type CopyClient, type CopyPool, canCopy, copyIn, withClient } from './copy-in.ts';
 import { sqlStateOf } from './database-error.ts';
 import { GrowingRows } from './growing-rows.ts';
 import { encodeForInsert, type InsertRow, insertRows } from './insert-writer.ts';
-import { BINARY_COLUMNS, BINARY_HEADER, BINARY_TRAILER, RowEncoder } from './row-encoder.ts';
+import { BINARY_HEADER, BINARY_TRAILER, RowEncoder } from './row-encoder.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
 
-const NAMES = BINARY_COLUMNS.join(', ');
-
-/** The fastest way. It is a transaction by itself and fails as a whole when one of the rows exists. */
-const COPY_TO_TABLE = `COPY mcp_traces (${NAMES}) FROM STDIN WITH (FORMAT binary)`;
+const NAMES = COLUMNS.join(', ');
 
 /**
- * For rows of which some exist. Sent as one message, so that it is one transaction, also behind a pooler. A pooler may
- * share the connection with another version of this package, so the table's name identifies the columns.
+ * Holds rows of which some exist. A pooler may share the connection with another version of this package, so its name
+ * identifies the columns.
  */
 const STAGING = `pg_temp.mcp_traces_staging_${createHash('sha256').update(NAMES).digest('hex').slice(0, 8)}`;
-const COPY_BY_STAGING = `
+
+/** The fastest way. It is a transaction by itself and fails as a whole when one of the rows exists. */
+const copyToTable = ({ columns }: ColumnList) =>
+  `COPY mcp_traces (${columns.join(', ')}) FROM STDIN WITH (FORMAT binary)`;
+
+/** For rows of which some exist. Sent as one message, so that it is one transaction, also behind a pooler. */
+const copyByStaging = ({ columns }: ColumnList) => `
 SET LOCAL client_min_messages = warning;
 CREATE TABLE IF NOT EXISTS ${STAGING}
   (${FIELDS.map(({ column, sqlType }) => `${column} ${sqlType}`).join(', ')}) ON COMMIT DELETE ROWS;
-COPY ${STAGING} (${NAMES}) FROM STDIN WITH (FORMAT binary);
+COPY ${STAGING} (${columns.join(', ')}) FROM STDIN WITH (FORMAT binary);
 INSERT INTO mcp_traces (${NAMES}) SELECT ${NAMES} FROM ${STAGING} ON CONFLICT DO NOTHING`;
 
 const UNIQUE_VIOLATION = '23505';
@@ -40,6 +44,7 @@ const NO_COPY: ReadonlySet<string> = new Set(['0A000', '42501', '42809']);
 
 interface CopyRow extends EncodedSpan {
   readonly place: Place;
+  readonly form: ColumnList;
 }
 
 /**
@@ -55,21 +60,8 @@ export class CopyWriter implements SpanWriter {
   readonly #limits: BatchLimits;
   readonly #encoder: RowEncoder;
   readonly #encodeForInsert = (span: ReadableSpan): InsertRow => encodeForInsert(this.#encoder, span);
-  readonly #sink: BatchSink<CopyRow> = {
-    encode: (span) => {
-      const { place, isSanitized, isTruncated } = this.#encoder.binary(span);
-      return { span, place, size: place.end - place.start, isSanitized, isTruncated };
-    },
-    writeRows: (rows) => {
-      const all = new GrowingRows<CopyRow>();
-      for (const row of rows) all.add(row);
-      all.complete();
-      return this.#write(all);
-    },
-    writeGrowing: (rows) => this.#write(rows),
-  };
-  /** Statements that succeeded when they were last run. */
-  readonly #proven = new Set<string>();
+  /** Whether rows went to the table, and through the temporary table, when that was last tried. */
+  readonly #isProven = { direct: false, staging: false };
   #expectsDuplicates = false;
   #isRefused = false;
 
@@ -84,7 +76,26 @@ export class CopyWriter implements SpanWriter {
       const writeRows = (rows: readonly InsertRow[]) => insertRows(this.#pool, rows);
       return writeInBatches(spans, this.#limits, { encode: this.#encodeForInsert, writeRows }, tally);
     }
-    return writeInBatches(spans, this.#limits, this.#sink, tally);
+    return writeInBatches(spans, this.#limits, this.#sink(), tally);
+  }
+
+  /** The rows of an export have the columns that were used before, and all columns from the first row that needs more. */
+  #sink(): BatchSink<CopyRow> {
+    let form = this.#encoder.usedColumns;
+    return {
+      encode: (span) => {
+        const { place, list, isSanitized, isTruncated } = this.#encoder.binary(span, form);
+        form = list;
+        return { span, place, form, size: place.end - place.start, isSanitized, isTruncated };
+      },
+      writeRows: (rows) => {
+        const all = new GrowingRows<CopyRow>();
+        for (const row of rows) all.add(row);
+        all.complete();
+        return this.#write(all);
+      },
+      writeGrowing: (rows) => this.#write(rows),
+    };
   }
 
   async #write(rows: GrowingRows<CopyRow>, byStaging = this.#expectsDuplicates): Promise<void> {
@@ -109,12 +120,14 @@ export class CopyWriter implements SpanWriter {
   /** @returns whether this connection supports COPY. */
   async #copy(client: CopyClient, rows: GrowingRows<CopyRow>, byStaging: boolean): Promise<boolean> {
     if (this.#isRefused || !canCopy(client)) return false;
-    const sql = byStaging ? COPY_BY_STAGING : COPY_TO_TABLE;
-    const tags = await copyIn(client, sql, binaryOf(rows), this.#proven.has(sql)).catch((error: unknown) => {
-      this.#proven.delete(sql);
+    const list = rows.rows[0]?.form ?? ALL_COLUMNS;
+    const sql = byStaging ? copyByStaging(list) : copyToTable(list);
+    const way = byStaging ? 'staging' : 'direct';
+    const tags = await copyIn(client, sql, binaryOf(rows), this.#isProven[way]).catch((error: unknown) => {
+      this.#isProven[way] = false;
       throw error;
     });
-    this.#proven.add(sql);
+    this.#isProven[way] = true;
     if (byStaging) this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.rows.length}`;
     return true;
   }

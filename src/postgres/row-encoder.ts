@@ -1,9 +1,17 @@
 import type { HrTime } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { COLUMNS, type Column, FIELDS, type SqlType } from '../base/index.ts';
+import { COLUMNS } from '../base/index.ts';
 import { ByteWriter, type Place } from './byte-writer.ts';
 import { cleanText } from './clean-text.ts';
 import type { Scalar } from './coerce.ts';
+import {
+  ALL_COLUMNS,
+  type ColumnList,
+  holds,
+  SCALAR_COLUMNS,
+  type ScalarColumn,
+  UsedColumns,
+} from './column-list.ts';
 import { positionOf } from './columns.ts';
 import { uuidOfHex } from './ids.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
@@ -21,24 +29,6 @@ const NULL = -1;
 /** `jsonb` is sent as text after the number of its format. */
 const JSONB_VERSION = '\x01';
 
-interface ScalarColumn {
-  readonly position: number;
-  readonly sqlType: Exclude<SqlType, 'jsonb'>;
-}
-
-/** Columns other than JSON, in the order of the table. */
-const SCALAR_COLUMNS: readonly ScalarColumn[] = FIELDS.flatMap(({ sqlType }, position) =>
-  sqlType === 'jsonb' ? [] : [{ sqlType, position }],
-);
-const FIXED_COLUMNS = SCALAR_COLUMNS.filter(({ sqlType }) => sqlType !== 'text');
-const TEXT_COLUMNS = SCALAR_COLUMNS.filter(({ sqlType }) => sqlType === 'text');
-
-/** The columns of a binary row, in its order: texts and JSON come last, because they are written at once. */
-export const BINARY_COLUMNS: readonly Column[] = [
-  ...[...FIXED_COLUMNS, ...TEXT_COLUMNS].map(({ position }) => COLUMNS[position] as Column),
-  ...JSON_COLUMNS,
-];
-
 /** What was changed to make a row of a span. */
 interface Changes {
   /** Whether the row names values that were replaced by ones that can be stored. */
@@ -51,6 +41,7 @@ interface Changes {
 export interface BinaryRow extends Changes {
   /** Its bytes, which stay valid when later spans are encoded. */
   readonly place: Place;
+  readonly list: ColumnList;
 }
 
 /** A row as values, JSON columns as text. */
@@ -67,54 +58,76 @@ export class RowEncoder {
   readonly #cells: SpanCells;
   readonly #out = new ByteWriter();
   readonly #json: SpanJson;
-  /** Of text columns, then of JSON columns. */
-  readonly #texts: (string | null)[] = [...TEXT_COLUMNS, ...JSON_COLUMNS].map(() => null);
+  readonly #used = new UsedColumns();
+  #list = ALL_COLUMNS;
+  /** Of the text columns of the list, then of the JSON columns. */
+  #texts: (string | null)[] = [];
 
   constructor(limits: ResolvedRowLimits) {
     this.#cells = new SpanCells(limits);
     this.#json = new SpanJson(this.#cells);
   }
 
+  /** The columns that rows have needed so far; all of them before the first row. */
+  get usedColumns(): ColumnList {
+    return this.#used.list;
+  }
+
   /**
    * Encodes straight from the span to the bytes that are sent: the number of fields, then for each its length and
    * bytes, integers big-endian (PostgreSQL documentation, "COPY", "Binary Format").
+   * @param list the columns of the row; if it needs others, it has all of them.
    * @throws ObservatoryError `INVALID_INPUT` for a span without a valid id.
    */
-  binary(span: ReadableSpan): BinaryRow {
+  binary(span: ReadableSpan, list: ColumnList = ALL_COLUMNS): BinaryRow {
     const out = this.#out;
     out.begin();
+    this.#cells.read(span);
+    this.#choose(holds(list, this.#cells.values) ? list : ALL_COLUMNS);
     this.#fill(span, false);
     if (!out.texts(this.#texts)) {
       // Texts of cells have to be changed, which is rare: searching each of them would cost more than to begin again.
       out.restart();
+      this.#cells.read(span);
       this.#fill(span, true);
       out.texts(this.#texts);
     }
     const { sanitized, truncated } = this.#cells.marks;
-    return { place: out.place, isSanitized: sanitized.size > 0, isTruncated: truncated.size > 0 };
+    return {
+      place: out.place,
+      list: this.#list,
+      isSanitized: sanitized.size > 0,
+      isTruncated: truncated.size > 0,
+    };
+  }
+
+  #choose(list: ColumnList): void {
+    if (list === ALL_COLUMNS) this.#used.add(this.#cells.values);
+    if (list === this.#list && this.#texts.length > 0) return;
+    this.#list = list;
+    this.#texts = Array.from({ length: list.texts.length + JSON_COLUMNS.length }, () => null);
   }
 
   /** Writes what has a fixed size, and collects the texts. */
   #fill(span: ReadableSpan, isCleaning: boolean): void {
     const out = this.#out;
     const { values } = this.#cells;
-    const texts = this.#texts;
-    this.#cells.read(span);
-    out.int16(BINARY_COLUMNS.length);
-    for (let i = 0; i < FIXED_COLUMNS.length; i += 1) {
-      const column = FIXED_COLUMNS[i] as ScalarColumn;
-      const value = values[column.position] as Cell;
+    const { columns, fixed, texts } = this.#list;
+    out.int16(columns.length);
+    for (let i = 0; i < fixed.length; i += 1) {
+      const { position, sqlType } = fixed[i] as ScalarColumn;
+      const value = values[position] as Cell;
       if (value === null) out.int32(NULL);
-      else this.#fixedCell(value, column.sqlType);
+      else this.#fixedCell(value, sqlType);
     }
-    for (let i = 0; i < TEXT_COLUMNS.length; i += 1) {
-      const { position } = TEXT_COLUMNS[i] as ScalarColumn;
+    for (let i = 0; i < texts.length; i += 1) {
+      const { position } = texts[i] as ScalarColumn;
       const value = values[position] as string | null;
-      texts[i] = isCleaning && value !== null ? this.#clean(value, position) : value;
+      this.#texts[i] = isCleaning && value !== null ? this.#clean(value, position) : value;
     }
     for (let i = 0; i < JSON_COLUMNS.length; i += 1) {
       const json = this.#json.of(JSON_COLUMNS[i] as (typeof JSON_COLUMNS)[number], span);
-      texts[TEXT_COLUMNS.length + i] = JSONB_VERSION + json;
+      this.#texts[texts.length + i] = JSONB_VERSION + json;
     }
   }
 
