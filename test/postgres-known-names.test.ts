@@ -77,6 +77,25 @@ test('a row does not depend on the spans that were encoded before', () => {
   }
 });
 
+test('a span whose values cannot be read leaves nothing behind for the next', () => {
+  const used = new RowEncoder(LIMITS);
+  const whole = spanWith({ note: 'kept', 'observatory.risk_tier': 'low' });
+  const broken = {
+    get inner(): never {
+      throw new Error('cannot be read');
+    },
+  };
+  const attributes = {
+    note: 'lost',
+    'observatory.risk_tier': 'lost',
+    broken,
+  } as unknown as typeof whole.attributes;
+  assert.throws(() => used.binary(altered(whole, { attributes })), /cannot be read/);
+  assert.throws(() => used.values(altered(whole, { attributes })), /cannot be read/);
+  const fresh = new RowEncoder(LIMITS);
+  assert.deepEqual(rowOf(used, whole), rowOf(fresh, whole));
+});
+
 function rowOf(encoder: RowEncoder, span: ReadableSpan): [string, boolean, boolean] {
   const { place, isSanitized, isTruncated } = encoder.binary(span);
   return [place.slab.toString('latin1', place.start, place.end), isSanitized, isTruncated];

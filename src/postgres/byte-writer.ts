@@ -1,4 +1,5 @@
 import { cleanText } from './clean-text.ts';
+import { HEX_DIGITS } from './ids.ts';
 
 const SLAB_BYTES = 256 * 1024;
 
@@ -17,10 +18,6 @@ const NULL_LENGTH = -1;
 
 const UUID_BYTES = 16;
 const HYPHEN = 0x2d;
-/** Values of lower-case hex digits by their codes. */
-const DIGITS = new Uint8Array(128);
-for (let digit = 0; digit < 16; digit += 1) DIGITS[digit.toString(16).charCodeAt(0)] = digit;
-
 /** Bytes within a larger buffer. */
 export interface Place {
   readonly slab: Buffer;
@@ -215,8 +212,8 @@ export class ByteWriter {
     for (let bytes = hex.length >> 1; bytes < UUID_BYTES; bytes += 1, at += 1) slab[at] = 0;
     for (let i = 0; i < hex.length; i += 2, at += 1) {
       if (hex.charCodeAt(i) === HYPHEN) i += 1;
-      const high = DIGITS[hex.charCodeAt(i)] as number;
-      slab[at] = (high << 4) | (DIGITS[hex.charCodeAt(i + 1)] as number);
+      const high = HEX_DIGITS[hex.charCodeAt(i)] as number;
+      slab[at] = (high << 4) | (HEX_DIGITS[hex.charCodeAt(i + 1)] as number);
     }
     this.#at = at;
   }

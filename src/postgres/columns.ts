@@ -8,7 +8,7 @@ import {
 } from '../base/index.ts';
 import { isGenAiName } from '../interaction/index.ts';
 import { type Coercion, coerce, coercionTo } from './coerce.ts';
-import { KnownNames } from './known-names.ts';
+import { type EntryHead, KnownNames } from './known-names.ts';
 import { MARK_ATTRIBUTES } from './marks.ts';
 
 /** A column that an attribute may fill. */
@@ -74,7 +74,7 @@ export class AttributeDivider {
   readonly #ranks = new Uint8Array(COLUMNS.length).fill(NO_RANK);
   readonly #keyOfColumn = new Uint32Array(COLUMNS.length);
   readonly #filled: number[] = [];
-  readonly #heads: (string | undefined)[] = [];
+  readonly #heads: (EntryHead | undefined)[] = [];
   #keys: readonly string[] = [];
   #isHeld = new Uint8Array(64);
   #hasGenAi = false;
@@ -100,7 +100,7 @@ export class AttributeDivider {
   }
 
   /** See {@link KnownNames}. */
-  headOf(key: number): string | undefined {
+  headOf(key: number): EntryHead | undefined {
     return this.#heads[key];
   }
 

@@ -66,8 +66,8 @@ export function canonicalUuid(text: string): string | undefined {
 }
 
 /** Values of lower-case hex digits by their codes, 16 for other characters. */
-const DIGITS = new Uint8Array(128).fill(16);
-for (let digit = 0; digit < 16; digit += 1) DIGITS[digit.toString(16).charCodeAt(0)] = digit;
+export const HEX_DIGITS: Uint8Array = new Uint8Array(128).fill(16);
+for (let digit = 0; digit < 16; digit += 1) HEX_DIGITS[digit.toString(16).charCodeAt(0)] = digit;
 
 function lowerHex(text: string): string | undefined {
   if (isLowerHex(text)) return text;
@@ -80,7 +80,7 @@ function isLowerHex(text: string): boolean {
   let all = 0;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    all |= (DIGITS[code & 0x7f] as number) | (code & ~0x7f);
+    all |= (HEX_DIGITS[code & 0x7f] as number) | (code & ~0x7f);
   }
   return all < 16;
 }

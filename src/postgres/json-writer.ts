@@ -1,4 +1,5 @@
 import { cleanText, cutText, REPLACEMENT } from './clean-text.ts';
+import type { EntryHead } from './known-names.ts';
 import type { Marks } from './marks.ts';
 import { MAX_DEPTH, MAX_KEY_CHARS, MAX_VALUES, type ResolvedRowLimits } from './row-limits.ts';
 
@@ -10,8 +11,8 @@ export interface ReadEntries {
   /** Values by the index of their keys. */
   readonly given: readonly unknown[];
   isHeld(key: number): boolean;
-  /** The key and a colon as JSON, where they were made before. */
-  headOf(key: number): string | undefined;
+  /** Where it was made before. */
+  headOf(key: number): EntryHead | undefined;
 }
 
 /** What JSON escapes, or may have to: quotes, backslashes, control characters and surrogates. */
@@ -44,7 +45,13 @@ export class JsonWriter {
     this.#limits = limits;
   }
 
-  /** The JSON written since it was last taken. */
+  /** Begins a column; what an error left of the last one is dropped. */
+  begin(): void {
+    this.#json = '';
+    this.renewRoom();
+  }
+
+  /** The JSON of the column. */
   take(): string {
     const json = this.#json;
     this.#json = '';
@@ -80,7 +87,7 @@ export class JsonWriter {
   entry(key: string, isFirst: boolean): void {
     if (!isFirst) this.#json += ',';
     this.#charsLeft -= key.length;
-    this.#json += headOf(key) ?? `${JSON.stringify(key)}:`;
+    this.#json += isSafe(key) ? `"${key}":` : `${JSON.stringify(key)}:`;
   }
 
   /** A value; `name` is marked if it had to be changed. */
@@ -142,19 +149,21 @@ export class JsonWriter {
       const value = read === undefined ? source[key] : read.given[i];
       if (value === undefined || read?.isHeld(i) === true) continue;
       if (this.#isSpent(name ?? key)) break;
-      if (!isFirst) this.#json += ',';
-      isFirst = false;
+      const head = read?.headOf(i);
       let written = key;
-      let head = read?.headOf(i) ?? headOf(key);
-      if (head === undefined) {
-        names ??= new FreeNames(source);
-        written = names.take(cleanText(cutText(key, MAX_KEY_CHARS)));
-        head = `${JSON.stringify(written)}:`;
-        if (key.length > MAX_KEY_CHARS) this.#marks.truncate(name ?? written);
-        else this.#marks.sanitize(name ?? written);
+      if (head !== undefined) {
+        this.#charsLeft -= key.length;
+        this.#json += isFirst ? head.first : head.later;
+      } else {
+        if (!canBeKey(key)) {
+          names ??= new FreeNames(source);
+          written = names.take(cleanText(cutText(key, MAX_KEY_CHARS)));
+          if (key.length > MAX_KEY_CHARS) this.#marks.truncate(name ?? written);
+          else this.#marks.sanitize(name ?? written);
+        }
+        this.entry(written, isFirst);
       }
-      this.#charsLeft -= written.length;
-      this.#json += head;
+      isFirst = false;
       this.value(value, name ?? written, depth + 1);
     }
     return !isFirst;
@@ -206,10 +215,9 @@ function isSafe(text: string): boolean {
   return text.length <= SHORT_TEXT && !UNSAFE.test(text);
 }
 
-/** A key and a colon as JSON, if the key can be stored as it is. */
-function headOf(key: string): string | undefined {
-  if (isSafe(key)) return `"${key}":`;
-  return key.length > MAX_KEY_CHARS || cleanText(key) !== key ? undefined : `${JSON.stringify(key)}:`;
+/** Whether the key is stored as it is. */
+function canBeKey(key: string): boolean {
+  return isSafe(key) || (key.length <= MAX_KEY_CHARS && cleanText(key) === key);
 }
 
 /**

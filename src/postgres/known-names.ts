@@ -1,15 +1,22 @@
 import { cleanText } from './clean-text.ts';
 
-/** What the name of an attribute tells by itself. */
-export interface KnownName<T> {
-  /** What was decided about the name. */
-  readonly is: T;
-  /** The name and a colon as JSON, if the name is stored as it is. */
-  readonly head: string | undefined;
+/** The key of a JSON entry and its colon. */
+export interface EntryHead {
+  readonly first: string;
+  /** After a comma. */
+  readonly later: string;
 }
 
-/** Bounds of what is kept, because names of attributes may be made up by anyone: 256 KB at most. */
-const MAX_NAMES = 512;
+/** What the name of an attribute tells by itself. */
+interface KnownName<T> {
+  /** What was decided about the name. */
+  readonly is: T;
+  /** Only if the name is stored as it is. */
+  readonly head: EntryHead | undefined;
+}
+
+/** Bounds of what is kept, because names of attributes may be made up by anyone: half a megabyte at most. */
+const MAX_NAMES = 256;
 const MAX_NAME_CHARS = 128;
 
 /**
@@ -40,10 +47,16 @@ export class KnownNames<T> {
   #learn(name: string): KnownName<T> {
     const isShort = name.length <= MAX_NAME_CHARS;
     const isKept = isShort && cleanText(name) === name;
-    const known = { is: this.#decide(name), head: isKept ? `${JSON.stringify(name)}:` : undefined };
+    const known = { is: this.#decide(name), head: isKept ? entryHeadOf(name) : undefined };
     if (!isShort) return known;
     if (this.#known.size >= MAX_NAMES) this.#known.clear();
     this.#known.set(name, known);
     return known;
   }
+}
+
+/** Joined, because texts that are put together by a sign are only so when they are read, which is each time here. */
+function entryHeadOf(name: string): EntryHead {
+  const key = JSON.stringify(name);
+  return { first: [key, ':'].join(''), later: [',', key, ':'].join('') };
 }

@@ -42,7 +42,7 @@ function readResource({ attributes, schemaUrl }: Resource, limits: ResolvedRowLi
   divider.divide(attributes, values);
   const own = new Marks();
   const json = new JsonWriter(own, limits);
-  json.renewRoom();
+  json.begin();
   json.open();
   const hasEntries = json.entries(attributes, undefined, 0, divider);
   if (schemaUrl && !Object.hasOwn(attributes, SCHEMA_URL)) {

@@ -45,7 +45,8 @@ export class SpanJson {
   of(column: JsonColumn, span: ReadableSpan): string {
     const json = this.#json;
     if (column === 'resource') return this.#cells.resourceJson;
-    json.renewRoom();
+    if (column !== 'attributes' && span[column].length === 0) return '[]';
+    json.begin();
     if (column === 'events') json.list(this.#untold(span.events), 'events', this.#event);
     else if (column === 'links') json.list(span.links, 'links', this.#link);
     else this.#attributes(span);
