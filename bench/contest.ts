@@ -13,13 +13,13 @@
  * ratios are of these means. After some rounds every contender begins anew in another process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync, openSync, readSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { Gauge, threadCpu } from '../test/support/machine-speed.ts';
 import { around, middleMean } from './spread.ts';
 
 const TURNS = Number(process.env.BENCH_ROUNDS ?? 80);
@@ -231,57 +231,6 @@ export function contend(call: () => PromiseLike<unknown>, flush: () => Promise<v
     process.send?.({ path: path / calls, all: all / calls } satisfies Reading);
   });
   process.send?.('ready');
-}
-
-/** How fast the machine is at a moment, by a piece of work that is always the same. */
-class Gauge {
-  readonly #memory = new Uint32Array(16_384);
-  #fastest = Number.POSITIVE_INFINITY;
-  #before = 0;
-
-  constructor() {
-    for (let i = 0; i < 200; i++) this.#time();
-  }
-
-  begin(): void {
-    this.#before = this.#time();
-  }
-
-  /** How many times as long as at its best the work took before and after what was done since the last call. */
-  slowness(): number {
-    const after = this.#time();
-    const mean = (this.#before + after) / 2;
-    this.#before = after;
-    return mean / this.#fastest;
-  }
-
-  /** CPU microseconds of the work. */
-  #time(): number {
-    const started = threadCpu();
-    const memory = this.#memory;
-    let value = 1;
-    for (let i = 0; i < 100_000; i++) {
-      value = (Math.imul(value, 31) + (memory[i & 16_383] as number)) | 0;
-      memory[value & 16_383] = value;
-    }
-    const spent = threadCpu() - started;
-    this.#fastest = Math.min(this.#fastest, spent);
-    return spent;
-  }
-}
-
-/** Linux tells the time of a thread. */
-const OF_THREAD = '/proc/self/schedstat';
-const TOLD = existsSync(OF_THREAD) ? openSync(OF_THREAD, 'r') : undefined;
-const TEXT = Buffer.alloc(64);
-
-/** CPU microseconds of the main thread; elsewhere, of the process. */
-function threadCpu(): number {
-  // Brings what the kernel tells up to date.
-  const ofProcess = microseconds();
-  if (TOLD === undefined) return ofProcess;
-  readSync(TOLD, TEXT, 0, TEXT.length, 0);
-  return Number(TEXT.toString('latin1', 0, TEXT.indexOf(' '))) / 1000;
 }
 
 function microseconds(since?: NodeJS.CpuUsage): number {
