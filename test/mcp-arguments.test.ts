@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { context, propagation, SpanKind, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
@@ -22,12 +24,18 @@ for (const sdk of SDKS) {
     try {
       const args: Record<string, unknown> = { text: 'a' };
       let inner: Pair | undefined;
+      const remote = await clientOfOther();
       await using pair = await sdk.connect({
         outer: async () => {
           // The very object that is being handled, changed, on another connection.
           args.text = 'inner';
           await inner?.client.callTool({ name: 'leaf', arguments: args });
           args.text = 'after';
+          return { content: [] };
+        },
+        forward: async () => {
+          await remote.callTool({ name: 'elsewhere', arguments: args });
+          args.text = 'forwarded';
           return { content: [] };
         },
         leaf: () => ({ content: [] }),
@@ -39,15 +47,19 @@ for (const sdk of SDKS) {
         await pair.client.callTool({ name: 'leaf', arguments: args });
       }
       await pair.client.callTool({ name: 'outer', arguments: args });
+      await pair.client.callTool({ name: 'forward', arguments: args });
+      await remote.close();
       const told = (kind: SpanKind) =>
         memory
           .getFinishedSpans()
-          .filter((span) => span.kind === kind && span.name.startsWith('tools/call'))
+          .filter(({ name }) => name.startsWith('tools/call') && !name.endsWith('elsewhere'))
+          .filter((span) => span.kind === kind)
           .map(({ name, attributes }) => [name, attributes['observatory.tool_args_hash']]);
       const expected = [
         ...['a', 'b', 'b', 'a', 'inner'].map((text) => ['tools/call leaf', text]),
         // As it is when the call ends.
         ['tools/call outer', 'after'],
+        ['tools/call forward', 'forwarded'],
       ].map(([name, text]) => [name, sha256(`{"text":"${text}"}`)]);
       assert.deepEqual(told(SpanKind.SERVER), expected);
       assert.deepEqual(told(SpanKind.CLIENT), expected);
@@ -60,4 +72,23 @@ for (const sdk of SDKS) {
       propagation.disable();
     }
   });
+}
+
+/** A client of a server that is not in this process, as far as spans tell. */
+async function clientOfOther(): Promise<Client> {
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  there.onmessage = (message) => {
+    const { id, method } = message as { readonly id?: number; readonly method?: string };
+    if (id === undefined) return;
+    const opened = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      serverInfo: { name: 's', version: '1' },
+    };
+    void there.send({ jsonrpc: '2.0', id, result: method === 'initialize' ? opened : { content: [] } });
+  };
+  await there.start();
+  const client = new Client({ name: 'c', version: '1' });
+  await client.connect(here);
+  return client;
 }

@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, MCP_SCOPE, semconv } from '../base/index.ts';
 import type { Interaction, InteractionKind } from '../interaction/index.ts';
@@ -52,7 +53,9 @@ export function enrichToolCall(span: ReadableSpan, attached: Interaction): Field
   if (span.instrumentationScope?.name !== MCP_SCOPE || attached.toolArguments === undefined) return undefined;
   if (span.attributes[semconv.ATTR_MCP_METHOD_NAME] !== 'tools/call') return undefined;
   const isKnown = attached.toolArguments === known.of && span.spanContext().spanId === known.caller;
-  const hash = isKnown ? known.hash : hashOfArguments(attached, span.parentSpanContext?.spanId);
+  // A client's parent may be a call that hands on the same object, and changes it before its own end.
+  const caller = span.kind === SpanKind.SERVER ? span.parentSpanContext?.spanId : undefined;
+  const hash = isKnown ? known.hash : hashOfArguments(attached, caller);
   return hash === undefined ? undefined : { tool_args_hash: hash };
 }
 
@@ -71,7 +74,7 @@ interface KnownArguments {
   readonly caller: string | undefined;
 }
 
-/** @param caller the id of the parent of the arguments' span. */
+/** @param caller the id of the span that sent the arguments, on that of a server. */
 function hashOfArguments(
   { toolArguments, toolArgumentsText }: Interaction,
   caller?: string,
