@@ -4,21 +4,17 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { context, propagation, SpanKind, trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { SpanKind } from '@opentelemetry/api';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
 import { ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { type Pair, SDKS } from './support/mcp-sdks.ts';
+import { TelemetryBench } from './support/telemetry-bench.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 for (const sdk of SDKS) {
   test(`${sdk.name}: client and server have the hash of what was sent, also of arguments that change between calls`, async () => {
-    const memory = new InMemorySpanExporter();
-    const provider = new NodeTracerProvider({
-      spanProcessors: [new ObservatorySpanProcessor(), new SimpleSpanProcessor(memory)],
-    });
-    provider.register();
+    await using bench = new TelemetryBench([new ObservatorySpanProcessor()]);
     const instrumentation = new McpInstrumentation();
     sdk.instrument(instrumentation);
     try {
@@ -50,8 +46,7 @@ for (const sdk of SDKS) {
       await pair.client.callTool({ name: 'forward', arguments: args });
       await remote.close();
       const told = (kind: SpanKind) =>
-        memory
-          .getFinishedSpans()
+        bench.spans
           .filter(({ name }) => name.startsWith('tools/call') && !name.endsWith('elsewhere'))
           .filter((span) => span.kind === kind)
           .map(({ name, attributes }) => [name, attributes['observatory.tool_args_hash']]);
@@ -66,10 +61,6 @@ for (const sdk of SDKS) {
       assert.deepEqual([...instrumentation.faults], []);
     } finally {
       instrumentation.disable();
-      await provider.shutdown();
-      trace.disable();
-      context.disable();
-      propagation.disable();
     }
   });
 }

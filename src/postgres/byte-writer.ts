@@ -18,6 +18,7 @@ const NULL_LENGTH = -1;
 
 const UUID_BYTES = 16;
 const HYPHEN = 0x2d;
+
 /** Bytes within a larger buffer. */
 export interface Place {
   readonly slab: Buffer;

@@ -12,6 +12,7 @@ import {
   NodeTracerProvider,
   type ReadableSpan,
   SimpleSpanProcessor,
+  type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 
 export class TelemetryBench implements AsyncDisposable {
@@ -21,9 +22,10 @@ export class TelemetryBench implements AsyncDisposable {
   readonly #metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   readonly #reader: PeriodicExportingMetricReader;
 
-  constructor() {
+  /** @param processors Before the one that exports. */
+  constructor(processors: readonly SpanProcessor[] = []) {
     this.tracerProvider = new NodeTracerProvider({
-      spanProcessors: [new SimpleSpanProcessor(this.spanExporter)],
+      spanProcessors: [...processors, new SimpleSpanProcessor(this.spanExporter)],
     });
     this.tracerProvider.register();
     this.#reader = new PeriodicExportingMetricReader({
