@@ -210,11 +210,12 @@ export const BENCHES: readonly Bench[] = [
     name: 'postgres-ingest',
     about: "Ways to write spans to Postgres beside psql's `\\copy`.",
     // As many rows as make the start of psql negligible.
-    full: { args: ['40000', '5'] },
+    full: { args: ['40000', '21'] },
     quick: { args: ['10000', '3'] },
-    limitSeconds: 420,
+    limitSeconds: 600,
     figures: (table) =>
       [
+        ['exporter, COPY, one at a time', '>= 0.9'],
         ['exporter, COPY, 1 connection', '>= 0.9'],
         ['processor, COPY, 1 connection', '>= 0.9'],
         ['exporter, COPY, 4 in flight', '>= 1.2'],

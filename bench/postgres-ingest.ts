@@ -1,13 +1,18 @@
 /**
  * Compares ways to write spans to Postgres in one run: prepared single-row INSERT; multi-row INSERT; INSERT from
- * arrays; binary COPY; the whole exporter, from spans; and psql's `\copy`, the upper bound.
+ * arrays; binary COPY; the whole exporter, from spans; and psql's `\copy`.
  *
- *     node dist/bench/postgres-ingest.js [rows, default 40000] [rounds, default 7]
+ *     node dist/bench/postgres-ingest.js [rows, default 40000] [rounds, default 21]
  *
- * Uses a throwaway server with default, durable settings, and prints medians. Rates depend on the machine, ratios
- * hardly do: each round runs every method, with `\copy` before, between and after those that use COPY, and a ratio, to
- * the median of these, is the median over the rounds. The last column is the rate of sending everything a second time
- * relative to the first. The size of a span includes all indexes.
+ * Uses a throwaway server with default, durable settings, and prints medians. Rates depend on the machine, and on a
+ * virtual one they differ by half from one second to the next. So each round runs `\copy` before, between and after the
+ * methods that use COPY, a ratio is to the median of these, and rounds are many; slow methods take part in every third.
+ *
+ * "One at a time" is how a `BatchSpanProcessor` exports: each export waits for the one before. With "1 connection" two
+ * exports share a connection, so that the rows of one are encoded while the other is committed.
+ *
+ * The column "x first" is the rate of sending everything a second time relative to the first. The size of a span includes
+ * all indexes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -22,7 +27,12 @@ import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { joinPlaces } from '../src/postgres/byte-writer.ts';
 import { ALL_COLUMNS } from '../src/postgres/column-list.ts';
 import { type CopyClient, copyIn } from '../src/postgres/copy-in.ts';
-import { databaseStatus, migrate, PostgresSpanExporter } from '../src/postgres/index.ts';
+import {
+  databaseStatus,
+  migrate,
+  PostgresSpanExporter,
+  type PostgresSpanExporterOptions,
+} from '../src/postgres/index.ts';
 import { encodeForInsert, INSERT_STATEMENT, insertValues } from '../src/postgres/insert-writer.ts';
 import { BINARY_HEADER, BINARY_TRAILER, RowEncoder } from '../src/postgres/row-encoder.ts';
 import { resolveRowLimits } from '../src/postgres/row-limits.ts';
@@ -36,8 +46,10 @@ const BATCH = 512;
 /** Parameters of one statement are at most 65,535. */
 const VALUES_ROWS = 500;
 const NAMES = COLUMNS.join(', ');
+/** Rounds from one in which slow methods take part to the next. */
+const SLOW_EVERY = 3;
 
-const [rowCount = 40_000, rounds = 7] = process.argv.slice(2).map(Number);
+const [rowCount = 40_000, rounds = 21] = process.argv.slice(2).map(Number);
 await using server = await startOwnPostgres({});
 const url = await server.createDatabase();
 const pool = new pg.Pool({ connectionString: url, max: 5 });
@@ -55,7 +67,7 @@ const psql = findPsql() ?? 'psql';
 
 interface Method {
   readonly name: string;
-  /** A slow method gets a part of the rows. */
+  /** A slow method gets a part of the rows, in every third round. */
   readonly share?: number;
   /** The method that wrote the rows it sends again. */
   readonly resendOf?: string;
@@ -108,6 +120,7 @@ const methods: readonly Method[] = [
   },
   {
     name: 'binary COPY',
+    share: 0.5,
     run: (count) =>
       inBatches(spans.slice(0, count), BATCH, async (part) => {
         const places = part.map((span) => encoder.binary(span).place);
@@ -119,32 +132,38 @@ const methods: readonly Method[] = [
   {
     name: 'exporter, INSERT, 1 connection',
     share: 0.5,
-    run: (count) => exportAll(count, { copy: false }, 1),
+    run: (count) => exportAll(count, { connection: pool, copy: false }, 1),
   },
   CEILING,
-  { name: 'exporter, COPY, 1 connection', run: (count) => exportAll(count, {}, 1) },
+  { name: 'exporter, COPY, one at a time', run: (count) => exportAll(count, { connection: pool }, 1) },
+  {
+    name: 'exporter, COPY, 1 connection',
+    run: (count) => exportAll(count, { connection: oneConnection }, 2),
+  },
   { name: 'processor, COPY, 1 connection', run: (count) => processAll(count, oneConnection) },
   {
     name: 'exporter, COPY, 1, all sent again',
-    resendOf: 'exporter, COPY, 1 connection',
-    run: (count) => exportAll(count, {}, 1),
+    resendOf: 'exporter, COPY, one at a time',
+    run: (count) => exportAll(count, { connection: pool }, 1),
   },
   CEILING,
-  { name: 'exporter, COPY, 4 in flight', run: (count) => exportAll(count, {}, 4) },
+  { name: 'exporter, COPY, 4 in flight', run: (count) => exportAll(count, { connection: pool }, 4) },
   {
     name: 'exporter, COPY, 4, all sent again',
     resendOf: 'exporter, COPY, 4 in flight',
-    run: (count) => exportAll(count, {}, 4),
+    run: (count) => exportAll(count, { connection: pool }, 4),
   },
   { name: 'processor, COPY, its defaults', run: (count) => processAll(count, pool) },
   CEILING,
 ];
 
+/** By round. */
 const measures = new Map<string, Measure[]>(methods.map(({ name }) => [name, []]));
 await writeCopyFile(rowCount);
 for (let round = 0; round <= rounds; round += 1) {
   const ofRound = new Map<string, readonly Measure[]>();
   for (const method of methods) {
+    if (method.share !== undefined && round % SLOW_EVERY !== 0) continue;
     const count = Math.round(rowCount * (method.share ?? 1));
     if (method.resendOf === undefined) await client.query('TRUNCATE mcp_traces');
     await client.query('CHECKPOINT');
@@ -156,7 +175,8 @@ for (let round = 0; round <= rounds; round += 1) {
     ofRound.set(method.name, [...(ofRound.get(method.name) ?? []), measure]);
   }
   // The first round warms up.
-  if (round > 0) for (const [name, found] of ofRound) measures.get(name)?.push(medianOf(found));
+  if (round === 0) continue;
+  for (const [name, found] of ofRound) (measures.get(name) as Measure[])[round] = medianOf(found);
 }
 const once = methods.filter((method, i) => methods.lastIndexOf(method) === i);
 reportIngest(once, measures, { ceiling: CEILING.name, single: 'INSERT of one row, prepared' });
@@ -181,8 +201,8 @@ async function timed(count: number, work: () => Promise<void>): Promise<Measure>
   };
 }
 
-async function exportAll(count: number, options: { copy?: boolean }, atOnce: number): Promise<void> {
-  const exporter = new PostgresSpanExporter({ connection: pool, ...options });
+async function exportAll(count: number, options: PostgresSpanExporterOptions, atOnce: number): Promise<void> {
+  const exporter = new PostgresSpanExporter(options);
   const parts: ReadableSpan[][] = [];
   for (let i = 0; i < count; i += BATCH) parts.push(spans.slice(i, Math.min(i + BATCH, count)));
   const next = async (): Promise<void> => {
@@ -224,7 +244,7 @@ function valuesOf(row: TraceRow): unknown[] {
 }
 
 async function writeCopyFile(count: number): Promise<void> {
-  await exportAll(count, {}, 1);
+  await exportAll(count, { connection: pool }, 1);
   execFileSync(psql, [url, '-qc', `\\copy (SELECT * FROM mcp_traces) TO '${join(folder, `${count}.copy`)}'`]);
 }
 
