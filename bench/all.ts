@@ -2,7 +2,7 @@
  * Runs every bench once and writes `bench/RESULTS.md`: a table of the figures that have an aim or are quoted elsewhere,
  * with the machine and the versions, and below it what each bench printed.
  *
- *   npm run bench:all                    about 25 minutes on two quiet cores; the first time the peers are fetched and the Collector is built
+ *   npm run bench:all                    about 30 minutes on two quiet cores; the first time the peers are fetched and the Collector is built
  *   npm run bench:all -- --quick         fewer rounds and rows, about 12 minutes
  *   npm run bench:all -- --only NAME     the benches with NAME in their name, printed; the file is not written
  *   npm run bench:all -- --skip NAME     all but those with NAME in their name; may be given several times

@@ -84,7 +84,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'What an instrumentation adds to an MCP call.',
     full: {},
     quick: { env: { BENCH_ROUNDS: '9' } },
-    limitSeconds: 420,
+    limitSeconds: 600,
     figures: addedBy({ title: /^tools\/call/, owned: 1.2, theirs: 1.5 }),
   },
   {
@@ -92,7 +92,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'What an instrumentation adds to a model call.',
     full: {},
     quick: { env: { BENCH_ROUNDS: '9' } },
-    limitSeconds: 420,
+    limitSeconds: 600,
     figures: addedBy({ title: /^chat completion$/, owned: 1.2, theirs: 1.6 }),
   },
   {
@@ -100,7 +100,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'The same with content captured.',
     full: { args: ['--content'] },
     quick: { env: { BENCH_ROUNDS: '5' } },
-    limitSeconds: 420,
+    limitSeconds: 600,
     figures: addedBy({ title: /with content$/, suffix: ', content', owned: 1.2, theirs: 1.6 }),
   },
   {
@@ -108,7 +108,7 @@ export const BENCHES: readonly Bench[] = [
     about: 'The same for answers of several sizes.',
     full: { args: ['--sizes'], env: { BENCH_ROUNDS: '9' } },
     quick: { env: { BENCH_ROUNDS: '3' } },
-    limitSeconds: 420,
+    limitSeconds: 600,
     figures: addedBy({ title: /characters$/ }),
   },
   {

@@ -10,7 +10,8 @@
  * hardware with another program may be slower by half for some milliseconds, so a fixed piece of work is timed before and
  * after each burst: the time of a burst is divided by how much slower that work was than at its best in the same process.
  * Figures are means of the middle half of the differences to the contender `none` in the same round, with their quartiles;
- * ratios are of these means. After some rounds every contender begins anew in another process.
+ * ratios are of these means. After some rounds every contender begins anew in another process; contenders that have no
+ * limit take part in every fourth of these generations, so that there are more rounds for the others.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createServer, type Server as HttpServer } from 'node:http';
@@ -22,7 +23,7 @@ import { BatchSpanProcessor, NodeTracerProvider, type SpanProcessor } from '@ope
 import { Gauge, threadCpu } from '../test/support/machine-speed.ts';
 import { around, middleMean } from './spread.ts';
 
-const TURNS = Number(process.env.BENCH_ROUNDS ?? 80);
+const TURNS = Number(process.env.BENCH_ROUNDS ?? 160);
 const BURSTS = Number(process.env.BENCH_BURSTS ?? 8);
 /** Few bursts are of calls with large texts, of which more than one burst at a time would fill every queue. */
 const FLUSHES_EACH = BURSTS < 5;
@@ -30,6 +31,8 @@ const CALLS_PER_BURST = 50;
 const WARM_UP_TURNS = 8;
 /** The same code is compiled and laid out differently in each process, by which it differs as much as by a tenth. */
 const TURNS_OF_PROCESS = 10;
+/** Generations from one in which contenders without a limit take part to the next. */
+const SELDOM_EVERY = 4;
 
 export interface Contest {
   readonly title: string;
@@ -40,6 +43,8 @@ export interface Contest {
   readonly contenders: readonly string[];
   /** What to compare a contender with, where that is not the second. */
   readonly floors?: Readonly<Record<string, string>>;
+  /** Contenders without a limit, of which fewer readings are enough. @defaultValue none */
+  readonly seldom?: readonly string[];
   /** Bursts of 50 calls in a turn, for calls that take long. @defaultValue 8 */
   readonly bursts?: number;
   /** Spans each call must give at the receiver; a contender that traces less does less work. */
@@ -52,26 +57,34 @@ interface Reading {
   readonly all: number;
 }
 
+/** Those of each contender, by round. */
+type Readings = ReadonlyMap<string, Reading[]>;
+
 /** Runs all contenders and prints their table. */
 export async function compare(contest: Contest): Promise<void> {
-  const readings = new Map<string, Reading[]>(contest.contenders.map((name) => [name, []]));
+  const readings: Readings = new Map(contest.contenders.map((name) => [name, []]));
   const generations = Math.ceil(TURNS / TURNS_OF_PROCESS);
-  for (let at = 0; at < generations; at++) await takeTurns(contest, readings, Math.ceil(TURNS / generations));
+  const turns = Math.ceil(TURNS / generations);
+  for (let at = 0; at < generations; at++) await takeTurns(contest, readings, at, turns);
   tell(contest, readings);
 }
 
 /** Turns of a process for each contender. */
 async function takeTurns(
   contest: Contest,
-  readings: ReadonlyMap<string, Reading[]>,
+  readings: Readings,
+  generation: number,
   turns: number,
 ): Promise<void> {
-  const children = contest.contenders.map((name) => new Contender(contest, name));
+  const { contenders, seldom = [] } = contest;
+  const all = generation % SELDOM_EVERY === 0;
+  const names = contenders.filter((name) => all || !seldom.includes(name));
+  const children = names.map((name) => new Contender(contest, name));
   for (const child of children) await child.ready;
   for (let at = -WARM_UP_TURNS; at < turns; at++) {
     for (const child of children) {
       const reading = await child.turn();
-      if (at >= 0) readings.get(child.name)?.push(reading);
+      if (at >= 0) (readings.get(child.name) as Reading[])[generation * turns + at] = reading;
     }
   }
   for (const child of children) child.end();
@@ -82,8 +95,9 @@ function tell(
   readings: ReadonlyMap<string, readonly Reading[]>,
 ): void {
   const base = readings.get('none') ?? [];
+  /** In the rounds in which the contender took part. */
   const added = (list: readonly Reading[], part: keyof Reading) =>
-    list.map((reading, i) => reading[part] - (base[i]?.[part] ?? Number.NaN));
+    list.flatMap((reading, round) => reading[part] - (base[round]?.[part] ?? Number.NaN));
   const floorOf = (name: string) => floors[name] ?? contenders[1] ?? '';
   const ratio = (name: string, part: keyof Reading) => {
     const [own, floor] = [readings.get(name) ?? [], readings.get(floorOf(name)) ?? []];

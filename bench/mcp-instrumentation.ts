@@ -225,6 +225,7 @@ else {
       program: fileURLToPath(import.meta.url),
       args: [String(chars)],
       contenders: ['none', LINKED, ...OURS, ...peers],
+      seldom: [TRACES, METRICS, CONTENT],
       spansPerCall: SPANS_PER_CALL,
     });
   }
