@@ -20,7 +20,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, NodeTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { Gauge, threadCpu } from '../test/support/machine-speed.ts';
+import { Gauge, processCpu, threadCpu } from '../test/support/machine-speed.ts';
 import { around, middleMean } from './spread.ts';
 
 const TURNS = Number(process.env.BENCH_ROUNDS ?? 160);
@@ -57,7 +57,7 @@ interface Reading {
   readonly all: number;
 }
 
-/** Those of each contender, by round. */
+/** Those of each contender, by round; a round in which it took no part is a hole. */
 type Readings = ReadonlyMap<string, Reading[]>;
 
 /** Runs all contenders and prints their table. */
@@ -90,12 +90,9 @@ async function takeTurns(
   for (const child of children) child.end();
 }
 
-function tell(
-  { title, contenders, floors = {}, bursts = BURSTS }: Contest,
-  readings: ReadonlyMap<string, readonly Reading[]>,
-): void {
+function tell({ title, contenders, floors = {}, bursts = BURSTS }: Contest, readings: Readings): void {
   const base = readings.get('none') ?? [];
-  /** In the rounds in which the contender took part. */
+  // Unlike `map`, `flatMap` leaves holes out.
   const added = (list: readonly Reading[], part: keyof Reading) =>
     list.flatMap((reading, round) => reading[part] - (base[round]?.[part] ?? Number.NaN));
   const floorOf = (name: string) => floors[name] ?? contenders[1] ?? '';
@@ -224,7 +221,7 @@ export function contend(call: () => PromiseLike<unknown>, flush: () => Promise<v
     let [path, all] = [0, 0];
     gauge.begin();
     for (let burst = 0; burst < BURSTS; burst++) {
-      const ofProcess = microseconds();
+      const ofProcess = processCpu();
       const started = threadCpu();
       await context.with(active, async () => {
         for (let i = 0; i < CALLS_PER_BURST; i++) await call();
@@ -232,24 +229,19 @@ export function contend(call: () => PromiseLike<unknown>, flush: () => Promise<v
       const ofThread = threadCpu() - started;
       if (FLUSHES_EACH) await flush();
       else await turn();
-      const spent = microseconds() - ofProcess;
+      const spent = processCpu() - ofProcess;
       const slowness = gauge.slowness();
       path += ofThread / slowness;
       all += spent / slowness;
     }
-    const ofProcess = microseconds();
+    const ofProcess = processCpu();
     await flush();
-    const spent = microseconds() - ofProcess;
+    const spent = processCpu() - ofProcess;
     all += spent / gauge.slowness();
     const calls = BURSTS * CALLS_PER_BURST;
     process.send?.({ path: path / calls, all: all / calls } satisfies Reading);
   });
   process.send?.('ready');
-}
-
-function microseconds(since?: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(since);
-  return user + system;
 }
 
 /** Somebody else's SDK, that exports: with these processors before its own. */

@@ -260,7 +260,7 @@ async function contest(title: string, contenders: readonly string[], chars?: num
     args: chars === undefined ? [] : [String(chars)],
     contenders: all,
     floors: chars === undefined ? FLOOR_OF : {},
-    ...(chars === undefined && { seldom: [FLOOR, TRACES] }),
+    seldom: chars === undefined ? [FLOOR, TRACES, ...Object.keys(PEER_VERSIONS)] : [],
     spansPerCall: Object.fromEntries(all.map((name) => [name, name === 'none' ? 0 : 1])),
     ...(chars !== undefined && { bursts: 2 }),
   });

@@ -225,7 +225,7 @@ else {
       program: fileURLToPath(import.meta.url),
       args: [String(chars)],
       contenders: ['none', LINKED, ...OURS, ...peers],
-      seldom: [TRACES, METRICS, CONTENT],
+      seldom: [TRACES, METRICS, CONTENT, ...peers],
       spansPerCall: SPANS_PER_CALL,
     });
   }

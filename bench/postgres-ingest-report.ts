@@ -10,20 +10,20 @@ export interface Measure {
 /**
  * Prints one line per method. Ratios are medians of the ratios per round, not ratios of medians, since the machine may
  * be busier in one round than in another.
- * @param measures by round; a round in which a method took no part is left out.
+ * @param measures by round; a round in which a method took no part is a hole.
  */
 export function reportIngest(
   methods: readonly { readonly name: string; readonly resendOf?: string }[],
   measures: ReadonlyMap<string, readonly Measure[]>,
   base: { readonly ceiling: string; readonly single: string },
 ): void {
-  /** Without the rounds in which it took no part. */
-  const of = (name: string) => Object.values(measures.get(name) ?? []);
-  const ratios = (name: string, other: string) => {
-    const others = measures.get(other) ?? [];
-    const both = Object.entries(measures.get(name) ?? []).filter(([round]) => Number(round) in others);
-    return both.map(([round, { rate }]) => rate / (others[Number(round)]?.rate ?? Number.NaN));
-  };
+  // Unlike `map`, `flatMap` and `flat` leave holes out.
+  const of = (name: string) => (measures.get(name) ?? []).flat();
+  const ratios = (name: string, other: string) =>
+    (measures.get(name) ?? []).flatMap(({ rate }, round) => {
+      const beside = measures.get(other)?.[round];
+      return beside === undefined ? [] : [rate / beside.rate];
+    });
   const ratio = (name: string, other: string) => median(ratios(name, other));
   const range = (values: readonly number[]) =>
     `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;

@@ -1,18 +1,24 @@
 /** CPU time of a thread, and how fast the machine is at a moment. */
 import { existsSync, openSync, readSync } from 'node:fs';
 
-/** Linux tells the time of a thread. */
+/** Where Linux reports the CPU time of a thread. */
 const OF_THREAD = '/proc/thread-self/schedstat';
 const TEXT = Buffer.alloc(64);
-let told: number | undefined;
+let file: number | undefined;
 
-/** CPU microseconds of this thread; where the system does not tell, of the process, other threads included. */
-export function threadCpu(): number {
-  // Brings what the kernel tells up to date.
+/** CPU microseconds of this process. */
+export function processCpu(): number {
   const { user, system } = process.cpuUsage();
-  told ??= existsSync(OF_THREAD) ? openSync(OF_THREAD, 'r') : -1;
-  if (told < 0) return user + system;
-  readSync(told, TEXT, 0, TEXT.length, 0);
+  return user + system;
+}
+
+/** CPU microseconds of this thread; where the system does not report them, of the process, other threads included. */
+export function threadCpu(): number {
+  // Makes the kernel update what it reports of the thread.
+  const ofProcess = processCpu();
+  file ??= existsSync(OF_THREAD) ? openSync(OF_THREAD, 'r') : -1;
+  if (file < 0) return ofProcess;
+  readSync(file, TEXT, 0, TEXT.length, 0);
   return Number(TEXT.toString('latin1', 0, TEXT.indexOf(' '))) / 1000;
 }
 

@@ -292,7 +292,7 @@ function memberOf(record: Readonly<Record<string, unknown>>, name: string, texts
   return { tokens, numbers, all, times };
 }
 
-/** What is free, or comes before or after, is told beside the times of a record. */
+/** Answers name free time, and what comes before or after, next to the times of a record. */
 const BESIDE =
   /(?<![a-zß-ÿ])(?:free|available|gap|slot|before|after|until|till|by|leave|between|instead|moved?|from .{1,20} to .{1,20} to|reminder|early|late|later|earlier|around|about|frei|libre|travel|arrive)(?![a-zß-ÿ])|空/;
 /** "1:1 with Karim from 3 to 4 pm" of a record with other times. */

@@ -19,12 +19,12 @@ const MAX_ASKED = 12;
 /** Travelers, nights, pieces. */
 const FACTORS = [1, 2, 3, 4, 5, 6];
 const CENT = 0.0101;
-/** Of a sum that is told as a whole number. */
+/** For a sum that the answer rounds to a whole number. */
 const MOST_OFF = 0.51;
-/** Values of a column of which one may be told as a share. */
+/** Values of a column of which one may be given as a share. */
 const MAX_SHARED = 12;
 const ABOVE_ZERO = 1e-9;
-/** Of a sum in watt-hours, minutes or bytes, which is told in a larger unit. */
+/** For a sum in watt-hours, minutes or bytes, which the answer gives in a larger unit. */
 const UNITS = [60, 1000, 1024, 1_048_576];
 /** Whether a figure of an answer is a number to as many digits as it has. */
 const isRounded = (given: number, said: number) =>

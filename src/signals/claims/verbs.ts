@@ -105,7 +105,7 @@ const SAYS = /^(?:confirm|confirmed|see|say|and|but|so|yes|ok|okay|all|both|is)$
 
 /** Most words before a participle that stands without "is": "Snapshot of vm-22 taken". */
 const MAX_BARE = 9;
-/** What is told without a verb stands at the beginning of an answer. */
+/** Claims without a verb are at the beginning of an answer. */
 const MAX_OPENING = 60;
 const FINITE =
   /^(?:is|are|was|were|be|been|being|has|have|had|do|does|did|can|could|will|would|should|may|might|must|get|gets|got|not|no|never|i|you|we|they|he|she|it|that|which|who|if|when|once|any|how|what|why|not|un|nothing|none|need|needs|want|i'm|you're|i've|it's|that's|there's|don't|can't|than|remains?|stays?|looks?|seems?|shows?|includes?|comes?|costs?|runs?|expires?|appears?|requires?)$/;

@@ -19,7 +19,7 @@ export interface WebhookOptions {
   readonly secret?: string | undefined;
 }
 
-/** @throws ObservatoryError `INVALID_OPTION` for an address that is none. */
+/** @throws ObservatoryError `INVALID_OPTION` if the address is not an http or https URL. */
 export function checkWebhook(webhook: WebhookOptions | undefined): void {
   if (webhook === undefined) return;
   if (/^https?:\/\//u.test(webhook.url) && URL.canParse(webhook.url)) return;
