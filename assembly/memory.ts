@@ -4,15 +4,19 @@
 
 /** Two secret numbers of 8 bytes that hashes depend on. */
 export const SEEDS: usize = 0;
-/** 256 bytes, not 0 where four letters of a phrase lead. */
+/** The first four letters of the words of phrases, 256 of 4 bytes, each where they lead; see `src/signals/phrases.ts`. */
 export const CANDIDATES: usize = 64;
 /** The classes of the ASCII characters, 256 bytes; the bits are those of `src/signals/unicode.ts`. */
-export const CLASSES: usize = 320;
+export const CLASSES: usize = 1088;
 /** What each character can be in a UUID, 256 bytes, and what must stand at each of its 36 places. */
-export const UUID_CHARACTERS: usize = 576;
-export const UUID_PLACES: usize = 832;
+export const UUID_CHARACTERS: usize = 1344;
+export const UUID_PLACES: usize = 1600;
 
-const HEAP: usize = 896;
+/** Tokens that are still to be added to a set. */
+export const WAITING: usize = 1664;
+export const WAITING_BYTES: usize = 4096;
+
+const HEAP: usize = 5760;
 const PAGE: usize = 65536;
 
 let top: usize = HEAP;

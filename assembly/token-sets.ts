@@ -1,4 +1,4 @@
-import { allocate, CANDIDATES, SEEDS } from './memory';
+import { allocate, CANDIDATES, SEEDS, WAITING, WAITING_BYTES } from './memory';
 
 /**
  * The token sets of `src/signals/token-sets.ts`.
@@ -30,6 +30,11 @@ const HASH: i32 = 24;
 const LONG_PLACE: i32 = 8;
 const LONG_SIZE: i32 = 12;
 const SHORT_BYTES: i32 = 16;
+/** A waiting token: what is equal for equal tokens (16), its place in the text, its size, its hash. */
+const WAITING_START: i32 = 16;
+const WAITING_SIZE: i32 = 20;
+/** Tokens that can end in 64 bytes. */
+const MOST_IN_BLOCK: usize = 32;
 
 /** The set of the answer, whose tokens are inspected; others are 2 and 4. */
 const ANSWER: i32 = 1;
@@ -81,6 +86,7 @@ export function add(text: usize, length: i32, set: i32): void {
   let inToken: u64 = 0;
   added = 0;
   shared = 0;
+  let waiting = WAITING;
   for (let base = 0; base <= length; base += 64) {
     const members = membersOf(text + base);
     const before = (members << 1) | inToken;
@@ -94,17 +100,48 @@ export function add(text: usize, length: i32, set: i32): void {
     while (ends !== 0) {
       const size = base + <i32>ctz(ends) - start;
       ends &= ends - 1;
-      if (size <= SHORT_BYTES) addShort(text, start, size, set);
-      else addLong(text, start, size, set);
+      if (size <= SHORT_BYTES) {
+        wait(waiting, text, start, size);
+        waiting += ENTRY;
+      } else {
+        const before = added;
+        const entry = addLong(text + start, size, set);
+        if (set === ANSWER) look(entry, added !== before, text, start, size);
+      }
       start = base + <i32>ctz(starts);
       starts &= starts - 1;
     }
+    if (waiting > WAITING + WAITING_BYTES - MOST_IN_BLOCK * ENTRY) {
+      addWaiting(waiting, text, set);
+      waiting = WAITING;
+    }
+  }
+  addWaiting(waiting, text, set);
+}
+
+/**
+ * Keeps a token of up to 16 bytes until there are many. Whether a token is known cannot be predicted, and a processor that
+ * guesses wrong begins anew with all that follows: hashes that are there by then need not be computed once more.
+ */
+function wait(waiting: usize, text: usize, start: i32, size: i32): void {
+  const key = v128.and(fold(v128.load(text + start)), first(size));
+  v128.store(waiting, key);
+  store<i64>(waiting, hash(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1)), HASH);
+  store<i32>(waiting, start, WAITING_START);
+  store<i32>(waiting, size, WAITING_SIZE);
+}
+
+function addWaiting(end: usize, text: usize, set: i32): void {
+  for (let at = WAITING; at < end; at += ENTRY) {
+    const before = added;
+    const entry = addShort(v128.load(at), load<i64>(at, HASH), set);
+    if (set === ANSWER)
+      look(entry, added !== before, text, load<i32>(at, WAITING_START), load<i32>(at, WAITING_SIZE));
   }
 }
 
-function addShort(text: usize, start: i32, size: i32, set: i32): void {
-  const key = v128.and(fold(v128.load(text + start)), first(size));
-  const digest = hash(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1));
+/** @returns the entry. */
+function addShort(key: v128, digest: i64, set: i32): usize {
   const tag = tagOf(digest);
   let slot = slotOf(digest);
   while (true) {
@@ -112,24 +149,23 @@ function addShort(text: usize, start: i32, size: i32, set: i32): void {
     if (held === 0) {
       const entry = enter(slot, digest);
       v128.store(entry, key);
-      join(entry, 0, text, start, size, set);
-      return;
+      join(entry, 0, set);
+      return entry;
     }
     if ((held & TAG) === tag) {
       const entry = <usize>(held & ~TAG);
       const flags = load<i32>(entry, FLAGS);
       if (!v128.any_true(v128.xor(v128.load(entry), key)) && (flags & LONG) === 0) {
-        if ((flags & set) === 0) join(entry, flags, text, start, size, set);
-        else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
-        return;
+        if ((flags & set) === 0) join(entry, flags, set);
+        return entry;
       }
     }
     slot = nextSlot(slot);
   }
 }
 
-function addLong(text: usize, start: i32, size: i32, set: i32): void {
-  const token = text + start;
+/** @returns the entry. */
+function addLong(token: usize, size: i32, set: i32): usize {
   let digest: i64 = size;
   for (let i = 0; i < size; i += 16) {
     const part = v128.and(fold(v128.load(token + i)), first(size - i));
@@ -144,16 +180,15 @@ function addLong(text: usize, start: i32, size: i32, set: i32): void {
       store<i64>(entry, digest);
       store<i32>(entry, <i32>token, LONG_PLACE);
       store<i32>(entry, size, LONG_SIZE);
-      join(entry, LONG, text, start, size, set);
-      return;
+      join(entry, LONG, set);
+      return entry;
     }
     if ((held & TAG) === tag) {
       const entry = <usize>(held & ~TAG);
       const flags = load<i32>(entry, FLAGS);
       if ((flags & LONG) !== 0 && load<i64>(entry) === digest && isLong(entry, token, size)) {
-        if ((flags & set) === 0) join(entry, flags, text, start, size, set);
-        else if ((flags & WATCHED) !== 0 && set === ANSWER) occurs(start);
-        return;
+        if ((flags & set) === 0) join(entry, flags, set);
+        return entry;
       }
     }
     slot = nextSlot(slot);
@@ -188,18 +223,27 @@ function enter(slot: i32, digest: i64): usize {
 }
 
 /** Puts an entry into a set. */
-function join(entry: usize, flags: i32, text: usize, start: i32, size: i32, set: i32): void {
+function join(entry: usize, flags: i32, set: i32): void {
   added += 1;
   if ((flags & ANSWER) !== 0) shared += 1;
-  let now = flags | set;
-  if (set === ANSWER && mayHoldPhrase(text + start, size) && inspect(start, size) !== 0) now |= WATCHED;
-  store<i32>(entry, now, FLAGS);
+  store<i32>(entry, flags | set, FLAGS);
 }
 
-/** Whether some four bytes of a token lead to a candidate. A phrase has a word of at least four letters. */
+/** Looks for phrases in a token of the answer: in a new one, and in each occurrence of one that may end a pair. */
+function look(entry: usize, isNew: bool, text: usize, start: i32, size: i32): void {
+  const flags = load<i32>(entry, FLAGS);
+  if (!isNew) {
+    if ((flags & WATCHED) !== 0) occurs(start);
+  } else if (mayHoldPhrase(text + start, size) && inspect(start, size) !== 0) {
+    store<i32>(entry, flags | WATCHED, FLAGS);
+  }
+}
+
+/** Whether some four bytes of a token are the first of a phrase's word. */
 function mayHoldPhrase(token: usize, size: i32): bool {
   for (let i = 0; i <= size - 4; i += 1) {
-    if (load<u8>(CANDIDATES + ((load<u32>(token + i) * 0x9e3779b1) >>> 24)) !== 0) return true;
+    const letters = load<u32>(token + i);
+    if (load<u32>(CANDIDATES + (((letters * 0x85ebca77) >>> 24) << 2)) === letters) return true;
   }
   return false;
 }

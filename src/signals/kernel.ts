@@ -11,10 +11,10 @@ const RETAINED_BYTES = 16 * 1024 * 1024;
 /** Addresses of the kernel's static tables; see `assembly/memory.ts`. */
 const SEEDS_ADDRESS = 0;
 const TABLES: readonly (readonly [address: number, table: Uint8Array])[] = [
-  [64, CANDIDATES],
-  [320, ASCII_CLASS],
-  [576, UUID_CHARACTERS],
-  [832, UUID_PLACES],
+  [64, new Uint8Array(CANDIDATES.buffer)],
+  [1088, ASCII_CLASS],
+  [1344, UUID_CHARACTERS],
+  [1600, UUID_PLACES],
 ];
 
 /** Maximum growth by normalization: `1 ` becomes `<number> `. */

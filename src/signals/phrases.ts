@@ -37,16 +37,19 @@ const PHRASES: readonly Phrase[] = PHRASE_TEXTS.map(([text, bit]) => {
 const SHORTEST_TAIL = 4;
 const SPACE_BYTE = 0x20;
 
-/** Non-zero at the hash of each tail's first four letters, so that most tokens are skipped. The kernel has a copy. */
-export const CANDIDATES: Uint8Array = new Uint8Array(256);
-for (const { tail } of PHRASES) CANDIDATES[candidateIndex(fourLetters(tail))] = 1;
-
-function fourLetters(word: Uint8Array): number {
-  return new DataView(word.buffer, word.byteOffset).getInt32(0, true);
+/**
+ * The first four letters of each tail, little-endian, at the place that {@link placeOf} gives them: nearly all tokens have
+ * none of them and are skipped. The kernel has a copy.
+ */
+export const CANDIDATES: Int32Array<ArrayBuffer> = new Int32Array(256);
+for (const { tail } of PHRASES) {
+  const letters = new DataView(tail.buffer, tail.byteOffset).getInt32(0, true);
+  CANDIDATES[placeOf(letters)] = letters;
 }
 
-function candidateIndex(letters: number): number {
-  return Math.imul(letters, 0x9e3779b1) >>> 24;
+/** The multiplier, a prime of xxHash, gives the letters of all phrases different places. */
+function placeOf(letters: number): number {
+  return Math.imul(letters, 0x85ebca77) >>> 24;
 }
 
 /** The phrases of one word in a token of a text in normal form, and {@link PAIR_END}. */
@@ -54,7 +57,8 @@ export function phrasesIn({ bytes, view }: Utf8Text, start: number, size: number
   const last = start + size - SHORTEST_TAIL;
   let found = 0;
   for (let i = start; i <= last; i += 1) {
-    if (CANDIDATES[candidateIndex(view.getInt32(i, true))] === 0) continue;
+    const letters = view.getInt32(i, true);
+    if (CANDIDATES[placeOf(letters)] !== letters) continue;
     for (const { head, tail, bit } of PHRASES) {
       if (i + tail.length > start + size || !standsAt(bytes, i, tail)) continue;
       if (head.length === 0) found |= bit;
@@ -74,7 +78,7 @@ export function phrasesOf(text: Utf8Text): number {
   let letters = 0;
   for (let end = 0; end < length; end += 1) {
     letters = (letters >>> 8) | ((bytes[end] as number) << 24);
-    if (CANDIDATES[candidateIndex(letters)] === 1) found |= phrasesAt(bytes, end + 1 - SHORTEST_TAIL);
+    if (CANDIDATES[placeOf(letters)] === letters) found |= phrasesAt(bytes, end + 1 - SHORTEST_TAIL);
   }
   return found;
 }
