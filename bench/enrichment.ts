@@ -10,13 +10,14 @@
  * of 2 KB and a context of 8 KB; `bench/evidence.ts`) and bounded input: the last columns tell what they add.
  */
 import { createHash } from 'node:crypto';
+import type { FieldValues } from '../src/base/index.ts';
 import { enrich } from '../src/processor/index.ts';
 import {
   estimateTokens,
+  evidenceOf,
   identitySteps,
-  LARGE_CHARS,
   resolveSignalConfig,
-  STEP_CHARS,
+  sampledShare,
   type TextIdentities,
 } from '../src/signals/index.ts';
 import { distribution, median } from './spread.ts';
@@ -27,6 +28,7 @@ interface Call {
   readonly answer: string;
   readonly retrievedContext: string;
   readonly identities?: TextIdentities;
+  readonly evidence?: FieldValues;
 }
 
 const KB = 1024;
@@ -103,7 +105,7 @@ for (const kind of TEXT_KINDS) {
   }
 }
 
-/** The longest time that the event loop is held by a call whose texts are enriched in steps. */
+/** The longest time that the event loop is held by a call whose texts are read in steps, its evidence included. */
 function longestSlice(call: Call): number {
   const slices: number[] = [];
   const timed = <T>(work: () => T): T => {
@@ -111,8 +113,7 @@ function longestSlice(call: Call): number {
     slices.push(milliseconds(() => (result = work()), 1));
     return result as T;
   };
-  const identify = (text: string, from: number, replaceVolatile: boolean): TextIdentities['prompt'] => {
-    if (text.length <= from) return undefined;
+  const identify = (text: string, replaceVolatile: boolean): TextIdentities['prompt'] => {
     const steps = identitySteps(text, replaceVolatile);
     for (;;) {
       const step = timed(() => steps.next());
@@ -120,22 +121,23 @@ function longestSlice(call: Call): number {
     }
   };
   const identities = {
-    prompt: identify(call.prompt, STEP_CHARS, true),
-    answer: identify(call.answer, LARGE_CHARS, false),
+    prompt: identify(call.prompt, true),
+    answer: sampledShare([call.answer]) < 1 ? identify(call.answer, false) : undefined,
   };
-  timed(() => enriched({ ...call, identities }));
+  const evidence = timed(() => evidenceOf(call, withEvidence));
+  timed(() => enriched({ ...call, identities, evidence }, withEvidence));
   return Math.max(...slices);
 }
 
 console.log(
-  '\nlongest slice of work, CPU ms (quartiles), where the pipeline is ours and large texts are read in steps',
+  '\nlongest slice of work, CPU ms (quartiles), where the pipeline is ours; prompt, answer and context of this size',
 );
 for (const kind of ['english', 'json', 'cyrillic'] as const) {
-  const megabyte = makeText(kind, KB * KB, 1);
   for (const size of [1, 50]) {
-    // A flat text, as in `makeText`.
-    const prompt = Buffer.from(megabyte.repeat(size), 'utf8').toString('utf8');
-    const call: Call = { prompt, answer: makeText(kind, (KB * KB) / 2, 2), retrievedContext: megabyte };
+    // Flat texts, as in `makeText`.
+    const textOf = (seed: number) =>
+      Buffer.from(makeText(kind, KB * KB, seed).repeat(size), 'utf8').toString('utf8');
+    const call: Call = { prompt: textOf(1), answer: textOf(2), retrievedContext: textOf(3) };
     const longest = Array.from({ length: 7 }, () => longestSlice(call));
     console.log(`${kind.padEnd(12)}  ${`${size} MB`.padStart(8)}  ${distribution(longest).padStart(20)}`);
   }

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { enrich } from '../src/processor/index.ts';
-import { answerHash, computeSignals, normalizePrompt, resolveSignalConfig } from '../src/signals/index.ts';
+import type { Span } from '@opentelemetry/api';
+import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { attachInteraction } from '../src/interaction/index.ts';
+import { DeferredEnrichment, enrich, ObservatorySpanProcessor } from '../src/processor/index.ts';
+import {
+  answerHash,
+  computeSignals,
+  identitySteps,
+  normalizePrompt,
+  resolveSignalConfig,
+} from '../src/signals/index.ts';
+import { assertFree } from './support/loop-hold.ts';
+import { CHAT_ATTRIBUTES } from './support/observed.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');
 const config = resolveSignalConfig({ enableEvidence: false });
@@ -27,6 +38,67 @@ for (const [name, part] of Object.entries(PARTS)) {
     assert.equal(prompt_size_chars, [...text].length);
     assert.equal(answer_hash, answerHash(text));
   });
+}
+
+for (const [name, part] of Object.entries({ ...PARTS, digits: '1234567890', 'white space': ' \n' })) {
+  test(`a long text has the same hashes where it is read in steps: ${name}`, () => {
+    const text = part.repeat(Math.ceil(900_000 / part.length));
+    const steps = identitySteps(text, true);
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    const { prompt_hash, normalized_prompt_hash, prompt_size_chars } = computeSignals(
+      { prompt: text },
+      config,
+    );
+    assert.deepEqual(step.value, {
+      hash: prompt_hash,
+      normalizedHash: normalized_prompt_hash,
+      codePoints: prompt_size_chars,
+    });
+  });
+}
+
+const messages = (role: string, content: string) =>
+  JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+
+/** Tells a span a text, in one of the ways in which spans come by it. */
+const CALLS: Readonly<Record<string, (text: string) => (span: Span) => void>> = {
+  'attached to a span': (text) => {
+    const interaction = { prompt: text, answer: `${text}!`, retrievedContext: `${text}?` };
+    return (span) => attachInteraction(span, interaction);
+  },
+  'in the attributes of another instrumentation': (text) => {
+    const attributes = {
+      'gen_ai.input.messages': messages('user', text),
+      'gen_ai.output.messages': messages('assistant', text),
+    };
+    return (span) => void span.setAttributes(attributes);
+  },
+};
+
+for (const [place, prepare] of Object.entries(CALLS)) {
+  for (const name of ['English', 'JSON', 'Cyrillic', 'emoji and Chinese'] as const) {
+    for (const chars of [900_000, 12_000_000]) {
+      test(`${chars} characters ${place} do not hold the event loop: ${name}`, async () => {
+        const tell = prepare(PARTS[name].repeat(Math.ceil(chars / PARTS[name].length)));
+        const ended: ReadableSpan[] = [];
+        const next = { onStart() {}, onEnd: (span: ReadableSpan) => void ended.push(span) };
+        const sink = { ...next, async forceFlush() {}, async shutdown() {} };
+        const enricher = new ObservatorySpanProcessor();
+        const deferred = new DeferredEnrichment(enricher, [sink]);
+        const tracer = new BasicTracerProvider({ spanProcessors: [deferred] }).getTracer('test');
+        await assertFree('enriching', async () => {
+          const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+          tell(span);
+          span.end();
+          await deferred.settle();
+        });
+        assert.ok(ended.length > 0);
+        assert.equal(enricher.stats.enriched, ended.length);
+        assert.equal(enricher.stats.faults, 0);
+      });
+    }
+  }
 }
 
 test('a large text without a place to cut keeps one hash', () => {

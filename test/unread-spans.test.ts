@@ -331,3 +331,25 @@ test('a span whose attributes somebody else has put behind an accessor is scored
   assert.equal(reads, known + 1);
   assert.equal(enricher.stats.faults, 0);
 });
+
+test('a reader finds all fields on a span whose long messages are being read', async () => {
+  const { provider } = pipeline();
+  const content = 'Please pay invoice 92311 today. '.repeat(60_000);
+  const messages = JSON.stringify([{ role: 'user', parts: [{ type: 'text', content }] }]);
+  const expected = new Map<string, unknown>();
+  for (let turns = 0; turns < 12; turns += 1) {
+    const span = provider.getTracer('other').startSpan('chat', {
+      kind: 2,
+      attributes: { ...CHAT_ATTRIBUTES, 'gen_ai.input.messages': messages },
+    });
+    span.end();
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const { attributes } = span as unknown as ReadableSpan;
+    for (const [key, value] of Object.entries(attributes)) {
+      if (!expected.has(key)) expected.set(key, value);
+      assert.equal(value, expected.get(key), key);
+    }
+    assert.equal(Object.keys(attributes).length, expected.size, `after ${turns} turns`);
+    assert.equal(typeof attributes[HASH], 'string');
+  }
+});

@@ -1,6 +1,5 @@
 import type { Span } from '@opentelemetry/api';
 import { hashableText } from '../json/index.ts';
-import { identitySteps, LARGE_CHARS, STEP_CHARS, type TextIdentities } from '../signals/index.ts';
 import type { Interaction } from './types.ts';
 
 /**
@@ -155,26 +154,13 @@ export function keepInteraction(span: object): number {
   );
 }
 
-/**
- * Hashes the large texts attached to a span in steps of about a millisecond, for an enrichment that follows.
- * @returns undefined when there are none.
- */
-export function identifyLargeTexts(span: object): Iterable<undefined> | undefined {
-  const { prompt, answer } = interactionOf(span) ?? {};
-  const isIdentified = (text: string | undefined, from: number) => text !== undefined && text.length > from;
-  const any = isIdentified(prompt, STEP_CHARS) || isIdentified(answer, LARGE_CHARS);
-  return any ? identify(span, prompt, answer) : undefined;
-}
-
-function* identify(span: object, prompt: string | undefined, answer: string | undefined) {
-  const identities: TextIdentities = {
-    prompt:
-      prompt !== undefined && prompt.length > STEP_CHARS ? yield* identitySteps(prompt, true) : undefined,
-    answer:
-      answer !== undefined && answer.length > LARGE_CHARS ? yield* identitySteps(answer, false) : undefined,
-  };
-  const kept = interactionOf(span);
-  if (kept !== undefined) note(span, { ...kept, identities });
+/** Keeps what was read or computed of a span ahead of its enrichment. */
+export function keepAhead(
+  span: object,
+  part: Pick<Interaction, 'written' | 'identities' | 'evidence'>,
+): void {
+  // Another reader may have had it enriched meanwhile.
+  if (!isEnriched(span)) note(span, { ...interactionOf(span), ...part });
 }
 
 /** Undefined for what is not JSON; hashing it reports that. */

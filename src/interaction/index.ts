@@ -4,8 +4,8 @@ export {
   attachedTo,
   attachInteraction,
   hasInteraction,
-  identifyLargeTexts,
   isEnriched,
+  keepAhead,
   keepInteraction,
   markEnriched,
   mergeInteractions,
@@ -15,7 +15,7 @@ export {
 } from './attached.ts';
 export { keptAnswer, keptConversation, openingOf, readContinuation } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
-export { readInteraction } from './dialects/index.ts';
+export { hasLongContent, readInteraction, readWritten } from './dialects/index.ts';
 export {
   COUNTED_ON_CHILDREN,
   type InteractionKind,

@@ -53,7 +53,11 @@ export function leaveLateWork(span: Span, work: LateWork): void {
 export function takeLateWork(span: object): LateWork | undefined {
   const work = (span as LateSpan)[LATE];
   if (!isWork(work)) return undefined;
-  (span as LateSpan)[LATE] = undefined;
+  try {
+    (span as LateSpan)[LATE] = undefined;
+  } catch {
+    // A frozen span keeps it: writing it once more changes nothing.
+  }
   return work;
 }
 

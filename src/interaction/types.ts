@@ -4,6 +4,7 @@
  * Terms: the *prompt* is the exact final text sent to the model; the *answer* the text it returned; the *retrieved
  * context* its evidence (tool results, documents); the *tool result summary* the output of failed tools.
  */
+import type { FieldValues } from '../base/index.ts';
 import type { PlainRequest, TextIdentities, TokenUsage, TraceStep } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
@@ -50,8 +51,12 @@ export interface Interaction {
   readonly toolArguments?: unknown;
   /** @internal Their canonical JSON, where it was written before they could change. */
   readonly toolArgumentsText?: string | undefined;
-  /** @internal What was found out of large texts before, in steps. */
+  /** @internal The texts and arguments on the span itself, where they were read ahead. */
+  readonly written?: Interaction | undefined;
+  /** @internal What was found out of long texts ahead, in steps. */
   readonly identities?: TextIdentities | undefined;
+  /** @internal The fields of its evidence, where they were computed ahead. */
+  readonly evidence?: FieldValues | undefined;
   /** Result of a tool call, as a JSON value. Used for content capture only. */
   readonly toolResult?: unknown;
   /** Returns the messages; called only if content is captured. */

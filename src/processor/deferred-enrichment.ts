@@ -25,6 +25,7 @@ export class DeferredEnrichment implements SpanProcessor {
       maxSpans: MAX_SPANS,
       maxCharacters: MAX_CHARACTERS,
       batch: BATCH,
+      isBounded: false,
       done: (span) => {
         for (const processor of next) processor.onEnd(span);
       },

@@ -1,5 +1,6 @@
 import type { Interaction } from '../interaction/index.ts';
-import { boundedIdentity, LARGE_CHARS, sampledShare } from '../signals/index.ts';
+import { sampledShare } from '../signals/index.ts';
+import { boundedIdentities } from './read-ahead.ts';
 import type { WritableSpan } from './set-fields.ts';
 
 /** The share of the answer, or of what it is compared with, that the scores have read, where not all was. */
@@ -10,23 +11,19 @@ const HASHES_SAMPLED = 'observatory.hashes_sampled';
 /** Says on the span which share of large texts is scored. */
 export function tellScored(target: WritableSpan, interaction: Interaction): void {
   const { answer, retrievedContext, secondaryAnswer } = interaction;
-  if (!isLarge(answer) && !isLarge(retrievedContext) && !isLarge(secondaryAnswer)) return;
   const share = sampledShare([answer, retrievedContext, secondaryAnswer]);
   if (share < 1) target.setAttribute(SCORES_SAMPLED, share);
 }
 
-/** Identifies large texts within a bound of time, for a caller that waits, and says on the span of which share. */
-export function withBoundedHashes(target: WritableSpan, interaction: Interaction): Interaction {
-  if (!isLarge(interaction.prompt) && !isLarge(interaction.answer)) return interaction;
-  const prompt = identify(interaction.prompt, true);
-  const answer = identify(interaction.answer, false);
-  const share = Math.min(prompt?.share ?? 1, answer?.share ?? 1);
+/**
+ * Says on the span which share of large texts is hashed.
+ * @param isBounded whether large texts that nobody has hashed ahead are to be hashed within a bound of time.
+ * @returns the interaction with their hashes.
+ */
+export function withHashes(target: WritableSpan, interaction: Interaction, isBounded: boolean): Interaction {
+  const identities = interaction.identities ?? (isBounded ? boundedIdentities(interaction) : undefined);
+  if (identities === undefined) return interaction;
+  const { share = 1 } = identities;
   if (share < 1) target.setAttribute(HASHES_SAMPLED, share);
-  return { ...interaction, identities: { prompt: prompt?.identity, answer: answer?.identity } };
+  return identities === interaction.identities ? interaction : { ...interaction, identities };
 }
-
-function identify(text: string | undefined, replaceVolatile: boolean) {
-  return isLarge(text) ? boundedIdentity(text, replaceVolatile) : undefined;
-}
-
-const isLarge = (text: string | undefined): text is string => text !== undefined && text.length > LARGE_CHARS;

@@ -94,6 +94,12 @@ export function hasUsage(attributes: Readonly<Record<string, unknown>>, values: 
   return (counts ?? own ?? attributes[semconv.ATTR_GEN_AI_USAGE_INPUT_TOKENS]) !== undefined;
 }
 
+/** Whether a span has figures of its own that are counted somewhere: tokens, a cost, a risk, or the span that has them. */
+export function hasFigures(attributes: Readonly<Record<string, unknown>>): boolean {
+  const told = attributes['observatory.counted_on'] ?? attributes['observatory.hallucination_risk_score'];
+  return told !== undefined || hasUsage(attributes, NONE);
+}
+
 /** The fields without tokens and cost, for a span whose call is counted on another. */
 export function withoutUsage(values: FieldValues): FieldValues {
   return Object.fromEntries(entriesOf(values).filter(([column]) => !isUsageColumn(column))) as FieldValues;

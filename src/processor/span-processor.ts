@@ -1,7 +1,7 @@
-import { type Context, context as contextApi, SpanStatusCode } from '@opentelemetry/api';
+import { type Context, context as contextApi } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { FieldValues } from '../base/index.ts';
-import { addEvaluationEvents, attributeOf, type EventSpan, toColumns } from '../base/index.ts';
+import { addEvaluationEvents, attributeOf, type EventSpan, MCP_SCOPE, toColumns } from '../base/index.ts';
 import {
   attachedTo,
   COUNTED_ON_CHILDREN,
@@ -15,18 +15,17 @@ import {
   keepInteraction,
   kindOfAttached,
   markEnriched,
-  readInteraction,
   readInteractions,
   takeInteraction,
 } from '../interaction/index.ts';
+import { CallFields } from './call-fields.ts';
 import { captureInteraction } from './capture-interaction.ts';
 import { ContextTax } from './context-tax.ts';
 import { EndedSpan, endTimeOf, writeEnded } from './ended-span.ts';
-import { enrich, enrichToolCall } from './enrich.ts';
+import { enrichToolCall } from './enrich.ts';
 import { expectAnswer } from './expect-answer.ts';
 import { type EnrichmentFault, FaultLog, nameOfError } from './fault-log.ts';
 import { type GovernanceFields, getGovernance, namesTemplate } from './governance.ts';
-import { tellScored, withBoundedHashes } from './large-texts.ts';
 import { SpendMetrics } from './metrics.ts';
 import {
   type ObservatorySpanProcessorOptions,
@@ -38,6 +37,7 @@ import { type RedactOptions, redactSpan } from './redact.ts';
 import {
   checkFields,
   countFields,
+  hasFigures,
   hasUsage,
   setFields,
   takeFields,
@@ -66,7 +66,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
   readonly #metrics: SpendMetrics | undefined;
   readonly #tools = new ToolMemory();
   readonly #ledger = new UsageLedger();
-  readonly #tax: ContextTax | undefined;
+  readonly #fields: CallFields;
   readonly #governed = new WeakMap<object, GovernanceFields>();
   readonly #unread: UnreadSpans | undefined;
   readonly #stats = { enriched: 0, faults: 0, untemplated: 0, attributesDropped: 0, attributesRedacted: 0 };
@@ -77,7 +77,9 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#options = resolveProcessorOptions(options, (error) => this.#fault('verifier', error));
     const { meterProvider, contextTax } = this.#options;
     const tax = contextTax ? new ContextTax() : undefined;
-    this.#tax = tax;
+    this.#fields = new CallFields(this.#options, this.#tools, tax, (error) =>
+      this.#fault('enrichment', error),
+    );
     readInteractions(tax && ((tools, model) => tax.prepare(tools, model)));
     this.#metrics = meterProvider === false ? undefined : new SpendMetrics(meterProvider);
     // Who collects metrics right after a call finds it in them; what is to be redacted is on no span for any time.
@@ -113,7 +115,36 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   onEnding(span: Span): void {
     this.#hasOnEnding = true;
-    if (this.#unread?.take(span) !== true) this.#finish(span, span);
+    if (this.#finishToolCall(span) || this.#unread?.take(span) === true) return;
+    this.#finish(span, span);
+  }
+
+  /**
+   * Does what {@link #finish} does for a tool call that our instrumentation of MCP describes and of which nothing else is
+   * known, in fewer steps: there are many of them, and their callers wait.
+   * @returns false for all others.
+   */
+  #finishToolCall(span: ReadableSpan & WritableSpan): boolean {
+    let isTaken = false;
+    try {
+      if (span.instrumentationScope?.name !== MCP_SCOPE) return false;
+      if (this.#options.redactContent || this.#options.captureContent) return false;
+      if (this.#unread?.isOutOfTurn(span) === false || isEnriched(span)) return false;
+      if (this.#governed.has(span) || hasFigures(span.attributes)) return false;
+      const values = enrichToolCall(span, attachedTo(span) ?? {});
+      if (values === undefined) return false;
+      takeInteraction(span);
+      markEnriched(span);
+      isTaken = true;
+      this.#tools.add(span);
+      this.#ledger.settle(span, 'tool', false);
+      this.#stats.enriched += 1;
+      this.#countDropped(setFields(span, values));
+    } catch (error) {
+      // Else it fails once more, where faults are counted.
+      if (isTaken) this.#fault('enrichment', error);
+    }
+    return isTaken;
   }
 
   /**
@@ -153,9 +184,19 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     }
   }
 
+  /** @internal Whether the texts of an ended span are worth {@link readAhead}. Never throws. */
+  isLong(span: ReadableSpan): boolean {
+    return this.#fields.areLong(span);
+  }
+
+  /** @internal Reads long texts in turns of the event loop, for an enrichment that follows. Never rejects. */
+  readAhead(span: ReadableSpan, isBounded = false): Promise<void> {
+    return this.#fields.readAhead(span, isBounded);
+  }
+
   /** Enriches a span of this process some time after its end, before anything exports it. Never throws. */
-  enrichLate(span: ReadableSpan): void {
-    writeEnded(span, (target) => this.#finish(span, target, { waits: false }));
+  enrichLate(span: ReadableSpan, isBounded = false): void {
+    writeEnded(span, (target) => this.#finish(span, target, { isBounded }));
   }
 
   /** Tells of a span that ended in another process, before those around it are enriched. Never throws. */
@@ -171,7 +212,7 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 
   /** Enriches a span that ended in another process and that nobody else holds. Never throws. */
   enrichEnded(span: ReadableSpan): void {
-    this.#finish(span, new EndedSpan(span), { isOwned: true, waits: false });
+    this.#finish(span, new EndedSpan(span), { isOwned: true, isBounded: false });
   }
 
   async forceFlush(): Promise<void> {
@@ -182,8 +223,8 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     await this.#unread?.settle();
   }
 
-  /** @param waits whether a caller waits, so that the time for large texts is bounded. */
-  #finish(span: ReadableSpan, target: WritableSpan, { isOwned = false, waits = true } = {}): FieldValues {
+  /** @param isBounded whether large texts that were not hashed ahead are hashed within a bound of time. */
+  #finish(span: ReadableSpan, target: WritableSpan, { isOwned = false, isBounded = true } = {}): FieldValues {
     let kind: InteractionKind | undefined;
     let attached: Interaction | undefined;
     let computed: FieldValues | undefined;
@@ -201,8 +242,9 @@ export class ObservatorySpanProcessor implements SpanProcessor {
       if (!isEnriched(span)) {
         markEnriched(span);
         const known = kind ?? kindOfAttached(attached);
-        computed = this.#countOnce(span, known, this.#compute(span, target, known, attached, waits));
+        computed = this.#countOnce(span, known, this.#fields.of(span, target, known, attached, isBounded));
         this.#stats.enriched += 1;
+        if (known === 'model') this.#noteTemplate(span);
         if (!isOwned || !this.#options.redactContent) dropped = setFields(target, computed);
         if (this.#options.captureContent && attached !== undefined) captureInteraction(target, attached);
       } else this.#countDropped(setFields(target, this.#countOnce(span, kind, {})));
@@ -232,49 +274,10 @@ export class ObservatorySpanProcessor implements SpanProcessor {
     this.#countDropped(setFields(target, values));
   }
 
-  #compute(
-    span: ReadableSpan,
-    target: WritableSpan,
-    kind: InteractionKind,
-    attached: Interaction | undefined,
-    waits: boolean,
-  ): FieldValues {
-    const { signals, prices } = this.#options;
-    // With the root of a trace its calls are forgotten.
-    if (kind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
-    const known = attached && enrichToolCall(span, attached);
-    if (known !== undefined) return known;
-    const read = readInteraction(span, attached);
-    const interaction = waits ? withBoundedHashes(target, read) : read;
-    const values = enrich(kind === 'model' ? this.#tools.complete(span, interaction) : interaction, {
-      config: signals,
-      prices,
-      kind,
-      // Prices depend on it, and only models have one.
-      at: kind === 'model' || kind === 'embeddings' ? startOf(span) : undefined,
-      failed: span.status.code === SpanStatusCode.ERROR,
-    });
-    tellScored(target, interaction);
-    if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
-      Object.assign(values, this.#taxOf(interaction, startOf(span)));
-    }
-    if (kind === 'model' && this.#options.countsUntemplated && !namesTemplate(span.attributes)) {
-      this.#stats.untemplated += 1;
-      this.#log.warnOnce('template', `the model call '${span.name}' has no prompt_template_id`);
-    }
-    return values;
-  }
-
-  #taxOf(interaction: Interaction, at: Date): FieldValues | undefined {
-    try {
-      const { model, provider, serviceTier, serverAddress } = interaction;
-      const providerApiUrl = serverAddress === undefined ? undefined : `https://${serverAddress}`;
-      const price = { model, provider, providerApiUrl, serviceTier, at, overrides: this.#options.prices };
-      return this.#tax?.fieldsOf(interaction, price);
-    } catch (error) {
-      this.#fault('enrichment', error);
-      return undefined;
-    }
+  #noteTemplate(span: ReadableSpan): void {
+    if (!this.#options.countsUntemplated || namesTemplate(span.attributes)) return;
+    this.#stats.untemplated += 1;
+    this.#log.warnOnce('template', `the model call '${span.name}' has no prompt_template_id`);
   }
 
   /** The fields without tokens and cost, where another span of the same call has them. */
@@ -333,6 +336,3 @@ export class ObservatorySpanProcessor implements SpanProcessor {
 }
 
 const COUNTED_ON = attributeOf('counted_on');
-const OFFERED_TOOLS = attributeOf('offered_tools');
-
-const startOf = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);

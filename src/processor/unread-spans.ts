@@ -40,7 +40,9 @@ export class UnreadSpans implements LateReader {
       maxSpans: MAX_SPANS,
       maxCharacters: MAX_CHARACTERS,
       batch: BATCH,
+      isBounded: true,
       open: giveBack,
+      close: (span) => this.#hide(span),
     });
   }
 
@@ -60,7 +62,7 @@ export class UnreadSpans implements LateReader {
   }
 
   /**
-   * Takes over a span that ends, if it can wait: large texts are read as it ends, in a bounded time. Never throws.
+   * Takes over a span that ends, if it can wait: large texts attached to it are read as it ends, in a bounded time. Never throws.
    * @returns false if it is to be enriched now.
    */
   take(span: ReadableSpan): boolean {
@@ -68,7 +70,7 @@ export class UnreadSpans implements LateReader {
       // What another processor is still to write is written now: it comes first.
       const kind = isUnread(span, this.#read) ? 'model' : interactionKind(span);
       // Enriching a tool call takes less time than hiding it.
-      if (kind === 'tool' && this.#isOutOfTurn(span)) return false;
+      if (kind === 'tool' && this.isOutOfTurn(span)) return false;
       const isCall = isModelCall(kind) || hasInteraction(span);
       // Others may be around calls that wait, and those come first.
       if (!isCall && this.#waiting.size === 0) return false;
@@ -89,7 +91,7 @@ export class UnreadSpans implements LateReader {
    * Whether the turn of a tool call does not matter. It does to the root of a trace, with which its calls are forgotten, to
    * another tool, and to a model call inside the tool: it is held against the tools inside, whose place the tool takes.
    */
-  #isOutOfTurn(span: ReadableSpan): boolean {
+  isOutOfTurn(span: ReadableSpan): boolean {
     if (span.parentSpanContext === undefined) return false;
     if (this.#waiting.size === 0) return true;
     return this.#waiting.settled >= this.#inTurn && !this.#tools.isAround(span);

@@ -1,13 +1,17 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ownTurn, sliced } from '../base/index.ts';
-import { identifyLargeTexts, takeLateWork } from '../interaction/index.ts';
+import { ownTurn } from '../base/index.ts';
+import { takeLateWork } from '../interaction/index.ts';
 import { writeEnded } from './ended-span.ts';
 
-/** Enriches spans that have ended; neither throws. */
+/** Enriches spans that have ended; none of its methods throws or rejects. */
 export interface LateEnricher {
   /** Keeps what a span is enriched from, as it is now. @returns the characters that are kept. */
   keepForLater(span: ReadableSpan): number;
-  enrichLate(span: ReadableSpan): void;
+  /** Whether {@link readAhead} is worth it. */
+  isLong(span: ReadableSpan): boolean;
+  /** Reads long texts in turns of the event loop of their own; the properties of the span at once. */
+  readAhead(span: ReadableSpan, isBounded: boolean): Promise<void>;
+  enrichLate(span: ReadableSpan, isBounded: boolean): void;
 }
 
 export interface WaitingOptions {
@@ -17,8 +21,12 @@ export interface WaitingOptions {
   readonly maxCharacters: number;
   /** Spans that are worth a turn of their own. */
   readonly batch: number;
+  /** Whether texts of megabytes are hashed by sample only, so that somebody who reads a span early does not wait long. */
+  readonly isBounded: boolean;
   /** Called before a span is written to. @returns what is written to in its place. */
   readonly open?: ((span: ReadableSpan) => ReadableSpan) | undefined;
+  /** Called after {@link open} when the span goes on waiting. */
+  readonly close?: ((span: ReadableSpan) => void) | undefined;
   /** Called when a span is enriched. */
   readonly done?: ((span: ReadableSpan) => void) | undefined;
 }
@@ -29,14 +37,6 @@ const MANY_CHARACTERS = 1_048_576;
 const DELAY_MS = 50;
 /** Work of one turn of the event loop, in milliseconds. */
 const SLICE_MS = 8;
-
-/** Takes steps of a millisecond, and turns of the event loop between them. */
-async function takeSteps(steps: Iterable<undefined>): Promise<void> {
-  const turn = sliced();
-  for (const _ of steps) await turn();
-  // What follows is a step of its own.
-  await ownTurn();
-}
 
 /** Spans that have ended and are enriched in batches after the calls they are of, in the order in which they ended. */
 export class WaitingSpans {
@@ -117,10 +117,10 @@ export class WaitingSpans {
       const until = performance.now() + SLICE_MS;
       while (this.size > 0 && performance.now() < until) {
         const span = this.#spans[this.#first];
-        const steps = span && this.#stepsOf(span);
-        if (steps === undefined) this.#step();
+        const reading = span && this.#readAhead(span);
+        if (reading === undefined) this.#step();
         else {
-          await takeSteps(steps);
+          await reading;
           // A burst of spans may have taken its turn meanwhile.
           if (this.#spans[this.#first] === span) this.#step();
           break;
@@ -129,11 +129,16 @@ export class WaitingSpans {
     }
   }
 
-  /** Of its large texts; undefined if there are none. */
-  #stepsOf(span: ReadableSpan): Iterable<undefined> | undefined {
+  /** Begins to read the long texts of a span; undefined if there are none. */
+  #readAhead(span: ReadableSpan): Promise<void> | undefined {
     try {
-      return identifyLargeTexts(this.#read(span));
+      const target = this.#read(span);
+      if (!this.#enricher.isLong(target)) return undefined;
+      const reading = this.#enricher.readAhead(target, this.#options.isBounded);
+      if (target === span) this.#options.close?.(span);
+      return reading;
     } catch {
+      // It fails once more, where that is expected.
       return undefined;
     }
   }
@@ -159,7 +164,7 @@ export class WaitingSpans {
     if (span === undefined) return undefined;
     try {
       const target = this.#read(span);
-      this.#enricher.enrichLate(target);
+      this.#enricher.enrichLate(target, this.#options.isBounded);
       this.#options.done?.(target);
     } catch {
       // A processor or a span that throws must not hold up the spans after it, nor end the process from a timer.

@@ -33,8 +33,10 @@ export interface SignalInput {
   readonly steps?: readonly TraceStep[] | undefined;
   /** More calls than `steps` may have been made. */
   readonly stepsArePartial?: boolean | undefined;
-  /** @internal What was found out of large texts before, in steps. */
+  /** @internal What was found out of long texts ahead, in steps. */
   readonly identities?: TextIdentities | undefined;
+  /** @internal The fields of {@link evidenceOf}, where they were computed ahead. */
+  readonly evidence?: FieldValues | undefined;
   /** The part of `retrievedContext` that is made of the results of `steps`: data rather than documents. */
   readonly stepContext?: string | undefined;
 }
@@ -43,6 +45,8 @@ export interface SignalInput {
 export interface TextIdentities {
   readonly prompt?: TextIdentity | undefined;
   readonly answer?: TextIdentity | undefined;
+  /** The share of them that is hashed, of the one with the smaller share. @defaultValue 1 */
+  readonly share?: number | undefined;
 }
 
 type Draft = { -readonly [Name in keyof FieldValues]: FieldValues[Name] };
@@ -91,11 +95,12 @@ function largeAnswerHash(answer: string, known: TextIdentity | undefined): strin
 
 function addScores(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {
   const { retrievedContext: context, secondaryAnswer: second, toolResultSummary: summary } = input;
-  const isLarge = answer.length > LARGE_CHARS;
-  if (isLarge && config.enablePromptHash)
+  const part = sampleOf(answer);
+  const isWhole = part === answer;
+  if (!isWhole && config.enablePromptHash)
     signals.answer_hash = largeAnswerHash(answer, input.identities?.answer);
-  encodeAndNormalize(sampleOf(answer), false);
-  if (!isLarge && config.enablePromptHash) signals.answer_hash = normalized.sha256();
+  encodeAndNormalize(part, false);
+  if (isWhole && config.enablePromptHash) signals.answer_hash = normalized.sha256();
   let phrases: number;
   if (normalized.length > SHORT_TEXT_BYTES || isCompared(input, config)) {
     tokenSets.reset(Math.min(LARGE_CHARS, Math.max(answer.length, context?.length ?? 0)));
@@ -123,7 +128,7 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
   if (config.enableToolClaimMismatch && summary !== undefined) {
     signals.tool_claim_mismatch = (phrases & SUCCESS) !== 0 && reportsFailure(sampleOf(summary));
   }
-  if (config.enableEvidence) addEvidence(signals, input, answer, config);
+  if (config.enableEvidence) Object.assign(signals, input.evidence ?? evidenceOf(input, config));
   if (config.enableVerifier) {
     const verdict = evidenceVerdict(signals, config) ?? verify(input, answer, phrases, grounding, config);
     if (verdict !== undefined) {
@@ -150,17 +155,16 @@ function reportsFailure(summary: string): boolean {
   return ['failed', 'error', 'declined'].some((word) => lower.includes(word));
 }
 
-function addEvidence(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {
-  const { prompt, steps, stepsArePartial, retrievedContext, stepContext } = input;
-  if (steps === undefined && retrievedContext === undefined) return;
+/** The `evidence_*` fields, none without an answer and evidence. Of long texts they take as long as all other fields. */
+export function evidenceOf(input: SignalInput, config: SignalConfig): FieldValues {
+  const { prompt, answer, steps, stepsArePartial, retrievedContext, stepContext } = input;
+  if (answer === undefined || (steps === undefined && retrievedContext === undefined)) return {};
   const documents = documentsIn(retrievedContext, stepContext);
   try {
-    Object.assign(
-      signals,
-      evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents }),
-    );
+    return evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
   } catch (error) {
     report(error, config);
+    return {};
   }
 }
 

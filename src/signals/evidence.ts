@@ -1,5 +1,5 @@
 import { type ClaimKind, findClaims, type TraceStep } from './claims/index.ts';
-import { type SupportKind, supportOf } from './support/index.ts';
+import { JoinedSources, type SupportKind, supportOf } from './support/index.ts';
 
 /** What an answer can be held against. */
 export interface EvidenceInput {
@@ -20,7 +20,7 @@ export interface EvidenceFinding {
   readonly end: number;
   /** Index of the tool call against it. */
   readonly step?: number;
-  /** Place of the best passage in the retrieved context. */
+  /** Place of the best passage in the retrieved context, if it is among the first million UTF-16 units. */
   readonly startContext?: number;
   readonly endContext?: number;
 }
@@ -80,19 +80,30 @@ export function scoreEvidence(input: EvidenceInput): EvidenceScores | undefined 
     support?.risk ?? 0,
     steps === undefined ? 0 : NOT_CONTRADICTED,
   );
-  const codePoint = codePointsOf(answer);
-  // Most answers have no such finding, and the sources are long.
-  const contextPoint = codePointsOf(support?.findings.length ? sources.join('\n') : '');
+  const contextPoint = codePointsOf(
+    new JoinedSources(sources),
+    support?.findings.map(({ endContext = 0 }) => endContext) ?? [],
+  );
   const passages = (support?.findings ?? []).map(({ startContext, endContext, ...finding }) => ({
     ...finding,
-    ...(startContext !== undefined && { startContext: contextPoint(startContext) }),
-    ...(endContext !== undefined && { endContext: contextPoint(endContext) }),
+    // Both or none.
+    ...(startContext !== undefined &&
+      endContext !== undefined &&
+      endContext <= MAX_COUNTED_UNITS && {
+        startContext: contextPoint(startContext),
+        endContext: contextPoint(endContext),
+      }),
   }));
+  const findings = [...claims, ...passages].slice(0, MAX_FINDINGS);
+  const codePoint = codePointsOf(
+    answer,
+    findings.map(({ end }) => end),
+  );
   return {
     risk,
     level: risk >= HIGH ? 'high' : risk >= MEDIUM ? 'medium' : 'low',
     ...(support !== undefined && { support: support.support }),
-    findings: [...claims, ...passages].slice(0, MAX_FINDINGS).map(({ start, end, ...finding }) => ({
+    findings: findings.map(({ start, end, ...finding }) => ({
       ...finding,
       start: codePoint(start),
       end: codePoint(end),
@@ -114,8 +125,16 @@ function documentsOf(steps: readonly TraceStep[]): readonly string[] {
 
 const SURROGATE = /[\uD800-\uDBFF]/;
 
-/** Converts places in UTF-16 code units to code points. Ascending places are cheap. */
-function codePointsOf(text: string): (offset: number) => number {
+/** Passages that end further into the sources have no place: counting code points reads all the text before them. */
+const MAX_COUNTED_UNITS = 1_048_576;
+
+/**
+ * Converts places in UTF-16 code units to code points. Ascending places are cheap.
+ * @param places the largest of them bounds what is asked for.
+ */
+function codePointsOf(whole: string | JoinedSources, places: readonly number[]): (offset: number) => number {
+  const furthest = places.reduce((most, place) => Math.max(most, place), 0);
+  const text = whole.slice(0, Math.min(furthest, MAX_COUNTED_UNITS));
   if (!SURROGATE.test(text)) return (offset) => offset;
   let [unit, point] = [0, 0];
   return (offset) => {

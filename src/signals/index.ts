@@ -1,5 +1,5 @@
 export type { TraceStep } from './claims/index.ts';
-export { computeSignals, type SignalInput, type TextIdentities } from './compute.ts';
+export { computeSignals, evidenceOf, type SignalInput, type TextIdentities } from './compute.ts';
 export { resolveSignalConfig, type SignalConfig, type SignalOptions } from './config.ts';
 export {
   correctTax,
@@ -15,7 +15,15 @@ export type { TokenUsage } from './cost.ts';
 export { type DefinitionForm, definitionText, type ToolDefinitionView } from './definition-text.ts';
 export { canCountTokens, estimateTokens, prepareToCountTokens } from './estimate-tokens.ts';
 export { type EvidenceFinding, type EvidenceInput, type EvidenceScores, scoreEvidence } from './evidence.ts';
-export { boundedIdentity, identitySteps, LARGE_CHARS, STEP_CHARS, sampledShare } from './large-texts.ts';
+export {
+  areLong,
+  type BoundedIdentity,
+  boundedIdentity,
+  identitySteps,
+  LARGE_CHARS,
+  STEP_CHARS,
+  sampledShare,
+} from './large-texts.ts';
 export {
   type AnswerSegment,
   type FindingPlace,

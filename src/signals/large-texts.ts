@@ -1,11 +1,11 @@
 /**
- * Texts of more than a megabyte: hashed whole, piece by piece, so that neither memory nor a turn of the event loop grows
- * with them; scored on a sample.
+ * Long texts are hashed piece by piece, so that neither memory nor a turn of the event loop grows with them. Those of more
+ * than a megabyte are scored on a sample of half a megabyte.
  */
 import { createHash } from 'node:crypto';
 import { encodeAndNormalize, normalized, source } from './workspace.ts';
 
-/** Longer texts are hashed in pieces and sampled for scores, in UTF-16 code units. */
+/** Longer texts are hashed in pieces wherever they can be cut, in UTF-16 code units. */
 export const LARGE_CHARS = 1_048_576;
 /** Longer texts are worth a step of their own, where a call is enriched in steps; a piece of this size takes about a millisecond. */
 export const STEP_CHARS = 262_144;
@@ -22,8 +22,8 @@ export interface TextIdentity {
 }
 
 /**
- * Identifies a large text in steps of about a millisecond, others in one; other computations of this folder may run
- * between two steps.
+ * Identifies a long text in steps of about a millisecond, five where its letters are not ASCII, and up to 16 in one step
+ * where a text of up to a megabyte cannot be cut; other computations of this folder may run between two steps.
  * @param replaceVolatile see `normalize`.
  */
 export function* identitySteps(text: string, replaceVolatile: boolean): Generator<undefined, TextIdentity> {
@@ -31,8 +31,7 @@ export function* identitySteps(text: string, replaceVolatile: boolean): Generato
   const normal = createHash('sha256');
   let codePoints = 0;
   for (let start = 0; start < text.length; ) {
-    const isLast = text.length <= LARGE_CHARS || start + STEP_CHARS >= text.length;
-    const end = isLast ? text.length : cutAfter(text, start + STEP_CHARS);
+    const end = endOfPiece(text, start);
     encodeAndNormalize(text.slice(start, end), replaceVolatile);
     whole.update(source.bytes.subarray(0, source.length));
     normal.update(normalized.bytes.subarray(0, normalized.length));
@@ -52,7 +51,7 @@ export function textIdentity(text: string, replaceVolatile: boolean): TextIdenti
   }
 }
 
-/** Characters of a text that is hashed whole while a caller waits. */
+/** Bytes of a text that is hashed whole while a caller waits. */
 const MAX_AT_ONCE = 8_388_608;
 
 /** What is known of a text where the caller waits, and the share of the text that was read for it. */
@@ -63,11 +62,11 @@ export interface BoundedIdentity {
 
 /**
  * As {@link textIdentity}, in less than about 25 ms: a text that takes longer is known by its length and a sample; of one
- * of up to eight million characters that is so for its normal form alone. Whether it takes longer depends on the text
+ * of up to eight megabytes that is so for its normal form alone. Whether it takes longer depends on the text
  * alone, so that equal texts keep equal hashes.
  */
 export function boundedIdentity(text: string, replaceVolatile: boolean): BoundedIdentity {
-  const isShort = text.length <= MAX_AT_ONCE;
+  const isShort = bytesOf(text) <= MAX_AT_ONCE;
   const whole = isShort ? identityOfAscii(text, replaceVolatile) : undefined;
   if (whole !== undefined) return { identity: whole, share: 1 };
   const sample = sampleOf(text);
@@ -94,18 +93,30 @@ function identityOfAscii(text: string, replaceVolatile: boolean): TextIdentity |
 }
 
 /**
- * The first place from `from` on at which a text can be cut without a change to the normal forms of its parts: between two
- * letters that no UUID and no timestamp has, or after punctuation. Where there is none in 64 KiB, as in a text of digits, the cut is made
- * anywhere; it depends on the text alone, so that equal texts keep equal hashes.
+ * Where the piece that begins at `start` ends. Where a text cannot be cut, as one of digits, a large one is cut anywhere;
+ * that depends on the text alone, so that equal texts keep equal hashes.
  */
-function cutAfter(text: string, from: number): number {
+function endOfPiece(text: string, start: number): number {
+  const from = start + STEP_CHARS;
+  if (from >= text.length) return text.length;
+  const cut = cutAfter(text, from);
+  if (cut !== undefined) return cut;
+  if (text.length <= LARGE_CHARS) return text.length;
+  return isLowSurrogate(text.charCodeAt(from)) ? from + 1 : from;
+}
+
+/**
+ * The first place from `from` on, in 64 KiB, at which a text can be cut without a change to the normal forms of its parts:
+ * between two letters that no UUID and no timestamp has, or after punctuation.
+ */
+function cutAfter(text: string, from: number): number | undefined {
   const last = Math.min(text.length, from + SEARCH_CHARS);
   for (let at = from; at < last; at += 1) {
     const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)];
     if (isPlainLetter(before) ? isPlainLetter(after) : ENDS.has(before) && after > 0x20 && after < 0x7f)
       return at;
   }
-  return isLowSurrogate(text.charCodeAt(from)) ? from + 1 : from;
+  return undefined;
 }
 
 /** Punctuation that no pattern has and that is nothing between letters; what follows it is no white space. */
@@ -130,24 +141,49 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/** Blocks of a sample, at equal distances; together they are as long as the longest text that is read whole. */
+/** Blocks of a sample, at equal distances. */
 const BLOCKS = 64;
-const BLOCK_CHARS = LARGE_CHARS / BLOCKS;
+/** Texts of more bytes in UTF-8 are sampled, and the bytes of a sample: letters beyond ASCII take as long as their bytes. */
+const LARGE_BYTES = 1_048_576;
+const SAMPLE_BYTES = 524_288;
+/** Bytes that a UTF-16 code unit takes at most. */
+const MOST_BYTES_OF_CHAR = 3;
+/** How much of each block tells how many bytes the characters of a text take. */
+const PROBE_CHARS = 256;
 
-/** The text itself, or of a large one the parts by which it is scored. */
+/** The text itself, or of one of more than a megabyte the parts by which it is scored. */
 export function sampleOf(text: string): string {
-  if (text.length <= LARGE_CHARS) return text;
-  const distance = (text.length - BLOCK_CHARS) / (BLOCKS - 1);
-  const blocks = Array.from({ length: BLOCKS }, (_, i) => {
-    const start = Math.floor(i * distance);
-    return text.slice(start, start + BLOCK_CHARS);
-  });
-  return blocks.join('\n');
+  const share = shareOf(text);
+  return share === 1 ? text : blocksOf(text, Math.floor((text.length * share) / BLOCKS));
 }
 
 /** The share of the texts that is scored, 0 to 1; of the one that is read least. */
 export function sampledShare(texts: readonly (string | undefined)[]): number {
-  let longest = 0;
-  for (const text of texts) if (text !== undefined && text.length > longest) longest = text.length;
-  return longest <= LARGE_CHARS ? 1 : LARGE_CHARS / longest;
+  return Math.min(...texts.map((text) => (text === undefined ? 1 : shareOf(text))));
 }
+
+function shareOf(text: string): number {
+  if (text.length * MOST_BYTES_OF_CHAR <= LARGE_BYTES) return 1;
+  const bytes = bytesOf(text);
+  return bytes <= LARGE_BYTES ? 1 : SAMPLE_BYTES / bytes;
+}
+
+/** How many bytes a long text takes in UTF-8; of one that is large anyway about how many. */
+function bytesOf(text: string): number {
+  if (text.length <= LARGE_BYTES) return Buffer.byteLength(text);
+  const probe = blocksOf(text, PROBE_CHARS);
+  return (text.length * Buffer.byteLength(probe)) / probe.length;
+}
+
+function blocksOf(text: string, chars: number): string {
+  const distance = (text.length - chars) / (BLOCKS - 1);
+  const blocks = Array.from({ length: BLOCKS }, (_, i) => {
+    const start = Math.floor(i * distance);
+    return text.slice(start, start + chars);
+  });
+  return blocks.join('\n');
+}
+
+/** Whether reading these texts at once would hold the event loop for many milliseconds. */
+export const areLong = (texts: readonly (string | undefined)[]): boolean =>
+  texts.some((text) => text !== undefined && text.length > STEP_CHARS);

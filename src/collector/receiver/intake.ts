@@ -12,6 +12,7 @@ import {
 } from '../../otlp/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
 import type { ObservatorySpanProcessor } from '../../processor/index.ts';
+import { STEP_CHARS } from '../../signals/index.ts';
 import { readAgentSpans } from '../agents/index.ts';
 import type { Ticket } from './admission.ts';
 import type { Acceptance, OtlpEncoding, OtlpSignal } from './messages.ts';
@@ -73,7 +74,7 @@ export class Intake {
     ticket.holds(body.length + BYTES_PER_ITEM * items, received.length + logs.length);
     const spans = signal === 'logs' ? await this.#spansOf(logs) : received;
     const valid = spans.filter(hasValidIds);
-    await this.#enrich(valid);
+    await this.#enrich(valid, body.length);
     const outcome = await this.#parts.writer.write(valid);
     if (outcome.kind === 'full') throw new Rejection('overloaded', 'Too many spans are waiting', 1);
     if (outcome.kind === 'failed') {
@@ -102,12 +103,15 @@ export class Intake {
     return spans;
   }
 
-  async #enrich(spans: readonly ReadableSpan[]): Promise<void> {
+  async #enrich(spans: readonly ReadableSpan[], bytes: number): Promise<void> {
+    const mayBeLong = bytes > STEP_CHARS;
     let turnEnds = performance.now() + MAX_TURN_MS;
     for (const span of spans) this.#parts.processor.expectEnded(span);
     for (const span of spans) {
+      const isLong = mayBeLong && this.#parts.processor.isLong(span);
+      if (isLong) await this.#parts.processor.readAhead(span);
       this.#parts.processor.enrichEnded(span);
-      if (performance.now() < turnEnds) continue;
+      if (!isLong && performance.now() < turnEnds) continue;
       await nextTurn();
       turnEnds = performance.now() + MAX_TURN_MS;
     }

@@ -1,1 +1,2 @@
-export { readInteraction } from './read.ts';
+export { hasLongContent } from './content-size.ts';
+export { readInteraction, readWritten } from './read.ts';

@@ -8,6 +8,7 @@ import type { SpanView } from '../span-view.ts';
 import type { Interaction } from '../types.ts';
 import { readUsage } from '../usage.ts';
 import { aiSdk } from './ai-sdk.ts';
+import { hasLongContent, isReadable } from './content-size.ts';
 import type { Dialect, DialectContent } from './dialect.ts';
 import { openInference } from './openinference.ts';
 import { openLlmetry } from './openllmetry.ts';
@@ -30,7 +31,7 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
   const isTold = attached.provider !== undefined && attached.model !== undefined && reported !== undefined;
   const scalars = isTold ? NO_SCALARS : readScalars(attributes);
   const provider = scalars.provider === undefined ? undefined : normalizeProvider(scalars.provider);
-  const written = readContent(span, attached);
+  const written = attached.written ?? readWritten(span, attached);
   // One literal instead of spreads: this runs for every model call, and spreads cost microseconds.
   return {
     prompt: attached.prompt ?? written.prompt,
@@ -49,19 +50,24 @@ export function readInteraction(span: SpanView, attached: Interaction = {}): Int
     toolArguments: attached.toolArguments ?? written.toolArguments,
     toolArgumentsText: attached.toolArgumentsText,
     identities: attached.identities,
+    evidence: attached.evidence,
     tools:
-      attached.tools ?? attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'],
+      attached.tools ??
+      (written === UNREADABLE
+        ? undefined
+        : (attributes[semconv.ATTR_GEN_AI_TOOL_DEFINITIONS] ?? attributes['ai.prompt.tools'])),
     plainRequest: attached.plainRequest,
   };
 }
 
 /** The texts and tool arguments on the span that are not attached. */
-function readContent(span: SpanView, attached: Interaction): Interaction {
+export function readWritten(span: SpanView, attached: Interaction): Interaction {
   const wantsInput = attached.prompt === undefined;
   const wantsOutput = attached.answer === undefined;
   if (!wantsInput && !wantsOutput) return NOTHING;
   const kind = interactionKind(span);
   if (kind === undefined || (kind === 'tool' && attached.toolArguments !== undefined)) return NOTHING;
+  if (hasLongContent(span) && !isReadable(span)) return UNREADABLE;
   const found = findContent(span, kind);
   const request = wantsInput && found.input !== undefined ? conversationText(found.input) : NOTHING;
   return {
@@ -77,6 +83,8 @@ function readContent(span: SpanView, attached: Interaction): Interaction {
 
 const NO_SCALARS: Scalars = Object.freeze({});
 const NOTHING: Interaction = Object.freeze({});
+/** Of a span with so much content that reading it would hold the event loop. */
+const UNREADABLE: Interaction = Object.freeze({});
 
 /** Tries the dialects in order; each field comes from the first that has it. */
 function findContent(span: SpanView, kind: InteractionKind): DialectContent {

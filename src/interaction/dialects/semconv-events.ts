@@ -38,21 +38,22 @@ const MESSAGE_EVENTS: ReadonlyMap<string, MessageRole> = new Map([
 function readEvent(event: SpanEventView, input: Message[], output: Message[]): void {
   const attributes = event.attributes ?? {};
   const role = MESSAGE_EVENTS.get(event.name);
-  if (role !== undefined) input.push(...readMessage(bodyOf(attributes), role));
+  if (role !== undefined) append(input, readMessage(bodyOf(attributes), role));
   else if (event.name === 'gen_ai.choice') {
     const body = bodyOf(attributes);
     const message = parseContainerOrKeep(body.message);
-    output.push(
-      ...readMessage(
-        isObject(message) ? message : { ...body, content: message ?? body.content },
-        'assistant',
-      ),
-    );
+    const told = isObject(message) ? message : { ...body, content: message ?? body.content };
+    append(output, readMessage(told, 'assistant'));
   } else if (event.name === 'gen_ai.content.prompt' && attributes['gen_ai.prompt'] !== undefined) {
-    input.push(...parseConversation(attributes['gen_ai.prompt']));
+    append(input, parseConversation(attributes['gen_ai.prompt']));
   } else if (event.name === 'gen_ai.content.completion' && attributes['gen_ai.completion'] !== undefined) {
-    output.push(...parseConversation(attributes['gen_ai.completion'], 'assistant'));
+    append(output, parseConversation(attributes['gen_ai.completion'], 'assistant'));
   }
+}
+
+/** Unlike spread arguments, which the stack bounds, for lists of any length. */
+function append(messages: Message[], more: readonly Message[]): void {
+  for (const message of more) messages.push(message);
 }
 
 function bodyOf(attributes: JsonObject): JsonObject {

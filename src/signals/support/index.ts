@@ -1,3 +1,4 @@
+export { JoinedSources } from './joined-sources.ts';
 export { sentenceEnds } from './sentence-ends.ts';
 export {
   type Support,

@@ -1,4 +1,5 @@
 import { withoutTalkOfSources } from './about-sources.ts';
+import { JoinedSources } from './joined-sources.ts';
 import { type Alignment, Source } from './source.ts';
 import { CONTENT, NAME, NEGATION, NUMBER, Tokenizer, type Tokens, tokenSentences } from './tokens.ts';
 
@@ -64,10 +65,10 @@ const BIAS = -4.9;
 
 /** Holds an answer against its sources, sentence by sentence. `undefined` without sources or without a statement. */
 export function supportOf({ prompt, answer, sources }: SupportInput): Support | undefined {
-  const given = sources.join('\n');
+  const given = sampleOf(new JoinedSources(sources));
   // A retrieval that found nothing is evidence too: what is left to stand on is what the user said.
-  const whole = sources.length > 0 && given.trim() === '' ? prompt : given;
-  const { text, sampled, placeOf } = sampleOf(whole);
+  const isBlank = sources.length > 0 && given.text.trim() === '';
+  const { text, sampled, placeOf } = isBlank ? sampleOf(new JoinedSources([prompt])) : given;
   const tokenizer = new Tokenizer();
   const sentences = tokenSentences(withoutTalkOfSources(answer.slice(0, MAX_ANSWER_CHARS)), tokenizer)
     .slice(0, MAX_SENTENCES)
@@ -185,8 +186,16 @@ function findingsOf(
   ];
 }
 
-function sampleOf(whole: string): { text: string; sampled: number; placeOf: (offset: number) => number } {
-  if (whole.length <= MAX_SOURCE_CHARS) return { text: whole, sampled: 1, placeOf: (offset) => offset };
+interface Sample {
+  readonly text: string;
+  readonly sampled: number;
+  readonly placeOf: (offset: number) => number;
+}
+
+function sampleOf(whole: JoinedSources): Sample {
+  if (whole.length <= MAX_SOURCE_CHARS) {
+    return { text: whole.slice(0, whole.length), sampled: 1, placeOf: (offset) => offset };
+  }
   const blocks = MAX_SOURCE_CHARS / BLOCK_CHARS;
   const distance = (whole.length - BLOCK_CHARS) / (blocks - 1);
   const starts = Array.from({ length: blocks }, (_, i) => Math.floor(i * distance));

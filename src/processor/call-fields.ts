@@ -1,0 +1,115 @@
+import { SpanStatusCode } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { attributeOf, type FieldValues } from '../base/index.ts';
+import {
+  type Interaction,
+  type InteractionKind,
+  isModelCall,
+  readInteraction,
+} from '../interaction/index.ts';
+import { evidenceOf } from '../signals/index.ts';
+import type { ContextTax } from './context-tax.ts';
+import { enrich, enrichToolCall } from './enrich.ts';
+import { tellScored, withHashes } from './large-texts.ts';
+import type { ResolvedProcessorOptions } from './options.ts';
+import { hasLongTexts, readAhead, takeSteps } from './read-ahead.ts';
+import type { WritableSpan } from './set-fields.ts';
+import type { ToolMemory } from './tool-memory.ts';
+
+const OFFERED_TOOLS = attributeOf('offered_tools');
+
+/** Computes the fields of an ended span, of what is on it, what is attached to it, and the tool calls of its trace. */
+export class CallFields {
+  readonly #options: ResolvedProcessorOptions;
+  readonly #tools: ToolMemory;
+  readonly #tax: ContextTax | undefined;
+  readonly #onFault: (error: unknown) => void;
+
+  /** @param onFault called with an error that costs only a part of the fields. */
+  constructor(
+    options: ResolvedProcessorOptions,
+    tools: ToolMemory,
+    tax: ContextTax | undefined,
+    onFault: (error: unknown) => void,
+  ) {
+    this.#options = options;
+    this.#tools = tools;
+    this.#tax = tax;
+    this.#onFault = onFault;
+  }
+
+  /**
+   * @param target is told which share of large texts was read.
+   * @param isBounded whether large texts that were not hashed ahead are hashed within a bound of time.
+   */
+  of(
+    span: ReadableSpan,
+    target: WritableSpan,
+    kind: InteractionKind,
+    attached: Interaction | undefined,
+    isBounded: boolean,
+  ): FieldValues {
+    const { signals, prices } = this.#options;
+    // With the root of a trace its calls are forgotten.
+    if (kind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
+    const known = attached && enrichToolCall(span, attached);
+    if (known !== undefined) return known;
+    const interaction = withHashes(target, readInteraction(span, attached), isBounded);
+    const values = enrich(this.#withTools(span, interaction, kind), {
+      config: signals,
+      prices,
+      kind,
+      // Prices depend on it, and only models have one.
+      at: isModelCall(kind) ? startOf(span) : undefined,
+      failed: span.status.code === SpanStatusCode.ERROR,
+    });
+    tellScored(target, interaction);
+    if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
+      Object.assign(values, this.#taxOf(interaction, startOf(span)));
+    }
+    return values;
+  }
+
+  /** Whether {@link readAhead} is worth it. Never throws. */
+  areLong(span: ReadableSpan): boolean {
+    try {
+      return hasLongTexts(span);
+    } catch {
+      // It fails once more, where faults are counted.
+      return false;
+    }
+  }
+
+  /** Reads long texts in turns of the event loop of their own, for {@link of}. Never rejects. */
+  async readAhead(span: ReadableSpan, isBounded: boolean): Promise<void> {
+    try {
+      await takeSteps(readAhead(span, isBounded, (read, kind) => this.#evidenceOf(span, read, kind)));
+    } catch {
+      // It fails once more, where faults are counted.
+    }
+  }
+
+  #evidenceOf(span: ReadableSpan, read: Interaction, kind: InteractionKind): FieldValues | undefined {
+    const { signals } = this.#options;
+    if (!signals.enableEvidence) return undefined;
+    return evidenceOf(this.#withTools(span, read, kind), signals);
+  }
+
+  #withTools(span: ReadableSpan, interaction: Interaction, kind: InteractionKind): Interaction {
+    return kind === 'model' ? this.#tools.complete(span, interaction) : interaction;
+  }
+
+  #taxOf(interaction: Interaction, at: Date): FieldValues | undefined {
+    try {
+      const { model, provider, serviceTier, serverAddress } = interaction;
+      const providerApiUrl = serverAddress === undefined ? undefined : `https://${serverAddress}`;
+      const price = { model, provider, providerApiUrl, serviceTier, at, overrides: this.#options.prices };
+      return this.#tax?.fieldsOf(interaction, price);
+    } catch (error) {
+      this.#onFault(error);
+      return undefined;
+    }
+  }
+}
+
+const startOf = ({ startTime }: ReadableSpan): Date => new Date(startTime[0] * 1000);

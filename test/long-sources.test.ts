@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scoreEvidence } from '../src/signals/index.ts';
+import { JoinedSources } from '../src/signals/support/index.ts';
+
+test('sources read by pieces are what they are when joined by line breaks', () => {
+  const sources = ['', 'ab', '', 'c', 'defg', '', 'h\ni', ''];
+  for (let count = 0; count <= sources.length; count += 1) {
+    const some = sources.slice(0, count);
+    const whole = some.join('\n');
+    const joined = new JoinedSources(some);
+    assert.equal(joined.length, whole.length);
+    for (let start = 0; start <= whole.length + 2; start += 1) {
+      for (let end = 0; end <= whole.length + 2; end += 1) {
+        assert.equal(joined.slice(start, end), whole.slice(start, end), `${count} from ${start} to ${end}`);
+      }
+    }
+  }
+});
+
+const FACT = 'The invoice of ACME was paid on 3 May in Sofia. ';
+const ANSWER = 'The invoice of ACME was paid on 9 June in Berlin, and nobody complained.';
+
+test('places in sources beyond Latin-1 count code points, and are left out a million characters on', () => {
+  const findingsOf = (retrievedContext: string) =>
+    scoreEvidence({ answer: ANSWER, retrievedContext })?.findings.filter(({ kind }) =>
+      kind.startsWith('unsupported'),
+    ) ?? [];
+  const [near] = findingsOf(`${'🙂'.repeat(40)} ${FACT}`);
+  assert.equal(near?.startContext, 41);
+  const far = findingsOf(`${'🙂 '.repeat(500_000)}${FACT.repeat(50_000)}`);
+  assert.ok(far.length > 0);
+  for (const { startContext, endContext } of far)
+    assert.equal(startContext === undefined, endContext === undefined);
+  assert.ok(far.some(({ startContext }) => startContext === undefined));
+});
+
+test('holding an answer against sources takes a time that does not grow with them', () => {
+  const timeOf = (characters: number) => {
+    const retrievedContext = Buffer.from('Счёт оплачен 3 мая. '.repeat(characters / 20)).toString();
+    const times = Array.from({ length: 7 }, () => {
+      const started = performance.now();
+      scoreEvidence({ answer: ANSWER, retrievedContext });
+      return performance.now() - started;
+    });
+    return Math.min(...times);
+  };
+  const small = timeOf(200_000);
+  assert.ok(timeOf(20_000_000) < 10 * Math.max(small, 0.5));
+});
