@@ -106,7 +106,7 @@ export const BENCHES: readonly Bench[] = [
   {
     name: 'llm-instrumentation',
     about: 'The same for answers of several sizes.',
-    full: { args: ['--sizes'], env: { BENCH_ROUNDS: '9' } },
+    full: { args: ['--sizes'], env: { BENCH_ROUNDS: '30' } },
     quick: { env: { BENCH_ROUNDS: '3' } },
     limitSeconds: 600,
     figures: addedBy({ title: /characters$/ }),
