@@ -39,7 +39,7 @@ export class CallFields {
   }
 
   /**
-   * @param target is told which share of large texts was read.
+   * @param target receives the share of large texts that was read.
    * @param isBounded whether large texts that were not hashed ahead are hashed within a bound of time.
    */
   of(

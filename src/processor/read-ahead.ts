@@ -19,6 +19,7 @@ import {
   identitySteps,
   sampledShare,
   type TextIdentities,
+  takeAll,
 } from '../signals/index.ts';
 
 /** Steps of some milliseconds. A step yields `true` if the next one needs a turn of its own. */
@@ -78,11 +79,7 @@ export function* readAhead(
  */
 export function boundedIdentities(read: Interaction): TextIdentities | undefined {
   if (!areLong([read.prompt, read.answer])) return undefined;
-  const steps = identify(read, true);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return takeAll(identify(read, true));
 }
 
 function* identify({ prompt, answer }: Interaction, isBounded: boolean): Steps<TextIdentities> {

@@ -23,6 +23,7 @@ export {
   LARGE_CHARS,
   STEP_CHARS,
   sampledShare,
+  takeAll,
 } from './large-texts.ts';
 export {
   type AnswerSegment,

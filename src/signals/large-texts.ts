@@ -44,7 +44,11 @@ export function* identitySteps(text: string, replaceVolatile: boolean): Generato
 
 /** As {@link identitySteps}, at once. */
 export function textIdentity(text: string, replaceVolatile: boolean): TextIdentity {
-  const steps = identitySteps(text, replaceVolatile);
+  return takeAll(identitySteps(text, replaceVolatile));
+}
+
+/** Takes all steps at once. */
+export function takeAll<Result>(steps: Iterator<unknown, Result>): Result {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

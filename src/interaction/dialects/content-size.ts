@@ -1,4 +1,5 @@
 /** How much there is to read on a span: what other instrumentations write there is as long as they like. */
+import { STEP_CHARS } from '../../signals/index.ts';
 import type { SpanView } from '../span-view.ts';
 
 interface Limits {
@@ -9,7 +10,7 @@ interface Limits {
 }
 
 /** Reading more takes many milliseconds. */
-const LONG: Limits = { characters: 262_144, values: 8_192 };
+const LONG: Limits = { characters: STEP_CHARS, values: 8_192 };
 /** Reading more takes too many: JSON text is parsed at once. */
 const READABLE: Limits = { characters: 4_194_304, values: 65_536 };
 const MAX_DEPTH = 32;
