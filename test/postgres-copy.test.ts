@@ -44,7 +44,7 @@ describe('binary COPY', { skip: noPostgres() }, () => {
       get: (target, key) => {
         if (key === 'query') {
           return (text: string, values: unknown[]) => {
-            if (text.startsWith('INSERT')) statements.push('INSERT');
+            if (text.includes('INSERT INTO mcp_traces (')) statements.push('INSERT');
             return target.query(text, values);
           };
         }

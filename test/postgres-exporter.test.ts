@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { ObservatoryError } from '../src/base/errors.ts';
 import type { TraceRow } from '../src/base/fields.ts';
 import { PostgresSpanExporter, type Queryable } from '../src/postgres/index.ts';
 import { SANITIZED_ATTRIBUTE, TRUNCATED_ATTRIBUTE } from '../src/postgres/marks.ts';
 import { countRows, readRows, testDatabases } from './support/databases.ts';
 import { type ExportResult, exportSpans } from './support/export.ts';
 import { ATTRIBUTE_FIELDS, randomSpans, randomValue, seededRandom } from './support/random-spans.ts';
-import { longTest } from './support/size.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered, recordSpans, spanWith } from './support/spans.ts';
 
@@ -171,19 +171,46 @@ for (const databases of testDatabases()) {
       }
     });
 
-    longTest('a table that refuses everything does not get a statement for every span', async () => {
+    test('a table that takes no row refuses none: the export fails after few statements and says why', async () => {
       await empty();
       await db.query('ALTER TABLE mcp_traces ADD CONSTRAINT refuse_all CHECK (false) NOT VALID');
       try {
         const counted = counting(db);
         const exporter = new PostgresSpanExporter({ connection: counted });
-        const result = await exportSpans(exporter, randomSpans(1000, 5));
-        assert.equal(result.code, 1);
-        assert.ok(counted.statements < 300, `${counted.statements} statements`);
+        const { code, error } = await exportSpans(exporter, randomSpans(1000, 5));
+        assert.equal(code, 1);
+        assert.ok(ObservatoryError.isInstance(error) && error.code === 'DATABASE_TABLE_REFUSES');
+        assert.match(error.message, /takes no rows.*"refuse_all"/);
+        assert.ok(counted.statements < 20, `${counted.statements} statements`);
         const { exported, failed, refused } = exporter.stats;
-        assert.deepEqual([exported, failed + refused], [0, 1000]);
+        assert.deepEqual([exported, failed, refused], [0, 1000, 0]);
       } finally {
         await db.query('ALTER TABLE mcp_traces DROP CONSTRAINT refuse_all');
+      }
+    });
+
+    test('a span that fails alone is refused if the table still takes one that it took before', async (t) => {
+      if (databases.name !== 'Postgres') return t.skip('only a server can take back what was tried');
+      await empty();
+      await db.query(`ALTER TABLE mcp_traces ADD CONSTRAINT no_poison CHECK (risk_tier <> 'poison')`);
+      const poison = spanWith({ 'observatory.risk_tier': 'poison' });
+      try {
+        for (const copy of [true, false]) {
+          const exporter = new PostgresSpanExporter({ connection: db, copy });
+          const first = await exportSpans(exporter, [poison]);
+          assert.ok(
+            ObservatoryError.isInstance(first.error) && first.error.code === 'DATABASE_TABLE_REFUSES',
+          );
+          assert.deepEqual(await exportSpans(exporter, [spanWith({ 'observatory.risk_tier': 'low' })]), {
+            code: 0,
+          });
+          const again = await exportSpans(exporter, [poison]);
+          assert.ok(again.error !== undefined && 'refusedSpans' in again.error);
+          assert.deepEqual(again.error.refusedSpans, [poison]);
+        }
+        assert.equal(await countRows(db), 2, 'what was tried is not there');
+      } finally {
+        await db.query('ALTER TABLE mcp_traces DROP CONSTRAINT no_poison');
       }
     });
 

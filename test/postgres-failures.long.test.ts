@@ -161,7 +161,7 @@ describe('life cycle', () => {
       }
     }
     const [insert, sameInsert, copy] = statements;
-    assert.match(insert ?? '', /^INSERT INTO mcp_traces/);
+    assert.match(insert ?? '', /INSERT INTO mcp_traces/);
     assert.equal(sameInsert, insert);
     assert.match(copy ?? '', /^COPY mcp_traces/);
     assert.deepEqual(new Set(statements.filter((text) => text.startsWith('COPY'))), new Set([copy]));

@@ -10,8 +10,10 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `INVALID_INPUT`: a document or line given as input cannot be read.
  * - `MISSING_PEER`: an optional package is needed and is not installed; the message names the install command.
  * - `DATABASE_UNREACHABLE`: Postgres or ClickHouse cannot be reached, or the embedded database is missing or in use.
- * - `DATABASE_SCHEMA_MISSING`: the tables do not exist; run `mcp-observatory db migrate`.
+ * - `DATABASE_SCHEMA_MISSING`: the tables, or parts of them, do not exist; run `mcp-observatory db migrate`.
  * - `DATABASE_SCHEMA_TOO_NEW`: a newer version of this package has migrated the database.
+ * - `DATABASE_TABLE_REFUSES`: the table takes no row, whatever is in it: a constraint, trigger, index or policy was added
+ *   to it, or a partition is missing. Nothing is lost by trying again once that is mended.
  * - `DATABASE_REFUSED`: the database refused a statement, or some rows of one; `cause` holds its message and code.
  * - `SPANS_NOT_SAFE`: a flush or shutdown ended with spans neither stored nor on disk; the message has the count.
  * - `EXPORTER_SHUT_DOWN`: `export()` was called after `shutdown()`.
@@ -45,6 +47,7 @@ export type ObservatoryErrorCode =
   | 'DATABASE_UNREACHABLE'
   | 'DATABASE_SCHEMA_MISSING'
   | 'DATABASE_SCHEMA_TOO_NEW'
+  | 'DATABASE_TABLE_REFUSES'
   | 'DATABASE_REFUSED'
   | 'SPANS_NOT_SAFE'
   | 'EXPORTER_SHUT_DOWN'

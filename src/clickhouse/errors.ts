@@ -1,4 +1,5 @@
 import { errorMessage, ObservatoryError } from '../base/index.ts';
+import { TableRefusal, toObservatoryError } from '../postgres/index.ts';
 
 /** Codes of ClickHouse, from `src/Common/ErrorCodes.cpp`: no such column, table or database. */
 const OTHER_SCHEMA: ReadonlySet<string> = new Set(['10', '16', '47', '60', '81']);
@@ -29,6 +30,7 @@ export function isRowRefused(error: unknown): boolean {
  */
 export function toClickHouseError(error: unknown, database: string): ObservatoryError {
   if (ObservatoryError.isInstance(error)) return error;
+  if (error instanceof TableRefusal) return toObservatoryError(error, database);
   const code = codeOf(error);
   const text = describe(error, code);
   const cause = Object.assign(new Error(text), code === undefined ? {} : { code });

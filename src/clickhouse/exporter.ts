@@ -7,6 +7,7 @@ import {
   type Place,
   SpanStoreExporter,
   type StoreTally,
+  Witness,
   writeInBatches,
 } from '../postgres/index.ts';
 import { type ClickHouseConnection, openClickHouse, runOnClickHouse } from './connection.ts';
@@ -61,6 +62,7 @@ export class ClickHouseSpanExporter extends SpanStoreExporter {
       },
       writeRows: (rows: readonly EncodedRow[]) => this.#insert(connection, rows),
       isRowAtFault: isRowRefused,
+      witness: new Witness(),
     };
     await writeInBatches(spans, this.#options, sink, tally);
   }

@@ -17,6 +17,12 @@ const SUCCESS = 0;
 const BATCH_AT_FAULT: ReadonlySet<unknown> = new Set([400, 413, 422]);
 /** Codes of a back end that may answer a moment later. */
 const BUSY: ReadonlySet<unknown> = new Set([429, 500, 502, 503, 504, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+/** Codes of failures that may be of one batch. */
+const OF_THE_BATCH: ReadonlySet<unknown> = new Set([
+  'ETIMEDOUT',
+  'DATABASE_REFUSED',
+  'DATABASE_TABLE_REFUSES',
+]);
 /** Codes of a back end that is not there, or not for us: an export at the end of a process is not repeated. */
 const ABSENT: ReadonlySet<unknown> = new Set([
   401,
@@ -30,6 +36,7 @@ const ABSENT: ReadonlySet<unknown> = new Set([
   'DATABASE_UNREACHABLE',
   'DATABASE_SCHEMA_MISSING',
   'DATABASE_SCHEMA_TOO_NEW',
+  'DATABASE_TABLE_REFUSES',
 ]);
 
 /**
@@ -99,9 +106,12 @@ export function isTransient(error: unknown): boolean {
   return code !== 'ETIMEDOUT' && (BUSY.has(code) || (typeof code === 'string' && ABSENT.has(code)));
 }
 
-/** Whether an export failed because it took too long. */
-export function isTimeout(error: Error): boolean {
-  return codeOf(error) === 'ETIMEDOUT';
+/**
+ * Whether an export failed with an answer about its spans, or took too long. It looks like an outage, but others may
+ * fare better.
+ */
+export function mayBeOfTheBatch(error: Error): boolean {
+  return OF_THE_BATCH.has(codeOf(error));
 }
 
 function noAnswer(when: string): Error {

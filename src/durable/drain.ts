@@ -1,5 +1,5 @@
 import { errorMessage } from '../base/index.ts';
-import { isTimeout } from './back-end.ts';
+import { mayBeOfTheBatch } from './back-end.ts';
 import type { Delivery } from './delivery.ts';
 import type { ResolvedSpoolOptions } from './options.ts';
 import type { Spool } from './spool.ts';
@@ -82,9 +82,9 @@ export class Drain {
       return;
     }
     const startedAt = performance.now();
-    let isTooSlow = false;
+    let isAnswered = false;
     const unsent = await this.#delivery.deliver(batch.spans, (error) => {
-      isTooSlow = isTimeout(error);
+      isAnswered = mayBeOfTheBatch(error);
     });
     this.#counters.drained += batch.spans.length - unsent.length;
     if (unsent.length === 0) {
@@ -94,8 +94,8 @@ export class Drain {
       await this.#sleep(paceMs - (performance.now() - startedAt));
       return;
     }
-    // A batch that takes the back end too long looks like an outage, but is an attempt.
-    if (this.#delivery.pace.isDown && !isTooSlow) return;
+    // A batch that is refused, or takes too long, looks like an outage, but is an attempt.
+    if (this.#delivery.pace.isDown && !isAnswered) return;
     this.#attempts += 1;
     // Move a failing batch to the end, so that it does not block the others.
     if (unsent.length < batch.spans.length || this.#attempts >= ATTEMPTS_BEFORE_LAST) {

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { sqlStateOf } from './database-error.ts';
+import { isRowAtFault } from './database-error.ts';
 import type { Queryable } from './types.ts';
 
 /** A connection of the package `pg`, with its extension point, which pg-copy-streams uses too. */
@@ -28,15 +28,17 @@ export interface CopyPool extends Queryable {
 /** First byte of the message `CopyData`: PostgreSQL documentation, "Message Formats". */
 const COPY_DATA = 0x64;
 const LENGTH_BYTES = 4;
-/** The server is shutting down or the connection is lost. */
-const CONNECTION_IS_OVER = /^(?:08|57P)/;
 
 /** Whether this is a pool of `pg`, from any installed copy of the package. */
 export function isCopyPool(db: Queryable): db is CopyPool {
   return 'connect' in db && typeof db.connect === 'function' && 'idleCount' in db && 'totalCount' in db;
 }
 
-/** Runs work on a connection of the pool. A broken connection is closed and never ends the host process. */
+/**
+ * Runs work on a connection of the pool, which never ends the host process. If the work fails, and not for a row, the
+ * connection is closed, and so are the idle ones of a pool of ours: they may be broken, or have settings of their role,
+ * such as a timeout, that were changed since they were made.
+ */
 export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) => Promise<T>): Promise<T> {
   // The statement reports a lost connection too, but without a listener the event would end the process. It is added
   // in the callback, because the connection may be lost before the promise resolves.
@@ -54,12 +56,19 @@ export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) =
     isUsable = true;
     return result;
   } catch (error) {
-    const state = sqlStateOf(error);
-    isUsable = state !== undefined && !CONNECTION_IS_OVER.test(state);
+    isUsable = isRowAtFault(error);
     throw error;
   } finally {
     client.release(!isUsable);
     client.removeListener('error', ignore);
+    if (!isUsable && 'kind' in pool) closeIdle(pool);
+  }
+}
+
+/** A pool gives an idle connection, if it has one, before it makes another. */
+function closeIdle(pool: CopyPool): void {
+  for (let left = pool.idleCount; left > 0; left -= 1) {
+    pool.connect((_, client) => client?.release(true));
   }
 }
 

@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { COLUMNS, FIELDS } from '../base/index.ts';
-import {
-  type BatchLimits,
-  type BatchSink,
-  type EncodedSpan,
-  type SpanWriter,
-  type StoreTally,
-  writeInBatches,
-} from './batches.ts';
+import { type BatchLimits, type SpanWriter, writeInBatches } from './batches.ts';
 import { joinPlaces, type Place } from './byte-writer.ts';
 import { ALL_COLUMNS, type ColumnList } from './column-list.ts';
 import { type CopyClient, type CopyPool, canCopy, copyIn, withClient } from './copy-in.ts';
 import { sqlStateOf } from './database-error.ts';
 import { GrowingRows } from './growing-rows.ts';
-import { encodeForInsert, type InsertRow, insertRows } from './insert-writer.ts';
+import {
+  encodeForInsert,
+  type InsertRow,
+  insertRows,
+  OTHER_UNIQUE_INDEX,
+  refuseUniqueIndex,
+  witnessOn,
+} from './insert-writer.ts';
 import { BINARY_HEADER, BINARY_TRAILER, RowEncoder } from './row-encoder.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
+import type { BatchSink, EncodedSpan, StoreTally } from './row-sink.ts';
+import type { Witness } from './witness.ts';
 
 const NAMES = COLUMNS.join(', ');
 
@@ -36,6 +38,7 @@ SET LOCAL client_min_messages = warning;
 CREATE TABLE IF NOT EXISTS ${STAGING}
   (${FIELDS.map(({ column, sqlType }) => `${column} ${sqlType}`).join(', ')}) ON COMMIT DELETE ROWS;
 COPY ${STAGING} (${columns.join(', ')}) FROM STDIN WITH (FORMAT binary);
+${OTHER_UNIQUE_INDEX};
 INSERT INTO mcp_traces (${NAMES}) SELECT ${NAMES} FROM ${STAGING} ON CONFLICT DO NOTHING`;
 
 const UNIQUE_VIOLATION = '23505';
@@ -59,6 +62,7 @@ export class CopyWriter implements SpanWriter {
   readonly #pool: CopyPool;
   readonly #limits: BatchLimits;
   readonly #encoder: RowEncoder;
+  readonly #witness: Witness;
   readonly #encodeForInsert = (span: ReadableSpan): InsertRow => encodeForInsert(this.#encoder, span);
   /** Whether rows went to the table, and through the temporary table, when that was last tried. */
   readonly #isProven = { direct: false, staging: false };
@@ -69,12 +73,14 @@ export class CopyWriter implements SpanWriter {
     this.#pool = pool;
     this.#limits = limits;
     this.#encoder = new RowEncoder(limits);
+    this.#witness = witnessOn(pool, this.#encoder);
   }
 
   write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
     if (this.#isRefused) {
       const writeRows = (rows: readonly InsertRow[]) => insertRows(this.#pool, rows);
-      return writeInBatches(spans, this.#limits, { encode: this.#encodeForInsert, writeRows }, tally);
+      const sink = { encode: this.#encodeForInsert, writeRows, witness: this.#witness };
+      return writeInBatches(spans, this.#limits, sink, tally);
     }
     return writeInBatches(spans, this.#limits, this.#sink(), tally);
   }
@@ -95,6 +101,7 @@ export class CopyWriter implements SpanWriter {
         return this.#write(all);
       },
       writeGrowing: (rows) => this.#write(rows),
+      witness: this.#witness,
     };
   }
 
@@ -128,7 +135,11 @@ export class CopyWriter implements SpanWriter {
       throw error;
     });
     this.#isProven[way] = true;
-    if (byStaging) this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.rows.length}`;
+    if (!byStaging) return true;
+    this.#expectsDuplicates = tags.at(-1) !== `INSERT 0 ${rows.rows.length}`;
+    if (this.#expectsDuplicates && tags.at(-2) !== 'SELECT 0') {
+      refuseUniqueIndex((await this.#pool.query(OTHER_UNIQUE_INDEX)).rows[0]?.name);
+    }
     return true;
   }
 }

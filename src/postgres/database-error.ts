@@ -4,8 +4,12 @@ import { errorMessage, ObservatoryError, type ObservatoryErrorCode } from '../ba
 const SQLSTATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** Connection lost, wrong password, shutting down, no such database, too many connections. */
 const NO_CONNECTION = /^(?:08|28|57P|3D000|53300)/;
-/** Faults of one row: its data, its size, or a constraint or trigger. */
-const ROW_AT_FAULT = /^(?:22|23|44|54|P0)/;
+/**
+ * Faults of the connection, the server, the statement or the tables, which other rows would meet too. All others may be
+ * a row's: its data, its size, or a constraint, trigger or row policy (42501), or what a trigger runs into.
+ */
+const NOT_OF_A_ROW = /^(?:08|0A|25|26|28|34|3[BDF]|40|42(?!501)|53|55|57|58|72|F0|HV|XX)/;
+const CHECK_VIOLATION = '23514';
 /** No such table, function or column, or a column of another type. */
 const OTHER_SCHEMA = /^(?:42P01|42703|42804|42883|42P10|3F000)/;
 
@@ -15,9 +19,23 @@ export function sqlStateOf(error: unknown): string | undefined {
   return code !== undefined && SQLSTATE.test(code) ? code : undefined;
 }
 
-/** Whether the statement may succeed without the row at fault. */
+/** Whether the statement may succeed without some of its rows. Whether other rows fare better shows whose fault it is. */
 export function isRowAtFault(error: unknown): boolean {
-  return ROW_AT_FAULT.test(sqlStateOf(error) ?? '');
+  const state = sqlStateOf(error);
+  return state !== undefined && !NOT_OF_A_ROW.test(state);
+}
+
+/** Whether no partition takes the row: a violation of a check that has no name. */
+export function isPartitionMissing(error: unknown): boolean {
+  return sqlStateOf(error) === CHECK_VIOLATION && !(error as { readonly constraint?: unknown }).constraint;
+}
+
+/** The table takes no row, whatever is in it; `cause` says why. */
+export class TableRefusal extends Error {
+  constructor(cause: unknown) {
+    super(describe(cause), { cause });
+    this.name = 'TableRefusal';
+  }
 }
 
 /** Whether tables are missing or of another schema version. */
@@ -35,9 +53,17 @@ export function toObservatoryError(
   table = 'mcp_traces',
 ): ObservatoryError {
   if (ObservatoryError.isInstance(error)) return error;
+  const database = databaseName === undefined ? 'the database' : `the database ${databaseName}`;
+  if (error instanceof TableRefusal) {
+    return failure(
+      'DATABASE_TABLE_REFUSES',
+      `The table ${table} takes no rows in ${database}: ${error.message}. This holds for every row, so something was ` +
+        'added to the table or is missing in it. Undo that, or run: npx mcp-observatory db status',
+      error.cause,
+    );
+  }
   const state = sqlStateOf(error);
   const text = describe(error);
-  const database = databaseName === undefined ? 'the database' : `the database ${databaseName}`;
   if (state === undefined || NO_CONNECTION.test(state)) {
     return failure(
       'DATABASE_UNREACHABLE',

@@ -1,7 +1,7 @@
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { ObservatoryError } from '../base/index.ts';
-import type { SpanWriter, StoreTally } from './batches.ts';
+import type { SpanWriter } from './batches.ts';
 import { isCopyPool } from './copy-in.ts';
 import { CopyWriter } from './copy-writer.ts';
 import { isSchemaAtFault, toObservatoryError, withoutData } from './database-error.ts';
@@ -15,6 +15,7 @@ import {
 } from './options.ts';
 import { createPartitions } from './partitions.ts';
 import { type OwnPool, openPool } from './pool.ts';
+import type { StoreTally } from './row-sink.ts';
 import { SpanStoreExporter } from './store-exporter.ts';
 import type { Queryable } from './types.ts';
 

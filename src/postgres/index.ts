@@ -1,4 +1,4 @@
-export { type SpanWriter, type StoreTally, writeInBatches } from './batches.ts';
+export { type SpanWriter, writeInBatches } from './batches.ts';
 export { ByteWriter, joinPlaces, type Place } from './byte-writer.ts';
 export { cleanText } from './clean-text.ts';
 export {
@@ -13,7 +13,7 @@ export {
 export { type CopyPool, withClient } from './copy-in.ts';
 export { copyOut } from './copy-out.ts';
 export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './database.ts';
-export { isRowAtFault, toObservatoryError } from './database-error.ts';
+export { isRowAtFault, TableRefusal, toObservatoryError } from './database-error.ts';
 export { PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
 export { type MigrationResult, migrate } from './migrate.ts';
@@ -24,6 +24,7 @@ export { type OwnPool, openPool } from './pool.ts';
 export { reading } from './read-only.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
 export { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
+export type { StoreTally } from './row-sink.ts';
 export { type Cell, SpanCells } from './span-cells.ts';
 export { JSON_COLUMNS, SpanJson } from './span-json.ts';
 export {
@@ -43,3 +44,4 @@ export {
   type QueryResult,
   type Statement,
 } from './types.ts';
+export { Witness } from './witness.ts';

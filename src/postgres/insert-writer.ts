@@ -1,19 +1,34 @@
+import { randomUUID } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { COLUMNS, FIELDS, type SqlType } from '../base/index.ts';
-import { type BatchLimits, type EncodedSpan, type SpanWriter, writeInBatches } from './batches.ts';
+import { type BatchLimits, type SpanWriter, writeInBatches } from './batches.ts';
 import type { Scalar } from './coerce.ts';
+import { type CopyPool, isCopyPool, withClient } from './copy-in.ts';
+import { TableRefusal } from './database-error.ts';
 import { RowEncoder } from './row-encoder.ts';
 import type { ResolvedRowLimits } from './row-limits.ts';
+import type { EncodedSpan } from './row-sink.ts';
 import type { Queryable } from './types.ts';
+import { Witness } from './witness.ts';
+
+/**
+ * A unique index of the table or a partition beside the key. Whatever it is for, spans that are alike to it would be
+ * taken for one that is sent again, and left out.
+ */
+export const OTHER_UNIQUE_INDEX = `SELECT indexrelid::regclass::text AS name FROM pg_index
+  WHERE (indisunique OR indisexclusion) AND NOT indisprimary AND indrelid IN (
+    SELECT to_regclass('mcp_traces') UNION SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('mcp_traces'))
+  LIMIT 1`;
 
 /**
  * One statement for any number of spans: each parameter is a whole column as an array literal. The cast through text
  * makes every driver send it unchanged. Existing spans are left alone, so sending a span twice is harmless.
  */
 export const INSERT_STATEMENT: string = [
-  `INSERT INTO mcp_traces (${COLUMNS.join(', ')})`,
+  `WITH written AS (INSERT INTO mcp_traces (${COLUMNS.join(', ')})`,
   `SELECT * FROM unnest(${FIELDS.map((field, i) => `$${i + 1}::text::${field.sqlType}[]`).join(', ')})`,
-  'ON CONFLICT DO NOTHING',
+  'ON CONFLICT DO NOTHING RETURNING 1)',
+  `SELECT CASE WHEN count(*) < cardinality($1::text::${FIELDS[0]?.sqlType}[]) THEN (${OTHER_UNIQUE_INDEX}) END AS index FROM written`,
 ].join('\n');
 
 /** A span as elements of array literals, one for each column; `size` in UTF-16 units. */
@@ -27,6 +42,7 @@ export function insertWriter(db: Queryable, limits: BatchLimits & ResolvedRowLim
   const sink = {
     encode: (span: ReadableSpan) => encodeForInsert(encoder, span),
     writeRows: (rows: readonly InsertRow[]) => insertRows(db, rows),
+    witness: isCopyPool(db) ? witnessOn(db, encoder) : new Witness(),
   };
   return { write: (spans, tally) => writeInBatches(spans, limits, sink, tally) };
 }
@@ -43,14 +59,41 @@ export function encodeForInsert(encoder: RowEncoder, span: ReadableSpan): Insert
   return { span, cells, size, isSanitized, isTruncated };
 }
 
-/** Writes rows in one statement. */
+/** Writes rows in one statement. @throws TableRefusal when an index may have left some out. */
 export async function insertRows(db: Queryable, rows: readonly InsertRow[]): Promise<void> {
-  await db.query(INSERT_STATEMENT, insertValues(rows));
+  const result = await db.query(INSERT_STATEMENT, insertValues(rows));
+  refuseUniqueIndex(result.rows[0]?.index);
+}
+
+/** @throws TableRefusal when there is one. */
+export function refuseUniqueIndex(name: unknown): void {
+  if (typeof name === 'string') {
+    throw new TableRefusal(new Error(`spans may be left out because of the unique index ${name}`));
+  }
 }
 
 /** The parameters of {@link INSERT_STATEMENT} for these rows. */
 export function insertValues(rows: readonly InsertRow[]): string[] {
   return FIELDS.map((_, column) => `{${rows.map((row) => row.cells[column]).join(',')}}`);
+}
+
+/** A witness that writes its span under other ids in a transaction that is rolled back. */
+export function witnessOn(pool: CopyPool, encoder: RowEncoder): Witness {
+  return new Witness((span) =>
+    withClient(pool, async (connection) => {
+      const client = connection as unknown as Queryable;
+      const row = encodeForInsert(encoder, span);
+      // Trace and span id are the first columns.
+      const cells = row.cells.map((cell, column) => (column < 2 ? randomUUID() : cell));
+      // Triggers that wait for the end of the transaction would not run.
+      await client.query('BEGIN; SET CONSTRAINTS ALL IMMEDIATE');
+      try {
+        await client.query(INSERT_STATEMENT, insertValues([{ ...row, cells }]));
+      } finally {
+        await client.query('ROLLBACK');
+      }
+    }),
+  );
 }
 
 function elementOf(value: Scalar | null, sqlType: SqlType): string {

@@ -1,8 +1,8 @@
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { ObservatoryError, withoutTracing } from '../base/index.ts';
-import type { RefusedSpan, StoreTally } from './batches.ts';
 import { withoutData } from './database-error.ts';
+import type { RefusedSpan, StoreTally } from './row-sink.ts';
 
 type ResultCallback = Parameters<SpanExporter['export']>[1];
 
