@@ -47,6 +47,7 @@ describe('db, embedded', () => {
       database: dataDir,
       kind: 'pglite',
       applied: [],
+      remade: [],
       schema_version: LATEST_MIGRATION,
     });
   });
@@ -299,6 +300,7 @@ async function assertStatus(
     database,
     kind,
     state: 'current',
+    missing: [],
     schema_version: LATEST_MIGRATION,
     code_version: LATEST_MIGRATION,
     rows: 3,

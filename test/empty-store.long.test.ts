@@ -28,7 +28,7 @@ test('a copy of the prepared store is what a new one is after its migrations', a
   assert.equal(await copyPrepared(copied, undefined, prepared), true);
   for (let opened = 1; opened <= 2; opened += 1) {
     await using db = await openDatabase({ dataDir: copied });
-    assert.deepEqual(await migrate(db), { applied: [], version: LATEST_MIGRATION });
+    assert.deepEqual(await migrate(db), { applied: [], remade: [], version: LATEST_MIGRATION });
     assert.deepEqual((await db.query(TABLES)).rows, tables);
     await db.query(`INSERT INTO mcp_traces (trace_id, span_id, service, span_name, span_kind, status_code, scope, start_time, end_time, attributes, resource, events, links)
       VALUES (gen_random_uuid(), gen_random_uuid(), 'a service', 'a span', 'internal', 'unset', 'a scope', now(), now(), '{}', '{}', '[]', '[]')`);

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { ObservatoryError } from '../src/base/errors.ts';
-import { migrate, type Queryable } from '../src/postgres/index.ts';
+import { databaseStatus, migrate, type Queryable } from '../src/postgres/index.ts';
 import { LATEST_MIGRATION, MIGRATIONS } from '../src/postgres/migrations.ts';
+import { schemaObjects } from '../src/postgres/schema-objects.ts';
 import {
   findPsql,
   noPostgres,
@@ -55,7 +56,7 @@ describe('on Postgres', { skip: noPostgres() }, () => {
     const schema = await describeSchema(byHand);
     assert.deepEqual(schema, await describeSchema(byCode));
     assert.ok(schema.columns.length > 300 && schema.indexes.length > 30, 'the description is not empty');
-    assert.deepEqual(await withPool(byHand, migrate), { applied: [], version: LATEST_MIGRATION });
+    assert.deepEqual(await withPool(byHand, migrate), { applied: [], remade: [], version: LATEST_MIGRATION });
   });
 
   test('schema/postgres.sql may be applied again, and after migrate(), without losing a row', {
@@ -102,8 +103,70 @@ describe('on Postgres', { skip: noPostgres() }, () => {
           return pool.query(text, values as unknown[]);
         },
       };
-      assert.deepEqual(await migrate(late), { applied: [], version: LATEST_MIGRATION });
+      assert.deepEqual(await migrate(late), { applied: [], remade: [], version: LATEST_MIGRATION });
       assert.ok(raced);
+    });
+  });
+
+  test('the objects that are looked for are those that the migrations leave', async () => {
+    const url = await newDatabase();
+    await withPool(url, migrate);
+    const rows = await runSql(
+      url,
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
+         AND (relkind IN ('r', 'p', 'v') OR relkind IN ('i', 'I') AND NOT relispartition)
+         AND relname !~ '_pkey$|_key$|_\\d{8}(_|$)' AND relname <> 'mcp_observatory_migrations'
+       UNION SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+       UNION SELECT tgname FROM pg_trigger WHERE NOT tgisinternal ORDER BY name`,
+    );
+    assert.deepEqual([...schemaObjects().keys()].sort(), rows.map(({ name }) => String(name)).sort());
+  });
+
+  test('what was dropped is made again and told, and what is there stays', async () => {
+    const url = await newDatabase();
+    await withPool(url, migrate);
+    await runSql(url, `INSERT INTO mcp_runs_state (next_xid, refreshed_at) VALUES (7, now())`);
+    const schema = await describeSchema(url);
+    for (const [dropped, told] of [
+      ['TABLE mcp_traces', /^table mcp_traces,table mcp_traces_default,view mcp_prompt_drift,/],
+      ['TABLE mcp_runs', /^table mcp_runs,function mcp_runs_is_named_by,trigger mcp_runs_added,/],
+      ['VIEW mcp_traces_hex', /^view mcp_traces_hex$/],
+      ['FUNCTION mcp_traces_create_partitions', /^function mcp_traces_create_partitions$/],
+      ['INDEX mcp_traces_errors', /^index mcp_traces_errors$/],
+      ['TABLE mcp_traces_default', /^table mcp_traces_default$/],
+    ] as const) {
+      await runSql(url, `DROP ${dropped} CASCADE`);
+      const status = await withPool(url, databaseStatus);
+      assert.equal(status.state, 'incomplete');
+      assert.match(status.missing.join(), told);
+      const { applied, remade } = await withPool(url, migrate);
+      assert.deepEqual([applied, remade], [[], status.missing], dropped);
+    }
+    const after = await describeSchema(url);
+    assert.deepEqual(after.columns, schema.columns);
+    assert.deepEqual(
+      after.indexes.map((row) => (row as { indexname: string }).indexname),
+      schema.indexes.map((row) => (row as { indexname: string }).indexname),
+    );
+    assert.deepEqual(after.rest, schema.rest);
+    assert.deepEqual(await runSql(url, 'SELECT next_xid::integer AS xid FROM mcp_runs_state'), [{ xid: 7 }]);
+    const [open] = await runSql(
+      url,
+      `SELECT has_function_privilege('public', 'mcp_traces_create_partitions(integer)', 'EXECUTE') AS may`,
+    );
+    assert.equal(open?.may, false);
+    assert.deepEqual((await withPool(url, migrate)).remade, []);
+  });
+
+  test('what cannot be made again is named by a typed error', async () => {
+    const url = await newDatabase();
+    await withPool(url, migrate);
+    await runSql(url, 'ALTER TABLE mcp_traces DROP COLUMN span_kind CASCADE');
+    await assert.rejects(withPool(url, migrate), (error) => {
+      assert.ok(ObservatoryError.isInstance(error));
+      assert.equal(error.code, 'DATABASE_SCHEMA_MISSING');
+      assert.match(error.message, /column span_kind is missing|column span_kind.*cannot be made again/);
+      return true;
     });
   });
 

@@ -1,11 +1,12 @@
 import { snakeKeys } from '../base/index.ts';
 import type { SpoolStatus } from '../durable/index.ts';
-import type { DatabaseStatus, NamedCount, TableStatus } from '../postgres/index.ts';
+import { type DatabaseStatus, listOf, type NamedCount, type TableStatus } from '../postgres/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 const ADVICE = {
   current: '',
   missing: 'not there. Run: npx mcp-observatory db migrate',
+  incomplete: 'not whole. Run: npx mcp-observatory db migrate',
   behind: 'older than this version of mcp-observatory. Run: npx mcp-observatory db migrate',
   too_new: 'newer than this version of mcp-observatory. Run: npm install mcp-observatory@latest',
 } as const;
@@ -17,6 +18,7 @@ export function formatStatus(database: string, status: DatabaseStatus, spool?: S
   const lines: [string, string][] = [
     ['database', `${database} (PostgreSQL ${status.serverVersion})`],
     ['schema', advice === '' ? version : `${version}: ${advice}`],
+    ...(status.missing.length === 0 ? [] : [['missing', listOf(status.missing)] satisfies [string, string]]),
     ...(status.table === undefined ? [] : tableLines(status.table)),
     ...(spool === undefined ? [] : [['spool', formatSpool(spool)] satisfies [string, string]]),
   ];

@@ -1,7 +1,14 @@
 import { snakeKeys } from '../base/index.ts';
 import { spoolStatus } from '../durable/index.ts';
 import { PostgresReviewQueue } from '../execution/index.ts';
-import { DEFAULT_DATA_DIR, databaseStatus, migrate, prune, refreshRollups } from '../postgres/index.ts';
+import {
+  DEFAULT_DATA_DIR,
+  databaseStatus,
+  listOf,
+  migrate,
+  prune,
+  refreshRollups,
+} from '../postgres/index.ts';
 import {
   type Command,
   type CommandIo,
@@ -99,12 +106,18 @@ async function runMigrate(values: Values, io: CommandIo): Promise<number> {
   if (values.keep !== undefined)
     throw usageError('--keep is for ClickHouse; with Postgres, use db prune or db archive');
   await using db = await openDatabaseOf(values, io, true);
-  const { applied, version } = await migrate(db);
-  const done = applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`;
+  const { applied, remade, version } = await migrate(db);
+  const changes = [
+    ...(applied.length === 0 ? [] : [`applied ${applied.join(', ')}`]),
+    ...(remade.length === 0
+      ? []
+      : [`made again, empty and with no grants, what was missing: ${listOf(remade)}`]),
+  ];
+  const done = changes.length === 0 ? 'up to date' : changes.join('; ');
   print(
     io,
     values.json
-      ? { database: db.name, kind: db.kind, applied, schema_version: version }
+      ? { database: db.name, kind: db.kind, applied, remade, schema_version: version }
       : printableLine(`${db.name}: ${done}; schema version ${version}`),
   );
   return EXIT_OK;

@@ -113,9 +113,15 @@ async function openPostgresStore(connection: string | Database | undefined): Pro
       try {
         // The writer role may read this table, and not `mcp_traces`.
         await db.query('SELECT FROM mcp_observatory_migrations LIMIT 0');
+        const { rows } = await db.query(`SELECT to_regclass('mcp_traces') IS NOT NULL AS is_there`);
+        if (rows[0]?.is_there === true) return;
       } catch (error) {
         throw toObservatoryError(error, db.name);
       }
+      throw new ObservatoryError(
+        'DATABASE_SCHEMA_MISSING',
+        `The table mcp_traces is missing in ${db.name}. Run: npx mcp-observatory db migrate`,
+      );
     },
     close: async () => {
       if (!isOpen) await db.close();

@@ -16,7 +16,8 @@ export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './data
 export { isRowAtFault, TableRefusal, toObservatoryError } from './database-error.ts';
 export { PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
-export { type MigrationResult, migrate } from './migrate.ts';
+export { listOf, type MigrationResult, migrate, schemaVersion } from './migrate.ts';
+export { LATEST_MIGRATION } from './migrations.ts';
 export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';
 export { listPartitions, type Partition, prune, quotedName } from './partitions.ts';
@@ -25,6 +26,7 @@ export { reading } from './read-only.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
 export { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
 export type { StoreTally } from './row-sink.ts';
+export { missingObjects } from './schema-objects.ts';
 export { type Cell, SpanCells } from './span-cells.ts';
 export { JSON_COLUMNS, SpanJson } from './span-json.ts';
 export {

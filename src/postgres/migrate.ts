@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ObservatoryError } from '../base/index.ts';
 import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
 import { LATEST_MIGRATION, MIGRATIONS, type Migration, migrationScript } from './migrations.ts';
+import { makeMissing, missingObjects } from './schema-objects.ts';
 import { execScript, nameOfDatabase, type Queryable } from './types.ts';
 
 /** The oldest server the schema is tested on. */
@@ -13,27 +14,35 @@ const ALREADY_DONE: ReadonlySet<string> = new Set(['23505', '42P06', '42P07', '4
 /** How often a migration may find its objects present without its version being recorded. */
 const MAX_FRUITLESS_ATTEMPTS = 5;
 
+/** Missing objects named in a message. */
+const MAX_LISTED = 8;
+
 /** Result of {@link migrate}. */
 export interface MigrationResult {
   /** Names of the migrations applied by this call; empty when the schema was up to date. */
   readonly applied: readonly string[];
+  /** What migrations had made before and was missing, such as `table mcp_traces`, and was made again by this call. */
+  readonly remade: readonly string[];
   /** Resulting version of the schema. */
   readonly version: number;
 }
 
 /**
- * Creates or updates the tables. Processes may run it concurrently: all succeed, and each migration is applied once. A
- * migration and its record are one transaction.
+ * Creates or updates the tables, and makes again, empty, what was made before and is missing. Processes may run it
+ * concurrently: all succeed, and each migration is applied once. A migration and its record are one transaction.
  *
  * @param db may use another connection for each call, as a pool does.
  * @throws ObservatoryError `DATABASE_SCHEMA_TOO_NEW` when a newer version of this package has migrated the database,
- *   `DATABASE_UNREACHABLE`, or `DATABASE_REFUSED` for an old server or a refused statement (for instance because an
+ *   `DATABASE_SCHEMA_MISSING` when something is missing and cannot be made again, `DATABASE_UNREACHABLE`, or `DATABASE_REFUSED` for an old server or a refused statement (for instance because an
  *   unrelated table has the name `mcp_traces`).
  */
 export async function migrate(db: Queryable): Promise<MigrationResult> {
   try {
     await checkServerVersion(db);
-    return await applyPending(db);
+    const { applied, version } = await applyPending(db);
+    const missing = await missingObjects(db);
+    if (missing.length > 0) await remake(db);
+    return { applied, remade: missing, version };
   } catch (error) {
     throw toObservatoryError(error, nameOfDatabase(db));
   }
@@ -62,7 +71,7 @@ export function tooNew(version: number): ObservatoryError {
   );
 }
 
-async function applyPending(db: Queryable): Promise<MigrationResult> {
+async function applyPending(db: Queryable): Promise<Pick<MigrationResult, 'applied' | 'version'>> {
   const applied: string[] = [];
   let version = await schemaVersion(db);
   let fruitless = 0;
@@ -83,6 +92,31 @@ async function applyPending(db: Queryable): Promise<MigrationResult> {
   }
   if (version > LATEST_MIGRATION) throw tooNew(version);
   return { applied, version };
+}
+
+/** @throws ObservatoryError `DATABASE_SCHEMA_MISSING` */
+async function remake(db: Queryable): Promise<void> {
+  let cause: Error | undefined;
+  try {
+    await makeMissing(db);
+  } catch (error) {
+    cause = withoutData(error);
+  }
+  // Another process may have made it.
+  const left = await missingObjects(db);
+  if (left.length === 0) return;
+  const reason = cause === undefined ? '' : `: ${cause.message}`;
+  throw new ObservatoryError(
+    'DATABASE_SCHEMA_MISSING',
+    `Of the schema, ${listOf(left)} is missing and cannot be made again${reason}. Restore it from a backup, or use another database or schema`,
+    { cause },
+  );
+}
+
+/** The first names of a list that may be long. */
+export function listOf(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_LISTED).join(', ');
+  return names.length > MAX_LISTED ? `${shown} and ${names.length - MAX_LISTED} more` : shown;
 }
 
 function migrationAfter(version: number): Migration {

@@ -3,13 +3,14 @@ import { schemaVersion } from './migrate.ts';
 import { LATEST_MIGRATION } from './migrations.ts';
 import { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 import { listPartitions, type Partition, textOrNull } from './partitions.ts';
+import { missingObjects } from './schema-objects.ts';
 import { nameOfDatabase, type Queryable } from './types.ts';
 
 /** How many services and models are listed. */
 const TOP = 5;
 
 /** The schema of a database compared with this code. */
-export type SchemaState = 'current' | 'missing' | 'behind' | 'too_new';
+export type SchemaState = 'current' | 'missing' | 'incomplete' | 'behind' | 'too_new';
 
 /** Rows of one service or model; `name` is null for rows without one. */
 export interface NamedCount {
@@ -26,7 +27,9 @@ export interface DatabaseStatus {
   /** Version of the schema that this code knows. */
   readonly codeVersion: number;
   readonly state: SchemaState;
-  /** Figures of the table; absent when the schema is missing. */
+  /** What the migrations made and is not there, such as `table mcp_traces`; only of a schema of this version. */
+  readonly missing: readonly string[];
+  /** Figures of the table; absent when it is missing. */
   readonly table?: TableStatus | undefined;
 }
 
@@ -71,13 +74,17 @@ const ISO_UTC = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 export async function databaseStatus(db: Queryable): Promise<DatabaseStatus> {
   try {
     const version = await schemaVersion(db);
-    const { rows } = await db.query(`SELECT current_setting('server_version') AS version`);
+    const missing = version === LATEST_MIGRATION ? await missingObjects(db) : [];
+    const { rows } = await db.query(
+      `SELECT current_setting('server_version') AS version, to_regclass('mcp_traces') IS NOT NULL AS is_there`,
+    );
     return {
       serverVersion: String(rows[0]?.version),
       schemaVersion: version,
       codeVersion: LATEST_MIGRATION,
-      state: stateOf(version),
-      table: version === 0 ? undefined : await tableStatus(db),
+      state: missing.length > 0 ? 'incomplete' : stateOf(version),
+      missing,
+      table: rows[0]?.is_there === true ? await tableStatus(db) : undefined,
     };
   } catch (error) {
     throw toObservatoryError(error, nameOfDatabase(db));

@@ -7,7 +7,7 @@ import {
   postOtlp,
   withoutSecrets,
 } from '../durable/index.ts';
-import { openDatabase } from '../postgres/index.ts';
+import { LATEST_MIGRATION, listOf, missingObjects, openDatabase, schemaVersion } from '../postgres/index.ts';
 import { resolveStartOptions } from './options.ts';
 import { isDisabled, wantsOtlp } from './registration/index.ts';
 
@@ -77,7 +77,12 @@ async function tryDatabase(url: string): Promise<Destination> {
     });
     address = database.name;
     await database.query('SELECT 1');
-    return { what: 'spans', address, problem: null };
+    // Tables of another version are updated when the program starts.
+    const missing =
+      (await schemaVersion(database)) === LATEST_MIGRATION ? await missingObjects(database) : [];
+    const problem =
+      missing.length === 0 ? null : `${listOf(missing)} is missing. Run: npx mcp-observatory db migrate`;
+    return { what: 'spans', address, problem };
   } catch (error) {
     return { what: 'spans', address, problem: errorMessage(error) };
   }
