@@ -42,6 +42,7 @@ export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } fro
 export { periodicReader } from './metric-reader.ts';
 export { packageFile } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
+export { connectionKey, PortConnections } from './port-connections.ts';
 export { printable, printableLine } from './printable.ts';
 export { makePrivateFolder, writePrivateFile, writePrivateFileSync } from './private-files.ts';
 export { isOwnScope, MCP_SCOPE } from './scopes.ts';

@@ -1,6 +1,6 @@
 import { snakeKeys } from '../base/index.ts';
 import type { SpoolStatus } from '../durable/index.ts';
-import { type DatabaseStatus, listOf, type NamedCount, type TableStatus } from '../postgres/index.ts';
+import { type DatabaseStatus, firstNames, type NamedCount, type TableStatus } from '../postgres/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 const ADVICE = {
@@ -18,7 +18,7 @@ export function formatStatus(database: string, status: DatabaseStatus, spool?: S
   const lines: [string, string][] = [
     ['database', `${database} (PostgreSQL ${status.serverVersion})`],
     ['schema', advice === '' ? version : `${version}: ${advice}`],
-    ...(status.missing.length === 0 ? [] : [['missing', listOf(status.missing)] satisfies [string, string]]),
+    ...(status.missing.length === 0 ? [] : [['missing', firstNames(status.missing)] satisfies [string, string]]),
     ...(status.table === undefined ? [] : tableLines(status.table)),
     ...(spool === undefined ? [] : [['spool', formatSpool(spool)] satisfies [string, string]]),
   ];

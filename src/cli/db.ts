@@ -4,7 +4,7 @@ import { PostgresReviewQueue } from '../execution/index.ts';
 import {
   DEFAULT_DATA_DIR,
   databaseStatus,
-  listOf,
+  firstNames,
   migrate,
   prune,
   refreshRollups,
@@ -111,7 +111,7 @@ async function runMigrate(values: Values, io: CommandIo): Promise<number> {
     ...(applied.length === 0 ? [] : [`applied ${applied.join(', ')}`]),
     ...(remade.length === 0
       ? []
-      : [`made again, empty and with no grants, what was missing: ${listOf(remade)}`]),
+      : [`made again, empty and with no grants, what was missing: ${firstNames(remade)}`]),
   ];
   const done = changes.length === 0 ? 'up to date' : changes.join('; ');
   print(

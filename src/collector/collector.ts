@@ -155,6 +155,7 @@ class RunningCollector implements Collector {
       }),
       admission: this.#admission,
       bearer: new BearerCheck(tokens),
+      isClosed: tokens.length > 0 || this.#options.tls?.clientCa !== undefined,
       maxBodyBytes,
       isDraining: () => this.#isDraining,
       onAnswered: (answered) => this.#metrics.answered(answered),

@@ -2,7 +2,7 @@ import { type MeterProvider, metrics } from '@opentelemetry/api';
 import { ObservatoryError, wholeNumber } from '../base/index.ts';
 import type { OtlpOptions } from '../durable/index.ts';
 import type { Database } from '../postgres/index.ts';
-import type { Address, TlsOptions } from './receiver/index.ts';
+import { type Address, isLoopback, type TlsOptions } from './receiver/index.ts';
 
 /** Options of `startCollector`. */
 export interface CollectorOptions {
@@ -122,10 +122,6 @@ function refuseOpenDoor({ http, grpc, tokens = [], tls, insecure }: ResolvedColl
         '(--tls-client-ca), listen at 127.0.0.1, or say --insecure where the network itself keeps others out',
     );
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 function invalid(message: string): ObservatoryError {

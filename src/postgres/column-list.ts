@@ -20,7 +20,7 @@ export interface ColumnList {
   readonly absent: readonly number[];
 }
 
-export const ALL_COLUMNS: ColumnList = listOf(SCALAR_COLUMNS);
+export const ALL_COLUMNS: ColumnList = firstNames(SCALAR_COLUMNS);
 
 /**
  * The columns that have had a value so far. Most programs fill less than half of them, and each null costs a row four
@@ -32,7 +32,7 @@ export class UsedColumns {
 
   /** The list of these columns, as long as none is added. @defaultValue all, before the first row */
   get list(): ColumnList {
-    this.#list ??= listOf(SCALAR_COLUMNS.filter(({ position }) => this.#isUsed[position] === 1));
+    this.#list ??= firstNames(SCALAR_COLUMNS.filter(({ position }) => this.#isUsed[position] === 1));
     return this.#list;
   }
 
@@ -52,7 +52,7 @@ export function holds({ absent }: ColumnList, values: readonly unknown[]): boole
   return true;
 }
 
-function listOf(scalars: readonly ScalarColumn[]): ColumnList {
+function firstNames(scalars: readonly ScalarColumn[]): ColumnList {
   const fixed = scalars.filter(({ sqlType }) => sqlType !== 'text');
   const texts = scalars.filter(({ sqlType }) => sqlType === 'text');
   const columns = [...fixed, ...texts].map(({ position }) => COLUMNS[position] as Column);

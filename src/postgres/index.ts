@@ -16,7 +16,7 @@ export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './data
 export { isRowAtFault, TableRefusal, toObservatoryError } from './database-error.ts';
 export { PostgresSpanExporter } from './exporter.ts';
 export { canonicalUuid, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from './ids.ts';
-export { listOf, type MigrationResult, migrate, schemaVersion } from './migrate.ts';
+export { firstNames, type MigrationResult, migrate, schemaVersion } from './migrate.ts';
 export { LATEST_MIGRATION } from './migrations.ts';
 export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';

@@ -108,13 +108,13 @@ async function remake(db: Queryable): Promise<void> {
   const reason = cause === undefined ? '' : `: ${cause.message}`;
   throw new ObservatoryError(
     'DATABASE_SCHEMA_MISSING',
-    `Of the schema, ${listOf(left)} is missing and cannot be made again${reason}. Restore it from a backup, or use another database or schema`,
+    `Of the schema, ${firstNames(left)} is missing and cannot be made again${reason}. Restore it from a backup, or use another database or schema`,
     { cause },
   );
 }
 
 /** The first names of a list that may be long. */
-export function listOf(names: readonly string[]): string {
+export function firstNames(names: readonly string[]): string {
   const shown = names.slice(0, MAX_LISTED).join(', ');
   return names.length > MAX_LISTED ? `${shown} and ${names.length - MAX_LISTED} more` : shown;
 }

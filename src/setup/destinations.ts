@@ -7,7 +7,7 @@ import {
   postOtlp,
   withoutSecrets,
 } from '../durable/index.ts';
-import { LATEST_MIGRATION, listOf, missingObjects, openDatabase, schemaVersion } from '../postgres/index.ts';
+import { LATEST_MIGRATION, firstNames, missingObjects, openDatabase, schemaVersion } from '../postgres/index.ts';
 import { resolveStartOptions } from './options.ts';
 import { isDisabled, wantsOtlp } from './registration/index.ts';
 
@@ -81,7 +81,7 @@ async function tryDatabase(url: string): Promise<Destination> {
     const missing =
       (await schemaVersion(database)) === LATEST_MIGRATION ? await missingObjects(database) : [];
     const problem =
-      missing.length === 0 ? null : `${listOf(missing)} is missing. Run: npx mcp-observatory db migrate`;
+      missing.length === 0 ? null : `${firstNames(missing)} is missing. Run: npx mcp-observatory db migrate`;
     return { what: 'spans', address, problem };
   } catch (error) {
     return { what: 'spans', address, problem: errorMessage(error) };

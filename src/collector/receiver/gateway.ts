@@ -17,6 +17,8 @@ export interface Gateway {
   readonly intake: Intake;
   readonly admission: RequestAdmission;
   readonly bearer: BearerCheck;
+  /** Whether senders need a token or a certificate. */
+  readonly isClosed: boolean;
   /** Maximum bytes of a body, compressed and decompressed. */
   readonly maxBodyBytes: number;
   /** Whether the collector is draining and refuses new requests. */

@@ -6,11 +6,13 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
+import { connectionKey, PortConnections } from '../../base/index.ts';
 import { readBody, unpack } from './body.ts';
+import { refuseForeignPages } from './foreign-page.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { lengthIn, messageIn, PREFIX_BYTES, sendMessage, sendNotGrpc, sendRejection } from './grpc-stream.ts';
 import type { RunningReceiver } from './http.ts';
-import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
+import { type Address, listen } from './listen.ts';
 import { encodeResponse, SIGNAL_PATHS, signalAt } from './messages.ts';
 import { Rejection } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
@@ -20,6 +22,9 @@ const GRPC_TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/;
 
 /** Idle timeout of a call in milliseconds, so that it does not hold a slot forever. */
 const SILENCE_MS = 60_000;
+
+/** How long a connection may be without a call, in milliseconds: longer than senders wait between batches. */
+const IDLE_MS = 300_000;
 
 /** Maximum concurrent calls per connection, and its flow-control window in bytes. */
 const SETTINGS = { maxConcurrentStreams: 128, initialWindowSize: 1024 * 1024 };
@@ -37,23 +42,34 @@ export async function startGrpc(
     tls === undefined
       ? createServer({ settings: SETTINGS })
       : createSecureServer({ settings: SETTINGS, allowHTTP1: false, ...tls });
-  server.maxConnections = MAX_CONNECTIONS;
-  const sessions = new Set<ServerHttp2Session>();
+  const sessions = new Map<string, ServerHttp2Session>();
+  const connections = new PortConnections(server, {
+    idleMs: IDLE_MS,
+    giveUp: (key, socket) => {
+      // Says goodbye, so that the sender knows that the next call needs a new connection.
+      sessions.get(key)?.destroy();
+      socket.destroySoon();
+    },
+  });
   server.on('session', (session) => {
-    sessions.add(session);
-    session.once('close', () => sessions.delete(session));
+    const key = connectionKey(session.socket);
+    sessions.set(key, session);
+    session.once('close', () => sessions.get(key) === session && sessions.delete(key));
     // Ignore connection errors; without a listener they would end the process.
     session.on('error', () => {});
   });
   server.on('sessionError', () => {});
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => {});
+    if (stream.session !== undefined) stream.once('close', connections.begin(stream.session.socket));
     stream.setTimeout(SILENCE_MS, () => stream.close(constants.NGHTTP2_CANCEL));
     const isGrpc = headers[':method'] === 'POST' && GRPC_TYPE.test(headers['content-type'] ?? '');
     answer(
       gateway,
       'grpc',
       async () => {
+        // Browsers do not speak gRPC to a port without TLS, where a name would matter.
+        if (!gateway.isClosed) refuseForeignPages({ origin: headers.origin, host: headers[':authority'] });
         if (!isGrpc) throw new Rejection('unsupported_type', 'Expected a gRPC request');
         sendMessage(stream, await take(gateway, stream, headers));
       },
@@ -65,14 +81,14 @@ export async function startGrpc(
     close: (withinMs) =>
       new Promise((resolve) => {
         const late = setTimeout(() => {
-          for (const session of sessions) session.destroy();
+          for (const session of sessions.values()) session.destroy();
         }, withinMs);
         server.close(() => {
           clearTimeout(late);
           resolve();
         });
         // Sends GOAWAY and closes when the calls in progress have been answered.
-        for (const session of sessions) session.close();
+        for (const session of sessions.values()) session.close();
       }),
   };
 }

@@ -6,10 +6,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { PortConnections } from '../../base/index.ts';
 import { readBody, unpack } from './body.ts';
+import { refuseForeignPages } from './foreign-page.ts';
 import { answer, type Gateway, refuseWhileDraining, untilClosed } from './gateway.ts';
 import { answerHealth, type Health } from './health.ts';
-import { type Address, listen, MAX_CONNECTIONS } from './listen.ts';
+import { type Address, listen } from './listen.ts';
 import { encodeResponse, encodeStatus, type OtlpEncoding, SIGNAL_PATHS, signalAt } from './messages.ts';
 import { ANSWERS, Rejection } from './rejection.ts';
 import type { TlsFiles } from './tls.ts';
@@ -52,6 +54,7 @@ export async function startHttp(
       gateway,
       'http',
       async () => {
+        if (!gateway.isClosed) refuseForeignPages(request.headers, address.host);
         const body = await take(gateway, path, encoding, request, response);
         send(response, 200, TYPES[encoding as OtlpEncoding], body, gateway.isDraining());
       },
@@ -79,11 +82,15 @@ async function run(
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: TIMEOUTS_CHECK_MS,
   };
-  const server: Server =
-    tls === undefined ? createServer(options, listener) : createTlsServer({ ...options, ...tls }, listener);
-  server.maxConnections = MAX_CONNECTIONS;
+  const server: Server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
+  const connections = new PortConnections(server);
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    connections.beginHttp(request, response);
+    listener(request, response);
+  };
+  server.on('request', handle);
   // By default Node asks for the body at once; a refused sender need not send it.
-  server.on('checkContinue', listener);
+  server.on('checkContinue', handle);
   return {
     address: await listen(server, address),
     close: (withinMs) =>

@@ -5,5 +5,5 @@ export { startGrpc } from './grpc.ts';
 export type { Health } from './health.ts';
 export { type RunningReceiver, startHealth, startHttp } from './http.ts';
 export { Intake } from './intake.ts';
-export { type Address, formatAddress } from './listen.ts';
+export { type Address, formatAddress, isLoopback } from './listen.ts';
 export { readTls, type TlsOptions } from './tls.ts';

@@ -1,9 +1,6 @@
 import type { Server as NetServer } from 'node:net';
 import { ObservatoryError } from '../../base/index.ts';
 
-/** Maximum connections per port. */
-export const MAX_CONNECTIONS = 4096;
-
 /** Listening address: a host (IPv6 without brackets) and a port; 0 is any free one. */
 export interface Address {
   readonly host: string;
@@ -30,4 +27,9 @@ export async function listen(server: NetServer, { host, port }: Address): Promis
 /** An address as text: `127.0.0.1:4318`, `[::1]:4318`. */
 export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Whether only this machine reaches a host: its name, or an address of the loopback interface. */
+export function isLoopback(host: string): boolean {
+  return /^(?:.+\.)?localhost$/i.test(host) || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

@@ -9,6 +9,7 @@ export type RejectionReason = keyof typeof ANSWERS;
  */
 export const ANSWERS = {
   malformed: { http: 400, grpc: 3 },
+  foreign_page: { http: 403, grpc: 7 },
   unauthenticated: { http: 401, grpc: 16 },
   not_found: { http: 404, grpc: 12 },
   wrong_method: { http: 405, grpc: 12 },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { errorMessage, ObservatoryError } from '../../base/index.ts';
+import { errorMessage, ObservatoryError, PortConnections } from '../../base/index.ts';
 import { type Queryable, reading } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
 import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
@@ -76,9 +76,10 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const live = new Live(db, questions);
   const hosts: string[] = [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
+    connections.beginHttp(request, response);
     void handle(request, response, { db, questions, goldens, assets, live, hosts, token, mcp, senders });
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  const connections = new PortConnections(server, { limit: MAX_CONNECTIONS });
   server.listen(port, host);
   await once(server, 'listening').catch((cause: Error) => {
     throw new ObservatoryError('INVALID_OPTION', `Cannot listen at ${host}:${port}: ${cause.message}`, {

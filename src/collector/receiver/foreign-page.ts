@@ -1,0 +1,40 @@
+import { isIP } from 'node:net';
+import { isLoopback } from './listen.ts';
+import { Rejection } from './rejection.ts';
+
+/** Names that nobody can have in the public DNS (RFC 6761, 6762 and 8375, and `.internal`), as containers are given. */
+const PRIVATE_NAME = /^[^.]*$|\.(?:localhost|local|internal|test|home\.arpa)$/i;
+
+/** What a request says of where it comes from and goes to. */
+interface Headers {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+}
+
+/**
+ * Refuses what a page of another site sends from the browser of this machine's user. It cannot have a token, so where
+ * senders need one there is nothing to refuse. `Origin` has to be the address that is asked for, if there is one. A port
+ * that only this machine reaches may not be asked for by a name of the public DNS, which may be the page's own, made to
+ * lead here. Elsewhere any name may be that of a service.
+ *
+ * @param listensAt the host that the port is bound to; `undefined` where names do not matter.
+ * @throws Rejection `foreign_page`
+ */
+export function refuseForeignPages({ host = '', origin }: Headers, listensAt?: string): void {
+  const asked = urlOf(`http://${host}`);
+  if (origin !== undefined && (asked === undefined || urlOf(origin)?.host !== asked.host)) {
+    throw new Rejection('foreign_page', 'Requests from pages of other sites are refused');
+  }
+  if (host === '' || listensAt === undefined || !isLoopback(listensAt)) return;
+  const name = asked?.hostname.replace(/^\[|\]$/g, '') ?? '.';
+  if (isIP(name) === 0 && !PRIVATE_NAME.test(name)) {
+    throw new Rejection(
+      'foreign_page',
+      `Without a token, only requests to ${listensAt} or localhost are served`,
+    );
+  }
+}
+
+function urlOf(address: string): URL | undefined {
+  return URL.canParse(address) ? new URL(address) : undefined;
+}

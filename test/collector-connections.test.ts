@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Collector, startCollector } from '../src/collector/index.ts';
+import type { Database } from '../src/postgres/index.ts';
+import { GrpcCaller } from './support/grpc-caller.ts';
+import { post } from './support/http-post.ts';
+import { spanRequest } from './support/span-requests.ts';
+import { waitUntil } from './support/wait-until.ts';
+
+const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
+const PROTOBUF = { 'content-type': 'application/x-protobuf' };
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+/** A database that takes everything. */
+const database = {
+  kind: 'postgres',
+  name: 'nothing',
+  query: async () => ({ rows: [{ is_there: true }] }),
+  close: async () => {},
+} as unknown as Database;
+
+describe('pages of other sites', () => {
+  let open: Collector;
+  let closed: Collector;
+  let wide: Collector;
+  before(async () => {
+    const common = { database, migrate: false, http: LOOPBACK, grpc: LOOPBACK } as const;
+    open = await startCollector(common);
+    closed = await startCollector({ ...common, grpc: false, tokens: ['t'.repeat(24)] });
+    wide = await startCollector({
+      ...common,
+      http: { host: '0.0.0.0', port: 0 },
+      grpc: false,
+      insecure: true,
+    });
+  });
+  after(async () => {
+    await Promise.all([open.close(), closed.close(), wide.close()]);
+  });
+
+  const send = (collector: Collector, headers: Readonly<Record<string, string>>) =>
+    post(`${collector.httpUrl}/v1/traces`, { ...PROTOBUF, ...headers }, spanRequest(1).body).then(
+      ({ status }) => status,
+    );
+
+  for (const host of ['evil.com', 'evil.com:4318', '127.0.0.1.nip.io', 'localhost.evil.com', 'a b']) {
+    test(`a port of this machine refuses the name ${host}, with which a page may have come here`, async () => {
+      assert.equal(await send(open, { host }), 403);
+    });
+  }
+
+  for (const host of [
+    'localhost:4318',
+    '127.0.0.1:4318',
+    '[::1]:4318',
+    'otel-collector:4318',
+    'host.docker.internal:4318',
+    'collector.observability.svc.cluster.local',
+  ]) {
+    test(`it serves ${host}`, async () => {
+      assert.equal(await send(open, { host }), 200);
+    });
+  }
+
+  test('a port that others reach serves every name, since it may be that of a service', async () => {
+    const url = wide.httpUrl?.replace('0.0.0.0', '127.0.0.1');
+    const { status } = await post(
+      `${url}/v1/traces`,
+      { ...PROTOBUF, host: 'otel.example.com' },
+      spanRequest(1).body,
+    );
+    assert.equal(status, 200);
+  });
+
+  test('a page of another site is refused whatever the port is bound to, one of the same address is not', async () => {
+    for (const collector of [open, wide]) {
+      const url = collector.httpUrl?.replace('0.0.0.0', '127.0.0.1') ?? '';
+      for (const [origin, expected] of [
+        ['http://evil.com', 403],
+        ['null', 403],
+        [url, 200],
+      ] as const) {
+        const { status } = await post(`${url}/v1/traces`, { ...PROTOBUF, origin }, spanRequest(1).body);
+        assert.equal(status, expected, origin);
+      }
+    }
+  });
+
+  test('where senders show a token, names and origins do not matter', async () => {
+    const authorization = `Bearer ${'t'.repeat(24)}`;
+    assert.equal(
+      await send(closed, { host: 'otel.example.com', origin: 'https://app.example.com', authorization }),
+      200,
+    );
+    assert.equal(await send(closed, { host: 'otel.example.com' }), 401);
+  });
+});
+
+test('with few descriptors, connections that say nothing shut no port, and are ended', {
+  skip: process.platform !== 'linux' && 'limits are read on Linux only',
+}, async (t) => {
+  const args = [
+    'collect',
+    '--json',
+    '--no-migrate',
+    '--database-url',
+    'postgresql://nobody@127.0.0.1:1/none',
+  ];
+  const ports = ['--http', '127.0.0.1:0', '--grpc', '127.0.0.1:0', '--health', '127.0.0.1:0'];
+  const child = spawn(
+    'sh',
+    ['-c', 'ulimit -n 256; exec "$@"', 'sh', process.execPath, MAIN, ...args, ...ports],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  t.after(() => child.kill('SIGKILL'));
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const { http, grpc, health } = JSON.parse(line) as Record<'http' | 'grpc' | 'health', string>;
+  const silent: Socket[] = [];
+  t.after(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  let ended = 0;
+  for (const address of [grpc, new URL(http).host, new URL(health).host]) {
+    const [host, port] = address.split(':');
+    for (let i = 0; i < 300; i += 1) {
+      const socket = connect(Number(port), host).resume();
+      socket.on('error', () => {}).once('close', () => (ended += 1));
+      silent.push(socket);
+      if (i % 50 === 0) await once(socket, 'connect');
+    }
+  }
+  await waitUntil(() => ended > 600);
+  assert.equal((await post(`${health}/healthz`, {}, undefined, 'GET')).status, 200);
+  // No database and no spool: the answer is that the spans cannot be stored, not that nobody listens.
+  assert.equal((await post(`${http}/v1/traces`, PROTOBUF, spanRequest(1).body)).status, 503);
+  const caller = new GrpcCaller(grpc);
+  const { code } = await caller.call(spanRequest(1).body);
+  assert.equal(code, 14);
+  await caller.close();
+});
