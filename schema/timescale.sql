@@ -3,8 +3,8 @@
 -- Run it once, after `mcp-observatory db migrate`, by the owner of the table, at a quiet hour: the rows are copied. On a
 -- server without TimescaleDB it says so and changes nothing. It may be applied again.
 --
--- The partition key stays start_time, in chunks of a day, so the primary key and every query stay as they are. Chunks
--- are compressed after a week, by service, which is what dashboards filter by. For retention use
+-- The partition key stays start_time, in chunks of a day, so every query stays as it is. The primary key has to hold it, so
+-- a span that is sent again with another start is another row. Chunks are compressed after a week, by service, which is what dashboards filter by. For retention use
 --   SELECT add_retention_policy('mcp_traces', INTERVAL '90 days');
 -- instead of `mcp-observatory db prune`, which knows native partitions only.
 
@@ -29,7 +29,7 @@ BEGIN
 
   -- No writer may add to the old table once its rows are being copied.
   LOCK TABLE mcp_traces IN ACCESS EXCLUSIVE MODE;
-  CREATE TABLE mcp_traces_hyper (LIKE mcp_traces INCLUDING ALL);
+  CREATE TABLE mcp_traces_hyper (LIKE mcp_traces INCLUDING ALL, PRIMARY KEY (trace_id, span_id, start_time));
   PERFORM create_hypertable('mcp_traces_hyper', 'start_time', chunk_time_interval => INTERVAL '1 day');
   INSERT INTO mcp_traces_hyper SELECT * FROM mcp_traces;
 

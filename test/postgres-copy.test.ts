@@ -138,6 +138,26 @@ describe('binary COPY', { skip: noPostgres() }, () => {
     assert.equal(await countRows(pool), 20);
   });
 
+  test('a span sent again with another start of its day is stored once, and the first one stays', async () => {
+    await empty();
+    const spans = randomSpans(20, 6);
+    const [first] = spans as [ReadableSpan];
+    const noon = Math.floor(Date.now() / 86_400_000) * 86_400 + 43_200;
+    const at = (hour: number) => spans.map((span) => altered(span, { startTime: [noon + 3600 * hour, 0] }));
+    for (const copy of [true, false]) {
+      const exporter = new PostgresSpanExporter({ connection: pool, copy });
+      for (const hour of copy ? [0, 1, 2] : [3, 4]) {
+        assert.deepEqual(await exportSpans(exporter, at(hour)), { code: 0 });
+      }
+      assert.deepEqual(await exportSpans(exporter, [...at(5), ...at(6)]), { code: 0 });
+    }
+    assert.equal(await countRows(pool), 20);
+    const { rows } = await pool.query('SELECT start_time FROM mcp_traces_hex WHERE span_id = $1', [
+      first.spanContext().spanId,
+    ]);
+    assert.deepEqual(rows, [{ start_time: new Date(noon * 1000) }]);
+  });
+
   test('the server reads the first rows of an export while the last are encoded', async () => {
     await empty();
     const spans = randomSpans(200, 5);

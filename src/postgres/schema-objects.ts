@@ -85,6 +85,7 @@ BEGIN
   SET LOCAL search_path = '';
   SET LOCAL check_function_bodies = off;
   FOR item IN SELECT c.oid, c.relname, c.relispartition, pg_get_expr(c.relpartbound, c.oid) AS bound, parent.relname AS parent,
+      (SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = c.oid AND contype = 'p') AS key,
       parent.relnamespace = scratch AND to_regclass(target || '.' || parent.relname) IS NOT NULL AS is_apart
     FROM pg_class c LEFT JOIN pg_inherits ON inhrelid = c.oid LEFT JOIN pg_class parent ON parent.oid = inhparent
     WHERE c.relnamespace = scratch AND c.relkind IN ('r', 'p') AND to_regclass(target || '.' || c.relname) IS NULL
@@ -94,6 +95,7 @@ BEGIN
       EXECUTE format('ALTER TABLE %I.%I SET SCHEMA %s', '${SCRATCH}', item.relname, target);
     ELSIF item.bound = 'DEFAULT' THEN
       EXECUTE format('CREATE TABLE %1$s.%2$I PARTITION OF %1$s.%3$I DEFAULT', target, item.relname, item.parent);
+      EXECUTE format('ALTER TABLE %s.%I ADD %s', target, item.relname, item.key);
     END IF;
   END LOOP;
   FOR item IN SELECT pg_get_functiondef(oid) AS definition, proacl,
