@@ -1,4 +1,4 @@
-import { type Database, ownTablesBytes, type PruneResult, prune } from '../postgres/index.ts';
+import { countAll, type Database, ownTablesBytes, type PruneResult, prune } from '../postgres/index.ts';
 import { type CommandIo, parseDuration, sizeFlag, usageError } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
@@ -94,23 +94,27 @@ export async function tidy(
   say: (text: string) => void,
 ): Promise<void> {
   const oldest = Date.now() - keepMs;
-  const old = await prune(db, new Date(oldest), true);
-  if (!isEmpty(old)) {
-    say(`deleting what is older than ${new Date(oldest).toISOString()} (--keep): ${describe(old)}`);
-    await prune(db, new Date(oldest));
+  const cutoff = new Date(oldest);
+  if (!isEmpty(await prune(db, cutoff, true))) {
+    // Which adds rows to tables that are told of.
+    await countAll(db);
+    const old = await prune(db, cutoff, true);
+    say(`deleting what is older than ${cutoff.toISOString()} (--keep): ${describe(old)}`);
+    await prune(db, cutoff);
   }
   if (maxBytes === undefined) return;
-  for (let before = oldest + DAY_MS; before < Date.now(); before += DAY_MS) {
+  for (let time = oldest + DAY_MS; time < Date.now(); time += DAY_MS) {
+    const before = new Date(time);
     const bytes = await ownTablesBytes(db);
     if (bytes <= maxBytes) return;
-    const next = await prune(db, new Date(before), true);
+    const next = await prune(db, before, true);
     // Rows deleted one by one would not make the table smaller.
     if (next.dropped.length === 0) continue;
     say(
       `the tables take ${Math.ceil(bytes / 1024 ** 2)} MiB, more than --max-size; deleting what is older than ` +
-        `${new Date(before).toISOString()}: ${describe(next)}`,
+        `${before.toISOString()}: ${describe(next)}`,
     );
-    await prune(db, new Date(before));
+    await prune(db, before);
   }
 }
 
@@ -120,7 +124,12 @@ function isEmpty({ dropped, deletedRows, derivedRows }: PruneResult): boolean {
 
 /** What is deleted, in words. */
 function describe({ dropped, droppedSpans, deletedRows, derivedRows }: PruneResult): string {
-  const days = dropped.length === 0 ? '' : `, with ${dropped.length} partitions (${dropped.join(', ')})`;
-  const derived = Object.entries(derivedRows).map(([table, rows]) => `; ${rows} rows of ${table}`);
-  return `${droppedSpans + deletedRows} spans of mcp_traces${days}${derived.join('')}`;
+  const names =
+    dropped.length === 0 ? '' : `, with ${counted(dropped.length, 'partition')} (${dropped.join(', ')})`;
+  const derived = Object.entries(derivedRows).map(([table, rows]) => `; ${counted(rows, 'row')} of ${table}`);
+  return `${counted(droppedSpans + deletedRows, 'span')} of mcp_traces${names}${derived.join('')}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

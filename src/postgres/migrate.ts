@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ObservatoryError } from '../base/index.ts';
 import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
 import { LATEST_MIGRATION, MIGRATIONS, type Migration, migrationScript } from './migrations.ts';
+import { refuseOtherTables } from './own-tables.ts';
 import { execScript, nameOfDatabase, type Queryable } from './types.ts';
 
 /** The oldest server the schema is tested on. */
@@ -33,6 +34,7 @@ export interface MigrationResult {
 export async function migrate(db: Queryable): Promise<MigrationResult> {
   try {
     await checkServerVersion(db);
+    await refuseOtherTables(db);
     return await applyPending(db);
   } catch (error) {
     throw toObservatoryError(error, nameOfDatabase(db));

@@ -34,8 +34,8 @@ export async function ownTablesBytes(db: Queryable): Promise<number> {
 }
 
 /**
- * Checks that the search path finds the tables of this package and not those of another program that are called alike.
- * Statements that delete name tables without their schema.
+ * Checks that the search path finds the tables of this package and not those of another program that are called alike:
+ * statements name tables without their schema.
  *
  * @throws ObservatoryError `DATABASE_REFUSED` when tables are found in several schemas; the driver's error.
  */
@@ -50,6 +50,6 @@ export async function refuseOtherTables(db: Queryable): Promise<void> {
   throw new ObservatoryError(
     'DATABASE_REFUSED',
     `The search path finds tables in several schemas, so that some may be those of another program (${found}). Nothing ` +
-      'was deleted. Set the search path to the schema of mcp_traces: ?options=-csearch_path%3DSCHEMA in the connection string',
+      'was changed. Set the search path to the schema of mcp_traces: ?options=-csearch_path%3DSCHEMA in the connection string',
   );
 }
