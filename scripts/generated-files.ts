@@ -2,6 +2,7 @@ import { FIELDS, type FieldDefinition } from '../src/base/fields.ts';
 import { schemaStatements } from '../src/clickhouse/index.ts';
 import { COLLECTOR_CONFIG, collectorConfig } from './collector-config.ts';
 import { dashboardFiles } from './dashboards/index.ts';
+import { fetchedLocks } from './fetched-locks.ts';
 import { handAppliedScript } from './hand-applied-schema.ts';
 import { kubernetesConfig } from './kubernetes-config.ts';
 import { rowJsonSchema } from './row-json-schema.ts';
@@ -21,6 +22,7 @@ export function generatedFiles(): readonly GeneratedFile[] {
     { path: 'schema/postgres.sql', content: handAppliedScript() },
     { path: 'schema/clickhouse.sql', content: clickHouseScript() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
+    ...fetchedLocks(),
     ...dashboardFiles(),
     { path: COLLECTOR_CONFIG, content: collectorConfig() },
     { path: 'collector/k8s/config.yaml', content: kubernetesConfig(collectorConfig()) },

@@ -304,6 +304,7 @@ async function assertStatus(
     schema_version: LATEST_MIGRATION,
     code_version: LATEST_MIGRATION,
     rows: 3,
+    ahead_rows: 0,
     model_calls: 0,
     untemplated_calls: 0,
     first_start_time: '2026-11-18T11:06:40.000001Z',

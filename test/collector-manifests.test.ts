@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { RE2JS } from 're2js';
 import { parse, parseAllDocuments } from 'yaml';
 import { readCollectOptions } from '../src/cli/collect-options.ts';
+import { commandIo } from '../src/cli/command-line/index.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -59,7 +60,12 @@ async function assertCollectStarts(args: readonly string[], env: readonly string
   assert.equal(args[0], 'collect');
   const { options } = await readCollectOptions(
     args.slice(1),
-    Object.fromEntries(env.map((name) => [name, name.endsWith('URL') ? 'postgresql://db/x' : 'given'])),
+    commandIo({
+      ...process,
+      env: Object.fromEntries(
+        env.map((name) => [name, name.endsWith('URL') ? 'postgresql://db/x' : 'given']),
+      ),
+    }),
   );
   assert.deepEqual(options.tokens, ['given'], 'beyond its container it must ask for a token');
 }

@@ -1,6 +1,7 @@
 /** The store that is copied instead of being made. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { migrate, openDatabase } from '../src/postgres/index.ts';
@@ -25,7 +26,19 @@ test('a copy of the prepared store is what a new one is after its migrations', a
   assert.ok(readFileSync(prepared).length < 1_500_000, 'it ships with the package');
 
   mkdirSync(copied);
+  mkdirSync(`${copied}.unfinished.${randomUUID()}`);
   assert.equal(await copyPrepared(copied, undefined, prepared), true);
+  assert.deepEqual(
+    readdirSync(folder).sort(),
+    ['copied', 'empty-store.br', 'made'],
+    'what was cut off before is gone',
+  );
+  const used = join(folder, 'used');
+  mkdirSync(used);
+  writeFileSync(join(used, 'notes.txt'), 'mine');
+  assert.equal(await copyPrepared(used, undefined, prepared), false);
+  assert.deepEqual(readdirSync(used), ['notes.txt']);
+  assert.ok(!readdirSync(folder).some((name) => name.includes('.unfinished.')));
   for (let opened = 1; opened <= 2; opened += 1) {
     await using db = await openDatabase({ dataDir: copied });
     assert.deepEqual(await migrate(db), { applied: [], remade: [], version: LATEST_MIGRATION });
@@ -37,14 +50,10 @@ test('a copy of the prepared store is what a new one is after its migrations', a
   }
 });
 
-test('a folder with other files, or for another PGlite, is left alone', async () => {
+test('nothing is made for another PGlite, or without a prepared store', async () => {
   const folder = tempDir();
   const prepared = join(folder, 'empty-store.br');
-  const used = join(folder, 'used');
-  mkdirSync(used);
-  writeFileSync(join(used, 'PG_VERSION'), '17');
   writeFileSync(prepared, 'not packed at all');
-  assert.equal(await copyPrepared(used, undefined, prepared), false);
   const empty = join(folder, 'empty');
   mkdirSync(empty);
   assert.equal(await copyPrepared(empty, 'file:///nowhere/index.js', prepared), false);

@@ -137,15 +137,20 @@ for (const databases of testDatabases()) {
       await migrate(db);
       const exporter = new PostgresSpanExporter({ connection: db });
       await exportSpans(exporter, [spanFrom(0), spanFrom(-1), spanFrom(-100)]);
-      const dry = await prune(db, new Date(Date.now() - 30 * DAY_MS), true);
-      assert.deepEqual(dry, { dropped: [], deletedRows: 0 });
-      assert.deepEqual(await prune(db, new Date(Date.now() - 30 * DAY_MS)), { dropped: [], deletedRows: 1 });
-      assert.equal(await countRows(db), 4);
+      const before = new Date(Date.now() - 30 * DAY_MS);
+      // The one of 50 days ago, and the one dated 100 days ahead by a wrong clock.
+      const expected = { dropped: [], droppedSpans: 0, deletedRows: 2 };
+      assert.deepEqual(await prune(db, before, true), { ...expected, derivedRows: {} });
+      assert.equal(await countRows(db), 5, 'a dry run deletes nothing');
+      assert.deepEqual(await prune(db, before), { ...expected, derivedRows: { mcp_runs: 2 } });
+      assert.equal(await countRows(db), 3);
+      const hours = await db.query('SELECT sum(spans)::int AS spans FROM mcp_traces_hourly');
+      assert.equal(hours.rows[0]?.spans, 5, 'all were counted before some were deleted');
       // Noon of tomorrow, whatever the time is now.
       const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
       const later = await prune(db, new Date(midnight + 1.5 * DAY_MS));
-      assert.deepEqual(later, { dropped: ['mcp_traces_history'], deletedRows: 0 });
-      assert.equal(await countRows(db), 2);
+      assert.deepEqual([later.dropped, later.droppedSpans], [['mcp_traces_history'], 2]);
+      assert.equal(await countRows(db), 1);
       assert.ok((await listPartitions(db)).every(({ name }) => name !== 'mcp_traces_history'));
     });
 

@@ -10,7 +10,8 @@ import {
   dropCounted,
   listPartitions,
   type Partition,
-  quotedName,
+  refuseOtherTables,
+  type StoredTable,
   setLateAside,
   tablesSetAside,
 } from '../postgres/index.ts';
@@ -67,6 +68,7 @@ export async function archive(
   options: ArchiveOptions = {},
 ): Promise<ArchivedTable[]> {
   const { isDryRun = false, cache } = options;
+  await refuseOtherTables(pool);
   const closed = async () => (await listPartitions(pool)).filter((partition) => isClosed(partition, before));
   if (isDryRun) {
     return (await closed()).map(({ name, from }) => ({
@@ -93,13 +95,14 @@ async function archiveTables(
   await using work = await store.workForWriting();
   await using duck = await openDuckDb(work.path);
   const done: ArchivedTable[] = [];
-  const add = async (table: string, day: string | null) => {
-    const file = nameOfFile(table, day);
+  const add = async (table: StoredTable, day: string | null) => {
+    const file = nameOfFile(table.name, day);
     const rows = await archiveTable({ pool, duck, store, work }, table, file);
-    done.push({ table, file, rows });
-    onArchived?.({ table, file, rows });
+    const archived = { table: table.name, file, rows };
+    done.push(archived);
+    onArchived?.(archived);
   };
-  for (const { name, from } of closed) await add(name, from);
+  for (const partition of closed) await add(partition, partition.from);
   await setLateAside(pool, before, await countAll(pool));
   for (const table of await tablesSetAside(pool)) await add(table, null);
   const left = await countLate(pool, before);
@@ -119,36 +122,40 @@ function isClosed({ from, to }: Partition, before: Date): boolean {
   return from !== null && to !== null && Date.parse(to) <= before.getTime();
 }
 
-async function archiveTable(place: Place, table: string, file: string): Promise<number> {
+async function archiveTable(place: Place, { name, table }: StoredTable, file: string): Promise<number> {
   const { pool } = place;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     // Before the rows are read: what is below the mark is in the file, and in the roll-ups, which outlive it.
     const mark = await countAll(pool);
-    const rows = (await isEmpty(pool, table)) ? 0 : await archiveRows(place, table, file);
+    const rows = (await isEmpty(pool, table)) ? 0 : await archiveRows(place, { name, table }, file);
     if (await dropCounted(pool, table, mark)) return rows;
   }
   throw new ObservatoryError(
     'ARCHIVE_REFUSED',
-    `${table} still receives spans, or has some that are newer than a transaction still open on the server: it could not be dropped after ${MAX_ATTEMPTS} attempts to write it to ${file}. Archive it later`,
+    `${name} still receives spans, or has some that are newer than a transaction still open on the server: it could not be dropped after ${MAX_ATTEMPTS} attempts to write it to ${file}. Archive it later`,
   );
 }
 
 async function isEmpty(pool: CopyPool, table: string): Promise<boolean> {
-  const { rows } = await pool.query(`SELECT NOT EXISTS (SELECT FROM ${quotedName(table)}) AS is_empty`);
+  const { rows } = await pool.query(`SELECT NOT EXISTS (SELECT FROM ${table}) AS is_empty`);
   return rows[0]?.is_empty === true;
 }
 
 /** Puts the rows of a table into a file of the archive, which holds it when this resolves. */
-async function archiveRows({ pool, duck, store, work }: Place, table: string, file: string): Promise<number> {
+async function archiveRows(
+  { pool, duck, store, work }: Place,
+  { name, table }: StoredTable,
+  file: string,
+): Promise<number> {
   const path = join(work.path, randomBytes(6).toString('hex'));
-  const csv = await writeCsv(pool, quotedName(table), `${path}.csv`);
+  const csv = await writeCsv(pool, table, `${path}.csv`);
   const target = `${path}.parquet`;
   const others = file.startsWith('late/') ? (await store.list()).filter(({ name }) => name !== file) : [];
   const { written, repeated } = await writeParquet({ duck, store, work }, csv, target, others);
   if (written + repeated !== csv.rows) {
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
-      `Of ${csv.rows} rows of ${table}, ${written} are in its Parquet file. The rows are still in the database`,
+      `Of ${csv.rows} rows of ${name}, ${written} are in its Parquet file. The rows are still in the database`,
     );
   }
   await rm(csv.path);
@@ -157,7 +164,7 @@ async function archiveRows({ pool, duck, store, work }: Place, table: string, fi
     if (missing === 0) return;
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
-      `${file} of ${store.name} has ${missing} spans that are not in ${table}: another database archives to the same place, or spans were deleted. Give each database a place of its own, or move that file away`,
+      `${file} of ${store.name} has ${missing} spans that are not in ${name}: another database archives to the same place, or spans were deleted. Give each database a place of its own, or move that file away`,
     );
   };
   await store.put(target, file, mayReplace, work);

@@ -35,6 +35,7 @@ export {
   type SqlType,
   type TraceRow,
 } from './fields.ts';
+export { whyForeign } from './foreign-folder.ts';
 export { refuseUnknownOptions } from './known-options.ts';
 export { type Line, readLines } from './lines.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';

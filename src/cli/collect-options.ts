@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Address, CollectorOptions } from '../collector/index.ts';
 import {
   type CommandIo,
-  databaseUrlFrom,
+  databaseUrlOf,
   numberFlag,
   readFlags,
   sizeFlag,
@@ -22,13 +22,14 @@ export interface CollectUsage {
 /** @throws ObservatoryError `INVALID_OPTION` for what cannot be used. */
 export async function readCollectOptions(
   args: readonly string[],
-  env: CommandIo['env'],
+  io: Pick<CommandIo, 'env' | 'stderr'>,
 ): Promise<CollectUsage> {
   const { values } = readFlags(args, FLAGS);
+  const { env } = io;
   const from = (name: string): string | undefined => env[name]?.trim() || undefined;
   const forward = values.forward ?? from('MCP_OBSERVATORY_FORWARD_URL');
   const options: CollectorOptions = {
-    ...databaseOf(values, env),
+    ...(await databaseOf(values, io)),
     migrate: values['no-migrate'] !== true,
     connections: count('connections', values.connections),
     http: addressOrOff('http', values.http ?? from('MCP_OBSERVATORY_HTTP')),
@@ -88,19 +89,19 @@ const FLAGS = {
 type Values = ReturnType<typeof readFlags<typeof FLAGS>>['values'];
 
 /** A flag goes before the environment, and there ClickHouse, whose variable is for this alone, before Postgres. */
-function databaseOf(
+async function databaseOf(
   values: Values,
-  env: CommandIo['env'],
-): Pick<CollectorOptions, 'databaseUrl' | 'clickhouseUrl'> {
+  io: Pick<CommandIo, 'env' | 'stderr'>,
+): Promise<Pick<CollectorOptions, 'databaseUrl' | 'clickhouseUrl'>> {
   const { 'database-url': postgres, 'clickhouse-url': clickhouse } = values;
   if (postgres !== undefined && clickhouse !== undefined) {
     throw usageError('Expected one database to write to: either --database-url or --clickhouse-url');
   }
   const clickhouseUrl =
     clickhouse ??
-    (postgres === undefined ? env.MCP_OBSERVATORY_CLICKHOUSE_URL?.trim() || undefined : undefined);
+    (postgres === undefined ? io.env.MCP_OBSERVATORY_CLICKHOUSE_URL?.trim() || undefined : undefined);
   if (clickhouseUrl !== undefined) return { clickhouseUrl };
-  const databaseUrl = postgres ?? databaseUrlFrom(env);
+  const databaseUrl = await databaseUrlOf({ 'database-url': postgres }, io);
   if (databaseUrl !== undefined) return { databaseUrl };
   throw usageError(
     'Expected the database to write to: --database-url or MCP_OBSERVATORY_DATABASE_URL for Postgres, --clickhouse-url or ' +

@@ -56,7 +56,7 @@ Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exit
 export const collectCommand: Command = {
   help: HELP,
   run: async (args, io) => {
-    const { options, metricsUrl, json } = await readCollectOptions(args, io.env);
+    const { options, metricsUrl, json } = await readCollectOptions(args, io);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
     const listening = new AbortController();
     const stopped = untilStopped(listening);

@@ -1,7 +1,7 @@
 import type { ArchiveCache, DayRange } from '../archive/index.ts';
 import {
   type CommandIo,
-  databaseUrlFrom,
+  databaseUrlOf,
   EXIT_OK,
   parseDuration,
   print,
@@ -23,6 +23,7 @@ export const ARCHIVE_FLAGS = {
 
 interface Values {
   readonly 'database-url'?: string | undefined;
+  readonly 'data-dir'?: string | undefined;
   readonly 'older-than'?: string | undefined;
   readonly 'dry-run'?: boolean | undefined;
   readonly to?: string | undefined;
@@ -41,7 +42,7 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
     throw usageError('archive needs --to, the folder of the archive or s3://bucket/prefix');
   if (olderThan === undefined) throw usageError('archive needs --older-than, for instance --older-than 30d');
   const before = new Date(Date.now() - parseDuration('--older-than', olderThan));
-  const url = values['database-url'] ?? databaseUrlFrom(io.env);
+  const url = await databaseUrlOf(values, io);
   if (url === undefined) {
     throw usageError(
       'archive needs a Postgres server: --database-url; an embedded database is pruned (db prune)',
@@ -89,7 +90,7 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
   if (archive === undefined)
     throw usageError('query needs --archive, the folder or s3://bucket/prefix that db archive wrote to');
   const options = { days: days === undefined ? undefined : parseDays(days), cache: cacheOf(values) };
-  const url = values['database-url'] ?? databaseUrlFrom(io.env);
+  const url = await databaseUrlOf(values, io);
   const { queryArchive } = await import('../archive/index.ts');
   const { openPool } = await import('../postgres/index.ts');
   const pool = url === undefined ? undefined : await openPool(url);

@@ -38,8 +38,10 @@ export function statusJson({ table, ...status }: DatabaseStatus): object {
 
 function tableLines(table: TableStatus): [string, string][] {
   const perSpan = table.bytesPerSpan === null ? '' : `, ${table.bytesPerSpan} bytes per span`;
+  const ahead =
+    table.aheadRows === 0 ? '' : `, ${table.aheadRows} of them dated more than a day ahead, by a wrong clock`;
   return [
-    ['spans', String(table.rows)],
+    ['spans', `${table.rows}${ahead}`],
     ['from', table.firstStartTime ?? '-'],
     ['to', table.lastStartTime ?? '-'],
     ['calls', `${table.modelCalls} to models, ${table.untemplatedCalls} of them without a prompt template`],

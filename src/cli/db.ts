@@ -105,7 +105,7 @@ async function runMigrate(values: Values, io: CommandIo): Promise<number> {
   if (values['clickhouse-url'] !== undefined) return migrateClickHouse(values['clickhouse-url'], values, io);
   if (values.keep !== undefined)
     throw usageError('--keep is for ClickHouse; with Postgres, use db prune or db archive');
-  await using db = await openDatabaseOf(values, io, true);
+  await using db = await openDatabaseOf(values, io, { create: true });
   const { applied, remade, version } = await migrate(db);
   const changes = [
     ...(applied.length === 0 ? [] : [`applied ${applied.join(', ')}`]),

@@ -2,21 +2,19 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
-import { type Database, DEFAULT_DATA_DIR, databaseBytes, prune } from '../postgres/index.ts';
+import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import { startPage } from '../ui/index.ts';
 import { agentSettings, agentSettingsText } from './agent-settings.ts';
 import {
   type Command,
-  type CommandIo,
   DATABASE_FLAGS,
   EXIT_OK,
   numberFlag,
   openDatabaseOf,
-  parseDuration,
   print,
   readFlags,
-  sizeFlag,
 } from './command-line/index.ts';
+import { RETENTION_FLAGS, type Retention, retentionOf, Tidying } from './retention.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
 import { webhookOf } from './webhook.ts';
@@ -24,10 +22,6 @@ import { webhookOf } from './webhook.ts';
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
 const GRPC_PORT = 4317;
-/** Deleting would hold up the first spans, and the first look at them. */
-const TIDY_FIRST_MS = 10_000;
-const TIDY_EVERY_MS = 15 * 60_000;
-const DAY_MS = 86_400_000;
 
 const HELP = `Usage: mcp-observatory up [options]
 
@@ -41,10 +35,12 @@ Options:
   --grpc-port N         port of OTLP over gRPC (default ${GRPC_PORT}); 0 is any free one
   --capture-content     keep prompts, answers and error texts that senders put on spans (default: hashed, scored
                         and removed); OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
-  --keep AGE            delete spans older than this, in whole days (default 7d)
-  --max-size SIZE       delete the oldest days when the store is larger (default 1g)
+  --keep AGE            delete spans older than this, in whole days (default 7d; on a server nothing is deleted without
+                        this flag); what is deleted is said on stderr first
+  --max-size SIZE       delete the oldest days when the tables are larger (default 1g; on a server none, and only
+                        with --keep)
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
-  --database-url URL    a Postgres server instead; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
+  --database-url URL    a Postgres server instead; MCP_OBSERVATORY_DATABASE_URL. DATABASE_URL is not used
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --webhook URL         told of each call that waits for a person (POST of JSON, without the arguments; signed with
                         MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
@@ -60,8 +56,7 @@ const OPTIONS = {
   'http-port': { type: 'string' },
   'grpc-port': { type: 'string' },
   'capture-content': { type: 'boolean' },
-  keep: { type: 'string', default: '7d' },
-  'max-size': { type: 'string', default: '1g' },
+  ...RETENTION_FLAGS,
   goldens: { type: 'string' },
   webhook: { type: 'string' },
   ...DATABASE_FLAGS,
@@ -75,11 +70,16 @@ export const upCommand: Command = {
     const { values } = readFlags(args, OPTIONS);
     const port = (flag: '--port' | '--http-port' | '--grpc-port', text: string | undefined, usual: number) =>
       numberFlag(flag, text, { to: 65_535, whole: true }) ?? usual;
-    const keepMs = parseDuration('--keep', values.keep);
-    const maxBytes = sizeFlag('--max-size', values['max-size']);
     const host = '127.0.0.1';
+    // Values that cannot be used are refused before anything is opened.
+    retentionOf(values, 'pglite');
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    await using db = await openStore(values, io);
+    await using db = await openDatabaseOf(values, io, {
+      create: true,
+      variables: 'own',
+      dataDir: join(process.cwd(), DEFAULT_DATA_DIR),
+    });
+    const retention = retentionOf(values, db.kind);
     await using collector = await startCollector({
       database: db,
       http: { host, port: port('--http-port', values['http-port'], HTTP_PORT) },
@@ -94,55 +94,26 @@ export const upCommand: Command = {
       senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
       webhook: webhookOf(values.webhook, io.env),
     });
-    let tidied = Promise.resolve();
-    const tidyNow = () => {
-      tidied = tidied.then(() => tidy(db, keepMs, maxBytes, io));
-    };
-    const tidying = [setTimeout(tidyNow, TIDY_FIRST_MS), setInterval(tidyNow, TIDY_EVERY_MS)];
-    try {
-      print(io, values.json ? readyJson(page.url, collector) : readyText(page.url, collector));
-      await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-    } finally {
-      for (const timer of tidying) clearTimeout(timer);
-      // It deletes from a database that is about to be closed.
-      await tidied;
-    }
+    await using _tidying = retention && new Tidying(db, retention, io);
+    print(io, values.json ? readyJson(page.url, collector) : readyText(page.url, collector, retention));
+    await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     return EXIT_OK;
   },
 };
-
-type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
-
-function openStore(values: Values, io: CommandIo): Promise<Database> {
-  const dataDir = values['data-dir'] ?? join(process.cwd(), DEFAULT_DATA_DIR);
-  return openDatabaseOf({ ...values, 'data-dir': dataDir }, io, true);
-}
-
-/** Deletes what is too old, and the oldest days of what is too large; today's spans stay. */
-async function tidy(db: Database, keepMs: number, maxBytes: number, io: CommandIo): Promise<void> {
-  try {
-    const oldest = Date.now() - keepMs;
-    await prune(db, new Date(oldest));
-    for (let before = oldest + DAY_MS; before < Date.now(); before += DAY_MS) {
-      if ((await databaseBytes(db)) <= maxBytes) return;
-      await prune(db, new Date(before));
-      io.stderr.writeLine(
-        `mcp-observatory up: the store is larger than --max-size; spans before ${new Date(before).toISOString()} are deleted`,
-      );
-    }
-  } catch (error) {
-    io.stderr.writeLine(`mcp-observatory up: old spans could not be deleted: ${(error as Error).message}`);
-  }
-}
 
 function readyJson(page: string, { httpUrl, grpcAddress, database }: Collector): object {
   return { ready: true, page, mcp: `${page}mcp`, http: httpUrl, grpc: grpcAddress, database };
 }
 
-function readyText(page: string, { httpUrl, grpcAddress, database }: Collector): string {
+function readyText(
+  page: string,
+  { httpUrl, grpcAddress, database }: Collector,
+  retention: Retention | undefined,
+): string {
   const lines = [
     `mcp-observatory up: ${page}`,
     `  store           ${database}`,
+    `  kept            ${retention?.text ?? 'everything (--keep deletes old spans)'}`,
     `  MCP             ${page}mcp, for agents that look into runs`,
     `  OTLP            ${httpUrl} (HTTP), ${grpcAddress} (gRPC)`,
     '',

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CopyClient, type CopyPool, withClient } from './copy-in.ts';
-import { dropWhenLockable, quotedName } from './partitions.ts';
+import { dropWhenLockable, type StoredTable } from './partitions.ts';
 import { refreshRollups } from './rollups.ts';
 import { execScript, type Queryable } from './types.ts';
 
@@ -12,6 +12,7 @@ const ARCHIVE_LOCK = '7882267396523914879';
 const COUNT_ATTEMPTS = 120;
 const COUNT_WAIT_MS = 250;
 const LATE_PREFIX = 'mcp_traces_late_';
+const SCHEMA_OF_TRACES = `(SELECT relnamespace FROM pg_class WHERE oid = 'mcp_traces'::regclass)`;
 
 /** Rows of transactions from this number on may not be counted, and may not be visible to a statement, yet. */
 export type TransactionMark = string;
@@ -32,10 +33,10 @@ export async function countAll(db: Queryable): Promise<TransactionMark> {
 
 /**
  * Drops a table, if it has no row from the mark on.
+ * @param name in SQL.
  * @returns whether it is gone.
  */
-export async function dropCounted(db: Queryable, table: string, mark: TransactionMark): Promise<boolean> {
-  const name = quotedName(table);
+export async function dropCounted(db: Queryable, name: string, mark: TransactionMark): Promise<boolean> {
   // The parent first, as writers do: two orders of locks would be a deadlock.
   await dropWhenLockable(
     db,
@@ -62,10 +63,15 @@ export async function setLateAside(
   const late = `${startedBefore(before)} AND ingest_xid < ${BigInt(mark)}`;
   const { rows } = await db.query(`SELECT EXISTS (SELECT FROM mcp_traces_default WHERE ${late}) AS found`);
   if (rows[0]?.found !== true) return undefined;
+  const { rows: found } = await db.query(
+    `SELECT quote_ident(nspname) AS schema FROM pg_namespace WHERE oid = ${SCHEMA_OF_TRACES}`,
+  );
+  // Where it is looked for, whatever schema new tables are made in.
+  const table = `${String(found[0]?.schema)}.${name}`;
   await execScript(
     db,
-    `CREATE TABLE ${name} (LIKE mcp_traces);
-    WITH gone AS (DELETE FROM mcp_traces_default WHERE ${late} RETURNING *) INSERT INTO ${name} SELECT * FROM gone;`,
+    `CREATE TABLE ${table} (LIKE mcp_traces);
+    WITH gone AS (DELETE FROM mcp_traces_default WHERE ${late} RETURNING *) INSERT INTO ${table} SELECT * FROM gone;`,
   );
   return name;
 }
@@ -83,15 +89,14 @@ export async function countLate(db: Queryable, before: Date): Promise<number> {
 }
 
 /** Tables of {@link setLateAside}, also of a process that was killed before it archived them. */
-export async function tablesSetAside(db: Queryable): Promise<string[]> {
+export async function tablesSetAside(db: Queryable): Promise<StoredTable[]> {
   const { rows } = await db.query(
-    `SELECT relname AS name FROM pg_class
-      WHERE relkind = 'r' AND starts_with(relname, $1)
-        AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'mcp_traces'::regclass)
+    `SELECT relname AS name, oid::regclass::text AS table FROM pg_class
+      WHERE relkind = 'r' AND relname ~ $1 AND relnamespace = ${SCHEMA_OF_TRACES}
       ORDER BY relname`,
-    [LATE_PREFIX],
+    [`^${LATE_PREFIX}[0-9]{8}_[0-9a-f]{8}$`],
   );
-  return rows.map(({ name }) => String(name));
+  return rows.map(({ name, table }) => ({ name: String(name), table: String(table) }));
 }
 
 /**

@@ -3,7 +3,8 @@ import { ObservatoryError, parseDatabaseUrl } from '../base/index.ts';
 /**
  * Checks a connection string before a driver sees it.
  *
- * @returns its name for messages: scheme, user, host, port and database, never the password or the parameters.
+ * @returns its name for messages: scheme, user, host, port and database, never the password or other parameters. As in
+ *   `pg`, the parameters `user`, `host` and `port` go before what stands in front of the path.
  * @throws ObservatoryError `INVALID_OPTION` when it does not parse. The message does not contain it, because the
  *   password cannot be located in it.
  */
@@ -17,6 +18,9 @@ export function nameOfConnectionString(connectionString: string): string {
         'percent-encoded, e.g. # as %23 and / as %2F',
     );
   }
-  const user = url.username === '' ? '' : `${url.username}@`;
-  return `${url.protocol}//${user}${url.host}${url.pathname}`;
+  const parameter = (name: string) => url.searchParams.getAll(name).at(-1) || undefined;
+  const user = parameter('user') ?? url.username;
+  const port = parameter('port') ?? url.port;
+  const host = parameter('host') ?? url.hostname;
+  return `${url.protocol}//${user === '' ? '' : `${user}@`}${host}${port === '' ? '' : `:${port}`}${url.pathname}`;
 }

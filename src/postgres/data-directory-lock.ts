@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isProcessAlive, makePrivateFolder, ObservatoryError, startOfProcess } from '../base/index.ts';
+import { isProcessAlive, ObservatoryError, startOfProcess, writePrivateFile } from '../base/index.ts';
+import { isListening, type Liveness, listenIn } from './liveness.ts';
 
 /** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
+
+/** A lock appears whole. One that says nothing was cut off, by a full disk or a crash, once it is older than this. */
+const UNREADABLE_FOR_MS = 10_000;
 
 /**
  * Locks a PGlite data directory for one process: PGlite does not prevent a second one, and the two would corrupt it.
@@ -15,19 +19,29 @@ const ATTEMPTS = 5;
  * each writes before it looks, two can never both find themselves alone. Files of dead processes are removed, which is
  * safe because names are never reused.
  *
+ * @param path of the directory, absolute and without links: a directory must not have two locks.
  * @returns a function that releases the directory.
- * @throws ObservatoryError `DATABASE_UNREACHABLE` when another owner is alive.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE` when another owner is alive; the error of the file system.
  */
-export async function lockDataDirectory(directory: string): Promise<() => Promise<void>> {
-  const path = resolve(directory);
+export async function lockDataDirectory(path: string): Promise<() => Promise<void>> {
   const prefix = `${basename(path)}.lock.`;
   const folder = dirname(path);
-  await makePrivateFolder(folder);
   for (let attempt = 1; ; attempt += 1) {
-    const own = `${prefix}${randomUUID()}`;
-    const release = () => rm(join(folder, own), { force: true });
-    await writeFile(join(folder, own), JSON.stringify(await currentOwner()), { mode: 0o600 });
-    const other = await findLiveOwner(folder, prefix, own);
+    const id = randomUUID();
+    const own = `${prefix}${id}`;
+    const listening = await listenIn(folder, `${basename(path)}.owner.${id}`);
+    const release = async () => {
+      await rm(join(folder, own), { force: true });
+      await listening?.stop();
+    };
+    let other: OtherOwner | undefined;
+    try {
+      await writePrivateFile(join(folder, own), JSON.stringify(await currentOwner(listening?.proof)));
+      other = await findLiveOwner(folder, prefix, own);
+    } catch (error) {
+      await release();
+      throw error;
+    }
     if (other === undefined) return release;
     await release();
     if (attempt === ATTEMPTS) throw inUse(path, other);
@@ -40,6 +54,8 @@ interface Owner {
   readonly host: string;
   /** Start time of the process in kernel ticks, to detect a reused pid. Absent where unknown. */
   readonly started?: string | undefined;
+  /** Absent where it cannot be proved. */
+  readonly alive?: Liveness | undefined;
 }
 
 interface OtherOwner {
@@ -48,43 +64,62 @@ interface OtherOwner {
   readonly text: string;
 }
 
-async function currentOwner(): Promise<Owner> {
-  return { pid: process.pid, host: hostname(), started: await startOfProcess(process.pid) };
+async function currentOwner(alive: Liveness | undefined): Promise<Owner> {
+  return { pid: process.pid, host: hostname(), started: await startOfProcess(process.pid), alive };
 }
 
 async function findLiveOwner(folder: string, prefix: string, own: string): Promise<OtherOwner | undefined> {
-  const names = (await readdir(folder)).filter((name) => name.startsWith(prefix) && name !== own);
+  const names = (await readdir(folder)).filter(
+    // What is being written claims nothing yet.
+    (name) => name.startsWith(prefix) && name !== own && !name.endsWith('.tmp'),
+  );
   for (const name of names) {
     const file = join(folder, name);
-    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
+      error.code === 'ENOENT' ? undefined : error,
+    );
     if (text === undefined) continue; // released in the meantime
+    if (typeof text !== 'string') return { file, text: `a process whose lock cannot be read (${text.code})` };
     const owner = parseOwner(text);
-    if (owner === undefined) return { file, text: 'another process' };
-    if (await isAlive(owner)) return { file, text: `process ${owner.pid} on ${owner.host}` };
+    if (owner === undefined) {
+      if (!(await isOlder(file, join(folder, own)))) return { file, text: 'another process' };
+    } else if (await isAlive(folder, owner)) {
+      return { file, text: `process ${owner.pid} on ${owner.host}` };
+    }
     await rm(file, { force: true });
+    if (owner?.alive !== undefined) await rm(join(folder, basename(owner.alive.socket)), { force: true });
   }
   return undefined;
 }
 
+/** Whether a file was written long before another one, by the clock of their file system. */
+async function isOlder(file: string, other: string): Promise<boolean> {
+  const [before, after] = await Promise.all([stat(file).catch(() => undefined), stat(other)]);
+  return before === undefined || after.mtimeMs - before.mtimeMs > UNREADABLE_FOR_MS;
+}
+
 function parseOwner(text: string): Owner | undefined {
   try {
-    const owner = JSON.parse(text) as Owner;
-    return Number.isInteger(owner.pid) && typeof owner.host === 'string' ? owner : undefined;
+    const { pid, host, started, alive } = JSON.parse(text) as Partial<Owner>;
+    if (!Number.isInteger(pid) || typeof host !== 'string') return undefined;
+    return { pid: Number(pid), host, started, alive: typeof alive?.socket === 'string' ? alive : undefined };
   } catch {
-    return undefined; // being written
+    return undefined;
   }
 }
 
-/** An owner on another host, such as a container that shares the folder, cannot be checked and counts as alive. */
-async function isAlive(owner: Owner): Promise<boolean> {
-  if (owner.host !== hostname()) return true;
-  return isProcessAlive(owner.pid, owner.started);
+/** An owner on another host that gave no proof of its life under this kernel cannot be checked, and counts as alive. */
+async function isAlive(folder: string, { pid, host, started, alive }: Owner): Promise<boolean> {
+  const proved = alive === undefined ? undefined : await isListening(folder, alive);
+  if (proved !== undefined) return proved;
+  return host !== hostname() || (await isProcessAlive(pid, started));
 }
 
 function inUse(directory: string, other: OtherOwner): ObservatoryError {
   return new ObservatoryError(
     'DATABASE_UNREACHABLE',
     `The embedded database ${directory} is in use by ${other.text}. Close that one first, or use a Postgres server ` +
-      `(DATABASE_URL), which takes many processes. If no such process runs, delete ${other.file}`,
+      `(--database-url), which takes many processes. If no such process runs, on any machine or in any container that ` +
+      `has this folder, delete ${other.file}`,
   );
 }

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
+import { inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openEmbeddedThread } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
@@ -32,7 +32,7 @@ export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
  *
  * @throws ObservatoryError `INVALID_OPTION` for a connection string that does not parse, `MISSING_PEER` when `pg` or
  *   `@electric-sql/pglite` is needed and not installed, `DATABASE_UNREACHABLE` when the data directory is in use, or
- *   missing and `create` is false. A server is not contacted before the first query.
+ *   missing and `create` is false, or its folder holds something else, which is left as it is. A server is not contacted before the first query.
  */
 export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<Database> {
   return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
@@ -53,22 +53,27 @@ async function openServer(url: string, options: PoolOptions & DriverSource): Pro
 
 async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
   const directory = options.dataDir ?? DEFAULT_DATA_DIR;
-  if (options.create === false && !existsSync(join(directory, 'PG_VERSION'))) {
+  const state = await inspectDataDirectory(directory);
+  if (options.create === false && state !== 'database') {
     throw new ObservatoryError(
       'DATABASE_UNREACHABLE',
       `There is no embedded database in ${directory}. Make one: npx mcp-observatory db migrate`,
     );
   }
   const at = await options.packageAt?.(PGLITE);
-  const release = await lockDataDirectory(directory);
+  let release: (() => Promise<void>) | undefined;
   try {
-    await makePrivateFolder(directory);
+    const place = await placeOfDataDirectory(directory);
+    release = await lockDataDirectory(place);
+    // Another process may have made it before it released it.
+    const isNew = (await inspectDataDirectory(place)) !== 'database';
+    if (isNew && options.isPrepared !== false) await copyPrepared(place, at);
+    await makePrivateFolder(place);
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
-    await chmod(directory, 0o700);
-    if (options.isPrepared !== false) await copyPrepared(directory, at);
+    await chmod(place, 0o700);
     const { close: closeThread, ...thread } = await loadPeer(
       PGLITE,
-      () => openEmbeddedThread(directory, at ?? import.meta.resolve(PGLITE)),
+      () => openEmbeddedThread(place, at ?? import.meta.resolve(PGLITE)),
       {
         neededFor: 'The embedded database',
       },
@@ -80,7 +85,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     };
     return { kind: 'pglite', name: directory, ...thread, close, [Symbol.asyncDispose]: close };
   } catch (cause) {
-    await release();
+    await release?.();
     if (cause instanceof ObservatoryError) throw cause;
     throw new ObservatoryError(
       'DATABASE_UNREACHABLE',

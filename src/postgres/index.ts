@@ -10,6 +10,7 @@ export {
   type TransactionMark,
   tablesSetAside,
 } from './closed-days.ts';
+export { nameOfConnectionString } from './connection-string.ts';
 export { type CopyPool, withClient } from './copy-in.ts';
 export { copyOut } from './copy-out.ts';
 export { DEFAULT_DATA_DIR, type OpenDatabaseOptions, openDatabase } from './database.ts';
@@ -20,8 +21,10 @@ export { firstNames, type MigrationResult, migrate, schemaVersion } from './migr
 export { LATEST_MIGRATION } from './migrations.ts';
 export { IS_MODEL_CALL, IS_UNTEMPLATED } from './model-calls.ts';
 export type { PostgresSpanExporterOptions } from './options.ts';
-export { listPartitions, type Partition, prune, quotedName } from './partitions.ts';
+export { ownTablesBytes, refuseOtherTables } from './own-tables.ts';
+export { listPartitions, type Partition, type StoredTable } from './partitions.ts';
 export { type OwnPool, openPool } from './pool.ts';
+export { type PruneResult, prune } from './prune.ts';
 export { reading } from './read-only.ts';
 export { refreshRollups, refreshRuns } from './rollups.ts';
 export { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
@@ -31,7 +34,6 @@ export { type Cell, SpanCells } from './span-cells.ts';
 export { JSON_COLUMNS, SpanJson } from './span-json.ts';
 export {
   type DatabaseStatus,
-  databaseBytes,
   databaseStatus,
   type NamedCount,
   type TableStatus,

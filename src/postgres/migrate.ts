@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ObservatoryError } from '../base/index.ts';
 import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
 import { LATEST_MIGRATION, MIGRATIONS, type Migration, migrationScript } from './migrations.ts';
+import { refuseOtherTables } from './own-tables.ts';
 import { makeMissing, missingObjects } from './schema-objects.ts';
 import { execScript, nameOfDatabase, type Queryable } from './types.ts';
 
@@ -39,6 +40,7 @@ export interface MigrationResult {
 export async function migrate(db: Queryable): Promise<MigrationResult> {
   try {
     await checkServerVersion(db);
+    await refuseOtherTables(db);
     const { applied, version } = await applyPending(db);
     const missing = await missingObjects(db);
     if (missing.length > 0) await remake(db);

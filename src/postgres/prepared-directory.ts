@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
@@ -8,9 +9,8 @@ import { locate, packageFile } from '../base/index.ts';
 
 /** An empty, migrated data directory of PGlite: opening a copy takes a sixth of the work, and less memory, than `initdb`. */
 const PREPARED = 'dist/lib/empty-store.br';
-/** Stands in a directory while it is filled. */
-const UNFINISHED = 'unfinished-copy';
 const FILES_AT_ONCE = 32;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
@@ -22,9 +22,11 @@ interface Contents {
 }
 
 /**
- * Fills an empty directory from the prepared one of this package. Does nothing where there is none for this version of
- * PGlite, or where the directory has other files.
+ * Makes a data directory of the prepared one of this package, beside its place and then renamed: what stands there is
+ * whole. Does nothing where there is none for this version of PGlite, and where the place is not empty or is the root of
+ * a file system.
  *
+ * @param directory absolute, without links, and locked by the caller; missing or empty.
  * @param pglite address of the module of PGlite, undefined for the installed package.
  */
 export async function copyPrepared(
@@ -32,29 +34,52 @@ export async function copyPrepared(
   pglite: string | undefined,
   prepared: URL | string = packageFile(PREPARED),
 ): Promise<boolean> {
-  const present = await readdir(directory);
-  if (present.length > 0 && !present.includes(UNFINISHED)) return false;
   const line = lineOfPglite(pglite);
   if (line === undefined || !existsSync(prepared)) return false;
   const packed = await promisify(brotliDecompress)(await readFile(prepared));
   const length = packed.readUInt32LE(0);
   const contents = JSON.parse(packed.toString('utf8', 4, 4 + length)) as Contents;
   if (contents.line !== line) return false;
-  const marker = join(directory, UNFINISHED);
-  await writeFile(marker, '', { mode: FILE_MODE });
-  let at = 4 + length;
+  await removeUnfinished(directory);
+  const unfinished = `${directory}.unfinished.${randomUUID()}`;
+  try {
+    await unpack(contents, packed.subarray(4 + length), unfinished);
+    // Fails if anything is in it.
+    await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    await rename(unfinished, directory);
+    return true;
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EBUSY' || code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'EXDEV') return false;
+    throw error;
+  }
+}
+
+async function unpack({ entries }: Contents, bodies: Buffer, directory: string): Promise<void> {
+  await mkdir(directory, { mode: FOLDER_MODE });
+  let at = 0;
   const writing: Promise<void>[] = [];
   // Folders come before the files in them.
-  for (const [path, size] of contents.entries) {
+  for (const [path, size] of entries) {
     const target = join(directory, path);
     if (size === null) await mkdir(target, { recursive: true, mode: FOLDER_MODE });
-    else writing.push(writeFile(target, packed.subarray(at, at + size), { mode: FILE_MODE }));
+    else writing.push(writeFile(target, bodies.subarray(at, at + size), { mode: FILE_MODE }));
     at += size ?? 0;
     if (writing.length >= FILES_AT_ONCE) await Promise.all(writing.splice(0));
   }
   await Promise.all(writing);
-  await rm(marker);
-  return true;
+}
+
+/** Removes what processes left that ended while they unpacked; the lock keeps others from doing so now. */
+async function removeUnfinished(directory: string): Promise<void> {
+  const prefix = `${basename(directory)}.unfinished.`;
+  for (const name of await readdir(dirname(directory))) {
+    const isOurs = name.startsWith(prefix) && UUID.test(name.slice(prefix.length));
+    if (isOurs) await rm(join(dirname(directory), name), { recursive: true, force: true });
+  }
 }
 
 /** Packs the data directory of a PGlite that was closed. */

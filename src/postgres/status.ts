@@ -43,6 +43,8 @@ export interface TableStatus {
    * when the table is empty; negative when a clock is ahead.
    */
   readonly lagSeconds: number | null;
+  /** Spans that start more than a day ahead of the server's clock: their sender's is wrong. Lists do not show them. */
+  readonly aheadRows: number;
   /** Requests to models, and those of them without `prompt_template_id`. */
   readonly modelCalls: number;
   readonly untemplatedCalls: number;
@@ -100,6 +102,7 @@ function stateOf(version: number): SchemaState {
 async function tableStatus(db: Queryable): Promise<TableStatus> {
   const { rows } = await db.query(`
     SELECT count(*)::float8 AS rows,
+      (count(*) FILTER (WHERE start_time > now() + interval '1 day'))::float8 AS ahead_rows,
       (count(*) FILTER (WHERE ${IS_MODEL_CALL}))::float8 AS model_calls,
       (count(*) FILTER (WHERE ${IS_MODEL_CALL} AND ${IS_UNTEMPLATED}))::float8 AS untemplated_calls,
       to_char(min(start_time) AT TIME ZONE 'UTC', ${ISO_UTC}) AS first_start_time,
@@ -121,6 +124,7 @@ async function tableStatus(db: Queryable): Promise<TableStatus> {
     firstStartTime: textOrNull(rows[0]?.first_start_time),
     lastStartTime: textOrNull(rows[0]?.last_start_time),
     lagSeconds: count === 0 ? null : Number(rows[0]?.lag_seconds),
+    aheadRows: Number(rows[0]?.ahead_rows),
     modelCalls: Number(rows[0]?.model_calls),
     untemplatedCalls: Number(rows[0]?.untemplated_calls),
     tableBytes,
@@ -141,14 +145,4 @@ async function topOf(db: Queryable, column: 'service' | 'model'): Promise<NamedC
      GROUP BY ${column} ORDER BY 2 DESC, 1 LIMIT ${TOP}`,
   );
   return rows.map((row) => ({ name: textOrNull(row.name), rows: Number(row.rows) }));
-}
-
-/** Size of the whole database, in bytes. @throws ObservatoryError as {@link databaseStatus} does. */
-export async function databaseBytes(db: Queryable): Promise<number> {
-  try {
-    const { rows } = await db.query('SELECT pg_database_size(current_database())::float8 AS bytes');
-    return Number(rows[0]?.bytes);
-  } catch (error) {
-    throw toObservatoryError(error, nameOfDatabase(db));
-  }
 }

@@ -1,9 +1,10 @@
 /** Optional packages that a command needs and that are not installed, as after a bare `npx mcp-observatory`. */
 import { execFile } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import {
   errorMessage,
@@ -12,10 +13,38 @@ import {
   ObservatoryError,
   packageFile,
   userCacheFolder,
+  whyForeign,
 } from '../../base/index.ts';
 import type { CommandIo } from './command.ts';
 
 const FETCH_TIMEOUT_MS = 300_000;
+const PROGRAM = 'dist/lib/cli.js';
+
+/**
+ * What is fetched together. `config/packages/SET.json` is the lock file of each: all packages it needs, with version and
+ * integrity, as `npm run generate` takes them from the lock file of this repository.
+ */
+export const FETCHED_SETS = {
+  pglite: ['@electric-sql/pglite'],
+  pg: ['pg'],
+  'mcp-server': ['@modelcontextprotocol/server'],
+  demo: [
+    '@modelcontextprotocol/sdk',
+    '@modelcontextprotocol/server-filesystem',
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/sdk-trace-node',
+    'openai',
+    'zod',
+  ],
+} as const;
+
+export type FetchedSet = keyof typeof FETCHED_SETS;
+
+/** Lock file of a set, of npm's version 3. */
+interface PackageLock {
+  readonly packages: { readonly '': { readonly dependencies: Readonly<Record<string, string>> } };
+}
 
 /**
  * Address of the module of an optional package: the installed one, else one fetched into the user's cache.
@@ -26,9 +55,7 @@ const FETCH_TIMEOUT_MS = 300_000;
 export async function fetchedModule(name: string, io: CommandIo, path = ''): Promise<string | undefined> {
   if (isInstalled(name)) return undefined;
   const module = `${name}${path}`;
-  const file =
-    locate(module) ??
-    locate(module, join(await fetchedFolder(name.replace(/^.*\//, ''), [name], io), 'package.json'));
+  const file = locate(module) ?? locate(module, join(await fetchedFolder(setOf(name), io), 'package.json'));
   if (file !== undefined) return pathToFileURL(file).href;
   throw new ObservatoryError('MISSING_PEER', `${name} cannot be loaded from the cache: npm install ${name}`);
 }
@@ -45,53 +72,90 @@ export function isInstalled(name: string): boolean {
 }
 
 /**
- * A private folder in the user's cache with these packages, in the versions this package is tested with. It is filled by
- * npm the first time; no script of theirs runs while they are installed, and nothing is added to the project.
+ * A folder in the user's cache with the packages of a set, exactly those of its lock file. `npm ci` fills it the first
+ * time and checks their integrity; no script of theirs runs, and nothing is added to the project. What is there is used
+ * only if nobody but this user and root can have put it there.
  *
- * @param name of the folder; the versions become part of it.
- * @throws ObservatoryError `MISSING_PEER` when npm cannot fetch them.
+ * @param withSelf whether this package stands beside them.
+ * @throws ObservatoryError `MISSING_PEER` when npm cannot fetch them, or the cache is open to others.
  */
 export async function fetchedFolder(
-  name: string,
-  packages: readonly string[],
+  set: FetchedSet,
   { env, stderr }: CommandIo,
+  withSelf = false,
 ): Promise<string> {
-  const specs = withVersions(packages);
-  const versions = specs.map((spec) => /@[~^]?([\d.]+)$/.exec(spec)?.[1] ?? '').filter((text) => text !== '');
-  const folder = [name, ...(packages.length === 1 ? versions : [])].join('-');
-  const cache = join(userCacheFolder(env), folder);
-  if (existsSync(cache)) return cache;
-  stderr.writeLine(`Fetching ${specs.map(shortName).join(', ')} into ${cache}; this is done once.`);
-  // Renamed when it is complete, so that an interrupted installation is never used.
-  const partial = `${cache}.${process.pid}`;
+  const lock = readFileSync(packageFile(`config/packages/${set}.json`), 'utf8');
+  const { dependencies } = (JSON.parse(lock) as PackageLock).packages[''];
+  const cache = userCacheFolder(env);
+  // Names of chunks have hashes of what is in them, so the program tells builds of one version apart.
+  const build = withSelf ? readFileSync(packageFile(PROGRAM)) : '';
+  const folder = join(
+    cache,
+    `${set}-${createHash('sha256').update(lock).update(build).digest('hex').slice(0, 16)}`,
+  );
+  const partial = `${folder}.${randomUUID()}`;
+  const names = FETCHED_SETS[set];
   try {
-    await makePrivateFolder(dirname(cache));
-    await makePrivateFolder(partial);
+    await makePrivateFolder(cache);
+    await refuseForeign(cache);
+    if (existsSync(folder)) return await refuseForeign(folder);
+    const specs = names.map((name) => `${name}@${dependencies[name]}`);
+    stderr.writeLine(`Fetching ${specs.join(', ')} into ${folder}; this is done once.`);
+    await mkdir(partial, { mode: 0o700 });
+    await writeFile(join(partial, 'package-lock.json'), lock);
+    await writeFile(join(partial, 'package.json'), JSON.stringify({ private: true, dependencies }));
     const npm = npmOf(env);
-    const flags = ['--ignore-scripts', '--install-links', '--no-audit', '--no-fund', '--no-save'];
-    await promisify(execFile)(npm.file, [...npm.args, 'install', '--prefix', partial, ...flags, ...specs], {
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--global=false'];
+    await promisify(execFile)(npm.file, [...npm.args, 'ci', '--prefix', partial, ...flags], {
       cwd: partial,
       timeout: FETCH_TIMEOUT_MS,
       shell: npm.isShellScript,
     });
-    await rename(partial, cache);
+    if (withSelf) await copySelf(join(partial, 'node_modules/mcp-observatory'));
+    // Renamed when it is complete, so that an interrupted installation is never used.
+    await rename(partial, folder);
+    return folder;
   } catch (cause) {
-    await rm(partial, { recursive: true, force: true });
+    await rm(partial, { recursive: true, force: true }).catch(() => {});
+    if (ObservatoryError.isInstance(cause)) throw cause;
     // Another process may have been faster.
-    if (existsSync(cache)) return cache;
-    const wanted = packages.filter((one) => !one.startsWith('/')).join(' ');
+    if (existsSync(folder)) return await refuseForeign(folder);
     throw new ObservatoryError(
       'MISSING_PEER',
-      `npm could not fetch the packages that are needed (${errorMessage(cause).slice(0, 500)}). Install them: npm install ${wanted}`,
+      `npm could not fetch the packages that are needed (${errorMessage(cause).slice(0, 500)}). Install them: npm install ${names.join(' ')}`,
       { cause },
     );
   }
-  return cache;
 }
 
-/** A package that is given by its folder is this one. */
-function shortName(spec: string): string {
-  return existsSync(spec) ? 'mcp-observatory' : spec;
+function setOf(name: string): FetchedSet {
+  const sets = Object.keys(FETCHED_SETS) as FetchedSet[];
+  const set = sets.find((one) => FETCHED_SETS[one].some((member: string) => member === name));
+  if (set !== undefined) return set;
+  throw new ObservatoryError('MISSING_PEER', `${name} is needed and not installed: npm install ${name}`);
+}
+
+/** @returns the folder, if what is in it may be run. */
+async function refuseForeign(folder: string): Promise<string> {
+  const reason = await whyForeign(folder);
+  if (reason === undefined) return folder;
+  throw new ObservatoryError(
+    'MISSING_PEER',
+    `Packages in the cache ${folder} are not used, since they would be run: ${reason}. Set XDG_CACHE_HOME to a folder ` +
+      'of your own, or install the packages beside mcp-observatory',
+  );
+}
+
+/** Copies what ships of this package. */
+async function copySelf(target: string): Promise<void> {
+  const { files } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
+    readonly files: readonly string[];
+  };
+  const parts = new Set(['package.json', ...files.map((file) => file.split('/', 1).join())]);
+  for (const part of parts) {
+    const from = fileURLToPath(packageFile(part));
+    if (existsSync(from)) await cp(from, join(target, part), { recursive: true });
+  }
 }
 
 /** The npm that started this process, else that of the path. */
@@ -100,12 +164,4 @@ function npmOf({ npm_execpath: path }: CommandIo['env']) {
   return path !== undefined && /npm-cli\.c?js$/.test(path)
     ? { file: process.execPath, args: [path], isShellScript: false }
     : { file: isWindows ? 'npm.cmd' : 'npm', args: [], isShellScript: isWindows };
-}
-
-/** The versions that this package is tested with. */
-function withVersions(packages: readonly string[]): readonly string[] {
-  const { devDependencies } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
-    readonly devDependencies?: Readonly<Record<string, string>>;
-  };
-  return packages.map((name) => (existsSync(name) ? name : `${name}@${devDependencies?.[name] ?? 'latest'}`));
 }

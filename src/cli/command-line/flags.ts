@@ -1,6 +1,4 @@
-import type { Database } from '../../postgres/index.ts';
-import { type CommandIo, usageError } from './command.ts';
-import { fetchedModule } from './fetched-packages.ts';
+import { usageError } from './command.ts';
 
 const MS_OF_UNIT = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const DURATION = /^(\d{1,6})([mhdw])$/;
@@ -66,32 +64,4 @@ export function wordFlag<const W extends string, T extends string | undefined>(
   const word = words.find((one: string) => one === text);
   if (word !== undefined) return word;
   throw usageError(`Expected ${option} to be one of ${words.join(', ')}, got '${text}'`);
-}
-
-/** Connection string from the environment, used without a flag; an empty variable counts as unset. */
-export function databaseUrlFrom(env: CommandIo['env']): string | undefined {
-  return env.MCP_OBSERVATORY_DATABASE_URL?.trim() || env.DATABASE_URL?.trim() || undefined;
-}
-
-/** Flags of the commands that read the database. */
-export const DATABASE_FLAGS = { 'database-url': { type: 'string' }, 'data-dir': { type: 'string' } } as const;
-
-/**
- * Opens the database that the flags or the environment name; an embedded one must exist unless `create` is true.
- * Postgres is loaded here, so that commands without a database do not load it; a driver that is not installed is
- * fetched into the user's cache.
- */
-export async function openDatabaseOf(
-  values: { readonly [F in keyof typeof DATABASE_FLAGS]?: string | undefined },
-  io: CommandIo,
-  create = false,
-): Promise<Database> {
-  const { openDatabase } = await import('../../postgres/index.ts');
-  const url = values['database-url'] ?? databaseUrlFrom(io.env);
-  return openDatabase({
-    url,
-    dataDir: values['data-dir'],
-    create,
-    packageAt: (name) => fetchedModule(name, io),
-  });
 }

@@ -13,12 +13,10 @@ export {
   readFlags,
   usageError,
 } from './command.ts';
-export { fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
+export { DATABASE_FLAGS, databaseUrlOf, openDatabaseOf } from './database.ts';
+export { FETCHED_SETS, fetchedFolder, fetchedModule, isInstalled } from './fetched-packages.ts';
 export {
-  DATABASE_FLAGS,
-  databaseUrlFrom,
   numberFlag,
-  openDatabaseOf,
   parseDuration,
   sizeFlag,
   wordFlag,

@@ -1,2 +1,2 @@
-export { missingPackages, runWithPackages } from './packages.ts';
+export { arePackagesMissing, runWithPackages } from './packages.ts';
 export { runDemo } from './run-demo.ts';

@@ -3,9 +3,9 @@ import type OpenAI from 'openai';
 import { packageFile } from '../../base/index.ts';
 import { instrument } from '../../execution/index.ts';
 import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
-import { openDatabase } from '../../postgres/index.ts';
+import type { Database } from '../../postgres/index.ts';
 import { startObservatory } from '../../setup/index.ts';
-import type { CommandIo } from '../command-line/index.ts';
+import { type CommandIo, openDatabaseOf } from '../command-line/index.ts';
 import { formatWaterfall, progressOn } from '../terminal/index.ts';
 import { converse } from './conversation.ts';
 import { formatReport, readReport } from './report.ts';
@@ -18,6 +18,8 @@ interface DemoOptions {
   /** Ask the real API instead of playing the golden. */
   readonly live: boolean;
   readonly model: string;
+  readonly 'database-url'?: string | undefined;
+  readonly 'data-dir'?: string | undefined;
 }
 
 /** Runs the demo and prints what it recorded. Closes everything it opened. */
@@ -25,7 +27,7 @@ export async function runDemo(options: DemoOptions, io: CommandIo): Promise<void
   const progress = progressOn(io.stderr);
   try {
     progress.step('opening the database');
-    await using database = await openDatabase({ url: io.env.DATABASE_URL });
+    await using database = await openDatabaseOf(options, io, { create: true, variables: 'own' });
     await using observatory = await startObservatory({ serviceName: SERVICE, postgres: database });
     const golden = await readGolden(GOLDEN);
     await using model = await openModel(options, golden);
@@ -59,7 +61,7 @@ export async function runDemo(options: DemoOptions, io: CommandIo): Promise<void
         heading('Model'),
         model.description,
         heading('What to run next'),
-        nextSteps(io.env),
+        nextSteps(io.env, database.kind),
         '',
       ].join('\n'),
     );
@@ -107,14 +109,15 @@ async function inWorkflow(name: string, work: () => Promise<void>): Promise<stri
   return span.spanContext().traceId;
 }
 
-function nextSteps(env: CommandIo['env']): string {
+function nextSteps(env: CommandIo['env'], kind: Database['kind']): string {
   const steps = [
     ['npx mcp-observatory up', 'this run, and those of your programs, on a page'],
     ['npx mcp-observatory runs list', 'the same in the terminal'],
     ['npx mcp-observatory score --help', 'the same scores for your own prompts and answers, as JSONL'],
   ];
-  if (!env.DATABASE_URL) {
-    steps.push(['DATABASE_URL=postgresql://... npx mcp-observatory demo', 'the demo in your own Postgres']);
+  if (kind === 'pglite') {
+    const command = 'npx mcp-observatory demo --database-url postgresql://...';
+    steps.push([command, 'the demo in your own Postgres']);
   }
   if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) {
     const command = 'OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 npx mcp-observatory demo';

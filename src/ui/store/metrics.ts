@@ -112,7 +112,7 @@ async function byTheHour(
   const cut = (condition: string) => `UNION ALL
       SELECT r.started_at, mcp_runs_duration_class(r.started_at, r.ended_at), 1, ${ONE_RUN}
       FROM mcp_runs r WHERE ${condition}`;
-  const last = endMs === undefined ? 'infinity' : iso(hours[1]);
+  const last = iso(endMs === undefined ? untilMs + 24 * HOUR_MS : hours[1]);
   const rows = await ask(
     db,
     `WITH pieces AS (

@@ -12,7 +12,7 @@ export interface RunQuery {
   readonly filter?: string | undefined;
   /** Start of the range, milliseconds since 1970. @defaultValue 24 hours before `untilMs` */
   readonly sinceMs?: number | undefined;
-  /** End of the range. @defaultValue now */
+  /** End of the range. @defaultValue now, and runs of clocks that are up to a day ahead */
   readonly untilMs?: number | undefined;
 }
 
@@ -152,9 +152,12 @@ export function selection(query: RunQuery): {
   const { terms, problems } = parseFilter(query.filter ?? '');
   const range = [new Date(sinceMs).toISOString(), new Date(untilMs).toISOString()];
   const { text, values } = conditionOf(terms, nowMs, range);
-  // The end is open while it is now: a run that starts meanwhile belongs to the list.
+  // The end is open while it is now: a run that starts meanwhile belongs to the list. One dated days ahead has a wrong
+  // clock, and would stay on top until then.
   const until =
-    query.untilMs === undefined ? '($2::timestamptz IS NOT NULL)' : 'r.started_at < $2::timestamptz';
+    query.untilMs === undefined
+      ? `r.started_at < $2::timestamptz + interval '1 day'`
+      : 'r.started_at < $2::timestamptz';
   return {
     where: { text: `r.started_at >= $1::timestamptz AND ${until} AND ${text}`, values },
     problems,

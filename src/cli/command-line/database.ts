@@ -1,0 +1,78 @@
+import { printableLine } from '../../base/index.ts';
+import type { Database } from '../../postgres/index.ts';
+import { type CommandIo, usageError } from './command.ts';
+import { fetchedModule } from './fetched-packages.ts';
+
+/** Flags of the commands that use the database. */
+export const DATABASE_FLAGS = { 'database-url': { type: 'string' }, 'data-dir': { type: 'string' } } as const;
+
+type DatabaseValues = { readonly [F in keyof typeof DATABASE_FLAGS]?: string | undefined };
+
+/**
+ * Variables a command takes a server from: `own` is `MCP_OBSERVATORY_DATABASE_URL` alone, `any` also `DATABASE_URL`,
+ * which may be that of another program.
+ */
+type DatabaseVariables = 'own' | 'any';
+
+/** How a command opens its database. */
+export interface DatabaseUse {
+  /** Whether to create an embedded database that is missing. @defaultValue false */
+  readonly create?: boolean;
+  /** @defaultValue `any` */
+  readonly variables?: DatabaseVariables;
+  /** Folder of the embedded database without `--data-dir`. @defaultValue `DEFAULT_DATA_DIR` */
+  readonly dataDir?: string;
+}
+
+/**
+ * The connection string that flags and environment name; a flag goes before any variable, and an empty variable counts
+ * as unset. What becomes of `DATABASE_URL` is said on stderr: which database it names, or that it is not used.
+ *
+ * @returns undefined for the embedded database.
+ * @throws ObservatoryError `INVALID_OPTION` for both flags at once, or a connection string that does not parse.
+ */
+export async function databaseUrlOf(
+  values: DatabaseValues,
+  { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
+  variables: DatabaseVariables = 'any',
+): Promise<string | undefined> {
+  const { 'database-url': url, 'data-dir': dataDir } = values;
+  if (url !== undefined && dataDir !== undefined) {
+    throw usageError('Expected one database: either --database-url or --data-dir');
+  }
+  if (url !== undefined || dataDir !== undefined) return url;
+  const own = env.MCP_OBSERVATORY_DATABASE_URL?.trim();
+  if (own) return own;
+  const common = env.DATABASE_URL?.trim();
+  if (!common) return undefined;
+  if (variables === 'own') {
+    stderr.writeLine(
+      'mcp-observatory: DATABASE_URL is set and not used, since it may be the database of another program. For that ' +
+        'one, use --database-url or MCP_OBSERVATORY_DATABASE_URL',
+    );
+    return undefined;
+  }
+  const { nameOfConnectionString } = await import('../../postgres/index.ts');
+  stderr.writeLine(
+    printableLine(`mcp-observatory: using the database of DATABASE_URL, ${nameOfConnectionString(common)}`),
+  );
+  return common;
+}
+
+/**
+ * Opens the database that the flags or the environment name. Postgres is loaded here, so that commands without a
+ * database do not load it; a driver that is not installed is fetched into the user's cache.
+ */
+export async function openDatabaseOf(
+  values: DatabaseValues,
+  io: CommandIo,
+  { create = false, variables, dataDir }: DatabaseUse = {},
+): Promise<Database> {
+  const { openDatabase } = await import('../../postgres/index.ts');
+  return openDatabase({
+    url: await databaseUrlOf(values, io, variables),
+    dataDir: values['data-dir'] ?? dataDir,
+    create,
+    packageAt: (name) => fetchedModule(name, io),
+  });
+}

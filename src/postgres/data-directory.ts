@@ -1,0 +1,59 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { makePrivateFolder, ObservatoryError, printableLine } from '../base/index.ts';
+
+/** Without these, a folder is not the whole data of a database. */
+const EXPECTED = ['PG_VERSION', 'base', 'global', 'pg_wal'] as const;
+/** An earlier form of a copy that was cut off has this file. */
+const UNFINISHED = 'unfinished-copy';
+const SHOWN = 5;
+
+/** What stands where an embedded database is to be. */
+export type DataDirectoryState = 'missing' | 'empty' | 'database';
+
+/**
+ * Looks into a data directory and changes nothing.
+ * @throws ObservatoryError `DATABASE_UNREACHABLE` for a folder that is neither empty nor a whole database: it is somebody
+ *   else's, or damaged, and must be left as it is.
+ */
+export async function inspectDataDirectory(directory: string): Promise<DataDirectoryState> {
+  let names: readonly string[];
+  try {
+    names = await readdir(directory);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return 'missing';
+    throw notUnderstood(directory, `it cannot be read (${message})`, 'Use another --data-dir');
+  }
+  if (names.length === 0) return 'empty';
+  if (names.includes(UNFINISHED)) {
+    const remedy = `Delete the folder if nothing in it is needed; delete only ${UNFINISHED} if it held a database before`;
+    throw notUnderstood(directory, `it has a file ${UNFINISHED}, as of a copy that was cut off`, remedy);
+  }
+  const missing = EXPECTED.filter((name) => !names.includes(name));
+  if (missing.length === 0) return 'database';
+  const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
+  throw notUnderstood(
+    directory,
+    `it has ${names.slice(0, SHOWN).join(', ')}${more}, and lacks ${missing.join(', ')}`,
+    'Use another --data-dir, put back a copy if this was a database, or delete the folder if nothing in it is needed',
+  );
+}
+
+/** The path of a data directory without links, so that each directory has one lock. Makes the folder it is in. */
+export async function placeOfDataDirectory(directory: string): Promise<string> {
+  const path = resolve(directory);
+  const existing = await realpath(path).catch(() => undefined);
+  if (existing !== undefined) return existing;
+  await makePrivateFolder(dirname(path));
+  return join(await realpath(dirname(path)), path.slice(dirname(path).length));
+}
+
+function notUnderstood(directory: string, found: string, remedy: string): ObservatoryError {
+  return new ObservatoryError(
+    'DATABASE_UNREACHABLE',
+    printableLine(
+      `The folder ${directory} is not an embedded database, and nothing in it was changed: ${found}. ${remedy}`,
+    ),
+  );
+}

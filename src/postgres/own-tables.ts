@@ -1,0 +1,55 @@
+import { ObservatoryError } from '../base/index.ts';
+import type { Queryable } from './types.ts';
+
+/** The tables that the migrations make; a test compares the list with them. */
+export const OWN_TABLES = [
+  'mcp_observatory_migrations',
+  'mcp_traces',
+  'mcp_reviews',
+  'mcp_approvals',
+  'mcp_traces_hourly',
+  'mcp_traces_rollup_state',
+  'mcp_tools_hourly',
+  'mcp_models_hourly',
+  'mcp_definitions_hourly',
+  'mcp_sessions',
+  'mcp_runs',
+  'mcp_runs_hourly',
+  'mcp_runs_state',
+  'mcp_tool_sets',
+  'mcp_tax_hourly',
+  'mcp_tax_state',
+] as const;
+
+const FOUND = `unnest($1::text[]) AS own (name) JOIN pg_class c ON c.oid = to_regclass(own.name)`;
+
+/** Size of the tables of this package with their partitions and indexes, in bytes. @throws the driver's error. */
+export async function ownTablesBytes(db: Queryable): Promise<number> {
+  const { rows } = await db.query(
+    `SELECT coalesce(sum(pg_total_relation_size(relid)), 0)::float8 AS bytes
+      FROM ${FOUND}, LATERAL (SELECT c.oid AS relid UNION SELECT relid FROM pg_partition_tree(c.oid)) AS part`,
+    [OWN_TABLES],
+  );
+  return Number(rows[0]?.bytes);
+}
+
+/**
+ * Checks that the search path finds the tables of this package and not those of another program that are called alike:
+ * statements name tables without their schema.
+ *
+ * @throws ObservatoryError `DATABASE_REFUSED` when tables are found in several schemas; the driver's error.
+ */
+export async function refuseOtherTables(db: Queryable): Promise<void> {
+  const { rows } = await db.query(
+    `SELECT c.relnamespace::regnamespace::text AS schema, string_agg(own.name, ', ' ORDER BY own.name) AS tables
+      FROM ${FOUND} GROUP BY 1 ORDER BY 1`,
+    [OWN_TABLES],
+  );
+  if (rows.length <= 1) return;
+  const found = rows.map(({ schema, tables }) => `${String(tables)} in schema ${String(schema)}`).join('; ');
+  throw new ObservatoryError(
+    'DATABASE_REFUSED',
+    `The search path finds tables in several schemas, so that some may be those of another program (${found}). Nothing ` +
+      'was changed. Set the search path to the schema of mcp_traces: ?options=-csearch_path%3DSCHEMA in the connection string',
+  );
+}
