@@ -383,6 +383,14 @@ function conflictsOf(...entries: ReturnType<typeof done>[]): string[] {
   return conflicts.found.map((conflict) => conflictSentence(conflict, 'Ada lives in Rome.'));
 }
 
+test('a URI names a thing within one server only', () => {
+  const named = (name: string, tool: string) => done([{ uri: 'doc://42', name }], {}, tool);
+  const conflicts = new Conflicts();
+  assert.deepEqual(conflicts.add(named('report', 'good.find'), 'good'), []);
+  assert.deepEqual(conflicts.add(named('weather', 'evil.find'), 'evil'), []);
+  assert.equal(conflicts.add(named('sales', 'good.list'), 'good').length, 1);
+});
+
 test('results of two tools that disagree by key are found, and which one the answer uses is recorded', () => {
   assert.deepEqual(
     conflictsOf(

@@ -143,11 +143,10 @@ test('events are measured one by one, with any line end and however they are cut
             controller.close();
           },
         });
-        return await boundMessages(
-          new Response(body, { headers: EVENTS }),
-          { maxMessageBytes: limit },
-          () => undefined,
-        ).text();
+        return await boundMessages(new Response(body, { headers: EVENTS }), 'POST', {
+          limits: { maxMessageBytes: limit },
+          onExceeded: () => undefined,
+        }).text();
       };
       assert.equal(await read(size), whole.replaceAll(end, '\n'));
       await assert.rejects(read(size - 10), /more than \d+ bytes/);
@@ -168,7 +167,8 @@ test('the event loop turns within a chunk of many small events, and nothing of i
       controller.close();
     },
   });
-  const read = await boundMessages(new Response(body, { headers: EVENTS }), {}, () => undefined).text();
+  const bounds = { limits: {}, onExceeded: () => undefined };
+  const read = await boundMessages(new Response(body, { headers: EVENTS }), 'POST', bounds).text();
   clearImmediate(next);
   assert.equal(read, whole);
   assert.ok(turns >= 10, `${turns} turns`);

@@ -20,6 +20,7 @@ const BRAND: unique symbol = Symbol.for('mcp-observatory.error') as never;
  * - `API_KEY_MISSING`: a model provider needs a key and none was found; the message lists where it was looked for.
  * - `PROVIDER_FAILED`: a model provider refused a request or could not be reached; the error is a `ProviderError`.
  * - `INVALID_SERVER_CONFIG`: a list of MCP servers cannot be used; the message names the server and the field.
+ * - `REDIRECT_REFUSED`: a server or endpoint redirects to another origin; the message names it.
  * - `SERVER_UNAVAILABLE`: an MCP server could not be started, reached or initialized; `cause` holds the first reason.
  * - `TOOL_LIST_REFUSED`: the tool list of an MCP server exceeds a bound or does not end; see `ToolListError`.
  * - `TOOL_CALL_FAILED`: a tool call got no result: the server refused it, did not answer in time, or went away.
@@ -54,6 +55,7 @@ export type ObservatoryErrorCode =
   | 'API_KEY_MISSING'
   | 'PROVIDER_FAILED'
   | 'INVALID_SERVER_CONFIG'
+  | 'REDIRECT_REFUSED'
   | 'SERVER_UNAVAILABLE'
   | 'TOOL_LIST_REFUSED'
   | 'TOOL_CALL_FAILED'

@@ -61,4 +61,5 @@ export { useStderrDiag, warnVisibly } from './stderr-diag.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';
+export { fetchWithinOrigin } from './within-origin.ts';
 export { semconv };

@@ -37,6 +37,8 @@ export function noteListedTools(server: string, list: unknown, isOwnName = true)
       servers = new Map();
       known.set(name, servers);
     }
+    // A server may give itself the name under which another one is configured.
+    if (isOwnName && servers.get(server)?.isOwnName === false) continue;
     if (servers.size < MAX_SERVERS || servers.has(server))
       servers.set(server, {
         description: (stringAt(tool, 'description') ?? '').slice(0, MAX_TEXT),

@@ -1,36 +1,57 @@
 /** Answers to a server's own requests, sent a few at a time over HTTP. */
+import type { AnswerBacklog } from './answer-backlog.ts';
 
 type Fetch = typeof fetch;
 
 /** Answers on their way at once; each is a POST of its own. */
 const MAX_AT_ONCE = 8;
-/** Answers that wait for their turn. A server that asks for more at once gets no answer to the rest. */
-const MAX_WAITING = 1000;
 
 /** How the SDKs begin an answer; requests and notifications begin with their method. */
 const ANSWER = /^\{(?:"jsonrpc":"2\.0",)?(?:"id":(?:\d{1,20}|"[^"]{0,200}"),)?"(?:result|error)":/;
 
+interface Waiting {
+  /** Fires when the transport is closed. */
+  readonly signal: AbortSignal | null | undefined;
+  readonly send: () => void;
+  readonly drop: () => void;
+}
+
 /**
  * Sends answers a few at a time. A server may ask ten thousand things at once, and the SDKs would open a connection for
  * each answer. Requests of our own do not wait.
+ *
+ * An answer that is still waiting when the transport is closed is dropped: its promise never settles, and nobody needs
+ * it to. To reject a thousand of them would hold the event loop.
  */
-export function answersInTurn(send: Fetch): Fetch {
+export function answersInTurn(send: Fetch, backlog: AnswerBacklog): Fetch {
   let open = 0;
-  const waiting: (() => void)[] = [];
+  const waiting: Waiting[] = [];
+  const startNext = (): void => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (next.signal?.aborted !== true) {
+        next.send();
+        return;
+      }
+      next.drop();
+    }
+    open -= 1;
+  };
   return async (input, init) => {
     if (typeof init?.body !== 'string' || !ANSWER.test(init.body.slice(0, 300))) return send(input, init);
+    // Only a batch gets here: between single messages reading stops.
+    if (backlog.isFull) throw new Error('The server waits for too many answers at once');
+    const taken = backlog.add(init.body.length);
     if (open >= MAX_AT_ONCE) {
-      if (waiting.length >= MAX_WAITING) throw new Error('The server waits for too many answers at once');
-      await new Promise<void>((resolve) => waiting.push(resolve));
+      const { signal } = init;
+      await new Promise<void>((resolve) => waiting.push({ signal, send: resolve, drop: taken }));
     } else {
       open += 1;
     }
     try {
       return await send(input, init);
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) open -= 1;
-      else next();
+      taken();
+      startNext();
     }
   };
 }

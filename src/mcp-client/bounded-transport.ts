@@ -1,6 +1,9 @@
-/** Bounds what a transport of the official SDKs reads that the application made itself. */
+/** Bounds a transport of the official SDKs that the application made itself. */
+import type { ChildProcess } from 'node:child_process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fetchWithinOrigin } from '../base/index.ts';
 import { isObject } from '../json/index.ts';
+import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import { LineBuffer } from './line-buffer.ts';
 import type { MessageLimits } from './message-meter.ts';
@@ -9,7 +12,7 @@ import { boundMessages } from './response-body.ts';
 /** The parts of `StdioClientTransport` that are used here, in both generations of the SDK. */
 interface SdkStdioTransport extends Closable {
   _readBuffer: { append(chunk: Buffer): void; readMessage(): unknown; clear(): void };
-  readonly _process?: { readonly stdout?: NodeJS.ReadableStream | null } | undefined;
+  readonly _process?: ChildProcess | undefined;
   processReadBuffer(): void;
 }
 
@@ -17,6 +20,8 @@ interface SdkStdioTransport extends Closable {
 interface SdkHttpTransport extends Closable {
   _fetch?: typeof fetch | undefined;
   _eventSourceInit?: { readonly fetch?: typeof fetch } | undefined;
+  /** For OAuth. */
+  _fetchWithInit?: typeof fetch | undefined;
 }
 
 interface Closable {
@@ -27,8 +32,9 @@ interface Closable {
 const bounded = new WeakSet<object>();
 
 /**
- * Bounds the messages that a transport reads from now on, as those of our own are. A transport of another kind is left
- * as it is, and so is an event stream that is being read already.
+ * Bounds the messages that a transport reads from now on, what its server makes it send, and where it follows redirects,
+ * as with those of our own. A transport of another kind is left as it is, and so is an event stream that is being read
+ * already.
  */
 export function boundTransport(transport: unknown, limits: MessageLimits): void {
   if (!isObject(transport) || bounded.has(transport)) return;
@@ -59,16 +65,24 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
   const waiting: Buffer[] = [];
   let isPaused = false;
   let isEnded = false;
-  const pause = async (stdout: NodeJS.ReadableStream | null | undefined): Promise<void> => {
+  const fail = (error: Error): void => {
+    if (isEnded) return;
+    isEnded = true;
+    clear();
+    end(transport, error);
+  };
+  const asked = new AskedOverStdin(fail);
+  const pause = async (child: ChildProcess | undefined): Promise<void> => {
     isPaused = true;
-    stdout?.pause();
+    child?.stdout?.pause();
     await nextTurn();
+    if (child !== undefined) await asked.room(child);
     isPaused = false;
     // The SDK forgets the process when it closes it, and waits for the end of its output.
     if (transport._process === undefined) isEnded = true;
     transport.processReadBuffer();
     // Unless that has paused again, all that came is read.
-    if (!isPaused) stdout?.resume();
+    if (!isPaused) child?.stdout?.resume();
   };
   const clear = (): void => {
     lines = undefined;
@@ -84,8 +98,8 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
       if (isPaused || isEnded) return null;
       try {
         for (;;) {
-          if (buffer.isTurnDue()) {
-            void pause(transport._process?.stdout);
+          if (buffer.takeTurn()) {
+            void pause(transport._process);
             return null;
           }
           const chunk = lines === undefined ? waiting.shift() : undefined;
@@ -93,13 +107,15 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
           if (lines === undefined) return null;
           const { done, value } = lines.next();
           if (done === true) lines = undefined;
-          else return parse(value);
+          else if (value !== '') {
+            const message = parse(value);
+            if (message.method !== undefined && message.id !== undefined) asked.add(value.length);
+            return message;
+          }
         }
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        isEnded = true;
-        clear();
-        end(transport, new Error(`the server sent ${error.message}`));
+        fail(new Error(`the server sent ${error.message}`));
         return null;
       }
     },
@@ -107,19 +123,60 @@ function boundLines(transport: SdkStdioTransport, limits: MessageLimits): void {
   };
 }
 
+/** The requests of a server whose answers may still be in its stdin. */
+class AskedOverStdin {
+  readonly #backlog: AnswerBacklog;
+  #requests: (() => void)[] = [];
+
+  constructor(onStalled: (error: Error) => void) {
+    this.#backlog = new AnswerBacklog(onStalled);
+  }
+
+  add(bytes: number): void {
+    this.#requests.push(this.#backlog.add(bytes));
+  }
+
+  /** Resolves when the server has read its stdin, or has ended, if it had asked for much. */
+  async room({ stdin }: ChildProcess): Promise<void> {
+    if (stdin?.writableNeedDrain !== true) return this.#taken();
+    if (!this.#backlog.isFull) return;
+    const onDrain = () => this.#taken();
+    const onClose = () => this.#backlog.close();
+    stdin.once('drain', onDrain).once('close', onClose);
+    await this.#backlog.room();
+    stdin.off('drain', onDrain).off('close', onClose);
+  }
+
+  #taken(): void {
+    for (const taken of this.#requests) taken();
+    this.#requests = [];
+  }
+}
+
 /** A line as a message. What is none is an error of the transport, as with the SDK's own buffer. */
-function parse(line: string): unknown {
+function parse(line: string): Readonly<Record<string, unknown>> {
   const message: unknown = JSON.parse(line);
   if (isObject(message) && message.jsonrpc === '2.0') return message;
   throw new TypeError('The server wrote a line that is no JSON-RPC message');
 }
 
 function boundResponses(transport: SdkHttpTransport, limits: MessageLimits): void {
-  const bound =
-    (inner: typeof fetch): typeof fetch =>
-    async (input, init) =>
-      boundMessages(await inner(input, init), limits, (error) => end(transport, error));
-  transport._fetch = bound(answersInTurn(transport._fetch ?? fetch));
+  const onExceeded = (error: Error): void => end(transport, error);
+  const backlog = new AnswerBacklog(onExceeded);
+  const bound = (inner: typeof fetch): typeof fetch => {
+    const send = answersInTurn(fetchWithinOrigin(inner), backlog);
+    return async (input, init) => {
+      const response = await send(input, init);
+      return boundMessages(response, init?.method, {
+        limits,
+        onExceeded,
+        room: () => backlog.room(init?.signal),
+      });
+    };
+  };
+  transport._fetch = bound(transport._fetch ?? fetch);
+  if (transport._fetchWithInit !== undefined)
+    transport._fetchWithInit = fetchWithinOrigin(transport._fetchWithInit);
   const init = transport._eventSourceInit;
   if (init?.fetch !== undefined) transport._eventSourceInit = { ...init, fetch: bound(init.fetch) };
 }

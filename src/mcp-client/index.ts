@@ -13,6 +13,7 @@ export { SessionExpired } from './http-refusal.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export type { MessageLimits } from './message-meter.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
+export { RequestsAtOnce } from './requests-at-once.ts';
 export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';
 export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 

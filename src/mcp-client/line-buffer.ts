@@ -21,7 +21,11 @@ export class LineBuffer {
     this.#meter = new MessageMeter(limits);
   }
 
-  /** The lines that `chunk` completes, without their line ends. @throws RangeError when a line exceeds a limit. */
+  /**
+   * The lines that `chunk` completes, without their line ends. An empty line is left out, unless a turn of the event
+   * loop is due after it.
+   * @throws RangeError when a line exceeds a limit.
+   */
   *push(chunk: Buffer): Generator<string> {
     let start = 0;
     for (;;) {
@@ -29,14 +33,14 @@ export class LineBuffer {
       if (end === -1) break;
       const line = this.#take(chunk.subarray(start, end));
       start = end + 1;
-      if (line !== '') yield line;
+      if (line !== '' || this.#meter.isTurnDue) yield line;
     }
     if (start < chunk.length) this.#keep(chunk.subarray(start));
   }
 
-  /** Whether the event loop is to turn before more is read. */
-  isTurnDue(): boolean {
-    return this.#meter.isTurnDue();
+  /** Whether the event loop is to turn before more is read; a yes is given once. */
+  takeTurn(): boolean {
+    return this.#meter.takeTurn();
   }
 
   clear(): void {

@@ -3,6 +3,7 @@ import { ObservatoryError } from '../base/index.ts';
 import type { ProtocolChoice, RemoteServerConfig, ServerConfig, StdioServerConfig } from './config.ts';
 import { unauthorized } from './http-refusal.ts';
 import { openRemoteTransport, type RemoteTransport } from './remote-transport.ts';
+import { RequestsAtOnce } from './requests-at-once.ts';
 import type { McpSession, OpenSession, Transport } from './session.ts';
 import { openV1 } from './session-v1.ts';
 import { openV2 } from './session-v2.ts';
@@ -42,6 +43,7 @@ interface Carrier {
   readonly stderr: () => string;
   readonly causeOfEnd: () => string | undefined;
   readonly refusedWith: RemoteTransport['refusedWith'];
+  readonly redirect: RemoteTransport['redirect'];
   close(): Promise<void>;
 }
 
@@ -131,6 +133,8 @@ async function openOnce(
   };
   const carrier = await openCarrier(sdk, lose);
   const watch = watchFirstAnswer(carrier.transport);
+  const atOnce = new RequestsAtOnce();
+  const guard = options.guard ?? ((_server, _method, _params, answer) => answer());
   // Aborting only the request would leave a probing client waiting; closing the transport ends everything.
   const onAbort = () => void carrier.close();
   signal.addEventListener('abort', onAbort);
@@ -139,7 +143,8 @@ async function openOnce(
     const session = await OPEN_SESSION[sdk](carrier.transport, {
       server: config.name,
       handlers: options.handlers ?? {},
-      guard: options.guard ?? ((_server, _method, _params, answer) => answer()),
+      guard: (server, method, params, answer) =>
+        atOnce.answer(params, () => guard(server, method, params, answer)),
       signal,
       onToolsChanged: hooks.onToolsChanged,
       onClose: () => lose(carrier.causeOfEnd() ?? 'the connection was closed'),
@@ -163,6 +168,9 @@ async function openOnce(
     const status = refusal?.status ?? 0;
     if (refusal !== undefined && (status === 401 || status === 403)) throw unauthorized(refusal);
     if (status >= 400 && status < 500) throw new HttpRefusal(status, cause);
+    const redirect = carrier.redirect();
+    if (redirect !== undefined)
+      throw new ObservatoryError(redirect.code, `Server "${config.name}": ${redirect.message}.`, { cause });
     if (watch.refused()) throw new ProtocolRefusal('refused', { cause });
     throw describeEnd(config, carrier, cause);
   } finally {
@@ -197,6 +205,7 @@ function stdioCarrier(config: StdioServerConfig, options: ConnectionOptions): Op
       stderr: () => transport.stderr,
       causeOfEnd: () => transport.causeOfEnd,
       refusedWith: () => undefined,
+      redirect: () => undefined,
       close: () => transport.close(),
     };
   };
@@ -222,6 +231,7 @@ function remoteCarriers(config: RemoteServerConfig, limits: ConnectionOptions): 
         stderr: () => '',
         causeOfEnd: () => causeOfEnd,
         refusedWith: remote.refusedWith,
+        redirect: remote.redirect,
         close: remote.close,
       };
     };

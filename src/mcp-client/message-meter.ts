@@ -7,8 +7,8 @@ const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const DEFAULT_MAX_MESSAGE_VALUES = 100_000;
 /** Values of small messages that are read in one turn of the event loop; an SDK takes about 1 µs for each. */
 const VALUES_PER_TURN = 25_000;
-/** What a line or event costs whatever it holds, in values: to find that it is no message takes an error. */
-const PER_MESSAGE = 200;
+/** What a line or event costs whatever it holds, in values: an error where it is no message, or an answer. */
+const PER_MESSAGE = 800;
 
 /** Measures a message as its bytes arrive, so that one that takes too much memory or time is never parsed. */
 export class MessageMeter {
@@ -36,8 +36,13 @@ export class MessageMeter {
   }
 
   /** Whether the event loop is to turn before more is read: a flood of small messages is as slow as a large one. */
-  isTurnDue(): boolean {
-    if (this.#sinceTurn < VALUES_PER_TURN) return false;
+  get isTurnDue(): boolean {
+    return this.#sinceTurn >= VALUES_PER_TURN;
+  }
+
+  /** {@link isTurnDue}, for a caller that then waits for the turn: after a yes the count starts anew. */
+  takeTurn(): boolean {
+    if (!this.isTurnDue) return false;
     this.#sinceTurn = 0;
     return true;
   }

@@ -1,4 +1,5 @@
-import { importPeer, loadPeer } from '../base/index.ts';
+import { fetchWithinOrigin, importPeer, loadPeer, ObservatoryError } from '../base/index.ts';
+import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import type { RemoteServerConfig } from './config.ts';
 import { within } from './deadline.ts';
@@ -23,6 +24,8 @@ export interface RemoteTransport {
   readonly transport: Transport;
   /** The latest refusal, if any; decides on the fallback to SSE. */
   readonly refusedWith: () => Pick<Response, 'status' | 'headers'> | undefined;
+  /** The redirect that was not followed, if any. */
+  readonly redirect: () => ObservatoryError | undefined;
   /** Ends the session at the server, then closes every socket. Never rejects. */
   close(): Promise<void>;
 }
@@ -43,8 +46,10 @@ export async function openRemoteTransport(
 ): Promise<RemoteTransport> {
   const { StreamableHTTPClientTransport, SSEClientTransport } = await loadTransports(options.sdk);
   const owned = await createOwnedFetch();
-  const send = answersInTurn(withHeaders(owned.fetch, config.headers));
+  const backlog = new AnswerBacklog(options.onLost);
+  const send = answersInTurn(withHeaders(fetchWithinOrigin(owned.fetch), config.headers), backlog);
   let refusal: Response | undefined;
+  let redirect: ObservatoryError | undefined;
   let established = false;
   const watch = new RequestWatch(async (input, init) => {
     let response: Response;
@@ -52,11 +57,17 @@ export async function openRemoteTransport(
       response = await send(input, init);
     } catch (error) {
       if (isUnreachable(error)) options.onLost(error);
+      if (ObservatoryError.isInstance(error)) redirect = error;
       throw error;
     }
     if (!response.ok && init?.method === 'POST') refusal = response;
     if (response.status === 401 || response.status === 403) refusal = response;
-    const answer = await refusalOf(boundMessages(response, options.limits, options.onLost), init);
+    const bounded = boundMessages(response, init?.method, {
+      limits: options.limits,
+      onExceeded: options.onLost,
+      room: () => backlog.room(init?.signal),
+    });
+    const answer = await refusalOf(bounded, init);
     // By the specification the session is over, and a new one has to be initialized.
     if (answer.error instanceof SessionExpired) options.onLost(answer.error);
     if (answer.error !== undefined) throw answer.error;
@@ -68,6 +79,10 @@ export async function openRemoteTransport(
   const transport = (options.kind === 'http'
     ? new StreamableHTTPClientTransport(config.url, { ...common, reconnectionOptions: RECONNECTION })
     : new SSEClientTransport(config.url, common)) as unknown as SdkHttpTransport;
+  if (options.sdk === 'v1' && !('_fetch' in transport)) {
+    await owned.close();
+    throw sdkTooOld();
+  }
   if (options.kind === 'http') {
     watch.attach(transport);
     if (options.sdk === 'v1') reconnections.watchField(transport);
@@ -87,7 +102,9 @@ export async function openRemoteTransport(
   return {
     transport,
     refusedWith: () => refusal,
+    redirect: () => redirect,
     close: async () => {
+      backlog.close();
       if (transport.terminateSession) await within(transport.terminateSession(), TERMINATE_TIMEOUT_MS);
       reconnections.close();
       await transport.close().catch(() => undefined);
@@ -101,6 +118,15 @@ export async function openRemoteTransport(
 function isUnreachable(error: unknown): boolean {
   const code = (error as { cause?: { code?: unknown } }).cause?.code;
   return ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'].includes(String(code));
+}
+
+/** Transports that take no `fetch` follow redirects anywhere and read messages without bounds. */
+function sdkTooOld(): ObservatoryError {
+  const wanted = '@modelcontextprotocol/sdk@^1.15.0';
+  return new ObservatoryError(
+    'MISSING_PEER',
+    `A server with a "url" needs ${wanted}; the version that is installed takes no \`fetch\`. Run: npm install ${wanted}`,
+  );
 }
 
 async function loadTransports(sdk: 'v1' | 'v2') {

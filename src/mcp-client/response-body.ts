@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sliced } from '../base/index.ts';
 import { type MessageLimits, MessageMeter } from './message-meter.ts';
+import { RetryField } from './retry-field.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -11,20 +12,26 @@ export function observeEnd(response: Response, onEnd: () => void): Response {
   return withBody(response, (chunk) => [chunk], onEnd);
 }
 
+/** What is allowed of the bodies that one connection reads. */
+export interface BodyBounds {
+  readonly limits: MessageLimits;
+  readonly onExceeded: (error: Error) => void;
+  /** Awaited before more of a body is read. @defaultValue no wait */
+  readonly room?: (() => Promise<void>) | undefined;
+}
+
 /**
  * The same response, whose body fails when a message in it exceeds a limit: the body as a whole, or one event of an event
  * stream. The SDKs would keep reading it into memory, and parse it at once.
+ * @param method of the request; what answers a GET is read as an event stream, whatever its type.
  */
-export function boundMessages(
-  response: Response,
-  limits: MessageLimits,
-  onExceeded: (error: Error) => void,
-): Response {
+export function boundMessages(response: Response, method: string | undefined, bounds: BodyBounds): Response {
+  const type = response.headers.get('content-type')?.toLowerCase() ?? '';
   // The SDKs read the body of a refusal as one text, whatever its type.
-  const isStream =
-    response.ok && response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const meter = new MessageMeter(limits, isStream);
-  const measure = isStream ? eventMeasure(meter) : bodyMeasure(meter);
+  const isStream = response.ok && type.startsWith('text/event-stream');
+  const mayBeStream = response.ok && (method === 'GET' || type.includes('text/event-stream'));
+  const meter = new MessageMeter(bounds.limits, isStream);
+  const measure = mayBeStream ? eventMeasure(meter, isStream) : bodyMeasure(meter);
   return withBody(
     response,
     function* (chunk) {
@@ -32,11 +39,12 @@ export function boundMessages(
         yield* measure(chunk);
       } catch (cause) {
         const error = new Error(`the server sent ${(cause as RangeError).message}`);
-        onExceeded(error);
+        bounds.onExceeded(error);
         throw error;
       }
     },
     () => undefined,
+    bounds.room,
   );
 }
 
@@ -51,29 +59,32 @@ function bodyMeasure(meter: MessageMeter): Measure {
 }
 
 /**
- * Measures events one by one. Events end with a blank line; lines with LF, CR or both. All become LF: the SDKs' parser
- * takes quadratic time for lines that end with CR.
+ * Measures events one by one, or all as one message. Events end with a blank line; lines with LF, CR or both. All become
+ * LF: the SDKs' parser takes quadratic time for lines that end with CR. Waits that a server asks for are bounded.
  */
-function eventMeasure(meter: MessageMeter): Measure {
+function eventMeasure(meter: MessageMeter, isEach: boolean): Measure {
+  const retry = new RetryField();
   let line = 0;
   let previous = 0;
   return function* (chunk) {
-    const text = new Uint8Array(chunk.length);
+    const text = new Uint8Array(RetryField.mostBytes(chunk.length));
     let length = 0;
     let measured = 0;
     let given = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at] as number;
       if (byte !== LF && byte !== CR) {
-        text[length++] = byte;
         line += 1;
+        if (!retry.isHolding) text[length++] = byte;
+        else length = retry.take(byte, text, length);
       } else if (!(byte === LF && previous === CR)) {
+        length = retry.endLine(text, length);
         text[length++] = LF;
         if (line === 0) {
           meter.add(text, measured, length);
-          meter.reset();
+          if (isEach) meter.reset();
           measured = length;
-          if (meter.isTurnDue()) {
+          if (meter.takeTurn()) {
             yield text.subarray(given, length);
             given = length;
           }
@@ -88,7 +99,12 @@ function eventMeasure(meter: MessageMeter): Measure {
 }
 
 /** A response that passes each chunk to `measure`, whose error ends the body, and calls `onEnd` once at the end. */
-function withBody(response: Response, measure: Measure, onEnd: () => void): Response {
+function withBody(
+  response: Response,
+  measure: Measure,
+  onEnd: () => void,
+  room: () => Promise<void> = async () => undefined,
+): Response {
   const reader = response.body?.getReader();
   if (reader === undefined) return response;
   const turn = sliced();
@@ -103,6 +119,7 @@ function withBody(response: Response, measure: Measure, onEnd: () => void): Resp
             if (isFirst) await turn();
             else await nextTurn();
             isFirst = false;
+            await room();
             controller.enqueue(piece);
           }
           return;

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError } from '../base/index.ts';
 import { isObject, objectOf } from '../json/index.ts';
+import { AnswerBacklog } from './answer-backlog.ts';
 import type { StdioServerConfig } from './config.ts';
 import { within } from './deadline.ts';
 import { serverEnvironment } from './environment.ts';
@@ -15,6 +16,8 @@ import type { JsonRpcMessage, Transport } from './session.ts';
 import type { ConnectionOptions } from './types.ts';
 
 const STDERR_TAIL_BYTES = 16 * 1024;
+/** Requests that wait for a server that does not read its stdin. */
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 /** Time to read what a server wrote before it ended. */
 const DRAIN_MS = 200;
 /** Time for the exit event to follow the end of a pipe; a server that lives on without its stdout is ended after it. */
@@ -37,6 +40,7 @@ export class StdioTransport implements Transport {
   readonly #closeTimeoutMs: number;
   readonly #lines: LineBuffer;
   readonly #stderrTail: TailBuffer = new TailBuffer(STDERR_TAIL_BYTES);
+  readonly #backlog: AnswerBacklog = new AnswerBacklog((error) => this.#fail(error.message));
   readonly #marker: string = randomUUID();
   #child: ChildProcess | undefined;
   #exit: Promise<void> = Promise.resolve();
@@ -109,10 +113,18 @@ export class StdioTransport implements Transport {
     if (!stdin || this.#ending !== undefined || !stdin.writable) {
       return Promise.reject(new Error(`Server "${this.#config.name}" is not running.`));
     }
+    const line = `${JSON.stringify(message)}\n`;
+    const taken = message.method === undefined ? this.#backlog.add(line.length) : undefined;
+    const queued = stdin.writableLength;
+    if (taken === undefined && queued > 0 && queued + line.length > MAX_QUEUED_BYTES) {
+      const problem = `does not read its stdin, where ${queued} bytes wait`;
+      return Promise.reject(new Error(`Server "${this.#config.name}" ${problem}.`));
+    }
     return new Promise((resolve, reject) => {
-      // Called when the kernel has taken the line, or with the error of a broken pipe.
-      stdin.write(`${JSON.stringify(message)}\n`, (error) => {
-        if (error) void this.#awaitExit(child).then(() => reject(error));
+      // Called when the kernel has taken the line, or with the error of a broken pipe, which nobody awaits for an answer.
+      stdin.write(line, (error) => {
+        taken?.();
+        if (error && taken === undefined) void this.#awaitExit(child).then(() => reject(error));
         else resolve();
       });
     });
@@ -129,11 +141,12 @@ export class StdioTransport implements Transport {
     const stdout = this.#child?.stdout;
     try {
       for (const line of this.#lines.push(chunk)) {
-        this.#dispatch(line);
-        if (!this.#lines.isTurnDue()) continue;
+        if (line !== '') this.#dispatch(line);
+        if (!this.#lines.takeTurn()) continue;
         // Without data events in between: the rest of this chunk comes first.
         stdout?.pause();
         await nextTurn();
+        await this.#backlog.room();
         stdout?.resume();
         if (this.#ended) return;
       }
@@ -162,6 +175,7 @@ export class StdioTransport implements Transport {
 
   /** The main process is gone. Its last output may still be in the pipe, which a child may hold open. */
   async #afterExit(child: ChildProcess): Promise<void> {
+    this.#backlog.close();
     if (this.#ending === undefined) this.#causeOfEnd ??= exitOf(child);
     if (child.stdout !== null && !child.stdout.readableEnded) {
       await within(new Promise<void>((resolve) => child.stdout?.once('close', resolve)), DRAIN_MS);
@@ -191,6 +205,7 @@ export class StdioTransport implements Transport {
   async #end(): Promise<void> {
     const child = this.#child;
     this.#ended = true;
+    this.#backlog.close();
     // First, so that calls in flight fail at once instead of waiting for processes to end.
     this.onclose?.();
     try {

@@ -66,7 +66,7 @@ const WRITES =
 /** Finds results of different tools that disagree: the same key, a different value. */
 export class Conflicts {
   readonly found: Conflict[] = [];
-  /** By what names the thing, and the field. */
+  /** By who names the thing, what names it, and the field. */
   readonly #facts = new Map<string, Fact[]>();
   /** For each entry the arguments of a call that changes something; undefined for others. */
   readonly #changes: (string | undefined)[] = [];
@@ -76,8 +76,12 @@ export class Conflicts {
   #checks = 0;
   #searched = 0;
 
-  /** Adds the next entry of the chain. @returns the disagreements it brings. */
-  add(entry: Pick<ToolChainEntry, 'toolName' | 'arguments' | 'success' | 'result'>): Conflict[] {
+  /**
+   * Adds the next entry of the chain.
+   * @param server whose resources the URIs in the result name. @defaultValue all entries are of one server
+   * @returns the disagreements it brings.
+   */
+  add(entry: Pick<ToolChainEntry, 'toolName' | 'arguments' | 'success' | 'result'>, server = ''): Conflict[] {
     const { toolName } = entry;
     const isChange = WRITES.test(toolName.slice(toolName.indexOf('.')));
     const index =
@@ -86,7 +90,7 @@ export class Conflicts {
     this.#searched = 0;
     this.#types.clear();
     if (entry.success) {
-      for (const group of memberGroups(entry.result)) this.#addGroup(group, entry, index);
+      for (const group of memberGroups(entry.result)) this.#addGroup(group, entry, index, server);
     }
     return this.found.slice(before);
   }
@@ -95,6 +99,7 @@ export class Conflicts {
     group: MemberGroup,
     { toolName, arguments: args }: Pick<ToolChainEntry, 'toolName' | 'arguments'>,
     index: number,
+    server: string,
   ): void {
     const named = identityOf(group) ?? (group.name === '' ? identityOfArguments(args) : undefined);
     if (named === undefined) return;
@@ -108,12 +113,18 @@ export class Conflicts {
       if (typeof value === 'string' && value.length > MAX_VALUE_CHARS) continue;
       if (isNamed || VOLATILE.test(key) || (named.isAsked && OF_THE_ANSWER.has(plain))) continue;
       const isOnly = keys.indexOf(plain) === keys.lastIndexOf(plain);
-      this.#addFact(named.entity, isOnly ? key : `${parent}.${key}`, { index, toolName, value, types });
+      const fact = { index, toolName, value, types };
+      this.#addFact(
+        named.keys.has('uri') ? server : '',
+        named.entity,
+        isOnly ? key : `${parent}.${key}`,
+        fact,
+      );
     }
   }
 
-  #addFact(entity: string, field: string, fact: Fact): void {
-    const id = JSON.stringify([entity, plainKey(field)]);
+  #addFact(owner: string, entity: string, field: string, fact: Fact): void {
+    const id = JSON.stringify([owner, entity, plainKey(field)]);
     const known = this.#facts.get(id) ?? [];
     const other = known.findLast((one) => one.toolName !== fact.toolName && isSameThing(entity, one, fact));
     if (other !== undefined && !isSameValue(other.value, fact.value)) this.#check(entity, field, other, fact);

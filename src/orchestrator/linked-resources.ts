@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json/index.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import type { ModelTool } from './providers/index.ts';
 
@@ -5,48 +6,84 @@ import type { ModelTool } from './providers/index.ts';
 export const READ_RESOURCE_TOOL = 'read_resource';
 export const READ_RESOURCE_METHOD = 'resources/read';
 
-/** Offered to the model once a result has linked to a resource. */
-export const readResourceTool: ModelTool = {
-  name: READ_RESOURCE_TOOL,
-  description: 'Reads a resource that an earlier tool result links to.',
-  parameters: {
-    type: 'object',
-    properties: { uri: { type: 'string', description: 'The URI as the result gives it' } },
-    required: ['uri'],
-  },
-};
-
+/** Links kept of one server. */
 const MAX_LINKS = 1_000;
 
-/** The resources that the results of a run link to. The model can read these and no others. */
+/**
+ * The resources that the results of a run link to. The model can read these and no others. A URI is a name within one
+ * server: another that links to the same URI has a resource of its own there.
+ */
 export class LinkedResources {
-  /** Server by URI. */
-  readonly #servers = new Map<string, string>();
+  /** URIs by server. */
+  readonly #links = new Map<string, Set<string>>();
 
-  get size(): number {
-    return this.#servers.size;
+  /** The tool that reads them; it asks for the server once several have linked to one URI. Undefined without links. */
+  get tool(): ModelTool | undefined {
+    if (this.#links.size === 0) return undefined;
+    const servers = [...this.#links.keys()];
+    const isShared = servers.some((server) => this.#sharesLinks(server));
+    return readResourceTool(isShared ? servers : []);
   }
 
   add(server: string, links: readonly string[]): void {
-    for (const uri of links) if (this.#servers.size < MAX_LINKS) this.#servers.set(uri, server);
+    if (links.length === 0) return;
+    const known = this.#links.get(server) ?? new Set();
+    for (const uri of links) if (known.size < MAX_LINKS) known.add(uri);
+    this.#links.set(server, known);
   }
 
-  /** The reading of a resource as a tool of its server; undefined when no result has linked to it. */
-  toolFor(uri: unknown): OfferedTool | undefined {
-    const server = typeof uri === 'string' ? this.#servers.get(uri) : undefined;
-    if (server === undefined) return undefined;
+  /**
+   * The reading of a resource as a tool of its server; undefined when no result has linked to it, or results of several
+   * servers and the arguments do not say which: see {@link refusal}.
+   */
+  toolFor(args: JsonObject): OfferedTool | undefined {
+    const [server, another] = this.#serversOf(args);
+    if (server === undefined || another !== undefined) return undefined;
     return {
       server,
       tool: {
         name: READ_RESOURCE_METHOD,
-        inputSchema: readResourceTool.parameters,
+        inputSchema: readResourceTool([]).parameters,
         annotations: { readOnlyHint: true },
       },
       toolName: `${server}.${READ_RESOURCE_METHOD}`,
       modelName: READ_RESOURCE_TOOL,
       method: READ_RESOURCE_METHOD,
       words: new Set(),
-      mapArguments: () => ({ uri }),
+      mapArguments: ({ uri }) => ({ uri }),
     };
   }
+
+  /** Why there is no tool for these arguments. */
+  refusal(args: JsonObject): string {
+    const servers = this.#serversOf(args);
+    if (servers.length === 0) return 'No result has linked to this resource.';
+    const names = servers.map((server) => JSON.stringify(server)).join(', ');
+    return `Results of several servers link to this resource. Give one of them as "server": ${names}.`;
+  }
+
+  #serversOf({ uri, server }: JsonObject): string[] {
+    const named = server === undefined || server === null ? [...this.#links.keys()] : [String(server)];
+    return typeof uri === 'string' ? named.filter((name) => this.#links.get(name)?.has(uri)) : [];
+  }
+
+  #sharesLinks(server: string): boolean {
+    const others = [...this.#links].filter(([name]) => name !== server);
+    return [...(this.#links.get(server) ?? [])].some((uri) => others.some(([, uris]) => uris.has(uri)));
+  }
+}
+
+/** @param servers those to choose from, where a URI alone does not say which one is meant. */
+function readResourceTool(servers: readonly string[]): ModelTool {
+  const uri = { type: 'string', description: 'The URI as the result gives it' };
+  const server = { type: 'string', enum: servers, description: 'The server whose result links to it' };
+  return {
+    name: READ_RESOURCE_TOOL,
+    description: 'Reads a resource that an earlier tool result links to.',
+    parameters: {
+      type: 'object',
+      properties: servers.length === 0 ? { uri } : { uri, server },
+      required: ['uri'],
+    },
+  };
 }

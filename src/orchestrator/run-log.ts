@@ -25,13 +25,14 @@ export class RunLog {
   async add(report: {
     readonly entries: readonly ToolChainEntry[];
     readonly retried: readonly RunError[];
+    readonly server?: string | undefined;
   }): Promise<readonly Conflict[]> {
     this.chain.push(...report.entries);
     this.errors.push(...report.retried);
     this.backtracks += report.retried.length;
     const found: Conflict[] = [];
     for (const entry of report.entries) {
-      found.push(...this.conflicts.add(entry));
+      found.push(...this.conflicts.add(entry, report.server));
       await this.#turn();
     }
     return found;

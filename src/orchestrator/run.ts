@@ -3,7 +3,6 @@ import { beginningOfJson } from '../json/index.ts';
 import { type Conflict, conflictNotice } from './conflicts.ts';
 import { followPlan, type PlanStep } from './declared-plan.ts';
 import { FailedCalls } from './failed-calls.ts';
-import { readResourceTool } from './linked-resources.ts';
 import { LoopDetector, type LoopVerdict } from './loop-detector.ts';
 import type { ModelCaller } from './model-caller.ts';
 import type { OfferedTools } from './offered-tools.ts';
@@ -245,10 +244,11 @@ export class GhostRun {
 
 /** The tools of the servers, and those that read what results left out, once there is something to read. */
 function offered(catalog: OfferedTools, { cap, resources }: Session): ModelTool[] {
+  const { tool } = resources;
   return [
     ...catalog.definitions,
     ...(cap.hasStored ? [readResultTool] : []),
-    ...(resources.size > 0 ? [readResourceTool] : []),
+    ...(tool === undefined ? [] : [tool]),
   ];
 }
 

@@ -65,7 +65,7 @@ export class ToolAttempts {
       return refusedEnding('invalid_arguments', why);
     }
     if (tool === undefined && call.name === READ_RESOURCE_TOOL) {
-      return refusedEnding('invalid_arguments', 'No result has linked to this resource.');
+      return refusedEnding('invalid_arguments', this.#session.resources.refusal(args));
     }
     if (tool === undefined) {
       await gated?.denyUnknown(call.name, args);

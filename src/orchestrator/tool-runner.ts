@@ -25,6 +25,8 @@ export interface CallReport {
   /** Failed tries that were made again by themselves. */
   readonly retried: readonly RunError[];
   readonly shown: ToolResultPart;
+  /** Undefined where no server was asked. */
+  readonly server?: string | undefined;
   /** Set when the call failed in the end. */
   readonly failure?: CallFailure | undefined;
   /** For loop detection; absent for reads of stored results, which change nothing and reach no server. */
@@ -103,8 +105,8 @@ export class ToolRunner {
     reasoning: string,
   ): Promise<CallReport> {
     const { resources } = this.#session;
-    const isReading = listed === undefined && call.name === READ_RESOURCE_TOOL && resources.size > 0;
-    const tool = isReading ? resources.toolFor(call.arguments.uri) : listed;
+    const isReading = listed === undefined && call.name === READ_RESOURCE_TOOL;
+    const tool = isReading ? resources.toolFor(call.arguments) : listed;
     if (call.name === READ_RESULT_TOOL && tool === undefined)
       return this.#readStored(call, iteration, reasoning);
     const toolName = tool?.toolName ?? call.name;
@@ -187,6 +189,7 @@ export class ToolRunner {
     const { text } = cap.apply(ending.text);
     const { images, note } = cap.fitting(ending.images);
     return {
+      server: tool?.server,
       entries,
       retried,
       shown: shownResult(call, text + note, images, !ending.success),

@@ -2,7 +2,7 @@
  * G2, first half: the tools the servers list right now, each ready to be called or barred with a reason.
  */
 
-import { sliced } from '../base/index.ts';
+import { ownTurn, sliced } from '../base/index.ts';
 import { type CompiledSchema, compileSchema, SchemaRefusedError, type StepBudget } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { type Refusal, refusal } from './decision.ts';
@@ -168,6 +168,21 @@ export class ToolCatalog {
     if (tool.barred !== undefined) return tool;
     const rivals = this.#rivals(server, name);
     return rivals.length === 0 ? tool : duplicate(tool, rivals.join(', '));
+  }
+
+  /**
+   * Does in turns of the event loop what the first {@link find} of a tool that rules name would do in one: hash its
+   * definition and compile its schemas, each of which may take long.
+   */
+  async prepare(server: string, name: string): Promise<void> {
+    const listed = this.#servers.get(server)?.get(name);
+    const isReady = listed?.tool?.checks !== undefined || listed?.tool?.barred !== undefined;
+    if (listed === undefined || isReady || this.#options.isNamed?.(server, name) === false) return;
+    for (const isChecked of [false, true]) {
+      await ownTurn();
+      this.#admit(server, name, listed, isChecked);
+    }
+    await ownTurn();
   }
 
   #rivals(server: string, name: string): readonly string[] {

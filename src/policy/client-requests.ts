@@ -2,6 +2,7 @@
 
 import { ObservatoryError } from '../base/index.ts';
 import { type JsonObject, objectOf } from '../json/index.ts';
+import { RequestsAtOnce } from '../mcp-client/index.ts';
 import type { PolicyGate } from './gate.ts';
 import { guardedRequest, mayInstruct, type RequestGuardOptions } from './guarded-request.ts';
 import { type ListMethod, type RequestMethod, requestParams, type ServerRequestMethod } from './requests.ts';
@@ -107,6 +108,7 @@ export function guardHandlers(client: object, server: string, options: RequestGu
     throw new ObservatoryError('INVALID_OPTION', message);
   }
   const guarded: Guarded = { server, options };
+  const atOnce = new RequestsAtOnce();
   guardedClients.set(client, guarded);
   const find = handlers.get.bind(handlers);
   handlers.get = (method: unknown): unknown => {
@@ -114,13 +116,12 @@ export function guardHandlers(client: object, server: string, options: RequestGu
     if (typeof method !== 'string' || !GUARDED.has(method)) return own;
     const handler = own ?? (client as { fallbackRequestHandler?: unknown }).fallbackRequestHandler;
     if (typeof handler !== 'function') return own;
-    return (request: { params?: unknown }, ...rest: unknown[]) =>
-      guardedRequest(
-        guarded.server,
-        method as ServerRequestMethod,
-        objectOf(request.params),
-        async () => Reflect.apply(handler, client, [request, ...rest]),
-        guarded.options,
+    return (request: { params?: unknown }, ...rest: unknown[]) => {
+      const answer = async (): Promise<unknown> => Reflect.apply(handler, client, [request, ...rest]);
+      const params = objectOf(request.params);
+      return atOnce.answer(params, () =>
+        guardedRequest(guarded.server, method as ServerRequestMethod, params, answer, guarded.options),
       );
+    };
   };
 }

@@ -57,6 +57,8 @@ const HARMLESS: ReadonlySet<string> = new Set(
  *
  * A result that fails its type is withheld; one with `isError` or of a tool without an output type is cut to size,
  * loses its secrets (`redact` of the policy) and is marked in its `_meta` (`mcp-observatory.dev/untrusted`).
+ *
+ * The SDK's transports follow redirects within the server's origin only, whatever their `redirectPolicy`.
  */
 export function gateClient<T extends GateableClient>(
   client: T,

@@ -227,6 +227,7 @@ export class PolicyGate {
    * @param record writes the decision down; the call is denied when it throws, and `authorize` throws the same.
    */
   async authorize(call: GateCall, record?: DecisionRecorder): Promise<Decision> {
+    if (call.method === undefined) await this.#catalog.prepare(call.server, call.tool);
     const started = performance.now();
     let decision = this.evaluate(call);
     const point = this.#options.decisionPoint;

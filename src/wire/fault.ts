@@ -1,3 +1,4 @@
+import { ObservatoryError } from '../base/index.ts';
 import type { ErrorReport, HeaderReader, WireApi } from './contract/index.ts';
 import { PROVIDERS } from './registry.ts';
 
@@ -77,6 +78,8 @@ export function readFault(
   if (status !== undefined) {
     return { ...common, kind: 'http', status, message, retryable: mayRetry(status, type, reader) };
   }
+  const redirect = redirectIn(error);
+  if (redirect !== undefined) return { ...common, kind: 'client', message: redirect, retryable: false };
   const lost = networkMessage(error, text, message);
   if (lost !== undefined) return { ...common, kind: 'network', message: lost, retryable: true };
   if (type !== undefined) return { ...common, kind: 'stream', message, retryable: isRetryableCode(type) };
@@ -126,6 +129,16 @@ function retryAfterMs(headers: HeaderReader | undefined): number | undefined {
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const date = Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** The SDKs hide the error of `fetch` in `cause`. */
+function redirectIn(error: unknown): string | undefined {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && typeof current === 'object' && current !== null; depth += 1) {
+    if (ObservatoryError.isInstance(current) && current.code === 'REDIRECT_REFUSED') return current.message;
+    current = (current as { cause?: unknown }).cause;
+  }
+  return undefined;
 }
 
 /** What a lost connection says of itself; undefined for other errors. */

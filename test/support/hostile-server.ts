@@ -88,3 +88,42 @@ export function hostileStdio(expression: string): { command: string; args: strin
     });`;
   return { command: process.execPath, args: ['-e', script] };
 }
+
+/**
+ * A server over stdio that asks without end and never reads the answers, once its tools are listed; it writes how often
+ * it has asked to stderr. With `times` it asks so often, reads, and writes how many requests were refused.
+ */
+export function askingStdio(
+  method: string,
+  times = Number.POSITIVE_INFINITY,
+): { command: string; args: string[] } {
+  const script = `
+    const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+    const params = { messages: [], maxTokens: 1 };
+    const times = ${times};
+    let asked = 0;
+    let refused = 0;
+    const ask = () => {
+      for (let i = 0; i < 500 && asked < times; i += 1) {
+        asked += 1;
+        if (!write({ id: 'q' + asked, method: '${method}', params })) return process.stdout.once('drain', ask);
+      }
+      if (asked < times) setImmediate(ask);
+    };
+    const lines = require('node:readline').createInterface({ input: process.stdin });
+    lines.on('line', (line) => {
+      const { id, method, error } = JSON.parse(line);
+      if (error !== undefined) process.stderr.write(' ' + ++refused + ' refused\\n');
+      if (id === undefined || method === undefined) return;
+      const tools = [{ name: 't', inputSchema: { type: 'object' } }];
+      write({ id, result: method === 'initialize' ? ${JSON.stringify(INITIALIZED)} : { tools } });
+      if (method !== 'tools/list') return;
+      if (times === Infinity) {
+        lines.close();
+        process.stdin.pause();
+        setInterval(() => process.stderr.write(asked + '\\n'), 20);
+      }
+      ask();
+    });`;
+  return { command: process.execPath, args: ['-e', script] };
+}

@@ -16,8 +16,8 @@ import type { McpSide } from './types.ts';
 
 /** Tasks kept in mind; beyond it the oldest is given up. */
 const MAX_TASKS = 1000;
-/** How long a task is waited for that does not say how long it is kept. */
-const DEFAULT_TTL_MS = 24 * 3_600_000;
+/** How long a task is waited for at most, and where it does not say how long it is kept. */
+const MAX_TTL_MS = 24 * 3_600_000;
 
 /** What is sent about a task that exists. */
 const ABOUT_TASKS: ReadonlySet<string> = new Set([
@@ -63,7 +63,8 @@ export function beginTask(operation: Operation, side: McpSide, result: unknown):
   tasks.get(key)?.operation.end(LOST_OUTCOME);
   tasks.delete(key);
   const ttl = facts.ttlMs ?? facts.ttl;
-  const expiresAt = Date.now() + (typeof ttl === 'number' && ttl > 0 ? ttl : DEFAULT_TTL_MS);
+  const expiresAt =
+    Date.now() + (typeof ttl === 'number' && ttl > 0 ? Math.min(ttl, MAX_TTL_MS) : MAX_TTL_MS);
   tasks.set(key, { operation, expiresAt, status: '', completedAt: undefined });
   operation.detach();
   learn(key, facts);

@@ -6,10 +6,10 @@
 
 /**
  * Steps of one budget: all checks of one decision, all checks of one result, or the compilation of one schema. A step
- * is calibrated to at most 25 ns, so a budget is spent after about 18 ms; code that is not yet optimized takes up to three
- * times as long. A result of 1 MiB against an ordinary schema takes about a third of it.
+ * is calibrated to at most 25 ns, so a budget is spent after about 15 ms; code that is not yet optimized takes up to three
+ * times as long. A result of 1 MiB against an ordinary schema takes about two fifths of it.
  */
-const MAX_STEPS = 700_000;
+const MAX_STEPS = 600_000;
 
 /** Deeper recursion of schema or value is stopped, before the stack is full. */
 const MAX_RECURSION = 512;

@@ -75,8 +75,11 @@ export async function withRetries<T>(
   }
 }
 
+/** A longer delay would end Node's timer at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
 async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(delayMs, undefined, signal === undefined ? {} : { signal });
+  await sleep(Math.min(delayMs, MAX_DELAY_MS), undefined, signal === undefined ? {} : { signal });
 }
 
 /** The wait before the next try, or nothing when there should be none. */

@@ -1,4 +1,4 @@
-import { importPeer, loadPeer } from '../../base/index.ts';
+import { fetchWithinOrigin, importPeer, loadPeer } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import {
   type Attempt,
@@ -79,8 +79,9 @@ function withAttempt(
   attempt: Attempt,
   fetchWith: typeof fetch = fetch,
 ): ContentRequest {
+  const send = fetchWithinOrigin(fetchWith);
   const fetchAndKeepHeaders: typeof fetch = async (input, init) => {
-    const response = await fetchWith(input, init);
+    const response = await send(input, init);
     attempt.errorHeaders = response.ok ? undefined : response.headers;
     return response;
   };

@@ -1,4 +1,4 @@
-import { importPeer, loadPeer, ObservatoryError } from '../../base/index.ts';
+import { fetchWithinOrigin, importPeer, loadPeer, ObservatoryError } from '../../base/index.ts';
 import {
   type ConnectOptions,
   defineApi,
@@ -82,7 +82,7 @@ async function connectOpenAi(options: ConnectOptions): Promise<WireConnection> {
     maxRetries: 0,
     logLevel: 'off',
     ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
-    ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
+    fetch: fetchWithinOrigin(options.fetch ?? fetch),
   });
   return {
     apiKey,
