@@ -43,7 +43,12 @@ export { periodicReader } from './metric-reader.ts';
 export { packageFile } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
 export { printable, printableLine } from './printable.ts';
-export { makePrivateFolder, writePrivateFile, writePrivateFileSync } from './private-files.ts';
+export {
+  makePrivateFolder,
+  makePrivateFolderSync,
+  writePrivateFile,
+  writePrivateFileSync,
+} from './private-files.ts';
 export { isOwnScope, MCP_SCOPE } from './scopes.ts';
 export {
   contextManagerIn,
@@ -56,6 +61,7 @@ export {
 } from './sdk.ts';
 export { ownTurn, sliced } from './slices.ts';
 export { useStderrDiag, warnVisibly } from './stderr-diag.ts';
+export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
-import { locate, packageFile } from '../base/index.ts';
+import { locate, makePrivateFolder, packageFile } from '../base/index.ts';
 
 /** An empty, migrated data directory of PGlite: opening a copy takes a sixth of the work, and less memory, than `initdb`. */
 const PREPARED = 'dist/lib/empty-store.br';
@@ -12,7 +12,6 @@ const PREPARED = 'dist/lib/empty-store.br';
 const UNFINISHED = 'unfinished-copy';
 const FILES_AT_ONCE = 32;
 const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
 
 /** What is packed: paths with `/`, and sizes in bytes; a folder has none. */
 interface Contents {
@@ -47,7 +46,7 @@ export async function copyPrepared(
   // Folders come before the files in them.
   for (const [path, size] of contents.entries) {
     const target = join(directory, path);
-    if (size === null) await mkdir(target, { recursive: true, mode: FOLDER_MODE });
+    if (size === null) await makePrivateFolder(target);
     else writing.push(writeFile(target, packed.subarray(at, at + size), { mode: FILE_MODE }));
     at += size ?? 0;
     if (writing.length >= FILES_AT_ONCE) await Promise.all(writing.splice(0));

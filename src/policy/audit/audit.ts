@@ -7,10 +7,9 @@
  * can be: the next call waits for that record. With a key the hashes are HMACs, which cannot be recomputed without it.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../../base/index.ts';
+import { makePrivateFolderSync, ObservatoryError } from '../../base/index.ts';
 import { redactValue } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import { ContentKeeper, type KeptContent, type RecordContent } from './content.ts';
@@ -70,7 +69,7 @@ export class AuditLog {
     this.#seal = { key, sync };
     this.#now = options.now ?? (() => new Date());
     this.#keepsContent = resolveCaptureContent(options.captureContent);
-    orUnavailable(`make the directory '${dir}'`, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+    orUnavailable(`make the directory '${dir}'`, () => makePrivateFolderSync(dir));
     const writer = randomBytes(8).toString('hex');
     this.#chain = new ChainedFile(join(dir, chainFile(writer)), this.#seal);
     this.#head = new HeadFile(dir, writer, this.#seal);
