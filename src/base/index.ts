@@ -40,6 +40,20 @@ export { type Line, readLines } from './lines.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
 export { periodicReader } from './metric-reader.ts';
+export {
+  checkKinds,
+  checkOptions,
+  checkValue,
+  either,
+  exactly,
+  having,
+  kinds,
+  type OptionKind,
+  type OptionKinds,
+  oneOf,
+  required,
+  secret,
+} from './option-kinds.ts';
 export { packageFile } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
 export { printable, printableLine } from './printable.ts';

@@ -9,7 +9,15 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { diag } from '@opentelemetry/api';
-import { makePrivateFolderSync, ObservatoryError } from '../../base/index.ts';
+import {
+  checkOptions,
+  kinds,
+  makePrivateFolderSync,
+  ObservatoryError,
+  type OptionKinds,
+  required,
+  secret,
+} from '../../base/index.ts';
 import { redactValue } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import { ContentKeeper, type KeptContent, type RecordContent } from './content.ts';
@@ -53,6 +61,14 @@ export interface AuditOptions {
   readonly now?: (() => Date) | undefined;
 }
 
+const OPTIONS: OptionKinds<AuditOptions> = {
+  dir: required(kinds.string),
+  key: secret(kinds.string),
+  sync: kinds.boolean,
+  captureContent: kinds.boolean,
+  now: kinds.function,
+};
+
 /** Writes the runs of one process. */
 export class AuditLog {
   readonly #dir: string;
@@ -64,6 +80,7 @@ export class AuditLog {
 
   /** @throws ObservatoryError `AUDIT_UNAVAILABLE` when the directory cannot be written. */
   constructor(options: AuditOptions) {
+    checkOptions(options, OPTIONS, 'AuditLog');
     const { dir, key, sync = process.env.SAFE_AUDIT_SYNC === '1' } = options;
     this.#dir = dir;
     this.#seal = { key, sync };
