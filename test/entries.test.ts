@@ -58,7 +58,12 @@ test('each entry exports exactly the names that are pinned', () => {
 
 test('package.json has these entries and no other, each with its declarations', () => {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object };
-  const files = (name: string) => ({ types: `./dist/lib/${name}.d.ts`, default: `./dist/lib/${name}.js` });
+  const files = (name: string) => ({
+    types: `./dist/lib/${name}.d.ts`,
+    // With a top-level await it cannot be required.
+    ...(name === 'register' ? { require: `./dist/lib/${name}.cjs` } : {}),
+    default: `./dist/lib/${name}.js`,
+  });
   const expected = ['.', './register', ...Object.keys(SOURCES).slice(1)].map((entry) => [
     entry,
     files(entry === '.' ? 'index' : entry.slice(2)),

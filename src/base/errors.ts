@@ -96,11 +96,25 @@ export class ObservatoryError extends Error {
 /**
  * The error for an option that cannot be used.
  * @param option names it as the message should: the name in quotes.
+ * @param shown stands for the value in the message. @defaultValue the value, or its type for what is long
  */
-export function invalidOption(option: string, expected: string, value: unknown): ObservatoryError {
-  const seen =
-    typeof value === 'object' && value !== null ? 'an object' : `${String(value)} (${typeof value})`;
-  return new ObservatoryError('INVALID_OPTION', `Expected ${option} to be ${expected}, got ${seen}`);
+export function invalidOption(
+  option: string,
+  expected: string,
+  value: unknown,
+  shown: string = shownValue(value),
+): ObservatoryError {
+  return new ObservatoryError('INVALID_OPTION', `Expected ${option} to be ${expected}, got ${shown}`);
+}
+
+/** Longest text of a value in a message. */
+const MAX_SHOWN = 80;
+
+function shownValue(value: unknown): string {
+  if (typeof value === 'function') return 'a function';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return `${String(value).slice(0, MAX_SHOWN)} (${typeof value})`;
 }
 
 /** @throws ObservatoryError `INVALID_OPTION` when the value is not a whole number from `min` to `max`. */

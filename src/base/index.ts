@@ -41,11 +41,30 @@ export { type Line, readLines } from './lines.ts';
 export { isProcessAlive, startOfProcess } from './live-process.ts';
 export { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
 export { periodicReader } from './metric-reader.ts';
+export {
+  checkKinds,
+  checkOptions,
+  checkValue,
+  either,
+  exactly,
+  having,
+  kinds,
+  type OptionKind,
+  type OptionKinds,
+  oneOf,
+  required,
+  secret,
+} from './option-kinds.ts';
 export { packageFile } from './package-file.ts';
 export { importPeer, loadPeer } from './peer.ts';
 export { connectionKey, PortConnections } from './port-connections.ts';
 export { printable, printableLine } from './printable.ts';
-export { makePrivateFolder, writePrivateFile, writePrivateFileSync } from './private-files.ts';
+export {
+  makePrivateFolder,
+  makePrivateFolderSync,
+  writePrivateFile,
+  writePrivateFileSync,
+} from './private-files.ts';
 export { isOwnScope, MCP_SCOPE } from './scopes.ts';
 export {
   contextManagerIn,
@@ -58,6 +77,7 @@ export {
 } from './sdk.ts';
 export { ownTurn, sliced } from './slices.ts';
 export { useStderrDiag, warnVisibly } from './stderr-diag.ts';
+export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';

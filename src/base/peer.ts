@@ -12,17 +12,23 @@ export interface PeerUse {
  * Loads an optional package on first use. Failures other than its absence are rethrown unchanged, including a missing
  * dependency of that package.
  *
- * @throws ObservatoryError `MISSING_PEER` with the install command when it is not installed.
+ * @throws ObservatoryError `MISSING_PEER` with the install command when it is not installed, or in a version that lacks
+ * what is loaded.
  */
 export async function loadPeer<T>(name: string, load: () => Promise<T>, use: PeerUse): Promise<T> {
   try {
     return await load();
   } catch (cause) {
-    if (!isAbsent(cause, name)) throw cause;
+    const problem = isAbsent(cause, name)
+      ? 'which is not installed'
+      : isTooOld(cause, name)
+        ? 'whose installed version is too old for it'
+        : undefined;
+    if (problem === undefined) throw cause;
     const wanted = use.range === undefined ? name : `${name}@${use.range}`;
     throw new ObservatoryError(
       'MISSING_PEER',
-      `${use.neededFor} needs the package '${name}', which is not installed. Run: npm install ${wanted}`,
+      `${use.neededFor} needs the package '${name}', ${problem}. Run: npm install ${wanted}`,
       { cause },
     );
   }
@@ -35,6 +41,16 @@ function isAbsent(error: unknown, name: string): boolean {
     'code' in error &&
     (error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND') &&
     (error.message.includes(`'${name}'`) || error.message.includes(`'${name}/`))
+  );
+}
+
+/** Whether the package is there and a file of it is not: the error names that file first. */
+function isTooOld(error: unknown, name: string): boolean {
+  if (!(error instanceof Error && 'code' in error)) return false;
+  if (error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return error.message.includes(`${name}/package.json`);
+  const [, missing = ''] = /^Cannot find module '([^']*)'/.exec(error.message) ?? [];
+  return (
+    error.code === 'ERR_MODULE_NOT_FOUND' && missing.replaceAll('\\', '/').includes(`/node_modules/${name}/`)
   );
 }
 

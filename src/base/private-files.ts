@@ -4,12 +4,51 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 /** What this package writes may hold prompts, answers and results, so only its owner may read it, whatever the umask. */
-const FOLDER = { recursive: true, mode: 0o700 } as const;
+const FOLDER = { mode: 0o700 } as const;
 const FILE = { flag: 'wx', mode: 0o600 } as const;
 
-/** Makes a folder and those around it. One that exists keeps its permissions. */
+/**
+ * Makes a folder and those around it. One that exists keeps its permissions.
+ *
+ * Not by `mkdir` with `recursive`, which never ends where the parent exists and the file system still answers ENOENT,
+ * as `/proc` does.
+ * @throws the file system's error.
+ */
 export async function makePrivateFolder(path: string): Promise<void> {
-  await mkdir(path, FOLDER);
+  try {
+    await mkdir(path, FOLDER);
+  } catch (error) {
+    if (!isParentMissing(path, error)) return;
+    await makePrivateFolder(dirname(path));
+    await mkdir(path, FOLDER).catch((again: unknown) => refuseUnlessFolder(path, again));
+  }
+}
+
+/** Like {@link makePrivateFolder}. */
+export function makePrivateFolderSync(path: string): void {
+  try {
+    mkdirSync(path, FOLDER);
+  } catch (error) {
+    if (!isParentMissing(path, error)) return;
+    makePrivateFolderSync(dirname(path));
+    try {
+      mkdirSync(path, FOLDER);
+    } catch (again) {
+      refuseUnlessFolder(path, again);
+    }
+  }
+}
+
+/** Whether to make the parent first; false if the folder is there. @throws the error for anything else */
+function isParentMissing(path: string, error: unknown): boolean {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(path) !== path) return true;
+  refuseUnlessFolder(path, error);
+  return false;
+}
+
+/** Another process may have made it meanwhile; some file systems answer EROFS or EPERM for a folder that exists. */
+function refuseUnlessFolder(path: string, error: unknown): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
 }
 
 /**
@@ -30,7 +69,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 
 /** Like {@link writePrivateFile}. */
 export function writePrivateFileSync(path: string, text: string): void {
-  mkdirSync(dirname(path), FOLDER);
+  makePrivateFolderSync(dirname(path));
   if (isDevice(path)) {
     writeFileSync(path, text);
     return;

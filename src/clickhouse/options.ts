@@ -1,4 +1,13 @@
-import { ObservatoryError, wholeNumber } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  having,
+  kinds,
+  type OptionKinds,
+  required,
+  secret,
+  wholeNumber,
+} from '../base/index.ts';
 import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from '../postgres/index.ts';
 import {
   type ClickHouseConnection,
@@ -49,8 +58,28 @@ const SETTINGS: ClickHouseSettings = {
   max_partitions_per_insert_block: 0,
 };
 
+const OPTIONS: OptionKinds<ClickHouseSpanExporterOptions> = {
+  connection: secret(
+    required(
+      either({ ...kinds.string, expected: 'a URL' }, having('a client of @clickhouse/client', 'exec')),
+    ),
+  ),
+  migrate: kinds.boolean,
+  compress: kinds.boolean,
+  settings: kinds.object,
+  keepDays: kinds.number,
+  maxRowsPerInsert: kinds.number,
+  maxBytesPerInsert: kinds.number,
+  maxColumnChars: kinds.number,
+  maxAttributeChars: kinds.number,
+  maxJsonChars: kinds.number,
+  maxConnections: kinds.number,
+  requestTimeoutMs: kinds.number,
+};
+
 /** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
 export function resolveClickHouseOptions(options: ClickHouseSpanExporterOptions): ResolvedClickHouseOptions {
+  checkOptions(options, OPTIONS, 'ClickHouseSpanExporter');
   const { connection } = options;
   return {
     ...resolveRowLimits(options),
@@ -70,12 +99,5 @@ export function resolveClickHouseOptions(options: ClickHouseSpanExporterOptions)
 }
 
 function nameOf(connection: ClickHouseSpanExporterOptions['connection']): string {
-  if (typeof connection === 'string') return nameOfClickHouseUrl(connection);
-  if (typeof connection === 'object' && connection !== null && typeof connection.exec === 'function') {
-    return 'ClickHouse';
-  }
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected 'connection' to be a URL or a client of @clickhouse/client, got ${typeof connection}`,
-  );
+  return typeof connection === 'string' ? nameOfClickHouseUrl(connection) : 'ClickHouse';
 }

@@ -1,5 +1,15 @@
 import { type MeterProvider, metrics } from '@opentelemetry/api';
-import { ObservatoryError, wholeNumber } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  exactly,
+  having,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  secret,
+  wholeNumber,
+} from '../base/index.ts';
 import type { OtlpOptions } from '../durable/index.ts';
 import type { Database } from '../postgres/index.ts';
 import { type Address, isLoopback, type TlsOptions } from './receiver/index.ts';
@@ -79,8 +89,37 @@ export type ResolvedCollectorOptions = Omit<
   readonly meterProvider: MeterProvider;
 };
 
+const AN_ADDRESS = either(kinds.object, exactly(false));
+
+const OPTIONS: OptionKinds<CollectorOptions> = {
+  databaseUrl: secret(kinds.string),
+  database: having('a database', 'query', 'close'),
+  clickhouseUrl: secret(kinds.string),
+  migrate: kinds.boolean,
+  http: AN_ADDRESS,
+  grpc: AN_ADDRESS,
+  health: kinds.object,
+  spool: kinds.string,
+  tokens: secret(kinds.strings),
+  tls: kinds.object,
+  insecure: kinds.boolean,
+  captureContent: kinds.boolean,
+  keepAttributes: kinds.strings,
+  forward: kinds.object,
+  meterProvider: having('a MeterProvider', 'getMeter'),
+  connections: kinds.number,
+  spoolMaxBytes: kinds.number,
+  maxBodyBytes: kinds.number,
+  maxSpans: kinds.number,
+  maxRequests: kinds.number,
+  maxPendingBytes: kinds.number,
+  maxPendingSpans: kinds.number,
+  drainTimeoutMs: kinds.number,
+};
+
 /** @throws ObservatoryError `INVALID_OPTION` for an invalid value, or if the collector would be open to anyone. */
 export function resolveCollectorOptions(options: CollectorOptions): ResolvedCollectorOptions {
+  checkOptions(options, OPTIONS, 'startCollector()');
   const resolved = {
     ...options,
     ...wholes(options),

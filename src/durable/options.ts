@@ -1,6 +1,14 @@
 import { type MeterProvider, metrics } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { ObservatoryError, wholeNumber } from '../base/index.ts';
+import {
+  checkOptions,
+  having,
+  kinds,
+  type OptionKinds,
+  oneOf,
+  required,
+  wholeNumber,
+} from '../base/index.ts';
 
 /** Options of a spool on disk. */
 export interface SpoolOptions {
@@ -86,15 +94,34 @@ export type ResolvedDurableOptions = { readonly [K in Whole]: number } & {
   readonly spool: ResolvedSpoolOptions | undefined;
 };
 
+const OPTIONS: OptionKinds<DurableSpanProcessorOptions> = {
+  exporter: required(having('a SpanExporter', 'export', 'shutdown')),
+  meterProvider: having('a MeterProvider', 'getMeter'),
+  spool: kinds.object,
+  maxQueueSize: kinds.number,
+  maxExportBatchSize: kinds.number,
+  maxConcurrentExports: kinds.number,
+  scheduledDelayMs: kinds.number,
+  exportTimeoutMs: kinds.number,
+  flushTimeoutMs: kinds.number,
+  minRetryDelayMs: kinds.number,
+  maxRetryDelayMs: kinds.number,
+};
+
+const SPOOL_OPTIONS: OptionKinds<SpoolOptions> = {
+  directory: required(kinds.string),
+  sync: oneOf('always', 'interval', 'never'),
+  whenFull: oneOf('drop-oldest', 'refuse'),
+  maxBytes: kinds.number,
+  maxAgeMs: kinds.number,
+  segmentBytes: kinds.number,
+  drainSpansPerSecond: kinds.number,
+};
+
 /** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
 export function resolveDurableOptions(options: DurableSpanProcessorOptions): ResolvedDurableOptions {
+  checkOptions(options, OPTIONS, 'DurableSpanProcessor');
   const { exporter, spool } = options;
-  if (typeof exporter?.export !== 'function') {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `Expected 'exporter' to be a SpanExporter, got ${typeof exporter}`,
-    );
-  }
   const whole = (name: Whole, byDefault: number, min: number) =>
     wholeNumber(name, options[name] ?? byDefault, min);
   const maxQueueSize = whole('maxQueueSize', 16_384, 1);
@@ -115,6 +142,7 @@ export function resolveDurableOptions(options: DurableSpanProcessorOptions): Res
 
 /** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
 export function resolveSpoolOptions(options: SpoolOptions): ResolvedSpoolOptions {
+  checkOptions(options, SPOOL_OPTIONS, 'spool');
   return {
     directory: options.directory,
     sync: options.sync ?? 'always',

@@ -1,6 +1,7 @@
-import { appendFile, mkdir, stat } from 'node:fs/promises';
+import { appendFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { makePrivateFolder } from '../base/index.ts';
 import { encodeRecord } from './record.ts';
 
 /** Beyond this size refused spans are only counted. */
@@ -23,7 +24,7 @@ export async function keepRefused(
   const path = join(directory, REFUSED_FILE);
   let kept = 0;
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makePrivateFolder(directory);
     for (const span of spans) {
       const { size } = await stat(path).catch(() => ({ size: 0 }));
       if (size > MAX_BYTES) break;

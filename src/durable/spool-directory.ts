@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
+import { readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isProcessAlive, startOfProcess } from '../base/index.ts';
+import { isProcessAlive, makePrivateFolder, startOfProcess } from '../base/index.ts';
 
 /**
  * The folders of a spool. Any number of processes may share one root, in which each writes only to its own folder,
@@ -33,7 +33,7 @@ export interface OwnFolder {
 export async function createOwnFolder(root: string): Promise<OwnFolder> {
   const rest = uniquePart();
   const path = join(root, `${process.pid}@${(await startOfProcess(process.pid)) ?? ''}@${rest}`);
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makePrivateFolder(path);
   const heartbeat = setInterval(() => {
     const now = new Date();
     utimes(path, now, now).catch(() => {});

@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { makePrivateFolderSync } from '../base/index.ts';
 import type { ResolvedSpoolOptions } from './options.ts';
 import { type EncodedBatch, encodeBatchNow, recordNow } from './record.ts';
 import { nameOfOrphan, nameOfSegment } from './spool-directory.ts';
@@ -16,7 +17,7 @@ export function spoolNow(
   encoded: Iterable<EncodedBatch> = [],
 ): void {
   const folder = join(directory, nameOfOrphan());
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateFolderSync(folder);
   const file = openSync(join(folder, nameOfSegment(0)), 'wx', 0o600);
   try {
     for (const batch of encoded) writeFileSync(file, recordNow(batch));

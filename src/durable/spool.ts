@@ -1,8 +1,8 @@
-import { mkdir, readFile, stat, unlink } from 'node:fs/promises';
+import { readFile, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { errorMessage } from '../base/index.ts';
+import { errorMessage, makePrivateFolder } from '../base/index.ts';
 import type { ResolvedSpoolOptions } from './options.ts';
 import { decodeRecord, type EncodedBatch, encodeRecord, type FoundRecord, recordOf } from './record.ts';
 import { newSegment, postpone, type Segment, SegmentReader, type Stretch } from './segment-reader.ts';
@@ -66,7 +66,7 @@ export class Spool {
 
   /** @throws the file system's error when the folder cannot be created. */
   static async open(options: ResolvedSpoolOptions, log: ThrottledLog = new ThrottledLog()): Promise<Spool> {
-    await mkdir(options.directory, { recursive: true, mode: 0o700 });
+    await makePrivateFolder(options.directory);
     const folder = await createOwnFolder(options.directory);
     const spool = new Spool(options, folder, log);
     await spool.#take(await takeNewer(options.directory, folder.path));

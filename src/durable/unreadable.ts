@@ -1,5 +1,6 @@
-import { mkdir, open, readdir, rename } from 'node:fs/promises';
+import { open, readdir, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { makePrivateFolder } from '../base/index.ts';
 import type { Stretch } from './segment-reader.ts';
 import { SEGMENT_SUFFIX } from './spool-directory.ts';
 
@@ -26,7 +27,7 @@ export async function setAside(root: string, path: string, stretches: readonly S
     { file: `${base}${DAMAGED_SUFFIX}`, part: stretches.filter(({ spans }) => spans === 0) },
     { file: `${base}${NEWER_SUFFIX}`, part: newer },
   ].filter(({ part }) => part.length > 0);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makePrivateFolder(folder);
   try {
     for (const { file, part } of parts) await write(file, Buffer.concat(part.map(({ bytes }) => bytes)));
     return parts.map(({ file }) => file);

@@ -1,5 +1,5 @@
 import { type Span, trace } from '@opentelemetry/api';
-import { invalidOption } from '../base/index.ts';
+import { checkKinds, invalidOption, kinds, required } from '../base/index.ts';
 import { attachInteraction, interactionKind, type SpanView } from '../interaction/index.ts';
 import { toAttributes } from '../processor/index.ts';
 import {
@@ -46,6 +46,7 @@ export function selfConsistency<A extends unknown[], R>(
 export function selfConsistency<A extends unknown[], R>(
   options: SelfConsistencyOptions<A, R>,
 ): Shadowed<A, R> | Shadowed<A, Promise<Awaited<R>>> {
+  checkKinds(options, { call: required(kinds.function), second: kinds.function }, 'selfConsistency()');
   const { call, second, mode = 'shadow', ...rest } = options;
   if (mode !== 'shadow' && mode !== 'inline') throw invalidOption('`mode`', 'shadow or inline', mode);
   const isAwaited = mode === 'inline';

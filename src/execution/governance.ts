@@ -1,4 +1,5 @@
 import { context } from '@opentelemetry/api';
+import { checkValue, kinds } from '../base/index.ts';
 import { type GovernanceFields, getGovernance, pairFallback, setGovernance } from '../processor/index.ts';
 import type { GovernanceOptions } from './types.ts';
 
@@ -56,5 +57,8 @@ export function governanceDecided(options: GovernanceOptions): GovernanceFields 
  * @returns what `fn` returns; errors pass through.
  */
 export function govern<T>(fields: GovernanceFields, fn: () => T): T {
+  checkValue('the function of govern()', fn, kinds.function);
+  // What fields hold is checked where a span takes them.
+  checkValue('the fields of govern()', fields, kinds.object);
   return context.with(setGovernance(context.active(), fields), fn);
 }

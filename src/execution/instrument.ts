@@ -1,9 +1,13 @@
 import { isSpanContextValid, type Span, SpanKind } from '@opentelemetry/api';
 import {
   attributeOf,
+  checkKinds,
+  having,
   invalidOption,
+  kinds,
   ObservatoryError,
   refuseUnknownOptions,
+  required,
   semconv,
 } from '../base/index.ts';
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
@@ -37,6 +41,7 @@ import type {
  * `MISSING_PEER` when there is an `exporter` and no OpenTelemetry SDK is installed.
  */
 export function instrument(options: InstrumentOptions): Interceptor {
+  checkKinds(options, KINDS, 'instrument()');
   refuseUnknownOptions(options, OPTIONS, 'instrument()');
   const { serviceName, tracerProvider, exporter, requirePromptTemplate: required, ...rest } = options;
   if (typeof serviceName !== 'string' || serviceName.trim() === '') {
@@ -95,7 +100,12 @@ export function instrument(options: InstrumentOptions): Interceptor {
   };
 }
 
-const OPTIONS: readonly string[] = ['serviceName', 'tracerProvider', 'exporter', ...PROCESSOR_OPTIONS];
+const KINDS = {
+  serviceName: required(kinds.string),
+  tracerProvider: having('a TracerProvider', 'getTracer'),
+  exporter: having('a SpanExporter', 'export', 'shutdown'),
+};
+const OPTIONS: readonly string[] = [...Object.keys(KINDS), ...PROCESSOR_OPTIONS];
 
 function referenceTo(span: Span): SpanReference {
   const { traceId, spanId, traceFlags } = span.spanContext();

@@ -1,4 +1,12 @@
-import { invalidOption } from '../base/index.ts';
+import {
+  checkOptions,
+  checkValue,
+  having,
+  invalidOption,
+  kinds,
+  type OptionKinds,
+  required,
+} from '../base/index.ts';
 import { IS_MODEL_CALL, IS_UNTEMPLATED, type Queryable, toObservatoryError } from '../postgres/index.ts';
 
 /** Most groups of calls that are reported. */
@@ -56,6 +64,12 @@ FROM counted
 ORDER BY untemplated DESC, service NULLS LAST, tool_name NULLS LAST, model NULLS LAST
 LIMIT ${MAX_GROUPS}`;
 
+const QUERY: OptionKinds<TemplateQuery> = {
+  sinceMs: required(kinds.number),
+  until: kinds.date,
+  service: kinds.string,
+};
+
 /**
  * Counts the model calls of a window that name no `prompt_template_id`, by service, tool and model. Read-only.
  *
@@ -63,6 +77,8 @@ LIMIT ${MAX_GROUPS}`;
  * `DATABASE_SCHEMA_MISSING` or `DATABASE_REFUSED`.
  */
 export async function templateReport(db: Queryable, query: TemplateQuery): Promise<TemplateReport> {
+  checkValue('the database of templateReport()', db, having('an object with a method query()', 'query'));
+  checkOptions(query, QUERY, 'templateReport()');
   const { sinceMs, until = new Date(), service } = query;
   const from = new Date(until.getTime() - sinceMs);
   if (!(sinceMs > 0) || Number.isNaN(from.getTime()))

@@ -1,3 +1,5 @@
+import { checkKinds, type OptionKind } from '../base/index.ts';
+import { isObject } from '../json/index.ts';
 import { type GhostResult, type RunOptions, runGhost } from '../orchestrator/index.ts';
 import type { RecordGoldenOptions } from './record/index.ts';
 import type { ReplayGoldenOptions } from './replay/index.ts';
@@ -11,6 +13,11 @@ export interface GhostOptions extends RunOptions {
   readonly golden?: GoldenOption | undefined;
 }
 
+const A_GOLDEN_OPTION: OptionKind = {
+  expected: "{ mode: 'record', path } or { mode: 'replay', path }",
+  accepts: (value) => isObject(value) && ['record', 'replay'].includes(value.mode as string),
+};
+
 /**
  * Lets a model work on a task with the tools of MCP servers until it answers or reaches a limit. Returns the answer and
  * everything that led to it. All servers are closed when it returns or throws.
@@ -21,8 +28,13 @@ export interface GhostOptions extends RunOptions {
  * when a replay departs from it. Later failures, an abort among them, are reported in the result; an aborted run is not
  * recorded.
  */
-export async function mcpGhost({ golden, ...options }: GhostOptions): Promise<GhostResult> {
-  if (golden === undefined) return await runGhost(options);
+export async function mcpGhost(options: GhostOptions): Promise<GhostResult> {
+  checkKinds(options, { golden: A_GOLDEN_OPTION }, 'mcpGhost()');
+  const { golden, ...run } = options;
+  return golden === undefined ? await runGhost(run) : await recordOrReplay(golden, run);
+}
+
+async function recordOrReplay(golden: GoldenOption, options: RunOptions): Promise<GhostResult> {
   // Loaded on demand: most runs neither record nor replay.
   if (golden.mode === 'record') {
     const { recordRun } = await import('./record/index.ts');

@@ -1,4 +1,5 @@
 import type { Instrumentation } from '@opentelemetry/instrumentation';
+import { checkOptions, either, exactly, kinds, type OptionKinds } from '../base/index.ts';
 import { AnthropicInstrumentation, type AnthropicInstrumentationConfig } from './anthropic/index.ts';
 import { FrameworkInstrumentation, type FrameworkInstrumentationConfig } from './frameworks/index.ts';
 import { GoogleGenAIInstrumentation, type GoogleGenAIInstrumentationConfig } from './google-genai.ts';
@@ -45,6 +46,16 @@ export interface ObservatoryInstrumentationsConfig {
   readonly frameworks?: FrameworkInstrumentationConfig | false | undefined;
 }
 
+const ONE = either(kinds.object, exactly(false));
+const CONFIG: OptionKinds<ObservatoryInstrumentationsConfig> = {
+  captureContent: kinds.boolean,
+  mcp: ONE,
+  openai: ONE,
+  anthropic: ONE,
+  googleGenAI: ONE,
+  frameworks: ONE,
+};
+
 /**
  * The instrumentations of this package: MCP, OpenAI, Anthropic, Google Gen AI and agent frameworks, for `registerInstrumentations`, for
  * `NodeSDK`, or for their own effect, since each hooks its module as soon as it is made.
@@ -52,6 +63,7 @@ export interface ObservatoryInstrumentationsConfig {
 export function getObservatoryInstrumentations(
   config: ObservatoryInstrumentationsConfig = {},
 ): Instrumentation[] {
+  checkOptions(config, CONFIG, 'getObservatoryInstrumentations()');
   const shared = config.captureContent === undefined ? {} : { captureContent: config.captureContent };
   const instrumentations: Instrumentation[] = [];
   if (config.mcp !== false) instrumentations.push(new McpInstrumentation({ ...shared, ...config.mcp }));

@@ -104,7 +104,7 @@ async function openWithSdk(
     } catch (error) {
       const peerMissing = ObservatoryError.isInstance(error) && error.code === 'MISSING_PEER';
       // Report the first failure. A missing package is a failure only after the other client was tried.
-      if (refusal === undefined || onlyMissing) refusal = error;
+      if (refusal === undefined || (onlyMissing && !peerMissing)) refusal = error;
       onlyMissing = peerMissing;
       // A server that speaks only the newer protocol refuses the older handshake, over HTTP with status 400.
       const refusedHandshake =

@@ -1,10 +1,11 @@
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { checkOptions, ObservatoryError } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
 import { within } from './deadline.ts';
 import { type OpenLink, openLink } from './link.ts';
+import { CONNECT_SERVERS_KINDS } from './option-kinds.ts';
 import type { CallableTool, ConnectionOptions, ToolCallOptions, ToolCallOutcome } from './types.ts';
 
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
@@ -32,6 +33,7 @@ export async function connectServers(
   config: unknown,
   options: ConnectServersOptions = {},
 ): Promise<ServerPool> {
+  checkOptions(options, CONNECT_SERVERS_KINDS, 'connectServers()');
   options.signal?.throwIfAborted();
   const configs = await loadServerConfig(config, options);
   const changed = (connection: ServerConnection): void => {

@@ -149,7 +149,8 @@ async function loadTransports(sdk: 'v1' | 'v2') {
           '@modelcontextprotocol/sdk/client/sse.js',
         ),
       ]),
-    { neededFor: 'This MCP server' },
+    // The first version whose transports send every request through the `fetch` they are given.
+    { neededFor: 'A remote MCP server', range: '^1.15.0' },
   );
   return {
     StreamableHTTPClientTransport: http.StreamableHTTPClientTransport,

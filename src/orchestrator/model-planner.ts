@@ -1,4 +1,12 @@
-import { invalidOption, ObservatoryError } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  invalidOption,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  secret,
+} from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { Planner } from '../policy/index.ts';
 import {
@@ -32,6 +40,17 @@ export interface ModelPlannerOptions {
   readonly extraBody?: JsonObject | undefined;
 }
 
+const OPTIONS: OptionKinds<ModelPlannerOptions> = {
+  provider: either({ ...kinds.string, expected: 'the name of a provider' }, kinds.object),
+  model: kinds.string,
+  baseUrl: kinds.string,
+  apiKey: secret(kinds.string),
+  timeoutMs: kinds.number,
+  temperature: kinds.number,
+  maxOutputTokens: kinds.number,
+  extraBody: kinds.object,
+};
+
 /**
  * A planner for `PolicyHost` over a model provider. It sees allowed tools as text and has none it could call itself;
  * each question is one request, without retries, in a `chat` span of its own.
@@ -40,6 +59,7 @@ export interface ModelPlannerOptions {
  * throws `PLANNER_FAILED` when the provider fails, does not answer in time, or answers without a text.
  */
 export async function modelPlanner(options: ModelPlannerOptions = {}): Promise<Planner> {
+  checkOptions(options, OPTIONS, 'modelPlanner()');
   const { timeoutMs = DEFAULT_TIMEOUT_MS, temperature, maxOutputTokens, extraBody } = options;
   if (!(timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1)) {
     throw invalidOption('`timeoutMs`', 'a positive number of milliseconds', timeoutMs);

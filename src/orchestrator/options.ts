@@ -1,6 +1,16 @@
-import { invalidOption, type ObservatoryError, refuseUnknownOptions, wholeNumber } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  invalidOption,
+  kinds,
+  type ObservatoryError,
+  type OptionKinds,
+  required,
+  secret,
+  wholeNumber,
+} from '../base/index.ts';
 import type { ConnectionOptions, ServerRequestHandlers } from '../mcp-client/index.ts';
-import type { AuditOption, PolicyGate } from '../policy/index.ts';
+import { A_GATE, AN_AUDIT, type AuditOption, type PolicyGate } from '../policy/index.ts';
 import type { GovernanceFields } from '../processor/index.ts';
 import type { BreakerOptions } from './breaker.ts';
 import type { PriceOf } from './budget.ts';
@@ -111,54 +121,52 @@ export type ResolvedOptions = Omit<RunOptions, Defaulted> & {
   readonly [Key in Defaulted]: NonNullable<RunOptions[Key]>;
 };
 
-const KNOWN = Object.keys({
-  serverConfig: true,
-  systemPrompt: true,
-  provider: true,
-  apiKey: true,
-  userPrompt: true,
-  model: true,
-  namespace: true,
-  timeout: true,
-  maxIterations: true,
-  enableBacktracking: true,
-  conversationMemory: true,
-  signal: true,
-  onEvent: true,
-  baseUrl: true,
-  api: true,
-  gate: true,
-  audit: true,
-  caller: true,
-  govern: true,
-  plan: true,
-  undo: true,
-  maxTokens: true,
-  maxCostUsd: true,
-  priceOf: true,
-  temperature: true,
-  maxOutputTokens: true,
-  extraBody: true,
-  retry: true,
-  maxContextTokens: true,
-  keepTurns: true,
-  maxResultChars: true,
-  toolRetries: true,
-  breaker: true,
-  loop: true,
-  toolCache: true,
-  handlers: true,
-  connection: true,
-} satisfies Record<keyof RunOptions, true>);
+const OPTIONS: OptionKinds<RunOptions> = {
+  serverConfig: kinds.anything,
+  systemPrompt: required(kinds.string),
+  provider: kinds.anything,
+  apiKey: secret(kinds.string),
+  userPrompt: required(kinds.string),
+  model: kinds.string,
+  namespace: kinds.string,
+  timeout: kinds.number,
+  maxIterations: kinds.number,
+  enableBacktracking: kinds.boolean,
+  conversationMemory: kinds.boolean,
+  signal: { expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
+  onEvent: kinds.function,
+  baseUrl: kinds.string,
+  api: kinds.string,
+  gate: A_GATE,
+  audit: AN_AUDIT,
+  caller: kinds.string,
+  govern: kinds.object,
+  plan: either(kinds.boolean, { ...kinds.list, expected: 'a list of steps' }),
+  undo: kinds.anything,
+  maxTokens: kinds.number,
+  maxCostUsd: kinds.number,
+  priceOf: kinds.function,
+  temperature: kinds.number,
+  maxOutputTokens: kinds.number,
+  extraBody: kinds.object,
+  retry: kinds.object,
+  maxContextTokens: kinds.number,
+  keepTurns: kinds.number,
+  maxResultChars: kinds.number,
+  toolRetries: kinds.number,
+  breaker: kinds.object,
+  loop: kinds.object,
+  toolCache: either(kinds.boolean, kinds.object),
+  handlers: kinds.object,
+  connection: kinds.object,
+};
 
 /**
  * A misspelled option is refused: a run without its gate or its budget is worse than none.
  * @throws ObservatoryError `INVALID_OPTION` that names the option, the value and what is expected.
  */
 export function resolveOptions(options: RunOptions): ResolvedOptions {
-  refuseUnknownOptions(options, KNOWN, 'mcpGhost()');
-  text('systemPrompt', options.systemPrompt);
-  text('userPrompt', options.userPrompt);
+  checkOptions(options, OPTIONS, 'mcpGhost()');
   if (options.userPrompt.trim() === '')
     throw invalid('userPrompt', options.userPrompt, 'a text that is not empty');
   const { provider } = options;
@@ -168,11 +176,6 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
   }
   if (typeof options.plan === 'object') checkPlan(options.plan);
   checkUndo(options.undo, options.gate !== undefined);
-  if (options.model !== undefined) text('model', options.model);
-  if (options.caller !== undefined) text('caller', options.caller);
-  if (options.gate !== undefined && typeof options.gate.authorize !== 'function') {
-    throw invalid('gate', options.gate, 'a PolicyGate');
-  }
   if (options.gate === undefined && options.audit !== undefined && options.audit !== false) {
     throw invalid('audit', options.audit, 'given together with `gate`, whose decisions it records');
   }
@@ -196,10 +199,6 @@ export function resolveOptions(options: RunOptions): ResolvedOptions {
         ? undefined
         : number('maxCostUsd', options.maxCostUsd, 0, Number.MAX_VALUE),
   });
-}
-
-function text(name: string, value: unknown): void {
-  if (typeof value !== 'string') throw invalid(name, value, 'a text');
 }
 
 function number(name: string, value: number, least: number, most: number): number {

@@ -1,10 +1,21 @@
 /** Puts the gate in front of an MCP client: tools that are not allowed are neither listed nor callable. */
 
 import { randomUUID } from 'node:crypto';
-import { ObservatoryError } from '../base/index.ts';
+import {
+  checkOptions,
+  checkValue,
+  having,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  oneOf,
+  required,
+} from '../base/index.ts';
 import { checkJsonValue, FILE_LIMITS, type JsonObject, objectOf, StrictJsonError } from '../json/index.ts';
 import {
   boundTransport,
+  LIST_KINDS,
+  MESSAGE_KINDS,
   type MessageLimits,
   readToolList,
   requestToolCall,
@@ -20,6 +31,7 @@ import type { GateCall } from './gate-types.ts';
 import { guardedCall, refuseBypass } from './guarded-call.ts';
 import type { RequestGuardOptions } from './guarded-request.ts';
 import { ListWatch } from './list-watch.ts';
+import { A_GATE, AN_AUDIT_RUN } from './option-kinds.ts';
 
 /** What the gate needs of a client; `Client` of the official SDK (v1 and v2) has it. */
 export interface GateableClient {
@@ -39,6 +51,15 @@ export interface GateClientOptions extends ToolListLimits, MessageLimits {
   readonly context?: ((tool: string) => Partial<GateCall>) | undefined;
   readonly audit?: AuditRun | undefined;
 }
+
+const OPTIONS: OptionKinds<GateClientOptions> = {
+  server: required(kinds.string),
+  recheck: oneOf('always', 'on_change'),
+  context: { ...kinds.function, expected: 'a function (tool) => ({ caller, ... })' },
+  audit: AN_AUDIT_RUN,
+  ...LIST_KINDS,
+  ...MESSAGE_KINDS,
+};
 
 /** Members of the SDK's client through which nothing is asked. Others that are not gated are refused. */
 const HARMLESS: ReadonlySet<string> = new Set(
@@ -65,6 +86,9 @@ export function gateClient<T extends GateableClient>(
   gate: PolicyGate,
   options: GateClientOptions,
 ): T {
+  checkValue('the client of gateClient()', client, having('an MCP client', 'listTools', 'callTool'));
+  checkValue('the gate of gateClient()', gate, A_GATE);
+  checkOptions(options, OPTIONS, 'gateClient()');
   const { server } = options;
   const watch = options.recheck === 'on_change' ? new ListWatch(client) : undefined;
   const { audit, context } = options;

@@ -1,9 +1,18 @@
 /** The options of a gate, and the calls it decides. */
-import { invalidOption, refuseUnknownOptions } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  having,
+  invalidOption,
+  kinds,
+  type OptionKinds,
+  secret,
+} from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { GateApprovals } from './approvals.ts';
 import type { Decision } from './decision.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
+import { A_PIN_STORE } from './option-kinds.ts';
 import type { OutputTypes } from './output-contract.ts';
 import type { PinStore } from './pins.ts';
 import type { PolicyInput, ReloadListener } from './policy-source.ts';
@@ -72,23 +81,23 @@ export interface PolicyGateOptions {
   readonly onReload?: ReloadListener | undefined;
 }
 
-const GATE_OPTIONS: readonly string[] = Object.keys({
-  policy: true,
-  tools: true,
-  pins: true,
-  outputTypes: true,
-  decisionPoint: true,
-  approvals: true,
-  metaKeys: true,
-  digestKey: true,
-  reloadIntervalMs: true,
-  onReload: true,
-  maxEvidenceRisk: true,
-} satisfies Record<keyof PolicyGateOptions, true>);
+const GATE_OPTIONS: OptionKinds<PolicyGateOptions> = {
+  policy: either({ ...kinds.string, expected: 'the path of a policy file' }, kinds.object),
+  tools: kinds.object,
+  pins: A_PIN_STORE,
+  outputTypes: kinds.object,
+  decisionPoint: having('an object with a method decide()', 'decide'),
+  approvals: kinds.object,
+  metaKeys: kinds.strings,
+  digestKey: secret(kinds.string),
+  reloadIntervalMs: kinds.number,
+  onReload: kinds.function,
+  maxEvidenceRisk: kinds.number,
+};
 
 /** @throws ObservatoryError `INVALID_OPTION` for an unknown option, or one out of range. */
 export function checked(options: PolicyGateOptions): PolicyGateOptions {
-  refuseUnknownOptions(options, GATE_OPTIONS, 'PolicyGate');
+  checkOptions(options, GATE_OPTIONS, 'PolicyGate');
   const { maxEvidenceRisk = 1 } = options;
   if (maxEvidenceRisk >= 0 && maxEvidenceRisk <= 1) return options;
   throw invalidOption("'maxEvidenceRisk'", 'a number from 0 to 1', maxEvidenceRisk);

@@ -2,9 +2,18 @@
  * The only place where a gated call is decided, recorded, made and judged. `mcpGhost`, `gateClient` and `PolicyHost` all
  * come through it; they differ in `invoke`, which makes the call and gives the server's raw result.
  */
+
 import type { Span } from '@opentelemetry/api';
 import type { ObservatoryError } from '../base/index.ts';
-import { attributeOf, sliced } from '../base/index.ts';
+import {
+  attributeOf,
+  checkKinds,
+  checkOptions,
+  kinds,
+  type OptionKinds,
+  required,
+  sliced,
+} from '../base/index.ts';
 import { type JsonObject, redactLargeValue } from '../json/index.ts';
 import type { AuditRun, KeptContent, RecordContent } from './audit/index.ts';
 import {
@@ -19,6 +28,7 @@ import { templateOf } from './evaluate.ts';
 import type { GateFinding } from './findings.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
+import { A_GATE, AN_AUDIT_RUN } from './option-kinds.ts';
 import {
   inSlices,
   type JudgedOutput,
@@ -41,6 +51,15 @@ export interface GuardedCallOptions {
   /** Gives the gate the server's tools as they are now, before the call is decided. */
   readonly refresh?: (() => Promise<void>) | undefined;
 }
+
+const OPTIONS: OptionKinds<GuardedCallOptions> = {
+  gate: required(A_GATE),
+  audit: AN_AUDIT_RUN,
+  onGate: kinds.function,
+  refresh: kinds.function,
+};
+/** What else a call has is for the policy to judge. */
+const CALL = { server: required(kinds.string), tool: required(kinds.string) };
 
 /** A call that was made and whose result may be handed on. */
 export interface GuardedResult {
@@ -75,6 +94,8 @@ export async function guardedCall(
   invoke: () => Promise<unknown>,
   options: GuardedCallOptions,
 ): Promise<GuardedResult> {
+  checkOptions(options, OPTIONS, 'guardedCall()');
+  checkKinds(call, CALL, 'guardedCall(), of the call,');
   return inGateSpan(`policy_gate ${call.tool.slice(0, MAX_NAME)}`, async (span) => {
     span.setAttribute('observatory.mcp_server', call.server.slice(0, MAX_NAME));
     const { decision, contract, decided } = await decide(call, options, span);

@@ -1,4 +1,6 @@
 /** Everything of MCP but tool calls, through the same guarded call. */
+
+import { checkOptions, kinds, type OptionKinds, required } from '../base/index.ts';
 import { type JsonObject, objectOf } from '../json/index.ts';
 import type { ServerRequestGuard } from '../mcp-client/index.ts';
 import { type AuditLog, type AuditRun, auditRun } from './audit/index.ts';
@@ -6,6 +8,7 @@ import { decisionToWire, isBlocked } from './decision.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { guardedCall } from './guarded-call.ts';
+import { A_GATE, A_LOG_OR_RUN } from './option-kinds.ts';
 import type { RequestMethod, ServerRequestMethod } from './requests.ts';
 
 export interface RequestGuardOptions {
@@ -15,6 +18,12 @@ export interface RequestGuardOptions {
   /** What the requests have in common, such as the caller. @defaultValue the id of the run */
   readonly context?: (() => Partial<GateCall>) | undefined;
 }
+
+const OPTIONS: OptionKinds<RequestGuardOptions> = {
+  gate: required(A_GATE),
+  audit: A_LOG_OR_RUN,
+  context: kinds.function,
+};
 
 /**
  * Makes a request, or answers one of a server, if the policy allows it.
@@ -44,6 +53,7 @@ export async function guardedRequest(
 
 /** Decides about what servers ask of the host: the `guard` of `connectPolicyServers` and of a connection. */
 export function serverRequestGuard(options: RequestGuardOptions): ServerRequestGuard {
+  checkOptions(options, OPTIONS, 'serverRequestGuard()');
   return (server, method, params, answer) =>
     guardedRequest(server, method as ServerRequestMethod, params, answer, options);
 }

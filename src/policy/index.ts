@@ -56,6 +56,7 @@ export {
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
 export { type LintFinding, lintPolicy } from './lint.ts';
+export { A_GATE, AN_AUDIT } from './option-kinds.ts';
 export type { OutputVerdict } from './output.ts';
 export { structureProblem } from './output-contract.ts';
 export {

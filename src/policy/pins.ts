@@ -6,7 +6,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { ObservatoryError, writePrivateFileSync } from '../base/index.ts';
+import { checkOptions, checkValue, kinds, ObservatoryError, writePrivateFileSync } from '../base/index.ts';
 import { FILE_LIMITS, isObject, type JsonLimits, parseStrictJson } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { toolHash } from './tool-definition.ts';
@@ -36,6 +36,7 @@ export class PinStore {
 
   /** @param options.trustFirstUse pin what is seen first; by default only approved tools pass. */
   constructor(options: { readonly trustFirstUse?: boolean | undefined } = {}) {
+    checkOptions(options, { trustFirstUse: kinds.boolean }, 'PinStore');
     this.#trustsFirstUse = options.trustFirstUse ?? false;
   }
 
@@ -45,6 +46,7 @@ export class PinStore {
    * @throws ObservatoryError `POLICY_INVALID` when it is missing, unreadable or malformed.
    */
   static fromFile(path: string): PinStore {
+    checkValue("the path of 'PinStore.fromFile()'", path, kinds.string);
     let value: unknown;
     try {
       value = parseStrictJson(readFileSync(path), PIN_LIMITS);

@@ -1,6 +1,16 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  errorMessage,
+  kinds,
+  loadPeer,
+  makePrivateFolder,
+  ObservatoryError,
+  type OptionKinds,
+  secret,
+} from '../base/index.ts';
 import { inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openEmbeddedThread } from './embedded.ts';
@@ -26,6 +36,19 @@ export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
   readonly isPrepared?: boolean | undefined;
 }
 
+const OPTIONS: OptionKinds<OpenDatabaseOptions> = {
+  url: secret(kinds.string),
+  dataDir: kinds.string,
+  create: kinds.boolean,
+  isPrepared: kinds.boolean,
+  holdsProcess: kinds.boolean,
+  ssl: either(kinds.boolean, kinds.object),
+  packageAt: kinds.function,
+  maxConnections: kinds.number,
+  connectTimeoutMs: kinds.number,
+  statementTimeoutMs: kinds.number,
+};
+
 /**
  * Opens a Postgres server by its connection string, or an embedded PGlite in a directory that no other process uses. The
  * caller closes it: `await using db = await openDatabase(...)`.
@@ -35,6 +58,7 @@ export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
  *   missing and `create` is false, or its folder holds something else, which is left as it is. A server is not contacted before the first query.
  */
 export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<Database> {
+  checkOptions(options, OPTIONS, 'openDatabase()');
   return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
 }
 

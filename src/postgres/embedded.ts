@@ -4,8 +4,6 @@ import { ObservatoryError } from '../base/index.ts';
 import type { EmbeddedAnswer, EmbeddedRequest, EmbeddedThreadData } from './embedded-thread.ts';
 import type { QueryResult, Statement } from './types.ts';
 
-const PROGRAM = new URL('./embedded-thread.js', import.meta.url);
-
 /** A PGlite in a thread of its own. Statements run one after another, in the order of the calls. */
 export interface EmbeddedDatabase {
   query(text: string, values?: readonly unknown[]): Promise<QueryResult>;
@@ -27,10 +25,11 @@ interface Waiting {
  * @throws the error of PGlite, or of its import.
  */
 export async function openEmbeddedThread(directory: string, module: string): Promise<EmbeddedDatabase> {
+  const program = new URL('./embedded-thread.js', import.meta.url);
   // Hooks that were preloaded have nothing to do there.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const workerData: EmbeddedThreadData = { directory, module };
-  const worker = new Worker(PROGRAM, { workerData, execArgv: [], env, name: 'mcp-observatory-database' });
+  const worker = new Worker(program, { workerData, execArgv: [], env, name: 'mcp-observatory-database' });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let ended: Error | undefined;

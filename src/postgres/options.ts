@@ -1,4 +1,13 @@
-import { ObservatoryError, wholeNumber } from '../base/index.ts';
+import {
+  checkOptions,
+  either,
+  having,
+  kinds,
+  type OptionKinds,
+  required,
+  secret,
+  wholeNumber,
+} from '../base/index.ts';
 import { nameOfConnectionString } from './connection-string.ts';
 import type { PoolOptions } from './pool.ts';
 import { type ResolvedRowLimits, type RowLimits, resolveRowLimits } from './row-limits.ts';
@@ -40,8 +49,32 @@ export type ResolvedExporterOptions = ResolvedRowLimits &
     readonly databaseName: string | undefined;
   };
 
+const OPTIONS: OptionKinds<PostgresSpanExporterOptions> = {
+  connection: secret(
+    required(
+      either(
+        { ...kinds.string, expected: 'a connection string' },
+        having('an object with a method query()', 'query'),
+      ),
+    ),
+  ),
+  migrate: kinds.boolean,
+  copy: kinds.boolean,
+  holdsProcess: kinds.boolean,
+  ssl: either(kinds.boolean, kinds.object),
+  maxConnections: kinds.number,
+  connectTimeoutMs: kinds.number,
+  statementTimeoutMs: kinds.number,
+  maxRowsPerStatement: kinds.number,
+  maxCharsPerStatement: kinds.number,
+  maxColumnChars: kinds.number,
+  maxAttributeChars: kinds.number,
+  maxJsonChars: kinds.number,
+};
+
 /** @throws ObservatoryError `INVALID_OPTION` when a value cannot be used. */
 export function resolveExporterOptions(options: PostgresSpanExporterOptions): ResolvedExporterOptions {
+  checkOptions(options, OPTIONS, 'PostgresSpanExporter');
   const { connection } = options;
   return {
     ...resolveRowLimits(options),
@@ -61,11 +94,5 @@ export function resolveExporterOptions(options: PostgresSpanExporterOptions): Re
 
 function nameOf(connection: PostgresConnection): string | undefined {
   if (typeof connection === 'string') return nameOfConnectionString(connection);
-  if (typeof connection === 'object' && connection !== null && typeof connection.query === 'function') {
-    return nameOfDatabase(connection);
-  }
-  throw new ObservatoryError(
-    'INVALID_OPTION',
-    `Expected 'connection' to be a connection string or an object with a query method, got ${typeof connection}`,
-  );
+  return nameOfDatabase(connection);
 }

@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
-import { locate, packageFile } from '../base/index.ts';
+import { locate, makePrivateFolder, packageFile } from '../base/index.ts';
 
 /** An empty, migrated data directory of PGlite: opening a copy takes a sixth of the work, and less memory, than `initdb`. */
 const PREPARED = 'dist/lib/empty-store.br';
 const FILES_AT_ONCE = 32;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
 
 /** What is packed: paths with `/`, and sizes in bytes; a folder has none. */
 interface Contents {
@@ -59,13 +58,13 @@ export async function copyPrepared(
 }
 
 async function unpack({ entries }: Contents, bodies: Buffer, directory: string): Promise<void> {
-  await mkdir(directory, { mode: FOLDER_MODE });
+  await makePrivateFolder(directory);
   let at = 0;
   const writing: Promise<void>[] = [];
   // Folders come before the files in them.
   for (const [path, size] of entries) {
     const target = join(directory, path);
-    if (size === null) await mkdir(target, { recursive: true, mode: FOLDER_MODE });
+    if (size === null) await makePrivateFolder(target);
     else writing.push(writeFile(target, bodies.subarray(at, at + size), { mode: FILE_MODE }));
     at += size ?? 0;
     if (writing.length >= FILES_AT_ONCE) await Promise.all(writing.splice(0));

@@ -1,5 +1,5 @@
 import { diag, type MeterProvider } from '@opentelemetry/api';
-import { invalidOption } from '../base/index.ts';
+import { checkKinds, checkValue, having, invalidOption } from '../base/index.ts';
 import {
   type PriceOverride,
   type PriceOverrides,
@@ -95,6 +95,7 @@ export function resolveProcessorOptions(
   options: ObservatorySpanProcessorOptions,
   onVerifierError: (error: unknown) => void,
 ): ResolvedProcessorOptions {
+  checkKinds(options, {}, 'ObservatorySpanProcessor');
   const { signals = {}, prices, captureContent, redactContent, evaluationEvents, meterProvider } = options;
   const { keepAttributes = [], requirePromptTemplate, contextTax } = options;
   checkType('captureContent', captureContent, 'boolean');
@@ -105,7 +106,8 @@ export function resolveProcessorOptions(
   checkType('contextTax', contextTax, 'boolean');
   if (requirePromptTemplate !== undefined && requirePromptTemplate !== 'warn')
     throw invalidOption('`requirePromptTemplate`', "'warn'", requirePromptTemplate);
-  if (meterProvider !== false) checkType('meterProvider', meterProvider, 'object');
+  if (meterProvider !== false && meterProvider !== undefined)
+    checkValue('`meterProvider`', meterProvider, having('a MeterProvider or false', 'getMeter'));
   const config = resolveSignalConfig(signals);
   const redact = redactContent ?? false;
   const capture = resolveCaptureContent(captureContent);

@@ -1,5 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import { errorMessage, ObservatoryError } from '../base/index.ts';
+import { onNaturalEnd } from './natural-end.ts';
 
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
@@ -39,17 +40,6 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
     restMs = 0;
   };
   const onStdinEnd = () => void within(deadlineMs, target.forceFlush());
-  let isLastTurn = false;
-  const onBeforeExit = () => {
-    if (isLastTurn) {
-      process.removeListener('beforeExit', onBeforeExit);
-      void shutdown();
-      return;
-    }
-    // Other listeners may start work now; with this turn the event comes again when that is done.
-    isLastTurn = true;
-    setImmediate(() => {});
-  };
   const onSignal = (signal: NodeJS.Signals) => {
     process.removeListener(signal, onSignal);
     const applicationDecides = process.listenerCount(signal) > 0;
@@ -60,7 +50,7 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
 
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  process.on('beforeExit', onBeforeExit);
+  const removeNaturalEnd = onNaturalEnd(shutdown);
   process.on('exit', onExit);
   // Listening for 'end' neither starts reading nor keeps the process alive, so a server's stdin is not affected.
   const { stdin } = process;
@@ -69,7 +59,7 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
   const removeWaiting = () => {
     process.removeListener('SIGTERM', onSignal);
     process.removeListener('SIGINT', onSignal);
-    process.removeListener('beforeExit', onBeforeExit);
+    removeNaturalEnd();
     stdin.removeListener('end', onStdinEnd);
   };
   return { removeWaiting, removeLast };

@@ -24,8 +24,6 @@ export interface LastExport {
 /** Spans of one request to the database. */
 const BATCH = 512;
 
-const PROGRAM = fileURLToPath(new URL('./last-export-process.js', import.meta.url));
-
 /** What exports, by destination. */
 export interface Destinations {
   readonly postgres?: DurableSpanProcessor | undefined;
@@ -100,7 +98,8 @@ function lost(why: string): void {
 function send(last: LastExport, deadlineMs: number): void {
   // Do not pass on the application's `--import` and `--inspect`.
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const { status, error, stderr } = spawnSync(process.execPath, [PROGRAM], {
+  const program = fileURLToPath(new URL('./last-export-process.js', import.meta.url));
+  const { status, error, stderr } = spawnSync(process.execPath, [program], {
     env,
     input: serialize(last),
     // It must not write to the application's stdout.

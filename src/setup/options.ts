@@ -1,5 +1,16 @@
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError, refuseUnknownOptions } from '../base/index.ts';
+import {
+  checkKinds,
+  checkOptions,
+  either,
+  exactly,
+  having,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  refuseUnknownOptions,
+  secret,
+} from '../base/index.ts';
 import type { DurableSpanProcessorOptions, OtlpOptions } from '../durable/index.ts';
 import type { PostgresConnection } from '../postgres/index.ts';
 import { type ObservatorySpanProcessorOptions, PROCESSOR_OPTIONS } from '../processor/index.ts';
@@ -73,7 +84,8 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @throws ObservatoryError `INVALID_OPTION` when a value cannot be used.
  */
 export function resolveStartOptions(options: StartOptions, env: Env): ResolvedStartOptions {
-  refuseUnknownOptions(options, OPTIONS, 'startObservatory()');
+  checkKinds(options, KINDS, 'startObservatory()');
+  refuseUnknownOptions(options, [...Object.keys(KINDS), ...PROCESSOR_OPTIONS], 'startObservatory()');
   const exitDeadlineMs = options.exitDeadlineMs ?? 1000;
   if (!Number.isFinite(exitDeadlineMs) || exitDeadlineMs < 0) {
     throw new ObservatoryError(
@@ -97,19 +109,22 @@ export function resolveStartOptions(options: StartOptions, env: Env): ResolvedSt
   };
 }
 
-const OPTIONS: readonly string[] = [
-  ...Object.keys({
-    serviceName: true,
-    postgres: true,
-    spool: true,
-    migrate: true,
-    otlp: true,
-    metrics: true,
-    flushOnExit: true,
-    exitDeadlineMs: true,
-  } satisfies Record<Exclude<keyof StartOptions, keyof ObservatorySpanProcessorOptions>, true>),
-  ...PROCESSOR_OPTIONS,
-];
+const KINDS: OptionKinds<Omit<StartOptions, keyof ObservatorySpanProcessorOptions>> = {
+  serviceName: kinds.string,
+  postgres: secret(
+    either(
+      { ...kinds.string, expected: 'a connection string' },
+      having('a pool with a method query()', 'query'),
+      exactly(false),
+    ),
+  ),
+  spool: kinds.string,
+  migrate: kinds.boolean,
+  otlp: either(kinds.boolean, kinds.object),
+  metrics: kinds.boolean,
+  flushOnExit: kinds.boolean,
+  exitDeadlineMs: kinds.number,
+};
 
 /** Values that are no whole numbers from 1 up are ignored with a warning, as in the SDK. */
 function resolveBatches(env: Env): BatchOptions {
@@ -129,8 +144,13 @@ function resolveBatches(env: Env): BatchOptions {
   };
 }
 
+const OTLP_OPTIONS: OptionKinds<OtlpOptions> = { url: kinds.string, headers: kinds.object };
+
 function resolveOtlp(otlp: StartOptions['otlp'], env: Env): OtlpOptions | undefined {
-  if (typeof otlp === 'object') return otlp;
+  if (typeof otlp === 'object') {
+    checkOptions(otlp, OTLP_OPTIONS, "'otlp' of startObservatory()");
+    return otlp;
+  }
   const fromEnv =
     nonEmpty(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) ?? nonEmpty(env.OTEL_EXPORTER_OTLP_ENDPOINT);
   return (otlp ?? fromEnv !== undefined) ? {} : undefined;

@@ -3,12 +3,16 @@
  * CommonJS, and starts an OpenTelemetry SDK where the application has none. It is configured by the standard
  * `OTEL_*` variables and by `MCP_OBSERVATORY_DATABASE_URL`, and never writes to stdout.
  *
- * The only module of the package with a top-level await: it is for `--import`, not for `require()`. Where
- * `OTEL_SDK_DISABLED=true`, nothing else is loaded.
+ * The only module of the package with a top-level await; `--require` loads `register-required.ts` instead. Where
+ * `OTEL_SDK_DISABLED=true`, or in a version of Node that is too old, nothing else is loaded.
  */
+import { nodeProblem } from '../base/index.ts';
 import { isDisabled } from './registration/index.ts';
 
-if (!isDisabled(process.env)) {
+const problem = nodeProblem();
+if (problem !== undefined) {
+  process.stderr.write(`${problem}; nothing is traced\n`);
+} else if (!isDisabled(process.env)) {
   const { registerNow } = await import('./registering.ts');
   await registerNow();
 } else if (process.env.OTEL_LOG_LEVEL) {

@@ -1,4 +1,4 @@
-import { invalidOption, ObservatoryError } from '../base/index.ts';
+import { checkKinds, invalidOption, kinds, ObservatoryError } from '../base/index.ts';
 import { DEFAULT_RISK_LEVELS, DEFAULT_RISK_WEIGHTS, type RiskLevels, type RiskWeights } from './risk.ts';
 import { DEFAULT_LOW_GROUNDING_THRESHOLD, type Verifier } from './verifier.ts';
 
@@ -62,6 +62,7 @@ const FLAGS = {
  * @throws ObservatoryError `INVALID_OPTION` that names the option, the value seen and what is expected.
  */
 export function resolveSignalConfig(options: SignalOptions = {}): SignalConfig {
+  checkKinds(options, { weights: kinds.object, levels: kinds.object }, '`signals`');
   const weights = { ...DEFAULT_RISK_WEIGHTS };
   for (const name of keysOf(DEFAULT_RISK_WEIGHTS)) {
     weights[name] = numberIn(options.weights?.[name] ?? DEFAULT_RISK_WEIGHTS[name], `weights.${name}`);

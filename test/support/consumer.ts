@@ -11,6 +11,12 @@ export const ROOT: string = join(import.meta.dirname, '../../..');
 /** The Node of the newest line, fetched through npm, as a command. */
 export const NODE_24 = ['npx', '--yes', '--package', 'node@24', 'node'] as const;
 
+/** The path of the newest Node of a line, fetched through npm. */
+export async function nodeOf(major: number): Promise<string> {
+  const command = ['--yes', '--package', `node@${major}`, 'node', '-p', 'process.execPath'];
+  return (await run('npx', command, { cwd: tmpdir() })).stdout.trim();
+}
+
 export class Consumers implements AsyncDisposable {
   /** The packed package. */
   readonly tarball: string;

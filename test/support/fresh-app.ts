@@ -1,11 +1,10 @@
 /** Applications made for a test: the packed package beside what a user would install, run with `--import`. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { startCollector } from '../../src/collector/index.ts';
-import { Consumers, NODE_24, ROOT } from './consumer.ts';
+import { Consumers, nodeOf, ROOT } from './consumer.ts';
 import { type CollectedSpan, OtlpCollector } from './otlp-collector.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './postgres-server.ts';
 import { outcomeOf, type ProgramOutcome } from './programs.ts';
@@ -153,9 +152,7 @@ export class FreshApps implements AsyncDisposable {
 
 /** The binary of Node 24, which some frameworks need, fetched through npm. */
 export async function node24(): Promise<string> {
-  const [npx, ...rest] = NODE_24;
-  const { stdout } = await promisify(execFile)(npx, [...rest, '-p', 'process.execPath']);
-  return stdout.trim();
+  return nodeOf(24);
 }
 
 async function sumsIn(connectionString: string): Promise<StoredSums> {

@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makePrivateFolder } from '../../base/index.ts';
 import type { ArchivedFile, ArchiveStore, WorkFolder } from './archive-store.ts';
 import { isNameOfFile } from './file-names.ts';
 
@@ -13,7 +14,7 @@ export function openFolderStore(folder: string): ArchiveStore {
     put: async (path, name, mayReplace) => {
       const target = join(folder, name);
       if (await isThere(target)) await mayReplace(target);
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      await makePrivateFolder(dirname(target));
       await chmod(path, 0o600);
       await flushToDisk(path);
       await rename(path, target);
@@ -21,7 +22,7 @@ export function openFolderStore(folder: string): ArchiveStore {
     },
     // On the disk of the archive, so that a file becomes one of the archive by its name alone.
     workForWriting: async () => {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makePrivateFolder(folder);
       const path = join(folder, '.work');
       await rm(path, { recursive: true, force: true });
       await mkdir(path, { mode: 0o700 });

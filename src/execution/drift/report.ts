@@ -1,4 +1,12 @@
-import { invalidOption } from '../../base/index.ts';
+import {
+  checkKinds,
+  checkValue,
+  having,
+  invalidOption,
+  kinds,
+  type OptionKinds,
+  required,
+} from '../../base/index.ts';
 import { type Queryable, toObservatoryError } from '../../postgres/index.ts';
 import type {
   DriftQuery,
@@ -66,6 +74,14 @@ GROUP BY service, tool_name, prompt_template_id
 ORDER BY min(first_seen), prompt_template_id
 LIMIT ${MAX_GROUPS}`;
 
+const QUERY: OptionKinds<DriftQuery> = {
+  sinceMs: required(kinds.number),
+  baselineMs: kinds.number,
+  service: kinds.string,
+  toolName: kinds.string,
+  until: kinds.date,
+};
+
 /**
  * Compares the prompts of a window with those of the baseline before it, by service and tool, and rates their spread.
  * Read-only. Reports at most the 1,000 services and tools with the most unexplained prompts.
@@ -78,6 +94,8 @@ export async function driftReport(
   query: DriftQuery,
   rule: DriftRule = {},
 ): Promise<DriftReport> {
+  checkValue('the database of driftReport()', db, having('an object with a method query()', 'query'));
+  checkKinds(query, QUERY, 'driftReport()');
   checkRule(rule);
   const { sinceMs, baselineMs = sinceMs, service, toolName, until = new Date() } = query;
   const from = before(until, 'sinceMs', sinceMs);

@@ -1,5 +1,5 @@
 import { diag, type MeterProvider } from '@opentelemetry/api';
-import { invalidOption, withoutTracing } from '../../base/index.ts';
+import { checkKinds, having, invalidOption, kinds, required, withoutTracing } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { observeDrift } from './metrics.ts';
 import { checkRule, driftReport } from './report.ts';
@@ -26,6 +26,18 @@ export interface DriftWatch extends AsyncDisposable {
 
 const QUARTER_OF_AN_HOUR = 900_000;
 
+/** The rule and the time are checked with the report. */
+const OPTIONS = {
+  db: required(having('an object with a method query()', 'query')),
+  intervalMs: kinds.number,
+  sinceMs: required(kinds.number),
+  baselineMs: kinds.number,
+  meterProvider: having('a MeterProvider', 'getMeter'),
+  onReport: kinds.function,
+  service: kinds.string,
+  toolName: kinds.string,
+};
+
 /**
  * Computes a drift report periodically and publishes it as `observatory.drift.*` gauges, for alerts in the metrics back
  * end. A failed report is logged through `diag`; the last good one stays.
@@ -33,6 +45,7 @@ const QUARTER_OF_AN_HOUR = 900_000;
  * @throws ObservatoryError `INVALID_OPTION` for a length or limit that cannot be used.
  */
 export function watchDrift(options: WatchDriftOptions): DriftWatch {
+  checkKinds(options, OPTIONS, 'watchDrift()');
   const { db, intervalMs = QUARTER_OF_AN_HOUR, meterProvider, onReport, sinceMs } = options;
   checkRule(options);
   for (const [name, ms] of Object.entries({ intervalMs, sinceMs })) {

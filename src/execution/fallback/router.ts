@@ -1,4 +1,12 @@
-import { invalidOption, ObservatoryError } from '../../base/index.ts';
+import {
+  checkOptions,
+  having,
+  invalidOption,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  required,
+} from '../../base/index.ts';
 import type { Interceptor } from '../types.ts';
 import { type RouteResult, takeRoute } from './routes.ts';
 import type { FallbackOutcome, FallbackRequest, FallbackRoute } from './types.ts';
@@ -19,6 +27,12 @@ const TYPES: readonly unknown[] = [
   'draft_only',
 ] satisfies FallbackRoute['type'][];
 
+const OPTIONS: OptionKinds<FallbackRouterOptions> = {
+  interceptor: required(having("an interceptor, as 'instrument()' returns it", 'recordFallback')),
+  routes: kinds.object,
+  otherwise: kinds.object,
+};
+
 /**
  * Replaces an answer or tool call that must not be used, by a route per tool. Each fallback is a span with type and
  * reason, and is counted in `observatory.fallbacks`.
@@ -30,6 +44,7 @@ export class FallbackRouter {
 
   /** @throws ObservatoryError `INVALID_OPTION` for a route of an unknown type, or a `human_review` without a queue. */
   constructor(options: FallbackRouterOptions) {
+    checkOptions(options, OPTIONS, 'FallbackRouter');
     this.interceptor = options.interceptor;
     this.#routes = new Map(Object.entries(options.routes ?? {}));
     this.#otherwise = options.otherwise;

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
-import { ObservatoryError, wholeNumber } from '../../base/index.ts';
+import {
+  checkKinds,
+  checkValue,
+  having,
+  kinds,
+  ObservatoryError,
+  required,
+  wholeNumber,
+} from '../../base/index.ts';
 import { isToolError } from '../tool-error.ts';
 import type { GovernanceOptions, SpanReference } from '../types.ts';
 import type { FallbackRouter } from './router.ts';
@@ -35,6 +43,16 @@ export type RoutedToolResult<T> = {
   | { readonly source: 'fallback'; readonly response: unknown; readonly fallback: FallbackOutcome }
 );
 
+/** Its governance is checked where it is read. */
+const CALL = {
+  toolName: required(kinds.string),
+  call: required(kinds.function),
+  callId: kinds.string,
+  maxRetries: kinds.number,
+  retryDelayMs: kinds.number,
+  signal: { expected: 'an AbortSignal', accepts: (value: unknown) => value instanceof AbortSignal },
+};
+
 /**
  * Calls a tool and uses its fallback route when the call fails or must not be made: a call or result refused by the
  * policy (`policy_violation`, never tried again), a tool that throws or reports `isError` in every attempt
@@ -47,6 +65,8 @@ export async function callWithFallback<T>(
   router: FallbackRouter,
   call: RoutedToolCall<T>,
 ): Promise<RoutedToolResult<T>> {
+  checkValue('the router of callWithFallback()', router, having('a FallbackRouter', 'routeOf', 'fallBack'));
+  checkKinds(call, CALL, 'callWithFallback()');
   router.routeOf(call.toolName);
   wholeNumber('maxRetries', call.maxRetries ?? 0, 0);
   wholeNumber('retryDelayMs', call.retryDelayMs ?? 0, 0);

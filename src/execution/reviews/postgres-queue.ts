@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
-import { invalidOption, ObservatoryError } from '../../base/index.ts';
+import {
+  checkOptions,
+  either,
+  having,
+  invalidOption,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  required,
+  secret,
+} from '../../base/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from '../../policy/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
@@ -63,6 +73,18 @@ const MAX_LISTED = 1_000;
 /** Node's maximum timer. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
+const OPTIONS: OptionKinds<PostgresReviewQueueOptions> = {
+  connection: secret(
+    required(
+      either(
+        { ...kinds.string, expected: 'a connection string' },
+        having('an object with a method query()', 'query'),
+      ),
+    ),
+  ),
+  expiresInMs: kinds.number,
+};
+
 /**
  * The built-in review queue, on the table `mcp_reviews`. Any number of processes may submit, claim and decide
  * concurrently: a review is claimed by one worker at a time, a killed worker loses nothing, and a stale claim cannot
@@ -77,6 +99,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   readonly #waits = new ReviewWaits((ids) => this.#outcomes(ids));
 
   constructor(options: PostgresReviewQueueOptions) {
+    checkOptions(options, OPTIONS, 'PostgresReviewQueue');
     this.#db = new ReviewDatabase(options.connection);
     this.#expiresInMs = checkMs('expiresInMs', options.expiresInMs, DAY_MS);
   }

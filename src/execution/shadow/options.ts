@@ -30,9 +30,3 @@ export function checkNumber(
   const range = most === Number.POSITIVE_INFINITY ? `from ${least} up` : `from ${least} to ${most}`;
   throw invalidOption(`\`${name}\``, `a number ${range}`, value);
 }
-
-/** @throws ObservatoryError `INVALID_OPTION`. */
-export function checkFunction(name: string, value: unknown, isOptional = false): void {
-  if (typeof value === 'function' || (isOptional && value === undefined)) return;
-  throw invalidOption(`\`${name}\``, 'a function', value);
-}

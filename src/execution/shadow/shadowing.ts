@@ -1,11 +1,20 @@
 import { type Context, context, isSpanContextValid, type Span, type Tracer, trace } from '@opentelemetry/api';
-import { type FieldValues, VERSION } from '../../base/index.ts';
+import {
+  checkKinds,
+  either,
+  type FieldValues,
+  having,
+  kinds,
+  type OptionKinds,
+  required,
+  VERSION,
+} from '../../base/index.ts';
 import { getGovernance } from '../../processor/index.ts';
 import { ShadowAdmission } from './admission.ts';
 import { costOfResult, type ScoreTexts, textOfResult } from './comparison.ts';
 import { ShadowMetrics } from './metrics.ts';
 import { observeOutcome } from './observe-outcome.ts';
-import { checkFunction, checkNumber, type ResolvedLimits, resolveLimits } from './options.ts';
+import { checkNumber, type ResolvedLimits, resolveLimits } from './options.ts';
 import { quietly } from './quietly.ts';
 import { type ResultPair, ShadowRun } from './run.ts';
 import type { ShadowComparison, ShadowOptions, ShadowOutcome, ShadowSkip, ShadowStats } from './types.ts';
@@ -24,6 +33,25 @@ export interface ShadowKind {
 /** Called once per call with the comparison, or `undefined` if there is none. Must not throw. */
 export type OnCompared = (comparison: ShadowComparison | undefined) => void;
 
+const OPTIONS: OptionKinds<ShadowOptions<unknown[], unknown>> = {
+  primary: required(kinds.function),
+  candidate: required(kinds.function),
+  name: kinds.string,
+  sample: either(kinds.number, kinds.function),
+  govern: kinds.object,
+  maxConcurrency: kinds.number,
+  budgetUsd: kinds.number,
+  budgetWindowMs: kinds.number,
+  assumedCostUsd: kinds.number,
+  timeoutMs: kinds.number,
+  textOf: kinds.function,
+  costOf: kinds.function,
+  onComparison: kinds.function,
+  evaluationEvents: kinds.boolean,
+  tracerProvider: having('a TracerProvider', 'getTracer'),
+  meterProvider: having('a MeterProvider', 'getMeter'),
+};
+
 /** The state of one shadowed function. */
 export class Shadowing<A extends unknown[], R> {
   readonly name: string;
@@ -41,11 +69,7 @@ export class Shadowing<A extends unknown[], R> {
 
   /** @throws ObservatoryError `INVALID_OPTION`. */
   constructor(options: ShadowOptions<A, R>, kind: ShadowKind) {
-    checkFunction('primary', options.primary);
-    checkFunction('candidate', options.candidate);
-    checkFunction('textOf', options.textOf, true);
-    checkFunction('costOf', options.costOf, true);
-    checkFunction('onComparison', options.onComparison, true);
+    checkKinds(options, OPTIONS, `${kind.word === 'shadow' ? 'shadow' : 'selfConsistency'}()`);
     if (typeof options.sample !== 'function') checkNumber('sample', options.sample ?? 1, 0, 1);
     this.#options = options;
     this.#kind = kind;

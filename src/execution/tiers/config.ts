@@ -1,4 +1,4 @@
-import { invalidOption, ObservatoryError } from '../../base/index.ts';
+import { checkValue, invalidOption, kinds, ObservatoryError } from '../../base/index.ts';
 import { readTierFile, readTiers } from './file.ts';
 import { isShare } from './judge.ts';
 import type { ExecutionTier, TierLimits } from './types.ts';
@@ -26,6 +26,7 @@ export class TieredExecutionConfig {
    * @throws ObservatoryError `INVALID_OPTION` that names the tier, the limit and the value seen.
    */
   constructor(tiers: Readonly<Record<string, TierLimits>>) {
+    checkValue('the tiers of TieredExecutionConfig', tiers, kinds.object);
     const entries = Object.entries(tiers).map(([name, limits]) => [name, checkTier(name, limits)] as const);
     if (entries.length === 0)
       throw new ObservatoryError('INVALID_OPTION', 'Expected at least one tier, got none');

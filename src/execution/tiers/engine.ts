@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { checkOptions, checkValue, having, ObservatoryError } from '../../base/index.ts';
 import type { FallbackRouter } from '../fallback/index.ts';
 import type { Interceptor, ModelCall, ModelCallRecord, SpanReference } from '../types.ts';
 import type { TieredExecutionConfig } from './config.ts';
@@ -67,6 +67,14 @@ export class TieredExecutionEngine {
     config: TieredExecutionConfig,
     options: TieredExecutionEngineOptions = {},
   ) {
+    const what = 'TieredExecutionEngine';
+    checkValue(
+      `the interceptor of ${what}`,
+      interceptor,
+      having("what 'instrument()' returns", 'recordModelCall'),
+    );
+    checkValue(`the config of ${what}`, config, having('a TieredExecutionConfig', 'tier'));
+    checkOptions(options, { fallbacks: having('a FallbackRouter', 'routeOf', 'fallBack') }, what);
     this.#interceptor = interceptor;
     this.#config = config;
     this.#fallbacks = options.fallbacks;

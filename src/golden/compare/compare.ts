@@ -1,3 +1,4 @@
+import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
 import { ABSENT, type Difference, differencesBetween, type Tolerance } from '../../json/index.ts';
 import { type GhostResult, toWire, type WireGhostResult } from '../../orchestrator/index.ts';
 import { normalizePrompt } from '../../signals/index.ts';
@@ -206,6 +207,12 @@ export interface MatchOptions extends CompareOptions {
   readonly allowExpired?: boolean | undefined;
 }
 
+const OPTIONS: OptionKinds<MatchOptions> = {
+  update: kinds.boolean,
+  allowExpired: kinds.boolean,
+  replayed: kinds.boolean,
+};
+
 /**
  * Asserts that a result matches a golden, see {@link compareWithGolden}. Throws on a mismatch, so it works in any test
  * runner.
@@ -218,6 +225,8 @@ export async function toMatchGolden(
   path: string,
   options: MatchOptions = {},
 ): Promise<void> {
+  checkOptions(options, OPTIONS, 'toMatchGolden()');
+  checkValue('the result of toMatchGolden()', result, kinds.object);
   const update = options.update ?? process.env.UPDATE_GOLDENS === '1';
   const golden = await readGolden(path, { allowExpired: options.allowExpired === true || update });
   const output = outputOf(result);

@@ -1,6 +1,7 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { checkValue, ObservatoryError } from '../../base/index.ts';
 import { canonicalHash } from '../../json/index.ts';
 import type { Golden, WireResponse } from '../file/index.ts';
+import { A_GOLDEN } from '../file/index.ts';
 import { behaviorDrift } from './behavior.ts';
 import { type DriftFinding, type DriftLevel, findingAt, gatherFindings } from './finding.ts';
 import { type ShapeDifference, shapeDrift, shapeOf } from './shape.ts';
@@ -21,6 +22,8 @@ export interface Drift {
  * @throws ObservatoryError `INVALID_OPTION` for goldens of different providers; `golden compare` is for those.
  */
 export function detectDrift(before: Golden, after: Golden): Drift {
+  checkValue('the first golden of detectDrift()', before, A_GOLDEN);
+  checkValue('the second golden of detectDrift()', after, A_GOLDEN);
   if (before.input.provider !== after.input.provider) {
     throw new ObservatoryError(
       'INVALID_OPTION',

@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ObservatoryError, packageFile } from '../../base/index.ts';
+import {
+  checkOptions,
+  checkValue,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  packageFile,
+} from '../../base/index.ts';
 import { compileSchema, StepBudget } from '../../json/index.ts';
 import { editedPlaces } from './checksum.ts';
 import { FORMAT_VERSION, type Golden } from './format.ts';
+import { A_PATH } from './option-kinds.ts';
 import { expandExchanges, type PackedGolden } from './pack.ts';
 
 export interface ReadGoldenOptions {
@@ -21,6 +29,12 @@ export interface GoldenProblem {
   readonly message: string;
 }
 
+const OPTIONS: OptionKinds<ReadGoldenOptions> = {
+  allowExpired: kinds.boolean,
+  allowEdited: kinds.boolean,
+  now: kinds.date,
+};
+
 /**
  * Reads a golden.
  *
@@ -29,6 +43,8 @@ export interface GoldenProblem {
  * the changed places; `GOLDEN_EXPIRED` after its expiry date.
  */
 export async function readGolden(file: string | URL, options: ReadGoldenOptions = {}): Promise<Golden> {
+  checkValue('the path of readGolden()', file, A_PATH);
+  checkOptions(options, OPTIONS, 'readGolden()');
   const { golden, problems } = await inspectGolden(file, options.now);
   for (const { code, message } of problems) {
     const allowed = code === 'GOLDEN_EDITED' ? options.allowEdited : options.allowExpired;

@@ -1,9 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withoutTracing } from '../../base/index.ts';
+import {
+  checkOptions,
+  checkValue,
+  having,
+  kinds,
+  type OptionKinds,
+  oneOf,
+  required,
+  withoutTracing,
+} from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import {
+  A_CATEGORY,
   type Golden,
   type GoldenCategory,
   type GoldenSource,
@@ -32,6 +42,15 @@ export interface GoldenFromTraceOptions {
   readonly source?: GoldenSource | undefined;
 }
 
+const OPTIONS: OptionKinds<GoldenFromTraceOptions> = {
+  traceId: required(kinds.string),
+  path: required(kinds.string),
+  spanId: kinds.string,
+  testName: kinds.string,
+  category: A_CATEGORY,
+  source: oneOf('recorded', 'scripted'),
+};
+
 /**
  * Makes a golden from a run of `mcpGhost` that was stored in `mcp_traces` with captured content.
  *
@@ -44,6 +63,12 @@ export interface GoldenFromTraceOptions {
  * what to do.
  */
 export async function goldenFromTrace(db: Queryable, options: GoldenFromTraceOptions): Promise<Golden> {
+  checkValue(
+    'the database of goldenFromTrace()',
+    db,
+    having('a database, an object with a method query()', 'query'),
+  );
+  checkOptions(options, OPTIONS, 'goldenFromTrace()');
   const run = readRun(options.traceId, await readSpans(db, options.traceId), options.spanId);
   const folder = await mkdtemp(join(tmpdir(), 'golden-from-trace-'));
   try {

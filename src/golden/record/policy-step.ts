@@ -1,7 +1,10 @@
 import { basename } from 'node:path';
+import { checkOptions, checkValue, kinds, type OptionKinds, required, secret } from '../../base/index.ts';
 import type { ConnectServersOptions, ServerEntry } from '../../mcp-client/index.ts';
 import { createProvider, modelPlanner, type ProviderOptions } from '../../orchestrator/index.ts';
 import {
+  A_GATE,
+  AN_AUDIT,
   type AskResult,
   type AuditOption,
   askResultToWire,
@@ -10,7 +13,7 @@ import {
   PolicyGate,
   PolicyHost,
 } from '../../policy/index.ts';
-import { secretsOf, writeGolden } from '../file/index.ts';
+import { A_CATEGORY, A_DATE_OR_NULL, A_NUMBER_OR_NULL, secretsOf, writeGolden } from '../file/index.ts';
 import { recordingLink } from './cassette-recorder.ts';
 import { expiryOf, type RecordGoldenOptions, RunRecorder } from './record.ts';
 
@@ -51,6 +54,20 @@ interface StepSurroundings {
   readonly audit?: AuditOption | undefined;
 }
 
+const OPTIONS: OptionKinds<RecordPolicyStepOptions> = {
+  apiKey: secret(kinds.string),
+  baseUrl: kinds.string,
+  env: kinds.object,
+  path: required(kinds.string),
+  testName: kinds.string,
+  description: kinds.string,
+  category: A_CATEGORY,
+  recordedAt: A_DATE_OR_NULL,
+  expiresInDays: A_NUMBER_OR_NULL,
+  gate: A_GATE,
+  audit: AN_AUDIT,
+};
+
 /**
  * Answers one question with `PolicyHost` and writes its golden, which `replayGolden` runs again.
  * @throws what connecting, the planner and the tool throw; then nothing is written.
@@ -59,6 +76,8 @@ export async function recordPolicyStep(
   step: PolicyStep,
   options: RecordPolicyStepOptions,
 ): Promise<AskResult> {
+  checkOptions(options, OPTIONS, 'recordPolicyStep()');
+  checkValue('the step of recordPolicyStep()', step, kinds.object);
   const recorder = new RunRecorder();
   const { apiKey, baseUrl, env, gate, audit, path } = options;
   const { policy, promptTemplateId } = step;

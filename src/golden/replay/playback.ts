@@ -19,7 +19,7 @@ export interface Playback extends AsyncDisposable {
  * difference, which every SDK reports as an error.
  */
 export async function playGolden(golden: Golden, options: PlayerOptions = {}): Promise<Playback> {
-  const player = new GoldenPlayer(golden, options);
+  const player = new GoldenPlayer(golden, options, 'playGolden()');
   const loopback = await openLoopback((request, response) => answer(player, request, response), refuse);
   return { ...loopback, baseUrl: `${loopback.url}/v1`, player };
 }

@@ -1,4 +1,6 @@
+import { checkOptions, checkValue, kinds, type OptionKinds } from '../../base/index.ts';
 import {
+  A_GOLDEN,
   fromWireResponse,
   type Golden,
   GoldenMismatchError,
@@ -20,6 +22,8 @@ export interface PlayerOptions {
   readonly inOrder?: boolean | undefined;
 }
 
+const OPTIONS: OptionKinds<PlayerOptions> = { liveTools: kinds.boolean, inOrder: kinds.boolean };
+
 /**
  * Plays a golden: answers an SDK's requests through {@link fetch} and tool calls through {@link cassette}. Each entry is
  * used once. A miss fails at once with the differences to the nearest entry. It is kept as {@link failure} and aborts
@@ -36,7 +40,13 @@ export class GoldenPlayer {
   #failure: GoldenMismatchError | undefined;
   #taken = 0;
 
-  constructor(golden: Golden, options: PlayerOptions = {}) {
+  /**
+   * @param what for messages.
+   * @throws ObservatoryError `INVALID_OPTION`
+   */
+  constructor(golden: Golden, options: PlayerOptions = {}, what = 'GoldenPlayer') {
+    checkValue(`the golden of ${what}`, golden, A_GOLDEN);
+    checkOptions(options, OPTIONS, what);
     this.#golden = golden;
     this.#liveTools = options.liveTools === true;
     this.#inOrder = options.inOrder === true;

@@ -1,4 +1,11 @@
-import { camelCase, ObservatoryError } from '../../base/index.ts';
+import {
+  camelCase,
+  checkOptions,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  oneOf,
+} from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { type GhostResult, type RunOptions, runGhost, toWire } from '../../orchestrator/index.ts';
 import { askResultToWire } from '../../policy/index.ts';
@@ -73,12 +80,19 @@ export interface ReplayReport {
   readonly findings: readonly Finding[];
 }
 
+const OPTIONS: OptionKinds<ReplayOptions> = {
+  tools: oneOf('recorded', 'live'),
+  allowExpired: kinds.boolean,
+  options: kinds.object,
+};
+
 /**
  * Reruns a golden from its file and compares the outcome.
  *
  * @throws ObservatoryError `INVALID_OPTION` for a golden that cannot be rerun from its file; the errors of `readGolden`.
  */
 export async function replayGolden(path: string, options: ReplayOptions = {}): Promise<ReplayReport> {
+  checkOptions(options, OPTIONS, 'replayGolden()');
   const golden = await readGolden(path, { allowExpired: options.allowExpired });
   try {
     const output = outputOf(await run(golden, path, options));

@@ -7,12 +7,13 @@ import {
   InstrumentationNodeModuleFile,
 } from '@opentelemetry/instrumentation';
 import { Hook } from 'require-in-the-middle';
-import { MCP_SCOPE, VERSION } from '../../base/index.ts';
+import { checkKinds, MCP_SCOPE, VERSION } from '../../base/index.ts';
 import { keep, lateTracerProvider, reportHooked } from '../shared/index.ts';
 import { AI_SDK_PACKAGE, AI_SDK_RANGE, patchAiSdkClient } from './ai-sdk-client.ts';
 import { BY_HAND, type McpModule, patchModule } from './manual.ts';
 import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
+import { MCP_KINDS } from './types.ts';
 
 const V1_PACKAGE = '@modelcontextprotocol/sdk';
 const V1_RANGE = ['>=1.9.0 <2'];
@@ -29,6 +30,7 @@ export class McpInstrumentation extends InstrumentationBase<McpInstrumentationCo
   declare private v1Hook: Hook | undefined;
 
   constructor(config: McpInstrumentationConfig = {}) {
+    checkKinds(config, MCP_KINDS, 'McpInstrumentation');
     super(MCP_SCOPE, VERSION, config);
     const late = lateTracerProvider();
     if (late !== undefined) this.setTracerProvider(late);

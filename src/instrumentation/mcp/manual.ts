@@ -1,11 +1,13 @@
 /** Patching by hand, for bundled programs and for objects that were there before the hooks. */
+
 import { diag, metrics, trace } from '@opentelemetry/api';
-import { MCP_SCOPE, VERSION } from '../../base/index.ts';
+import { checkKinds, MCP_SCOPE, VERSION } from '../../base/index.ts';
 import { reportHooked } from '../shared/index.ts';
 import { type Method, patchMethod } from './patch-method.ts';
 import { type PatchedMethods, patchProtocol } from './patch-protocol.ts';
 import { Telemetry } from './telemetry.ts';
 import type { McpInstrumentationConfig } from './types.ts';
+import { MCP_KINDS } from './types.ts';
 
 /** What a copy of the SDK is called in the report of hooked modules when the application has handed it over. */
 export const BY_HAND = 'MCP SDK, by hand';
@@ -93,6 +95,7 @@ export function instrumentMcpServer<T extends object>(server: T, config?: McpIns
 }
 
 function instrument<T extends object>(target: T, config: McpInstrumentationConfig | undefined): T {
+  if (config !== undefined) checkKinds(config, MCP_KINDS, 'an instrumented MCP client or server');
   shared ??= new SharedTelemetry(config ?? {});
   const telemetry = shared;
   telemetry.follow();

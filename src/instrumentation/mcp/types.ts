@@ -1,5 +1,7 @@
 /** What a user of the MCP instrumentation sees. */
+
 import type { InstrumentationConfig } from '@opentelemetry/instrumentation';
+import { either, kinds, type OptionKinds, oneOf } from '../../base/index.ts';
 
 /** Which of the two ends of a request this process is: `client` sends it, `server` answers it. */
 export type McpSide = 'client' | 'server';
@@ -47,3 +49,12 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
    */
   readonly maxMetricNames?: number | undefined;
 }
+
+/** The kinds of the options of {@link McpInstrumentationConfig}. */
+export const MCP_KINDS: OptionKinds<McpInstrumentationConfig> = {
+  enabled: kinds.boolean,
+  captureContent: kinds.boolean,
+  contentLimitChars: kinds.number,
+  propagate: either(oneOf('all', 'trace', 'none'), kinds.function),
+  maxMetricNames: kinds.number,
+};

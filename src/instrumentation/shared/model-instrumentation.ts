@@ -1,6 +1,6 @@
 import { context } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
-import { isTracingSuppressed, VERSION } from '../../base/index.ts';
+import { checkKinds, isTracingSuppressed, kinds, oneOf, VERSION } from '../../base/index.ts';
 import { createModelMetrics, type ModelMetrics } from '../../interaction/index.ts';
 import { isObject } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
@@ -54,6 +54,13 @@ interface Owner {
   current: ModelInstrumentation<ModelInstrumentationConfig>;
 }
 
+const KINDS = {
+  enabled: kinds.boolean,
+  captureContent: kinds.boolean,
+  streamIdleTimeoutMs: kinds.number,
+  native: oneOf('prefer', 'suppress', 'both'),
+};
+
 /** What the instrumentations of the three model SDKs have in common. */
 export abstract class ModelInstrumentation<
   Config extends ModelInstrumentationConfig,
@@ -64,6 +71,7 @@ export abstract class ModelInstrumentation<
   declare private streamIdleTimeoutMs: number;
 
   constructor(name: string, config: Config) {
+    checkKinds(config, KINDS, `the ${name} instrumentation`);
     super(`mcp-observatory/${name}`, VERSION, config);
     const late = lateTracerProvider();
     if (late !== undefined) this.setTracerProvider(late);

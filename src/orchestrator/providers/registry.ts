@@ -1,4 +1,11 @@
-import { ObservatoryError } from '../../base/index.ts';
+import {
+  checkKinds,
+  checkValue,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  secret,
+} from '../../base/index.ts';
 import { PROVIDERS } from '../../wire/index.ts';
 import type { Provider, ProviderFactory, ProviderOptions } from './provider.ts';
 import { connectProvider } from './wire-provider.ts';
@@ -29,12 +36,27 @@ function providerNames(): string[] {
   return [...factories.keys()];
 }
 
+/** Others may be for a provider of the application. */
+const OPTIONS: OptionKinds<ProviderOptions> = {
+  model: kinds.string,
+  retry: kinds.object,
+  idleTimeoutMs: kinds.number,
+  wait: kinds.function,
+  apiKey: secret(kinds.string),
+  baseUrl: kinds.string,
+  api: kinds.string,
+  fetch: kinds.function,
+  env: kinds.object,
+};
+
 /**
  * Makes a provider by name.
  *
  * @throws ObservatoryError `INVALID_OPTION` for an unknown name, `API_KEY_MISSING`, `MISSING_PEER`.
  */
 export async function createProvider(name: string, options: ProviderOptions = {}): Promise<Provider> {
+  checkValue('the name of createProvider()', name, kinds.string);
+  checkKinds(options, OPTIONS, 'createProvider()');
   const factory = factories.get(name);
   if (factory === undefined) {
     throw new ObservatoryError(

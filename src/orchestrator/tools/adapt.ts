@@ -1,3 +1,4 @@
+import { checkKinds, checkValue, kinds } from '../../base/index.ts';
 import type { CallableTool, ServerTool } from '../../mcp-client/index.ts';
 import { type ConvertedSchema, convertSchema, type ToolProvider } from './convert.ts';
 import type { RelaxedConstraint, Schema } from './json-schema.ts';
@@ -43,6 +44,9 @@ export function adaptTools(
   provider: ToolProvider,
   options: AdaptToolsOptions = {},
 ): AdaptedTools {
+  checkValue('the tools of adaptTools()', tools, kinds.list);
+  checkValue('the provider of adaptTools()', provider, kinds.string);
+  checkKinds(options, { namespace: kinds.string, limits: kinds.object }, 'adaptTools()');
   const names = chooseToolNames(
     tools.map(({ server, tool }) => ({ server, name: tool.name })),
     options.namespace,

@@ -7,10 +7,17 @@
  * can be: the next call waits for that record. With a key the hashes are HMACs, which cannot be recomputed without it.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../../base/index.ts';
+import {
+  checkOptions,
+  kinds,
+  makePrivateFolderSync,
+  ObservatoryError,
+  type OptionKinds,
+  required,
+  secret,
+} from '../../base/index.ts';
 import { redactValue } from '../../json/index.ts';
 import { resolveCaptureContent } from '../../processor/index.ts';
 import { ContentKeeper, type KeptContent, type RecordContent } from './content.ts';
@@ -54,6 +61,14 @@ export interface AuditOptions {
   readonly now?: (() => Date) | undefined;
 }
 
+const OPTIONS: OptionKinds<AuditOptions> = {
+  dir: required(kinds.string),
+  key: secret(kinds.string),
+  sync: kinds.boolean,
+  captureContent: kinds.boolean,
+  now: kinds.function,
+};
+
 /** Writes the runs of one process. */
 export class AuditLog {
   readonly #dir: string;
@@ -65,12 +80,13 @@ export class AuditLog {
 
   /** @throws ObservatoryError `AUDIT_UNAVAILABLE` when the directory cannot be written. */
   constructor(options: AuditOptions) {
+    checkOptions(options, OPTIONS, 'AuditLog');
     const { dir, key, sync = process.env.SAFE_AUDIT_SYNC === '1' } = options;
     this.#dir = dir;
     this.#seal = { key, sync };
     this.#now = options.now ?? (() => new Date());
     this.#keepsContent = resolveCaptureContent(options.captureContent);
-    orUnavailable(`make the directory '${dir}'`, () => mkdirSync(dir, { recursive: true, mode: 0o700 }));
+    orUnavailable(`make the directory '${dir}'`, () => makePrivateFolderSync(dir));
     const writer = randomBytes(8).toString('hex');
     this.#chain = new ChainedFile(join(dir, chainFile(writer)), this.#seal);
     this.#head = new HeadFile(dir, writer, this.#seal);

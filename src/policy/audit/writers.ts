@@ -2,8 +2,9 @@
  * The list of the writers of a directory: their count and the hash over them. It is overwritten when one is added, so
  * who removes a writer needs a copy of the list as it was before, or the key.
  */
-import { linkSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makePrivateFolderSync } from '../../base/index.ts';
 import {
   auditUnavailable,
   GENESIS,
@@ -73,7 +74,7 @@ export function enterWriters(
   const folder = join(dir, WRITERS_DIR);
   const draft = join(folder, `${writer}.new`);
   orUnavailable(`enter the list of writers '${folder}'`, () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makePrivateFolderSync(folder);
     for (let tries = 0; tries < MAX_CLAIMS; tries += 1) {
       const before = readWriters(dir, key) ?? { writers: 0, head: GENESIS };
       if (before === 'invalid') {

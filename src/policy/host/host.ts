@@ -7,7 +7,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
-import { ObservatoryError, refuseUnknownOptions } from '../../base/index.ts';
+import {
+  checkOptions,
+  having,
+  kinds,
+  ObservatoryError,
+  type OptionKinds,
+  required,
+} from '../../base/index.ts';
 import type { JsonObject } from '../../json/index.ts';
 import { redactText } from '../../json/index.ts';
 import type { ServerEntry, ServerRequestHandlers } from '../../mcp-client/index.ts';
@@ -19,6 +26,7 @@ import type { PolicyGate } from '../gate.ts';
 import type { GateCall } from '../gate-types.ts';
 import { guardedCall, recordFindings } from '../guarded-call.ts';
 import { serverRequestGuard } from '../guarded-request.ts';
+import { A_GATE, AN_AUDIT } from '../option-kinds.ts';
 import { type CallToolPlan, parsePlan } from '../plan.ts';
 import { type Gate, gateOf, type ReasonCode } from '../reasons/index.ts';
 import { addGateEvent, inGateSpan, setFallback, setRefusal } from '../telemetry.ts';
@@ -75,15 +83,15 @@ export interface PolicyHostOptions {
   readonly summarize?: boolean | undefined;
 }
 
-const OPTIONS = Object.keys({
-  gate: true,
-  planner: true,
-  servers: true,
-  handlers: true,
-  audit: true,
-  onGate: true,
-  summarize: true,
-} satisfies Record<keyof PolicyHostOptions, true>);
+const OPTIONS: OptionKinds<PolicyHostOptions> = {
+  gate: required(A_GATE),
+  planner: required(having('a planner, an object with a method plan()', 'plan')),
+  servers: required(kinds.object),
+  handlers: kinds.object,
+  audit: AN_AUDIT,
+  onGate: kinds.function,
+  summarize: kinds.boolean,
+};
 
 export interface AskOptions {
   readonly caller?: string | undefined;
@@ -122,7 +130,7 @@ export class PolicyHost {
    * @throws ObservatoryError `INVALID_OPTION`, `AUDIT_UNAVAILABLE`, or what connecting throws; servers opened before are closed.
    */
   static async open(options: PolicyHostOptions): Promise<PolicyHost> {
-    refuseUnknownOptions(options, OPTIONS, 'PolicyHost.open()');
+    checkOptions(options, OPTIONS, 'PolicyHost.open()');
     const audit = openAudit(options.audit);
     try {
       return new PolicyHost(options, await openServers(options, audit.log), audit);

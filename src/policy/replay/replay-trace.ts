@@ -1,5 +1,13 @@
 /** Decides again what a run decided, from what its trace kept. Nothing is called. */
-import { sliced } from '../../base/index.ts';
+import {
+  checkOptions,
+  checkValue,
+  either,
+  kinds,
+  type OptionKinds,
+  secret,
+  sliced,
+} from '../../base/index.ts';
 import { type JsonObject, redactValue } from '../../json/index.ts';
 import { decisionToWire } from '../decision.ts';
 import { PolicyGate } from '../gate.ts';
@@ -24,6 +32,12 @@ export interface ReplayTraceOptions {
   /** What the gate of the run had that no trace keeps. */
   readonly gate?: Pick<PolicyGateOptions, 'outputTypes' | 'metaKeys'> | undefined;
 }
+
+const OPTIONS: OptionKinds<ReplayTraceOptions> = {
+  key: secret(kinds.string),
+  policy: either({ ...kinds.string, expected: 'the path of a policy file' }, kinds.object),
+  gate: kinds.object,
+};
 
 /** One decision of a run and its repetition. */
 export interface RepeatedDecision {
@@ -59,6 +73,8 @@ export interface TraceReplay {
  * with the key; `POLICY_INVALID` for a given policy that cannot be used.
  */
 export async function replayTrace(path: string, options: ReplayTraceOptions = {}): Promise<TraceReplay> {
+  checkValue('the path of replayTrace()', path, kinds.string);
+  checkOptions(options, OPTIONS, 'replayTrace()');
   const { key = process.env.SAFE_AUDIT_KEY } = options;
   const replay = new Replay(options);
   const decisions: RepeatedDecision[] = [];

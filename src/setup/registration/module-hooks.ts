@@ -2,6 +2,7 @@ import { createRequire, register } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { diag } from '@opentelemetry/api';
 import { shareHooks } from './other-hooks.ts';
+import { preloads } from './preloads.ts';
 
 /** The hook file of the copy of `@opentelemetry/instrumentation` that our instrumentations extend. */
 const HOOK = '@opentelemetry/instrumentation/hook.mjs';
@@ -31,18 +32,11 @@ export async function installModuleHooks(): Promise<void> {
   else register(HOOK, import.meta.url, { data: { exclude: EXCLUDED } });
   const file = ours.resolve('import-in-the-middle');
   shareHooks(file);
-  if (isOnlyPreload() || (await isCalled(ours(file) as ImportInTheMiddle))) return;
+  // Where nothing but us is loaded before the application, no other loader can be in the way.
+  if (preloads().length === 1 || (await isCalled(ours(file) as ImportInTheMiddle))) return;
   diag.warn(
     'mcp-observatory: another module loader keeps ES modules from being hooked; only CommonJS is traced. Put --import mcp-observatory/register last, or hand SDKs to manuallyInstrument()',
   );
-}
-
-const PRELOAD = /(?:^|\s)(?:--import|--require|-r|--(?:experimental-)?loader)(?=[=\s])/g;
-
-/** Whether nothing but us was loaded before the application, so that no other loader can be in the way. */
-function isOnlyPreload(): boolean {
-  const flags = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''} `;
-  return flags.match(PRELOAD)?.length === 1;
 }
 
 /** Whether a hook is called for a module that is imported now. */

@@ -7,6 +7,8 @@ import {
   hookedModules,
   OPENAI_VERSIONS,
 } from '../../instrumentation/index.ts';
+import { isBun } from './bun.ts';
+import { isPreloaded } from './preloads.ts';
 
 /** The packages our instrumentations hook, with their versions. */
 export const SUPPORTED: readonly (readonly [string, string])[] = [
@@ -30,6 +32,12 @@ function loadedTooEarly(): string[] {
 
 /** Warns through `diag` about obstacles to hooking, before the application starts. */
 export function warnOfObstacles(): void {
+  if (!isBun && !isPreloaded()) {
+    diag.warn(
+      'mcp-observatory: mcp-observatory/register was loaded by the program itself: what it imports statically was resolved before and is not traced. Write: node --import mcp-observatory/register app.js, or load the rest by await import() after it, or use instrumentMcpServer(), instrumentMcpClient() and manuallyInstrument()',
+    );
+    return;
+  }
   for (const name of loadedTooEarly()) {
     diag.warn(
       `mcp-observatory: ${name} was loaded before the hooks: what was loaded then is not traced. Put --import mcp-observatory/register first, or hand it to manuallyInstrument()`,

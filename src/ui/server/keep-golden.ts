@@ -1,6 +1,6 @@
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ObservatoryError } from '../../base/index.ts';
+import { makePrivateFolder, ObservatoryError } from '../../base/index.ts';
 import { goldenFromTrace } from '../../golden/index.ts';
 import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
 
@@ -34,7 +34,7 @@ export async function keepGolden(db: Queryable, folder: string, traceId: string)
     () => ({ name, file, isNew: false }),
     async () => {
       await checkSize(db, traceId);
-      await mkdir(dirname(file), { recursive: true });
+      await makePrivateFolder(dirname(file));
       await goldenFromTrace(db, { traceId, path: file, testName: name.split('/')[1] });
       return { name, file, isNew: true };
     },

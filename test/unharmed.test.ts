@@ -1,0 +1,76 @@
+/** What a program is spared that is run with `--import mcp-observatory/register`: it prints and ends as without it. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { bundle } from './support/bundle.ts';
+import { type OtlpReceiver, startOtlpReceiver } from './support/otlp-receiver.ts';
+import { outcomeOf } from './support/programs.ts';
+import { sized } from './support/size.ts';
+import { tempDir } from './support/temp-dir.ts';
+
+const API = import.meta.resolve('@opentelemetry/api');
+
+/** Runs a program that ends a span; `isTraced` says whether with us. */
+async function run(
+  code: string,
+  receiver: Pick<OtlpReceiver, 'baseUrl'>,
+  isTraced: boolean,
+  env: object = {},
+) {
+  const file = join(tempDir(), 'program.mjs');
+  writeFileSync(
+    file,
+    `import { trace } from '${API}';\ntrace.getTracer('program').startSpan('work').end();\n${code}`,
+  );
+  const register = ['--import', pathToFileURL(join(bundle(), 'register.js')).href];
+  const child = spawn(process.execPath, [...(isTraced ? register : []), file], {
+    env: { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.baseUrl, ...env },
+    timeout: 30_000,
+  });
+  child.stdin.end();
+  return outcomeOf(child);
+}
+
+const BEFORE_EXIT = `
+let left = 2;
+process.once('beforeExit', () => console.log('once'));
+process.on('beforeExit', async () => {
+  console.log('beforeExit');
+  if (left-- === 0) return;
+  await null;
+  await null;
+  MORE;
+});
+process.on('exit', (code) => console.log('exit', code, process.listenerCount('beforeExit')));
+process.exitCode = 5;
+`;
+
+const MORE = [
+  ['a timer', "setTimeout(() => console.log('more'), 20)"],
+  ['nothing', ''],
+  ['an immediate', "setImmediate(() => console.log('more'))"],
+  [
+    'the reading of a file',
+    "(await import('node:fs')).readFile(process.execPath, () => console.log('more'))",
+  ],
+] as const;
+for (const [what, more] of MORE.slice(0, sized(1, MORE.length))) {
+  test(`beforeExit comes as often as without us where its listener starts ${what}`, async () => {
+    await using receiver = await startOtlpReceiver();
+    const code = BEFORE_EXIT.replace('MORE', more);
+    const [plain, traced] = await Promise.all([run(code, receiver, false), run(code, receiver, true)]);
+    assert.deepEqual(traced, plain);
+    assert.equal(receiver.spans.length, 1);
+  });
+}
+
+test('a spool in a folder that cannot be made is said, and the program ends', async () => {
+  const closed = { baseUrl: 'http://127.0.0.1:1' };
+  const spool = { MCP_OBSERVATORY_SPOOL: '/proc/none/such' };
+  const { code, signal, stderr } = await run('', closed, true, spool);
+  assert.deepEqual([code, signal], [0, null]);
+  assert.match(stderr, /no spool in \/proc\/none\/such\/otlp: ENOENT/);
+});
