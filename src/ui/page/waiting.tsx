@@ -132,7 +132,7 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
-  const canApprove = data?.definition?.state !== 'refused';
+  const canApprove = data?.definition?.state !== 'refused' && data?.isForged !== true;
   const canDecide = data !== undefined && isOpen(data) && !isBusy;
   useEffect(() => {
     if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
@@ -242,6 +242,12 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
         <p class="dim">
           Bound to the digest <code>{data.argsDigest.slice(0, 16)}</code>, however long it holds: a call with
           other arguments asks again.
+        </p>
+      )}
+      {data.isForged && (
+        <p class="neg" role="alert">
+          What is shown here is not what an approval would be for: somebody wrote it into the database. It can
+          only be rejected.
         </p>
       )}
       {failed !== undefined && (

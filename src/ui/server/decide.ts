@@ -3,7 +3,7 @@ import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../execution/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { readWaiting, TOOL_REVIEW, type WaitingDetail } from '../store/index.ts';
+import { readWaiting, type WaitingDetail } from '../store/index.ts';
 
 /** Who decides on the page, as the reviews name it. */
 const WORKER = 'page';
@@ -55,7 +55,7 @@ async function decideTool(
     const why = `'reject' for a definition that cannot be approved (${definition.barred})`;
     throw invalidOption('decision', why, how);
   }
-  const about = { fallbackReason: TOOL_REVIEW, toolName: tool ?? '', content: definition };
+  const about = { toolName: tool ?? '', content: definition };
   await queue.record(id, { ...about, ...(run === null ? {} : { traceId: run }) }, { how, ...rest });
 }
 
