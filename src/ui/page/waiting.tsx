@@ -129,6 +129,7 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   const { data, error, retry } = useData<WaitingDetail>(address);
   const [failed, setFailed] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
+  const person = useData<{ person: string | null }>('/api/session', false).data?.person;
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
@@ -290,6 +291,7 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
           <button type="button" class="btn" disabled={!canDecide} onClick={() => void decide('reject')}>
             <Icon name="denied" class="" /> Reject <kbd>x</kbd>
           </button>
+          {typeof person === 'string' && <span class="dim">as {person}</span>}
         </div>
       )}
       {data.standsMs !== null && data.standsMs > Date.now() && (
