@@ -161,7 +161,7 @@ describe('a golden from the page', () => {
         const blob = await saved;
         return [blob.type, JSON.parse(await blob.text()).test_name];
       })()`);
-      assert.deepEqual(got, ['application/json;charset=utf-8', name.split('/')[1]]);
+      assert.deepEqual(got, ['application/json; charset=utf-8', name.split('/')[1]]);
       assert.deepEqual(view.complaints, []);
     });
   });
