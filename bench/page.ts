@@ -18,6 +18,7 @@ import { parseArgs } from 'node:util';
 import { type Database, migrate, openDatabase, refreshRollups } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { insertDay, insertLongRun, LONG_RUN_ID } from '../test/support/day-of-rows.ts';
+import { BEARER, PAGE_TOKEN } from '../test/support/page-token.ts';
 import { startOwnPostgres } from '../test/support/postgres-server.ts';
 
 const TIMES = 5;
@@ -82,7 +83,7 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
   const { rows: old } = await db.query('SELECT 1 FROM mcp_traces LIMIT 1');
   if (old.length === 0) await seed(db);
   await timed('add up what is new', () => refreshRollups(db));
-  await using page = await startPage({ db, port: 0 });
+  await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
   const { rows: some } = await db.query(
     `SELECT replace(trace_id::text, '-', '') AS id FROM mcp_runs WHERE spans = 20 ORDER BY started_at DESC LIMIT 2 OFFSET 100`,
   );
@@ -113,7 +114,7 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
     const times: number[] = [];
     const [database, own] = [databaseCpuMs(), process.cpuUsage()];
     loop.enable();
-    for (let i = 0; i < TIMES; i += 1) times.push(await answered(new URL(path, page.url)));
+    for (let i = 0; i < TIMES; i += 1) times.push(await answered(new URL(path, page.address)));
     loop.disable();
     const { user, system } = process.cpuUsage(own);
     const figures = [
@@ -122,7 +123,7 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
       (user + system) / 1000 / TIMES,
       loop.max / 1e6,
     ];
-    const whole = await readWhole(db, new URL(path, page.url));
+    const whole = await readWhole(db, new URL(path, page.address));
     say(`${name.padEnd(28)}${figures.map((ms) => `${ms.toFixed(0)} ms`.padStart(10)).join('')}  ${whole}`);
   }
   say(`resident memory of this process: ${(process.memoryUsage().rss / 1e6).toFixed(0)} MB`);
@@ -130,7 +131,7 @@ async function measure(db: Database, databaseCpuMs: () => number): Promise<void>
 
 async function answered(url: URL): Promise<number> {
   const began = performance.now();
-  const response = await fetch(url);
+  const response = await fetch(url, { headers: BEARER });
   const reader = response.body?.getReader();
   while (reader !== undefined && !(await reader.read()).done);
   if (!response.ok) throw new Error(`${url.pathname}: ${response.status}`);
@@ -140,7 +141,9 @@ async function answered(url: URL): Promise<number> {
 /** Tables that a plan of the statements behind an answer scans without an index. */
 async function readWhole(db: Database, url: URL): Promise<string> {
   url.searchParams.set('sql', '');
-  const { statements } = (await (await fetch(url)).json()) as { statements: readonly string[] };
+  const { statements } = (await (await fetch(url, { headers: BEARER })).json()) as {
+    statements: readonly string[];
+  };
   const tables = new Set<string>();
   for (const statement of statements) {
     const { rows: lines } = await db.query(`EXPLAIN ${statement.replace(/;$/, '')}`);

@@ -6,9 +6,10 @@
 -- for spans sent again through a temporary table; without the right to make one, it writes by INSERT.
 -- The reader may look, and see how the schema stands. Migrations and `db prune` are for the owner.
 --
--- Of reviews, the writer may add pending ones, see what became of them and use approvals, and the reader may see how the queue stands;
--- neither reads what is reviewed. The reviewer reads it all, claims, decides, revokes, adds decisions about tool definitions, and
--- changes nothing else.
+-- Reviews and approvals change only through functions, of which each role may call its own. The writer adds pending reviews,
+-- asks for approvals and uses them, and sees what became of reviews whose ids it knows; it cannot decide, and what an
+-- approval is for is computed from what people look at. The reader sees how the queue stands; neither reads what is
+-- reviewed. The reviewer reads it all, claims, decides, revokes, and adds decisions about tool definitions.
 
 DO $$
 DECLARE
@@ -37,24 +38,16 @@ GRANT SELECT ON mcp_traces, mcp_traces_hex, mcp_prompt_drift, mcp_prompt_templat
 GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state, mcp_tools_hourly, mcp_models_hourly,
   mcp_definitions_hourly, mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax TO mcp_observatory_reader;
 
-GRANT INSERT (
-  review_id, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id, session_id,
-  confidence, hallucination_risk_score, trace_id, span_id, content
-) ON mcp_reviews TO mcp_observatory_writer;
-GRANT SELECT (review_id, status, expires_at, decided_by, decided_at, note, response, scope, session_id) ON mcp_reviews
-  TO mcp_observatory_writer;
+-- What an earlier version of this file granted.
+REVOKE ALL ON mcp_reviews, mcp_approvals FROM mcp_observatory_writer, mcp_observatory_reader, mcp_observatory_reviewer;
+
+GRANT EXECUTE ON FUNCTION mcp_reviews_submit, mcp_reviews_outcomes, mcp_approvals_take TO mcp_observatory_writer;
 GRANT SELECT (
   review_id, status, created_at, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id,
   session_id, confidence, hallucination_risk_score, trace_id, span_id, claim_token, claimed_by, claimed_at,
   lease_expires_at, decided_by, decided_at, note, scope
 ) ON mcp_reviews TO mcp_observatory_reader;
-GRANT SELECT, INSERT, UPDATE (used_at, uses, last_used_at, ended_at, ended_note) ON mcp_approvals TO mcp_observatory_writer;
 GRANT SELECT ON mcp_approvals TO mcp_observatory_reader;
 GRANT SELECT ON mcp_reviews, mcp_approvals TO mcp_observatory_reviewer;
-GRANT UPDATE (status, claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note, response,
-  scope) ON mcp_reviews TO mcp_observatory_reviewer;
-GRANT INSERT (
-  review_id, status, expires_at, fallback_reason, tool_name, trace_id, content, claim_token, claimed_by, claimed_at, lease_expires_at,
-  decided_by, decided_at, note
-) ON mcp_reviews TO mcp_observatory_reviewer;
-GRANT UPDATE (ended_at, ended_by, ended_note, announced_at, announce_after, announce_tries) ON mcp_approvals TO mcp_observatory_reviewer;
+GRANT EXECUTE ON FUNCTION mcp_reviews_outcomes, mcp_reviews_claim, mcp_reviews_decide, mcp_reviews_record, mcp_reviews_expire,
+  mcp_approvals_revoke, mcp_approvals_announce, mcp_approvals_announced TO mcp_observatory_reviewer;

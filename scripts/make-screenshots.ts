@@ -14,6 +14,7 @@ import { startPage } from '../src/ui/index.ts';
 import { visit } from '../test/support/chromium.ts';
 import { exportSpans } from '../test/support/export.ts';
 import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from '../test/support/held-call.ts';
+import { BEARER, PAGE_TOKEN } from '../test/support/page-token.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import { BARRED, CHANGED, DAY, PAYMENT, RETRIED, SHADOW, STORY } from '../test/support/seeded-runs.ts';
 
@@ -93,8 +94,8 @@ await decideOldest(queue, 'reject', 'ask Bob first');
 await hold('mara.lind', { to: 'Südwind AG', amount: 310.5 });
 await hold('night-job', { to: 'Grace Hopper', amount: 99 });
 gate.close();
-await using page = await startPage({ db, port: 0 });
-const answer = await fetch(`${page.url}api/waiting/tools`);
+await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
+const answer = await fetch(`${page.address}api/waiting/tools`, { headers: BEARER });
 const { tools } = (await answer.json()) as {
   tools: readonly { readonly id: string; readonly tool: string }[];
 };

@@ -10,6 +10,7 @@ import { startPage } from '../src/ui/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { exportSpans } from './support/export.ts';
 import { decideOldest, HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
+import { PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
 import { CHANGED, PAYMENT, RETRIED, runOf, STORY } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -36,7 +37,7 @@ describe('decisions and figures in a browser', { skip: noChromium() || noPostgre
     await hold('alice', 'session-1');
     standing = await decideOldest(queue, 'approve', HOSTILE, 'session');
     await hold(HOSTILE, HOSTILE);
-    page = await startPage({ db, port: 0 });
+    page = await startPage({ db, port: 0, token: PAGE_TOKEN });
   });
   after(async () => {
     await page?.close();

@@ -8,6 +8,7 @@ import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../
 import { startPage } from '../src/ui/index.ts';
 import { exportSpans } from './support/export.ts';
 import { post } from './support/http-post.ts';
+import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { CHANGED, PAYMENT, STORY } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -25,7 +26,7 @@ describe('figures of the page', { skip: noPostgres() }, () => {
     const exporter = new PostgresSpanExporter({ connection: url });
     for (const spans of [PAYMENT, CHANGED, STORY]) await exportSpans(exporter, spans);
     await exporter.shutdown();
-    page = await startPage({ db, port: 0, goldens: folder });
+    page = await startPage({ db, port: 0, token: PAGE_TOKEN, goldens: folder });
     // Another test of this server may hold a transaction open, which delays what is added up.
     await waitUntil(async () => {
       await refreshRollups(db);
@@ -39,7 +40,7 @@ describe('figures of the page', { skip: noPostgres() }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
   const get = async (path: string) => {
-    const answer = await post(`${page.url}${path}`, {}, undefined, 'GET');
+    const answer = await post(`${page.address}${path}`, BEARER, undefined, 'GET');
     return JSON.parse(answer.body.toString());
   };
 
@@ -81,7 +82,7 @@ describe('figures of the page', { skip: noPostgres() }, () => {
 
   test('a run without what a golden needs says what to do, and nothing is written', async () => {
     const keep = (id: string, type = 'application/json') =>
-      post(`${page.url}api/runs/${id}/golden`, { 'content-type': type }, Buffer.from('{}'));
+      post(`${page.address}api/runs/${id}/golden`, { ...BEARER, 'content-type': type }, Buffer.from('{}'));
     const refused = await keep('1'.padStart(32, '0'));
     assert.equal(refused.status, 409);
     assert.match(refused.body.toString(), /TRACE_UNUSABLE/);

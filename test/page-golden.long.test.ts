@@ -13,6 +13,7 @@ import { noChromium, visit } from './support/chromium.ts';
 import { exportSpans } from './support/export.ts';
 import { scenarioServer, tryGhost } from './support/ghost.ts';
 import { post } from './support/http-post.ts';
+import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { runOf } from './support/seeded-runs.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { newPGlite } from './support/templates.ts';
@@ -62,16 +63,25 @@ describe('a golden from the page', () => {
       propagation.disable();
     }
     name = `runs/trace_${run.slice(0, 16)}`;
-    page = await startPage({ db, port: 0, goldens: folder });
+    page = await startPage({ db, port: 0, token: PAGE_TOKEN, goldens: folder });
   });
   after(async () => {
     await page?.close();
     await db?.close();
   });
   const keep = (id: string) =>
-    post(`${page.url}api/runs/${id}/golden`, { 'content-type': 'application/json' }, Buffer.from('{}'));
+    post(
+      `${page.address}api/runs/${id}/golden`,
+      { ...BEARER, 'content-type': 'application/json' },
+      Buffer.from('{}'),
+    );
   const download = (of: string, headers: Record<string, string> = {}) =>
-    post(`${page.url}api/goldens/file?name=${encodeURIComponent(of)}`, headers, undefined, 'GET');
+    post(
+      `${page.address}api/goldens/file?name=${encodeURIComponent(of)}`,
+      { ...BEARER, ...headers },
+      undefined,
+      'GET',
+    );
 
   test('a run is kept once, and its file is what the golden commands read', async () => {
     const kept = await keep(run);
@@ -143,11 +153,15 @@ describe('a golden from the page', () => {
       );
       await waitUntil(async () => (await text()).includes('It was kept before as'), PATIENCE_MS);
       const got = await view.evaluate(`(async () => {
-        const link = [...document.querySelectorAll('a[download]')].find((a) => a.innerText.includes('Download'));
-        const answer = await fetch(link.href);
-        return [answer.status, answer.headers.get('content-disposition'), (await answer.json()).test_name];
+        const make = URL.createObjectURL;
+        const saved = new Promise((resolve) => {
+          URL.createObjectURL = (blob) => (resolve(blob), make.call(URL, blob));
+        });
+        [...document.querySelectorAll('button')].find((b) => b.innerText.includes('Download')).click();
+        const blob = await saved;
+        return [blob.type, JSON.parse(await blob.text()).test_name];
       })()`);
-      assert.deepEqual(got, [200, `attachment; filename="${name.split('/')[1]}.json"`, name.split('/')[1]]);
+      assert.deepEqual(got, ['application/json; charset=utf-8', name.split('/')[1]]);
       assert.deepEqual(view.complaints, []);
     });
   });

@@ -20,6 +20,7 @@ import { startPage } from '../src/ui/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { exportSpans } from './support/export.ts';
 import { post } from './support/http-post.ts';
+import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
@@ -53,7 +54,7 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
     exporter = new PostgresSpanExporter({ connection: server.url });
     for (const spans of [BARRED, CHANGED]) await exportSpans(exporter, spans);
     await refreshRollups(db);
-    page = await startPage({ db, port: 0 });
+    page = await startPage({ db, port: 0, token: PAGE_TOKEN });
   });
   after(async () => {
     await page?.close();
@@ -69,11 +70,11 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
       `[...document.querySelectorAll('button')].find((b) => b.innerText.includes(${JSON.stringify(words)})).click()`,
     );
   const get = async (path: string) =>
-    JSON.parse((await post(`${page.url}${path}`, {}, undefined, 'GET')).body.toString());
+    JSON.parse((await post(`${page.address}${path}`, BEARER, undefined, 'GET')).body.toString());
   const decide = (id: string, body: object) =>
     post(
-      `${page.url}api/waiting/${id}`,
-      { 'content-type': 'application/json' },
+      `${page.address}api/waiting/${id}`,
+      { ...BEARER, 'content-type': 'application/json' },
       Buffer.from(JSON.stringify(body)),
     );
   const waiting = async () => (await get('api/waiting/tools')).tools as readonly Row[];
@@ -155,8 +156,8 @@ describe('tools that wait', { skip: noChromium() || noPostgres() }, () => {
     assert.equal((await decide(id, { decision: 'approve' })).status, 400);
     assert.equal((await decide(id, { decision: 'revoke' })).status, 400);
     const foreign = await post(
-      `${page.url}api/waiting/${id}`,
-      { 'content-type': 'application/json', origin: 'http://evil.example' },
+      `${page.address}api/waiting/${id}`,
+      { ...BEARER, 'content-type': 'application/json', origin: 'http://evil.example' },
       Buffer.from('{"decision":"reject"}'),
     );
     assert.equal(foreign.status, 403);

@@ -5,6 +5,7 @@ import { migrate, openDatabase, PostgresSpanExporter } from '../src/postgres/ind
 import { startPage } from '../src/ui/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { exportSpans } from './support/export.ts';
+import { PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, startOwnPostgres } from './support/postgres-server.ts';
 import { PAYMENT } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -34,7 +35,7 @@ describe('a page with troubles', { skip: noChromium() || noPostgres() }, () => {
     }
     const url = await server.createDatabase();
     await using db = await openDatabase({ url });
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     await visit(page.url, async (view) => {
       await shows(view, 'This database has no tables of mcp-observatory');
       await shows(view, 'npx mcp-observatory db migrate');

@@ -7,6 +7,7 @@ import { migrate, openDatabase } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
+import { PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -23,7 +24,7 @@ describe('Waiting in a browser', { skip: noChromium() || noPostgres() }, () => {
     db = await openDatabase({ url: server.url });
     await migrate(db);
     queue = new PostgresReviewQueue({ connection: db });
-    page = await startPage({ db, port: 0 });
+    page = await startPage({ db, port: 0, token: PAGE_TOKEN });
   });
   after(async () => {
     await page?.close();

@@ -11,6 +11,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { post } from './support/http-post.ts';
 import { encodeJson } from './support/otlp-encode.ts';
+import { PAGE_TOKEN } from './support/page-token.ts';
 import { chat, PAYMENT, RETRIED, runOf, SHADOW, tool } from './support/seeded-runs.ts';
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
@@ -95,7 +96,13 @@ describe('up in a browser', { skip: noChromium() }, () => {
   };
   before(async () => {
     const ports = ['--port', '0', '--http-port', '0', '--grpc-port', '0'];
-    const env = { ...process.env, DATABASE_URL: '', MCP_OBSERVATORY_DATABASE_URL: '' };
+    const env = {
+      ...process.env,
+      DATABASE_URL: '',
+      MCP_OBSERVATORY_DATABASE_URL: '',
+      MCP_OBSERVATORY_PAGE_TOKEN: PAGE_TOKEN,
+      XDG_STATE_HOME: tempDir(),
+    };
     child = spawn(
       process.execPath,
       [MAIN, 'up', '--json', '--data-dir', tempDir(), '--capture-content', '--goldens', GOLDENS, ...ports],

@@ -5,11 +5,11 @@ import { openDatabase, PostgresSpanExporter } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { Live } from '../src/ui/server/live.ts';
 import { exportSpans } from './support/export.ts';
+import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { PAYMENT, RETRIED } from './support/seeded-runs.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const TOKEN = 'a-token-of-enough-characters';
 const RUN = '1'.padStart(32, '0');
 
 describe('the page', { skip: noPostgres() }, () => {
@@ -31,7 +31,7 @@ describe('the page', { skip: noPostgres() }, () => {
   /** What `fetch` would not send: any host, any header. */
   const ask = (url: string, headers: Record<string, string> = {}, method = 'GET') =>
     new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
-      const sent = request(url, { method, headers }, (response) => {
+      const sent = request(url, { method, headers: { ...BEARER, ...headers } }, (response) => {
         let body = '';
         response.setEncoding('utf8').on('data', (chunk) => {
           body += chunk;
@@ -44,11 +44,11 @@ describe('the page', { skip: noPostgres() }, () => {
     });
 
   test('answers with figures and explanations', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     // Another test of this server may hold a transaction open, which delays what is added up.
     let runs: { id: string }[] = [];
     await waitUntil(async () => {
-      const { body } = await ask(`${page.url}api/runs?fresh&q=${encodeURIComponent('tool:pay')}`);
+      const { body } = await ask(`${page.address}api/runs?fresh&q=${encodeURIComponent('tool:pay')}`);
       ({ runs } = JSON.parse(body) as { runs: { id: string }[] });
       return runs.length > 0;
     });
@@ -56,32 +56,32 @@ describe('the page', { skip: noPostgres() }, () => {
       runs.map(({ id }) => id),
       [RUN],
     );
-    const run = JSON.parse((await ask(`${page.url}api/runs/${RUN}`)).body) as {
+    const run = JSON.parse((await ask(`${page.address}api/runs/${RUN}`)).body) as {
       explanation: { text: string }[];
       spans: object[];
     };
     assert.match(run.explanation.map(({ text }) => text).join(''), /^3 tool calls, 1 failed \(send_payment/);
     assert.equal(run.spans.length, 7);
     const span = JSON.parse(
-      (await ask(`${page.url}api/runs/${RUN}/spans/${'3e9'.padStart(16, '0')}`)).body,
+      (await ask(`${page.address}api/runs/${RUN}/spans/${'3e9'.padStart(16, '0')}`)).body,
     ) as object;
     assert.ok('prompt_hash' in span);
-    assert.equal((await ask(`${page.url}api/runs/${'9'.padStart(32, '0')}`)).status, 404);
-    const refused = await ask(`${page.url}api/runs?limit=1000000`);
+    assert.equal((await ask(`${page.address}api/runs/${'9'.padStart(32, '0')}`)).status, 404);
+    const refused = await ask(`${page.address}api/runs?limit=1000000`);
     assert.equal(refused.status, 400);
     assert.equal((JSON.parse(refused.body) as { error: { code: string } }).error.code, 'INVALID_OPTION');
-    assert.equal((await ask(`${page.url}api/cost?by=constructor`)).status, 400);
-    assert.equal((await ask(`${page.url}api/runs?since=-1`)).status, 400);
+    assert.equal((await ask(`${page.address}api/cost?by=constructor`)).status, 400);
+    assert.equal((await ask(`${page.address}api/runs?since=-1`)).status, 400);
   });
 
   test('lists what has arrived although no page is open', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const exporter = new PostgresSpanExporter({ connection: db });
     await exportSpans(exporter, RETRIED);
     await exporter.shutdown();
     const id = '2'.padStart(32, '0');
     // Another test of this server may hold a transaction open, which delays what is added up.
-    await waitUntil(async () => (await ask(`${page.url}api/runs?limit=50`)).body.includes(id));
+    await waitUntil(async () => (await ask(`${page.address}api/runs?limit=50`)).body.includes(id));
   });
 
   test('a turn that began before is not taken for a look at what has arrived since', async () => {
@@ -106,47 +106,91 @@ describe('the page', { skip: noPostgres() }, () => {
   });
 
   test('loads nothing from elsewhere, and answers to its own name and pages only', async () => {
-    await using page = await startPage({ db, port: 0 });
-    const { host } = new URL(page.url);
-    const first = await ask(page.url);
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
+    const { host } = new URL(page.address);
+    const first = await ask(page.address);
     assert.equal(first.status, 200);
     assert.match(
       String(first.headers['content-security-policy']),
       /default-src 'none'; script-src 'self'; style-src 'self'/,
     );
     assert.doesNotMatch(first.body, /<script(?! type="module" src="\/page.js")|https?:\/\//);
-    assert.equal((await ask(page.url, { host: 'evil.example' })).status, 421);
-    assert.equal((await ask(page.url, { host: `evil.example:${host.split(':')[1]}` })).status, 421);
-    assert.equal((await ask(`${page.url}api/runs`, { origin: 'http://evil.example' })).status, 403);
-    assert.equal((await ask(`${page.url}api/runs`, { 'sec-fetch-site': 'cross-site' })).status, 403);
-    assert.equal((await ask(`${page.url}api/runs`, { origin: `http://${host}` })).status, 200);
-    assert.equal((await ask(page.url, {}, 'POST')).status, 405);
-    assert.equal((await ask(`${page.url}../../package.json`)).status, 404);
-    assert.equal((await ask(`${page.url}${'x'.repeat(9000)}`)).status, 414);
+    assert.equal((await ask(page.address, { host: 'evil.example' })).status, 421);
+    assert.equal((await ask(page.address, { host: `evil.example:${host.split(':')[1]}` })).status, 421);
+    assert.equal((await ask(`${page.address}api/runs`, { origin: 'http://evil.example' })).status, 403);
+    assert.equal((await ask(`${page.address}api/runs`, { 'sec-fetch-site': 'cross-site' })).status, 403);
+    assert.equal((await ask(`${page.address}api/runs`, { origin: `http://${host}` })).status, 200);
+    assert.equal((await ask(page.address, {}, 'POST')).status, 405);
+    assert.equal((await ask(`${page.address}../../package.json`)).status, 404);
+    assert.equal((await ask(`${page.address}${'x'.repeat(9000)}`)).status, 414);
   });
 
-  test('asks for its token, once', async () => {
-    await using page = await startPage({ db, port: 0, token: TOKEN });
-    const origin = new URL('/', page.url).href;
-    assert.equal((await ask(origin)).status, 401);
-    assert.equal((await ask(`${origin}?token=wrong`)).status, 401);
-    const opened = await ask(page.url);
+  test('the address is for one browser, which decides with its cookie and its key; the read token only reads', async () => {
+    const next: string[] = [];
+    const readToken = 'the-read-token-of-this-page';
+    await using page = await startPage({ db, port: 0, readToken, onAddress: (url) => next.push(url) });
+    const { address, url } = page;
+    const runs = `${address}api/runs`;
+    const decide = `${address}api/waiting/00000000-0000-4000-8000-000000000000`;
+    const none = { authorization: '' };
+    assert.equal((await ask(address, none)).status, 200, 'the page itself has no data');
+    assert.equal((await ask(runs, none)).status, 401);
+    assert.equal((await ask(`${address}?token=wrong`, none)).status, 401);
+    const opened = await ask(url, none);
     assert.equal(opened.status, 303);
-    assert.equal(opened.headers.location, '/');
-    const [cookie = ''] = opened.headers['set-cookie'] as string[];
-    assert.match(cookie, /HttpOnly; SameSite=Strict/);
-    assert.equal((await ask(`${origin}api/runs`, { cookie: cookie.split(';', 1)[0] ?? '' })).status, 200);
-    assert.equal((await ask(`${origin}api/runs`, { authorization: `Bearer ${TOKEN}` })).status, 200);
-    await assert.rejects(startPage({ db, port: 0, host: '0.0.0.0' }), { code: 'INVALID_OPTION' });
-    await assert.rejects(startPage({ db, port: 0, host: '0.0.0.0', token: 'short' }), {
-      code: 'INVALID_OPTION',
-    });
+    const [, key = ''] = /^\/\?key=([\w-]{43})$/u.exec(String(opened.headers.location)) ?? [];
+    const [set = ''] = opened.headers['set-cookie'] as string[];
+    assert.match(set, /^mcp_observatory_\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/$/u);
+    const cookie = set.split(';', 1)[0] ?? '';
+    const both = { ...none, cookie, 'x-observatory-key': key };
+    assert.equal((await ask(runs, both)).status, 200);
+    assert.equal((await ask(decide, both, 'POST')).status, 400, 'a decision without a body');
+    // A cookie goes to every port of the machine, and the key is on disk: neither is enough.
+    for (const half of [
+      { ...none, cookie },
+      { ...none, 'x-observatory-key': key },
+    ]) {
+      assert.equal((await ask(runs, half)).status, 401);
+      assert.equal((await ask(decide, half, 'POST')).status, 401);
+    }
+    assert.equal((await ask(url, none)).status, 401, 'used');
+    assert.equal((await ask(url, both)).headers.location, '/', 'the browser that used it');
+    assert.deepEqual(next, [page.url]);
+    assert.notEqual(page.url, url);
+    assert.equal((await ask(page.url, none)).status, 303);
+    const reading = { authorization: `Bearer ${readToken}` };
+    assert.equal((await ask(runs, reading)).status, 200);
+    assert.equal((await ask(decide, reading, 'POST')).status, 403);
+    assert.equal((await ask(`${runs}/${RUN}/golden`, reading, 'POST')).status, 403);
+    const bearer = { authorization: `Bearer ${new URL(page.url).searchParams.get('token')}` };
+    assert.equal((await ask(runs, bearer)).status, 401, 'the token of an address is no bearer token');
+  });
+
+  test('a link from elsewhere opens the page, and nothing else from elsewhere is answered', async () => {
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
+    for (const site of ['cross-site', 'same-site']) {
+      const link = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+      assert.equal((await ask(page.address, link)).status, 200);
+      assert.equal((await ask(`${page.address}api/runs`, link)).status, 403);
+      assert.equal((await ask(page.address, { ...link, 'sec-fetch-dest': 'iframe' })).status, 403);
+      assert.equal(
+        (await ask(`${page.address}page.js`, { ...link, 'sec-fetch-mode': 'no-cors' })).status,
+        403,
+      );
+      assert.equal((await ask(page.address, link, 'POST')).status, 403);
+      assert.equal((await ask(page.address, { ...link, host: 'evil.example' })).status, 421);
+    }
+  });
+
+  test('a token that can be guessed is refused', async () => {
+    for (const host of ['0.0.0.0', undefined])
+      await assert.rejects(startPage({ db, port: 0, host, token: 'short' }), { code: 'INVALID_OPTION' });
   });
 
   test('says what is wrong with the database', async () => {
     await using empty = await openDatabase({ url: await server.createDatabase() });
-    await using page = await startPage({ db: empty, port: 0 });
-    const { status, body } = await ask(`${page.url}api/runs`);
+    await using page = await startPage({ db: empty, port: 0, token: PAGE_TOKEN });
+    const { status, body } = await ask(`${page.address}api/runs`);
     assert.equal(status, 503);
     assert.equal((JSON.parse(body) as { error: { code: string } }).error.code, 'DATABASE_SCHEMA_MISSING');
   });

@@ -11,6 +11,7 @@ import * as sdk from '@modelcontextprotocol/server';
 import { type Database, openDatabase } from '../src/postgres/index.ts';
 import { startPage, storeMcp } from '../src/ui/index.ts';
 import { post } from './support/http-post.ts';
+import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -33,7 +34,7 @@ describe('the store for agents', { skip: noPostgres() }, () => {
       },
     });
     db = await openDatabase({ url: server.url });
-    page = await startPage({ db, port: 0, mcp: storeMcp(sdk, db) });
+    page = await startPage({ db, port: 0, token: PAGE_TOKEN, mcp: storeMcp(sdk, db) });
   });
   after(async () => {
     await page?.close();
@@ -53,7 +54,10 @@ describe('the store for agents', { skip: noPostgres() }, () => {
     };
     return { client, call };
   }
-  const overHttp = () => connected(new StreamableHTTPClientTransport(new URL(`${page.url}mcp`)));
+  const overHttp = () =>
+    connected(
+      new StreamableHTTPClientTransport(new URL(`${page.address}mcp`), { requestInit: { headers: BEARER } }),
+    );
   const countSpans = async () =>
     Number((await db.query('SELECT count(*)::integer AS n FROM mcp_traces')).rows[0]?.n);
 
@@ -106,8 +110,9 @@ describe('the store for agents', { skip: noPostgres() }, () => {
   });
 
   test('other pages are refused, and so are bodies that are no JSON', async () => {
-    const url = `${page.url}mcp`;
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const url = `${page.address}mcp`;
+    const accept = 'application/json, text/event-stream';
+    const headers = { ...BEARER, 'content-type': 'application/json', accept };
     const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
     assert.equal((await post(url, { ...headers, origin: 'http://evil.example' }, body)).status, 403);
     assert.equal((await post(url, { ...headers, host: 'evil.example' }, body)).status, 421);

@@ -12,12 +12,13 @@ import { openDatabase } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import { post } from './support/http-post.ts';
+import { BEARER, PAGE_TOKEN } from './support/page-token.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 import { runCommand } from './support/run-command.ts';
 import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const JSON_TYPE = { 'content-type': 'application/json' };
+const JSON_TYPE = { ...BEARER, 'content-type': 'application/json' };
 const HOSTILE = '<script>alert(1)</script>\u0000\u202e';
 
 describe('what waits', { skip: noPostgres() }, () => {
@@ -37,7 +38,7 @@ describe('what waits', { skip: noPostgres() }, () => {
   });
 
   const get = async (url: string) => {
-    const answer = await post(url, {}, undefined, 'GET');
+    const answer = await post(url, BEARER, undefined, 'GET');
     return { status: answer.status, body: JSON.parse(answer.body.toString()) };
   };
   const decide = async (
@@ -56,44 +57,44 @@ describe('what waits', { skip: noPostgres() }, () => {
   };
 
   test('a held call is listed with who asks, shown with whole arguments, and goes through once approved', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const id = await hold('alice');
-    const { open } = (await get(`${page.url}api/waiting`)).body;
+    const { open } = (await get(`${page.address}api/waiting`)).body;
     const [row] = open.filter((one: { id: string }) => one.id === id);
     assert.deepEqual(
       [row.kind, row.status, row.tool, row.server, row.caller],
       ['approval', 'pending', 'send_payment', 'bank', 'alice'],
     );
-    const { body: detail } = await get(`${page.url}api/waiting/${id}`);
+    const { body: detail } = await get(`${page.address}api/waiting/${id}`);
     assert.deepEqual(JSON.parse(detail.content), HELD_CALL.args);
     assert.deepEqual(detail.ruleIds, ['pay']);
-    const approved = await decide(page.url, id, { decision: 'approve', note: 'known' });
+    const approved = await decide(page.address, id, { decision: 'approve', note: 'known' });
     assert.equal(approved.status, 200);
     assert.match(approved.text, /"status":"approved".*"decidedBy":"page"/);
     using gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });
     assert.equal((await gate.authorize({ ...HELD_CALL, caller: 'alice' })).reasonCode, 'approved');
-    const { decided } = (await get(`${page.url}api/waiting`)).body;
+    const { decided } = (await get(`${page.address}api/waiting`)).body;
     assert.equal(decided[0].id, id);
   });
 
   test('an approval for the session is chosen and revoked on the page; a scope that is not offered is refused', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     using gate = new PolicyGate({ policy: HELD_POLICY, tools: HELD_TOOLS, approvals: { queue } });
     const call = { ...HELD_CALL, caller: 'grace', sessionId: HOSTILE.replace('\0', '') };
     const { message } = await gate.authorize(call);
     const id = /[0-9a-f-]{36}/u.exec(message)?.[0] ?? '';
-    const { body: before } = await get(`${page.url}api/waiting/${id}`);
+    const { body: before } = await get(`${page.address}api/waiting/${id}`);
     assert.deepEqual(before.scopes, ['once', 'session', 'definition']);
     // What would reorder the text that people decide on is escaped.
     assert.equal(before.session, '<script>alert(1)</script>\\u202e');
-    assert.equal((await decide(page.url, id, { decision: 'approve', scope: 'forever' })).status, 400);
-    assert.equal((await decide(page.url, id, { decision: 'revoke' })).status, 409);
-    assert.equal((await decide(page.url, id, { decision: 'approve', scope: 'session' })).status, 200);
+    assert.equal((await decide(page.address, id, { decision: 'approve', scope: 'forever' })).status, 400);
+    assert.equal((await decide(page.address, id, { decision: 'revoke' })).status, 409);
+    assert.equal((await decide(page.address, id, { decision: 'approve', scope: 'session' })).status, 200);
     for (let i = 0; i < 2; i += 1) assert.equal((await gate.authorize(call)).reasonCode, 'approved');
     const standing = async () =>
-      (await get(`${page.url}api/waiting`)).body.standing.map((row: { id: string }) => row.id);
+      (await get(`${page.address}api/waiting`)).body.standing.map((row: { id: string }) => row.id);
     assert.deepEqual(await standing(), [id]);
-    const revoked = await decide(page.url, id, { decision: 'revoke', note: HOSTILE });
+    const revoked = await decide(page.address, id, { decision: 'revoke', note: HOSTILE });
     assert.equal(revoked.status, 200);
     const detail = JSON.parse(revoked.text);
     assert.deepEqual(
@@ -103,7 +104,7 @@ describe('what waits', { skip: noPostgres() }, () => {
     assert.deepEqual(await standing(), []);
     assert.equal((await gate.authorize(call)).reasonCode, 'approval_required');
     const plain = await queue.submit({ fallbackReason: 'low_confidence', content: {} });
-    assert.equal((await decide(page.url, plain, { decision: 'approve', scope: 'session' })).status, 400);
+    assert.equal((await decide(page.address, plain, { decision: 'approve', scope: 'session' })).status, 400);
   });
 
   test('a webhook gets what waits, again until it accepts it, signed and without arguments', async () => {
@@ -121,7 +122,7 @@ describe('what waits', { skip: noPostgres() }, () => {
     const webhook = { url: `http://127.0.0.1:${port}/`, secret: 'key' };
     const id = await hold('ivan', { to: 'secret-recipient', amount: 1 });
     try {
-      await using page = await startPage({ db, port: 0, webhook });
+      await using page = await startPage({ db, port: 0, token: PAGE_TOKEN, webhook });
       await waitUntil(() => bodies.length === 1);
       await db.query('UPDATE mcp_approvals SET announce_after = now() WHERE announced_at IS NULL');
       const isTold = async () =>
@@ -130,7 +131,7 @@ describe('what waits', { skip: noPostgres() }, () => {
       const { body = '', signature } = bodies[1] ?? {};
       const told = JSON.parse(body);
       assert.deepEqual([told.id, told.caller, told.tool], [id, 'ivan', 'send_payment']);
-      assert.equal(told.page, `${page.url}#/waiting/${id}`);
+      assert.equal(told.page, `${page.address}#/waiting/${id}`);
       assert.doesNotMatch(body, /secret-recipient/);
       assert.equal(signature, `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`);
       assert.equal(bodies.length, 2);
@@ -138,7 +139,7 @@ describe('what waits', { skip: noPostgres() }, () => {
       hook.close();
     }
     await assert.rejects(
-      startPage({ db, port: 0, webhook: { url: 'file:///etc/passwd' } }),
+      startPage({ db, port: 0, token: PAGE_TOKEN, webhook: { url: 'file:///etc/passwd' } }),
       /http or https URL/,
     );
   });
@@ -150,7 +151,7 @@ describe('what waits', { skip: noPostgres() }, () => {
     const listed = await shell('list');
     assert.match(listed.stdout, new RegExp(`${id}  pending .*bank/send_payment  asked by heidi`));
     const shown = await shell('show', id);
-    assert.match(shown.stdout, /arguments\n.*\n.*\n *"amount": 9/);
+    assert.match(shown.stdout, /arguments\n.*\n *"amount": 9/);
     for (const hidden of ['\u0000', '\u202e']) assert.equal(shown.stdout.includes(hidden), false);
     const approved = await shell('approve', id.toUpperCase(), '--for', 'definition', '--note', 'known');
     assert.equal(approved.stdout, `${id} approved by ada for definition\n`);
@@ -167,53 +168,53 @@ describe('what waits', { skip: noPostgres() }, () => {
   });
 
   test('of two people who decide, the second sees who was first', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const id = await hold('bob');
     const [first, second] = await Promise.all([
-      decide(page.url, id, { decision: 'approve' }),
-      decide(page.url, id, { decision: 'reject' }),
+      decide(page.address, id, { decision: 'approve' }),
+      decide(page.address, id, { decision: 'reject' }),
     ]);
     assert.deepEqual([first.status, second.status].sort(), [200, 409]);
-    const late = await decide(page.url, id, { decision: 'reject' });
+    const late = await decide(page.address, id, { decision: 'reject' });
     assert.equal(late.status, 409);
     assert.match(late.text, /REVIEW_CONFLICT.*(?:approved|rejected) by page already/);
     const claimed = await hold('carol');
     await queue.claim({ worker: 'ada', id: claimed });
-    assert.match((await decide(page.url, claimed, { decision: 'approve' })).text, /claimed by ada/);
+    assert.match((await decide(page.address, claimed, { decision: 'approve' })).text, /claimed by ada/);
   });
 
   test('other pages, other types, other bodies and unknown ids decide nothing', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const id = await hold('dora');
     const approve = { decision: 'approve' };
-    const from = (headers: Record<string, string>) => decide(page.url, id, approve, headers);
+    const from = (headers: Record<string, string>) => decide(page.address, id, approve, headers);
     assert.equal((await from({ ...JSON_TYPE, origin: 'http://evil.example' })).status, 403);
     assert.equal((await from({ ...JSON_TYPE, 'sec-fetch-site': 'cross-site' })).status, 403);
     assert.equal((await from({ ...JSON_TYPE, host: 'evil.example' })).status, 421);
-    assert.equal((await from({ 'content-type': 'text/plain' })).status, 400);
-    assert.equal((await from({ 'content-type': 'application/x-www-form-urlencoded' })).status, 400);
+    assert.equal((await from({ ...BEARER, 'content-type': 'text/plain' })).status, 400);
+    assert.equal(
+      (await from({ ...BEARER, 'content-type': 'application/x-www-form-urlencoded' })).status,
+      400,
+    );
     for (const body of [
       {},
       { decision: 'yes' },
       { ...approve, note: 7 },
       { ...approve, note: 'x'.repeat(2001) },
     ]) {
-      assert.equal((await decide(page.url, id, body)).status, 400);
+      assert.equal((await decide(page.address, id, body)).status, 400);
     }
-    assert.equal((await decide(page.url, id, { ...approve, note: 'x'.repeat(100_000) })).status, 400);
-    assert.equal((await decide(page.url, '00000000-0000-4000-8000-000000000000', approve)).status, 404);
-    const elsewhere = await post(`${page.url}api/runs`, JSON_TYPE, Buffer.from('{}'));
+    assert.equal((await decide(page.address, id, { ...approve, note: 'x'.repeat(100_000) })).status, 400);
+    assert.equal((await decide(page.address, '00000000-0000-4000-8000-000000000000', approve)).status, 404);
+    const elsewhere = await post(`${page.address}api/runs`, JSON_TYPE, Buffer.from('{}'));
     assert.equal(elsewhere.status, 405);
     assert.equal((await queue.get(id)).status, 'pending');
-    await using locked = await startPage({ db, port: 0, token: 'a-token-of-enough-characters' });
-    const { origin } = new URL(locked.url);
-    assert.equal((await decide(`${origin}/`, id, approve)).status, 401);
-    const bearer = { ...JSON_TYPE, authorization: 'Bearer a-token-of-enough-characters' };
-    assert.equal((await decide(`${origin}/`, id, approve, bearer)).status, 200);
+    await using named = await startPage({ db, port: 0, token: PAGE_TOKEN, person: 'dora' });
+    assert.match((await decide(named.address, id, approve)).text, /"decidedBy":"page:dora"/);
   });
 
   test('content of any kind is listed and shown as text', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const id = await hold(HOSTILE, { to: HOSTILE, amount: 1 });
     const contents = [
       null,
@@ -227,18 +228,18 @@ describe('what waits', { skip: noPostgres() }, () => {
       contents.map((content) => queue.submit({ fallbackReason: HOSTILE, content, toolName: HOSTILE })),
     );
     for (const one of [id, ...ids]) {
-      const { status, body } = await get(`${page.url}api/waiting/${one}`);
+      const { status, body } = await get(`${page.address}api/waiting/${one}`);
       assert.equal(status, 200);
       assert.equal(typeof body.content, 'string');
     }
-    assert.equal((await get(`${page.url}api/waiting`)).status, 200);
+    assert.equal((await get(`${page.address}api/waiting`)).status, 200);
   });
 
   longTest('a decision reaches every open page', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const id = await hold('erin');
     let told = '';
-    const listening = request(`${page.url}api/live`, (response) => {
+    const listening = request(`${page.address}api/live`, { headers: BEARER }, (response) => {
       response.setEncoding('utf8').on('data', (chunk) => {
         told += chunk;
       });

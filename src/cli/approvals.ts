@@ -14,6 +14,7 @@ import {
   readSubcommand,
   usageError,
 } from './command-line/index.ts';
+import { personOf } from './page-access.ts';
 import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory approvals <list|show|approve|reject|revoke> [ID] [options]
@@ -30,7 +31,7 @@ Options:
   --for SCOPE           for approve: once (default), session (the same call as often as it is made in the session that
                         asks), or definition (the same call until the definition of the tool changes); the policy says
                         which may be chosen. The arguments are bound in each.
-  --as NAME             who decides (default: $USER)
+  --as NAME             who decides (default: your user)
   --note TEXT           the reason
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
@@ -139,8 +140,8 @@ function scopeOf(text: string | undefined): ApprovalScope | undefined {
   throw usageError(`'--for' is one of ${SCOPES.join(', ')}, got '${text}'`);
 }
 
-function workerOf({ values, io }: Request): string {
-  const name = values.as ?? (io.env.USER || io.env.USERNAME);
-  if (name !== undefined && name !== '') return name;
+function workerOf({ values }: Request): string {
+  const name = personOf(values.as);
+  if (name !== undefined) return name;
   throw usageError('Say who you are with --as NAME');
 }

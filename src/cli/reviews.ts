@@ -15,6 +15,7 @@ import {
   readSubcommand,
   usageError,
 } from './command-line/index.ts';
+import { personOf } from './page-access.ts';
 import { formatReview, formatReviews, reviewJson } from './review-format.ts';
 import { printableLine } from './terminal/index.ts';
 
@@ -30,7 +31,7 @@ Answers and calls waiting for human review: the table mcp_reviews.
   expire        mark the reviews whose time is over
 
 Options:
-  --as NAME             the worker who claims and decides (default: $USER)
+  --as NAME             the worker who claims and decides (default: your user)
   --token N             for approve and reject: the token printed by your claim
   --lease AGE           for claim: duration of the claim, such as 15m (default 10m)
   --note TEXT           for approve and reject: the reason
@@ -173,9 +174,9 @@ function readText(path: string): string {
   }
 }
 
-function workerOf({ values, io }: Request): string {
-  const name = values.as ?? (io.env.USER || io.env.USERNAME);
-  if (name !== undefined && name !== '') return name;
+function workerOf({ values }: Request): string {
+  const name = personOf(values.as);
+  if (name !== undefined) return name;
   throw usageError('Say who you are with --as NAME');
 }
 

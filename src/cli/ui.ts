@@ -11,6 +11,7 @@ import {
   print,
   readFlags,
 } from './command-line/index.ts';
+import { noteRunningPage, PAGE_FLAGS, pageAccess } from './page-access.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
 import { webhookOf } from './webhook.ts';
@@ -24,8 +25,10 @@ an MCP endpoint for agents at /mcp. It reads, adds up new runs, and decides what
 
 Options:
   --port N              port (default ${DEFAULT_PORT})
-  --host HOST           address to listen at (default 127.0.0.1); any other than loopback needs a token
-  --token TOKEN         required of every request; MCP_OBSERVATORY_PAGE_TOKEN
+  --host HOST           address to listen at (default 127.0.0.1)
+  --as NAME             who decides on the page (default: your user), recorded as page:NAME
+  --token TOKEN         for the page, instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can read it,
+                        in the list of processes or the environment, can decide
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
@@ -33,14 +36,17 @@ Options:
                         MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
   --json                print the ready line as JSON
 
+The address that is printed has a token for one browser, which can then decide what waits; the next one is printed when it
+is used. Agents read with the read token.
+
 Runs until SIGTERM or SIGINT.`;
 
 const OPTIONS = {
   port: { type: 'string' },
   host: { type: 'string' },
-  token: { type: 'string' },
   goldens: { type: 'string' },
   webhook: { type: 'string' },
+  ...PAGE_FLAGS,
   ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -52,20 +58,28 @@ export const uiCommand: Command = {
     const { values } = readFlags(args, OPTIONS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
     await using db = await openDatabaseOf(values, io);
+    const access = await pageAccess(values, io);
     await using page = await startPage({
+      ...access,
       db,
       mcp: lazyStoreMcp(io, db),
       host: values.host,
       port: numberFlag('--port', values.port, { to: 65_535, whole: true }) ?? DEFAULT_PORT,
       goldens: values.goldens,
       webhook: webhookOf(values.webhook, io.env),
-      token: values.token ?? (io.env.MCP_OBSERVATORY_PAGE_TOKEN || undefined),
     });
+    const { readToken } = access;
+    await using _noted = await noteRunningPage(io, page.address, readToken);
+    const mcp = `${page.address}mcp`;
+    const lines = [
+      `mcp-observatory ui: ${page.url} over ${db.name}`,
+      `  MCP at ${mcp}, with the header Authorization: Bearer ${readToken}`,
+    ];
     print(
       io,
       values.json
-        ? { ready: true, url: page.url, database: db.name }
-        : printableLine(`mcp-observatory ui: ${page.url} over ${db.name}`),
+        ? { ready: true, url: page.url, mcp, read_token: readToken, database: db.name }
+        : lines.map(printableLine).join('\n'),
     );
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     return EXIT_OK;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { useStderrDiag } from '../base/index.ts';
 import { type Collector, startCollector } from '../collector/index.ts';
 import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
-import { startPage } from '../ui/index.ts';
+import { type Page, startPage } from '../ui/index.ts';
 import { agentSettings, agentSettingsText } from './agent-settings.ts';
 import {
   type Command,
@@ -14,6 +14,7 @@ import {
   print,
   readFlags,
 } from './command-line/index.ts';
+import { noteRunningPage, PAGE_FLAGS, type PageAccess, pageAccess } from './page-access.ts';
 import { RETENTION_FLAGS, type Retention, retentionOf, Tidying } from './retention.ts';
 import { lazyStoreMcp } from './store-mcp.ts';
 import { printableLine } from './terminal/index.ts';
@@ -42,11 +43,15 @@ Options:
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
   --database-url URL    a Postgres server instead; MCP_OBSERVATORY_DATABASE_URL. DATABASE_URL is not used
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
+  --as NAME             who decides on the page (default: your user), recorded as page:NAME
+  --token TOKEN         for the page, instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can read it,
+                        in the list of processes or the environment, can decide
   --webhook URL         told of each call that waits for a person (POST of JSON, without the arguments; signed with
                         MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
   --json                print the ready line as JSON
 
-All ports listen on 127.0.0.1. Without the package @electric-sql/pglite the embedded database is fetched once, about
+All ports listen on 127.0.0.1. The address that is printed has a token for one browser, which can then decide what waits;
+the next one is printed when it is used. Agents read with the read token. Without the package @electric-sql/pglite the embedded database is fetched once, about
 27 MB, into a private folder of your cache.
 
 Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits.`;
@@ -59,6 +64,7 @@ const OPTIONS = {
   ...RETENTION_FLAGS,
   goldens: { type: 'string' },
   webhook: { type: 'string' },
+  ...PAGE_FLAGS,
   ...DATABASE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -86,7 +92,9 @@ export const upCommand: Command = {
       grpc: { host, port: port('--grpc-port', values['grpc-port'], GRPC_PORT) },
       captureContent: values['capture-content'],
     });
+    const access = await pageAccess(values, io);
     await using page = await startPage({
+      ...access,
       db,
       mcp: lazyStoreMcp(io, db),
       port: port('--port', values.port, PAGE_PORT),
@@ -94,27 +102,46 @@ export const upCommand: Command = {
       senders: agentSettings(collector.httpUrl ?? '', collector.grpcAddress ?? ''),
       webhook: webhookOf(values.webhook, io.env),
     });
+    await using _noted = await noteRunningPage(io, page.address, access.readToken);
     await using _tidying = retention && new Tidying(db, retention, io);
-    print(io, values.json ? readyJson(page.url, collector) : readyText(page.url, collector, retention));
+    print(
+      io,
+      values.json ? readyJson(page, access, collector) : readyText(page, access, collector, retention),
+    );
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     return EXIT_OK;
   },
 };
 
-function readyJson(page: string, { httpUrl, grpcAddress, database }: Collector): object {
-  return { ready: true, page, mcp: `${page}mcp`, http: httpUrl, grpc: grpcAddress, database };
+function readyJson(
+  page: Page,
+  { readToken }: PageAccess,
+  { httpUrl, grpcAddress, database }: Collector,
+): object {
+  const mcp = `${page.address}mcp`;
+  return {
+    ready: true,
+    page: page.url,
+    mcp,
+    read_token: readToken,
+    http: httpUrl,
+    grpc: grpcAddress,
+    database,
+  };
 }
 
 function readyText(
-  page: string,
+  page: Page,
+  { readToken }: PageAccess,
   { httpUrl, grpcAddress, database }: Collector,
   retention: Retention | undefined,
 ): string {
   const lines = [
-    `mcp-observatory up: ${page}`,
+    `mcp-observatory up: ${page.url}`,
     `  store           ${database}`,
     `  kept            ${retention?.text ?? 'everything (--keep deletes old spans)'}`,
-    `  MCP             ${page}mcp, for agents that look into runs`,
+    `  MCP             ${page.address}mcp, for agents that look into runs; they decide nothing. Header:`,
+    `                  Authorization: Bearer ${readToken}`,
     `  OTLP            ${httpUrl} (HTTP), ${grpcAddress} (gRPC)`,
     '',
     ...agentSettingsText(httpUrl ?? '', grpcAddress ?? ''),

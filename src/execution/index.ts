@@ -33,6 +33,7 @@ export {
   type DecisionNow,
   decideNow,
   type FinalOutcome,
+  isApprovalOf,
   PostgresReviewQueue,
   type PostgresReviewQueueOptions,
   type Review,

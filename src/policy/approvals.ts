@@ -149,7 +149,21 @@ export async function askForApproval(
 
 interface Approval {
   readonly fingerprint: Buffer;
-  readonly expiresAt: number;
+  readonly expires: Expiry;
+}
+
+/** When something is over, by both clocks: that of the wall can be set back, the other stands still in a machine that sleeps. */
+interface Expiry {
+  readonly wall: number;
+  readonly steady: number;
+}
+
+function expiryIn(ms: number): Expiry {
+  return { wall: Date.now() + ms, steady: performance.now() + ms };
+}
+
+function isOver({ wall, steady }: Expiry): boolean {
+  return Date.now() >= wall || performance.now() >= steady;
 }
 
 /** Most unused approvals kept; the oldest is dropped first. */
@@ -169,7 +183,7 @@ export class Approvals {
       const oldest = this.#waiting.keys().next();
       if (oldest.done !== true) this.#waiting.delete(oldest.value);
     }
-    this.#waiting.set(token, { fingerprint: fingerprint(binding), expiresAt: Date.now() + expiresMs });
+    this.#waiting.set(token, { fingerprint: fingerprint(binding), expires: expiryIn(expiresMs) });
     return token;
   }
 
@@ -179,7 +193,7 @@ export class Approvals {
     if (approval === undefined) return false;
     // Spent on a mismatch too: a token tried on another call is in the wrong hands.
     this.#waiting.delete(token);
-    return Date.now() < approval.expiresAt && timingSafeEqual(approval.fingerprint, fingerprint(binding));
+    return !isOver(approval.expires) && timingSafeEqual(approval.fingerprint, fingerprint(binding));
   }
 }
 

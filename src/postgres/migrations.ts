@@ -26,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 14, name: '014_rollup_groups' },
   { id: 15, name: '015_run_figures' },
   { id: 16, name: '016_rollup_cost' },
+  { id: 17, name: '017_decisions' },
   { id: 18, name: '018_span_key' },
 ];
 

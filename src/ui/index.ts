@@ -8,7 +8,7 @@ export {
   sentenceText,
 } from './explain/index.ts';
 export { type McpSdk, type McpStdioSdk, type StoreMcp, serveStoreOverStdio, storeMcp } from './mcp/index.ts';
-export { type SenderSettings, startPage, type WebhookOptions } from './server/index.ts';
+export { type Page, type SenderSettings, startPage, type WebhookOptions } from './server/index.ts';
 export {
   contextTax,
   findRun,

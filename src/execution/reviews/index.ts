@@ -1,3 +1,4 @@
+export { isApprovalOf } from './approval-parts.ts';
 export { decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';
 export { STANDS_UNTIL } from './sql.ts';

@@ -14,9 +14,11 @@ import {
 import { canonicalJson } from '../../json/index.ts';
 import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from '../../policy/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
+import { APPROVAL_REASON, approvalParts, isApprovalOf } from './approval-parts.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
 import { ReviewDatabase } from './review-database.ts';
 import {
+  anotherCall,
   decidedOtherwise,
   nothingToRevoke,
   reviewConflict,
@@ -34,11 +36,11 @@ import {
   toReviewInFull,
 } from './row.ts';
 import {
+  APPROVED_OF,
   CLAIM,
   DECIDE,
   EXPIRE,
   GET,
-  INSERT,
   listStatement,
   OUTCOMES,
   PRUNABLE,
@@ -46,7 +48,7 @@ import {
   PRUNED_AT_ONCE,
   RECORD,
   REVOKE,
-  SCOPES_OF,
+  SUBMIT,
   SUBMITTED_COLUMNS,
   TAKE_APPROVAL,
 } from './sql.ts';
@@ -109,7 +111,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
     const id = randomUUID();
     const expiresInMs = checkMs('expiresInMs', review.expiresInMs, this.#expiresInMs);
     const values = submittedValues(id, review, jsonOf('content', review.content));
-    await this.#db.query(INSERT, [...SUBMITTED_COLUMNS.map((column) => values[column]), String(expiresInMs)]);
+    await this.#db.query(SUBMIT, [...SUBMITTED_COLUMNS.map((column) => values[column]), String(expiresInMs)]);
     return id;
   }
 
@@ -118,22 +120,17 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
    * number of processes one takes an approval for one call, once; it is used up even if that process dies before its call.
    */
   async takeApproval(request: ApprovalRequest): Promise<ApprovalAnswer> {
-    const { fingerprint, usableMs, tool, subject, sessionId, sessionMs, definitionMs, ...rest } = request;
+    const { usableMs, sessionId, sessionMs, definitionMs } = request;
     const { traceId = '', spanId = '' } = trace.getActiveSpan()?.spanContext() ?? {};
     const [row] = await this.#db.query(TAKE_APPROVAL, [
-      fingerprint,
-      String(usableMs),
-      randomUUID(),
-      String(this.#expiresInMs),
-      plain(tool),
-      traceIdToUuid(traceId) ?? null,
-      spanIdToUuid(spanId) ?? null,
-      jsonOf('content', { approval: { tool, ...rest } }),
-      subject,
-      request.toolHash,
+      ...approvalParts(request),
       plain(sessionId),
+      String(usableMs),
       numberText(sessionMs),
       numberText(definitionMs),
+      String(this.#expiresInMs),
+      traceIdToUuid(traceId) ?? null,
+      spanIdToUuid(spanId) ?? null,
     ]);
     return toApprovalAnswer(row ?? {});
   }
@@ -163,7 +160,7 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   ): Promise<ReviewInFull> {
     const { note, scope = 'once' } = decision;
     const response = decision.response === undefined ? null : jsonOf('response', decision.response);
-    await this.checkScope(claim.id, scope);
+    await this.checkApproval(claim.id, scope);
     return this.#decide(claim, 'approved', note, response, scope === 'once' ? null : scope);
   }
 
@@ -180,12 +177,19 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
     if (rows[0] === undefined) throw nothingToRevoke(await this.get(uuid));
   }
 
-  /** @throws ObservatoryError `INVALID_OPTION` for a scope in which this cannot be approved. */
-  async checkScope(id: string, scope: ApprovalScope = 'once'): Promise<void> {
-    if (scope === 'once') return;
-    const [offered = {}] = await this.#db.query(SCOPES_OF, [checkId(id)]);
-    if (offered[scope] === true) return;
-    const scopes = ['once', ...(['session', 'definition'] as const).filter((one) => offered[one] === true)];
+  /**
+   * Whether this can be approved, in this scope.
+   * @throws ObservatoryError `INVALID_OPTION` for a scope that is not offered, `REVIEW_CONFLICT` where the content shows
+   *   another call than would be approved.
+   */
+  async checkApproval(id: string, scope: ApprovalScope = 'once'): Promise<void> {
+    const [found] = await this.#db.query(APPROVED_OF, [checkId(id)]);
+    if (found === undefined) throw reviewNotFound(id);
+    if (found.reason === APPROVAL_REASON && !isApprovalOf(found.content, found.fingerprint)) {
+      throw anotherCall(id);
+    }
+    if (scope === 'once' || found[scope] === true) return;
+    const scopes = ['once', ...(['session', 'definition'] as const).filter((one) => found[one] === true)];
     throw invalidOption('the scope of this approval', scopes.join(' or '), scope);
   }
 
@@ -195,23 +199,20 @@ export class PostgresReviewQueue implements ReviewQueue, ApprovalQueue, AsyncDis
   }
 
   /**
-   * Stores a decision about something that waits elsewhere, under an id that is derived from it.
+   * Stores a decision about the definition of a tool, which waits elsewhere, under an id that is derived from it.
    * @throws ObservatoryError `REVIEW_CONFLICT` when somebody has decided it already.
    */
   async record(
     id: string,
-    review: Pick<ReviewSubmission, 'fallbackReason' | 'toolName' | 'traceId' | 'content'>,
+    review: Pick<ReviewSubmission, 'toolName' | 'traceId' | 'content'>,
     decision: DecisionNow,
   ): Promise<void> {
     const uuid = checkId(id);
     const by = checkName('by', decision.by);
-    const { fallback_reason, tool_name, trace_id, content } = submittedValues(
-      uuid,
-      review,
-      jsonOf('content', review.content),
-    );
+    const content = jsonOf('content', review.content);
     const status = decision.how === 'approve' ? 'approved' : 'rejected';
-    const values = [uuid, status, fallback_reason, tool_name, trace_id, content, by, plain(decision.note)];
+    const traceId = traceIdToUuid(review.traceId ?? '') ?? null;
+    const values = [uuid, status, plain(review.toolName), traceId, content, by, plain(decision.note)];
     const rows = await this.#db.query(RECORD, values);
     if (rows[0] === undefined) throw new ObservatoryError('REVIEW_CONFLICT', whyNot(await this.get(uuid)));
   }

@@ -19,6 +19,14 @@ export function nothingToRevoke({ id, status }: ReviewInFull): ObservatoryError 
   return new ObservatoryError('REVIEW_CONFLICT', `The approval ${id} ${how}: there is nothing to revoke`);
 }
 
+/** A request whose content is not what its approval would be for. */
+export function anotherCall(id: string): ObservatoryError {
+  return new ObservatoryError(
+    'REVIEW_CONFLICT',
+    `The request ${id} shows another call than its approval would be for: it can only be rejected`,
+  );
+}
+
 /** Why a claim cannot decide a review. */
 export function reviewConflict(found: ReviewInFull, claim: ReviewClaim): ObservatoryError {
   const { id, status, claimedBy, decidedBy, expiresAt } = found;

@@ -1,7 +1,9 @@
 /**
- * The statements of the table `mcp_reviews`. Parameters are texts with a cast, which works with every driver. Times are
- * the server's, so workers' clocks need not agree.
+ * The statements of the tables `mcp_reviews` and `mcp_approvals`. They change only through functions of the schema, whoever
+ * writes. Parameters are texts with a cast, which works with every driver. Times are the server's, so workers' clocks need
+ * not agree.
  */
+import { APPROVAL_PARTS } from './approval-parts.ts';
 import type { ReviewStatus } from './types.ts';
 
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
@@ -21,7 +23,8 @@ const SUMMARY = [
 
 const FULL = `${SUMMARY}, content::text AS content, response::text AS response`;
 
-const COLUMNS = [
+/** The parameters of {@link SUBMIT} but for the last, which is the milliseconds to expiry. */
+const SUBMITTED = [
   ['review_id', 'uuid'],
   ['fallback_reason', 'text'],
   ['tool_name', 'text'],
@@ -38,81 +41,66 @@ const COLUMNS = [
 ] as const;
 
 /** Column of a submission. */
-export type SubmittedColumn = (typeof COLUMNS)[number][0];
+export type SubmittedColumn = (typeof SUBMITTED)[number][0];
 
-/** The columns of {@link INSERT}, in the order of its parameters; the last parameter is the milliseconds to expiry. */
-export const SUBMITTED_COLUMNS: readonly SubmittedColumn[] = COLUMNS.map(([column]) => column);
+/** The columns of a submission, in the order of the parameters. */
+export const SUBMITTED_COLUMNS: readonly SubmittedColumn[] = SUBMITTED.map(([column]) => column);
 
-/** Returns nothing, so that submitting does not require the right to read. */
-export const INSERT = `INSERT INTO mcp_reviews (${SUBMITTED_COLUMNS.join(', ')}, expires_at)
-  VALUES (${COLUMNS.map(([, type], i) => `$${i + 1}::text::${type}`).join(', ')},
-    now() + $${COLUMNS.length + 1}::text::double precision * interval '1 millisecond')`;
+export const SUBMIT = `SELECT ${calling('mcp_reviews_submit', [...SUBMITTED.map(([, type]) => type), 'double precision'])}`;
 
-/**
- * Worker, milliseconds of the lease, tool or null, id or null. Oldest first; rows locked by other claims are skipped.
- */
-export const CLAIM = `UPDATE mcp_reviews SET status = 'claimed', claimed_by = $1::text, claimed_at = now(),
-    lease_expires_at = now() + $2::text::double precision * interval '1 millisecond', claim_token = claim_token + 1
-  WHERE review_id = (
-    SELECT review_id FROM mcp_reviews
-    WHERE ${OPEN} AND (status = 'pending' OR lease_expires_at <= now()) AND expires_at > now()
-      AND ($3::text IS NULL OR tool_name = $3::text) AND ($4::text IS NULL OR review_id = $4::text::uuid)
-    ORDER BY created_at, review_id LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING ${FULL}`;
+/** Worker, milliseconds of the lease, tool or null, id or null. */
+export const CLAIM = `SELECT ${FULL} FROM ${calling('mcp_reviews_claim', ['text', 'double precision', 'text', 'uuid'])}`;
+
+/** Id, token, worker, status, note or null, response or null, scope or null. */
+export const DECIDE = `SELECT ${FULL} FROM ${calling('mcp_reviews_decide', [
+  ...['uuid', 'integer', 'text', 'text', 'text', 'json', 'text'],
+])}`;
 
 /**
- * Id, token, worker, status, note or null, response or null, scope or null. The token is the fence: it stays valid after the lease has
- * lapsed, until someone else claims the review.
+ * The parts of a request, session or null, milliseconds usable, in a session and under a definition or null, milliseconds to
+ * expiry, trace and span or null.
  */
-export const DECIDE = `UPDATE mcp_reviews SET status = $4::text, decided_by = $3::text, decided_at = now(), note = $5::text,
-    response = $6::text::json, scope = $7::text
-  WHERE review_id = $1::text::uuid AND status = 'claimed' AND claim_token = $2::text::integer AND claimed_by = $3::text
-    AND expires_at > now()
-  RETURNING ${FULL}`;
+export const TAKE_APPROVAL = `SELECT approval::text AS id, state, person, remark, reach FROM ${calling(
+  'mcp_approvals_take',
+  [
+    ...APPROVAL_PARTS.map(() => 'json'),
+    ...[
+      'text',
+      'double precision',
+      'double precision',
+      'double precision',
+      'double precision',
+      'uuid',
+      'uuid',
+    ],
+  ],
+)}`;
 
-/**
- * Fingerprint, milliseconds usable, id, milliseconds to expiry, tool, trace and span or null, content, subject, hash of the
- * definition, session or null, milliseconds usable in a session and under a definition, or null.
- */
-export const TAKE_APPROVAL = `SELECT approval::text AS id, state, person, remark, reach FROM mcp_approvals_take($1::text,
-    $2::text::double precision, $3::text::uuid, $4::text::double precision, $5::text, $6::text::uuid, $7::text::uuid,
-    $8::text::json, $9::text, $10::text, $11::text, $12::text::double precision, $13::text::double precision)`;
-
-/** An id: what may be chosen when it is approved. */
-export const SCOPES_OF = `SELECT session_ms IS NOT NULL AS session, definition_ms IS NOT NULL AS definition
-  FROM mcp_approvals WHERE review_id = $1::text::uuid`;
+/** An id: what it is about, and where it is a request for an approval what may be chosen when it is approved. */
+export const APPROVED_OF = `SELECT r.content::text AS content, r.fallback_reason AS reason, a.fingerprint,
+    a.session_ms IS NOT NULL AS session, a.definition_ms IS NOT NULL AS definition
+  FROM mcp_reviews r LEFT JOIN mcp_approvals a USING (review_id) WHERE r.review_id = $1::text::uuid`;
 
 /** Until when an approval for more than one call can be used; \`a\` is mcp_approvals, \`r\` mcp_reviews. */
 export const STANDS_UNTIL = `r.decided_at + CASE r.scope WHEN 'session' THEN a.session_ms WHEN 'definition' THEN a.definition_ms
     END * interval '1 millisecond'`;
 
-/** Id, who, note or null. Only an approval that can still be used. */
-export const REVOKE = `UPDATE mcp_approvals a SET ended_at = now(), ended_by = $2::text, ended_note = $3::text
-  FROM mcp_reviews r WHERE a.review_id = $1::text::uuid AND r.review_id = a.review_id AND r.status = 'approved'
-    AND a.used_at IS NULL AND a.ended_at IS NULL AND coalesce(${STANDS_UNTIL}, r.decided_at + a.usable_ms * interval '1 millisecond') > now()
-  RETURNING a.review_id::text AS review_id`;
+/** Id, who, note or null. */
+export const REVOKE = `SELECT one::text AS review_id FROM ${calling('mcp_approvals_revoke', ['uuid', 'text', 'text'])} AS one`;
 
-/**
- * Id, status, reason, tool, trace or null, content, who, note or null. A decision about something that is no review before it is
- * decided; of several, the first one stands.
- */
-export const RECORD = `INSERT INTO mcp_reviews (review_id, status, expires_at, fallback_reason, tool_name, trace_id, content,
-    claim_token, claimed_by, claimed_at, lease_expires_at, decided_by, decided_at, note)
-  VALUES ($1::text::uuid, $2::text, now(), $3::text, $4::text, $5::text::uuid, $6::text::json, 1, $7::text, now(), now(),
-    $7::text, now(), $8::text)
-  ON CONFLICT (review_id) DO NOTHING RETURNING review_id::text AS review_id`;
+/** Id, status, tool, trace or null, content, who, note or null. */
+export const RECORD = `SELECT one::text AS review_id FROM ${calling('mcp_reviews_record', [
+  ...['uuid', 'text', 'text', 'uuid', 'json', 'text', 'text'],
+])} AS one`;
 
-export const EXPIRE = `WITH gone AS (
-    UPDATE mcp_reviews SET status = 'expired', decided_at = now() WHERE ${OPEN} AND expires_at <= now() RETURNING 1)
-  SELECT count(*)::integer AS expired FROM gone`;
+export const EXPIRE = 'SELECT mcp_reviews_expire() AS expired';
 
 export const GET = `SELECT ${FULL} FROM mcp_reviews WHERE review_id = $1::text::uuid`;
 
-/** An array of ids. What the writer role may see. */
-export const OUTCOMES = `SELECT review_id::text AS review_id,
-    CASE WHEN ${OPEN} AND expires_at <= now() THEN 'expired' ELSE status END AS status,
-    decided_by, ${timeOf('decided_at')}, note, response::text AS response
-  FROM mcp_reviews WHERE review_id = ANY ($1::text::uuid[])`;
+/** An array of ids. */
+export const OUTCOMES = `SELECT review_id::text AS review_id, status, decided_by, ${timeOf('decided_at')}, note,
+    response::text AS response
+  FROM mcp_reviews_outcomes($1::text::uuid[])`;
 
 /**
  * Ended before a time. The condition on creation time lets the index be used, as nothing ends before it was created.
@@ -143,4 +131,9 @@ function conditionOf(status: ReviewStatus): string {
   if (status === 'expired') return `(status = 'expired' OR (${OPEN} AND expires_at <= now()))`;
   const stored = `status = '${status}'`;
   return status === 'pending' || status === 'claimed' ? `${stored} AND expires_at > now()` : stored;
+}
+
+/** The call of a function of the schema. All casts, so that it is this one, whatever others of its name there are. */
+function calling(name: string, types: readonly string[]): string {
+  return `${name}(${types.map((type, i) => `$${i + 1}::text::${type}`).join(', ')})`;
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { lock, sessionHeaders } from './session.tsx';
 
 /** An answer of the server: the last good one stays while the next is on its way. */
 export interface Question<T> {
@@ -27,6 +28,11 @@ export function startLive(): void {
   events.addEventListener('changed', () => {
     version += 1;
     if (!isPaused) for (const watcher of watchers) watcher();
+  });
+  events.addEventListener('error', () => {
+    // Refused, and not tried again: the server may have been started anew.
+    if (events?.readyState !== EventSource.CLOSED) return;
+    void load('/api/session', AbortSignal.timeout(5000)).catch(() => undefined);
   });
 }
 
@@ -116,17 +122,31 @@ export function post<T>(address: string, body: object): Promise<T> {
   });
 }
 
+/** Loads a file and gives it to the browser to keep. A link would be asked for without the key of the session. */
+export async function download(address: string, name: string): Promise<void> {
+  const response = await fetch(address, { headers: sessionHeaders() });
+  if (!response.ok)
+    throw { code: 'HTTP', message: `The server answered ${response.status}.`, status: response.status };
+  const url = URL.createObjectURL(await response.blob());
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
 const load = <T>(address: string, signal: AbortSignal) => ask<T>(address, { signal });
 
 async function ask<T>(address: string, init: RequestInit): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(address, init);
+    response = await fetch(address, { ...init, headers: { ...init.headers, ...sessionHeaders() } });
   } catch {
     throw { code: 'OFFLINE', message: 'The page cannot reach its server.', status: 0 } satisfies ApiError;
   }
   const body = (await response.json().catch(() => undefined)) as (T & { error?: ApiError }) | undefined;
   if (response.ok && body !== undefined) return body;
+  if (response.status === 401) lock();
   const { code = 'HTTP', message = `The server answered ${response.status}.` } = body?.error ?? {};
   throw { code, message, status: response.status } satisfies ApiError;
 }

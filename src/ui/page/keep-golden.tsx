@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type ApiError, post } from './data.ts';
+import { type ApiError, download, post } from './data.ts';
 import { CopyButton } from './parts.tsx';
 import { link } from './route.ts';
 
@@ -16,6 +16,10 @@ export function KeepGolden({ run }: { run: string }) {
     setState('busy');
     setState(await post<Kept>(`/api/runs/${run}/golden`, {}).catch((error: ApiError) => error));
   };
+  const save = (name: string) =>
+    download(`/api/goldens/file?name=${encodeURIComponent(name)}`, `${name.split('/').at(-1)}.json`).catch(
+      (error: ApiError) => setState(error),
+    );
   const command = `npx mcp-observatory golden from-trace ${run}`;
   return (
     <>
@@ -27,9 +31,9 @@ export function KeepGolden({ run }: { run: string }) {
           {'file' in state ? (
             <>
               {state.isNew ? 'Kept as' : 'It was kept before as'} <code>{state.file}</code>.{' '}
-              <a href={`/api/goldens/file?name=${encodeURIComponent(state.name)}`} download>
+              <button type="button" class="btn" onClick={() => void save(state.name)}>
                 Download
-              </a>{' '}
+              </button>{' '}
               <a href={link('compare', { kind: 'golden', a: state.name, b: run })}>Compare with it</a>
             </>
           ) : (

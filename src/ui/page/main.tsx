@@ -11,6 +11,7 @@ import { Icon, type IconName } from './parts.tsx';
 import { link, type Route, useRoute } from './route.ts';
 import { Run } from './run.tsx';
 import { Runs } from './runs.tsx';
+import { Locked, openSession, useLocked } from './session.tsx';
 import { Start } from './start.tsx';
 import { isDark, useTheme } from './theme.ts';
 import { Tools } from './tools.tsx';
@@ -36,6 +37,7 @@ function App() {
   const [layer, setLayer] = useState<'help' | 'palette' | undefined>(undefined);
   const waits = useWaitingCount();
   const fresh = useNewRuns(isPaused);
+  const isLocked = useLocked();
   const togglePause = () => {
     setPaused(!isPaused);
     pause(!isPaused);
@@ -112,7 +114,7 @@ function App() {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
-        <View route={route} />
+        {isLocked ? <Locked /> : <View route={route} />}
       </main>
       <nav id="tabs" aria-label="Views, below">
         {nav(true)}
@@ -156,6 +158,8 @@ function isMac(): boolean {
   return /Mac|iPhone|iPad/u.test(navigator.userAgent);
 }
 
-startLive();
-const root = document.getElementById('app');
-if (root !== null) render(<App />, root);
+void openSession().then(() => {
+  startLive();
+  const root = document.getElementById('app');
+  if (root !== null) render(<App />, root);
+});

@@ -129,10 +129,11 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
   const { data, error, retry } = useData<WaitingDetail>(address);
   const [failed, setFailed] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
+  const person = useData<{ person: string | null }>('/api/session', false).data?.person;
   const note = useRef<HTMLInputElement>(null);
   const scope = useRef<HTMLSelectElement>(null);
   const shownAt = useRef(Number.POSITIVE_INFINITY);
-  const canApprove = data?.definition?.state !== 'refused';
+  const canApprove = data?.definition?.state !== 'refused' && data?.isForged !== true;
   const canDecide = data !== undefined && isOpen(data) && !isBusy;
   useEffect(() => {
     if (data !== undefined && shownAt.current === Number.POSITIVE_INFINITY)
@@ -244,6 +245,12 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
           other arguments asks again.
         </p>
       )}
+      {data.isForged && (
+        <p class="neg" role="alert">
+          What is shown here is not what an approval would be for: somebody wrote it into the database. It can
+          only be rejected.
+        </p>
+      )}
       {failed !== undefined && (
         <p class="neg" role="alert">
           {failed.message}
@@ -284,6 +291,7 @@ function Detail({ id, open }: { id: string; open: readonly WaitingRow[] }) {
           <button type="button" class="btn" disabled={!canDecide} onClick={() => void decide('reject')}>
             <Icon name="denied" class="" /> Reject <kbd>x</kbd>
           </button>
+          {typeof person === 'string' && <span class="dim">as {person}</span>}
         </div>
       )}
       {data.standsMs !== null && data.standsMs > Date.now() && (

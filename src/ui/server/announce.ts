@@ -8,8 +8,6 @@ import { readWaiting, type WaitingDetail } from '../store/index.ts';
 const LOOK_EVERY_MS = 1000;
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 10;
-/** About half a day with the waits doubling to an hour. */
-const MAX_TRIES = 20;
 
 /** Where requests for an approval are announced. */
 export interface WebhookOptions {
@@ -26,20 +24,9 @@ export function checkWebhook(webhook: WebhookOptions | undefined): void {
   throw invalidOption('the webhook', 'an http or https URL', webhook.url);
 }
 
-/**
- * Takes what is not announced, for as long as a try may take and longer after each failure: of several processes one
- * sends, and one that dies while it sends leaves it to the next.
- */
-const TAKE = `UPDATE mcp_approvals SET announce_tries = announce_tries + 1,
-    announce_after = now() + least(3600, 15 * 2 ^ announce_tries) * interval '1 second'
-  WHERE review_id IN (
-    SELECT a.review_id FROM mcp_approvals a JOIN mcp_reviews r USING (review_id)
-    WHERE a.announced_at IS NULL AND a.announce_after <= now() AND a.announce_tries < ${MAX_TRIES}
-      AND r.status IN ('pending', 'claimed') AND r.expires_at > now()
-    ORDER BY a.announce_after LIMIT ${AT_ONCE} FOR UPDATE OF a SKIP LOCKED)
-  RETURNING review_id::text AS id`;
+const TAKE = `SELECT one::text AS id FROM mcp_approvals_announce(${AT_ONCE}) AS one`;
 
-const DONE = 'UPDATE mcp_approvals SET announced_at = now() WHERE review_id = $1::text::uuid';
+const DONE = 'SELECT mcp_approvals_announced($1::text::uuid)';
 
 /**
  * Announces each request for an approval at least once, while it waits. Arguments are not sent: they may hold secrets.

@@ -3,10 +3,8 @@ import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../execution/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { readWaiting, TOOL_REVIEW, type WaitingDetail } from '../store/index.ts';
+import { readWaiting, type WaitingDetail } from '../store/index.ts';
 
-/** Who decides on the page, as the reviews name it. */
-const WORKER = 'page';
 const MAX_NOTE_CHARS = 2000;
 
 const DECISIONS = ['approve', 'reject', 'revoke'] as const;
@@ -16,6 +14,7 @@ const SCOPES = ['once', 'session', 'definition'] as const;
  * Decides what waits: `{"decision": "approve" | "reject", "note": "...", "scope": "once" | "session" | "definition"}`; or
  * ends an approval that can still be used: `{"decision": "revoke"}`. A tool is approved or rejected once for each of its
  * definitions.
+ * @param person who decides, where it is known.
  * @returns it as it is then; undefined when there is none of this id.
  * @throws ObservatoryError `REVIEW_CONFLICT` when somebody else has claimed or decided it, or it has expired;
  * `INVALID_OPTION` for a body that says neither, or a scope that the policy does not offer.
@@ -24,7 +23,9 @@ export async function decideWaiting(
   db: Queryable,
   id: string,
   body: unknown,
+  person?: string | undefined,
 ): Promise<WaitingDetail | undefined> {
+  const by = person === undefined ? 'page' : `page:${person}`;
   const { decision, note, scope = 'once' } = isObject(body) ? body : {};
   const how = memberOf('decision', DECISIONS, decision);
   const reach = memberOf('scope', SCOPES, scope);
@@ -35,9 +36,9 @@ export async function decideWaiting(
   if (waiting === undefined) return undefined;
   const queue = new PostgresReviewQueue({ connection: db });
   const noted = note === undefined || note.trim() === '' ? {} : { note };
-  if (waiting.kind === 'tool') await decideTool(queue, waiting, { how, by: WORKER, ...noted });
-  else if (how === 'revoke') await queue.revoke(id, { by: WORKER, ...noted });
-  else await decideNow(queue, id, { how, by: WORKER, scope: reach, ...noted });
+  if (waiting.kind === 'tool') await decideTool(queue, waiting, { how, by, ...noted });
+  else if (how === 'revoke') await queue.revoke(id, { by, ...noted });
+  else await decideNow(queue, id, { how, by, scope: reach, ...noted });
   return readWaiting(db, id);
 }
 
@@ -55,7 +56,7 @@ async function decideTool(
     const why = `'reject' for a definition that cannot be approved (${definition.barred})`;
     throw invalidOption('decision', why, how);
   }
-  const about = { fallbackReason: TOOL_REVIEW, toolName: tool ?? '', content: definition };
+  const about = { toolName: tool ?? '', content: definition };
   await queue.record(id, { ...about, ...(run === null ? {} : { traceId: run }) }, { how, ...rest });
 }
 

@@ -1,7 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-
-const COOKIE = 'mcp_observatory_token';
+import type { Access, Role } from './access.ts';
 
 /** Sent with every answer. The page loads its own script and style and nothing else. */
 const HEADERS = {
@@ -18,73 +16,84 @@ export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
 }
 
-/** Who may ask. */
+/** Who may ask for what. */
 export interface GuardOptions {
-  /** Names by which the page may be addressed, with their ports, e.g. `127.0.0.1:4320`. */
-  readonly hosts: readonly string[];
-  /** Required of every request when given. */
-  readonly token: string | undefined;
+  /** Names by which the page may be addressed, with their ports, e.g. `127.0.0.1:4320`; undefined for any. */
+  readonly hosts: readonly string[] | undefined;
+  /** Name of the cookie of a session. */
+  readonly cookie: string;
+  readonly access: Access;
+  /** Told when a browser has used the address. */
+  readonly onTrade: () => void;
 }
 
-/** The verdict on a request; `redirect` is where to go with the cookie that keeps the token of the address. */
+/** The verdict on a request; `redirect` is where a browser goes with its new cookie. */
 export type Verdict =
-  | { readonly isAllowed: true; readonly redirect?: { readonly location: string; readonly cookie: string } }
-  | { readonly isAllowed: false; readonly status: number; readonly message: string };
+  | { readonly isAllowed: true; readonly redirect?: { readonly location: string; readonly cookie?: string } }
+  | {
+      readonly isAllowed: false;
+      readonly status: number;
+      readonly code: 'FORBIDDEN' | 'UNAUTHORIZED';
+      readonly message: string;
+    };
+
+/** Files of the page, which hold no data. */
+const FILES: ReadonlySet<string> = new Set(['/', '/page.js', '/page.css']);
 
 /**
- * Checks a request before anything of it is read. The name in `Host` must be one of ours, so that a page elsewhere
- * cannot reach this one by a name that it resolves to this machine; `Origin` must be ours where the browser sends it.
+ * Checks a request before anything of it is read. The name in `Host` must be one of ours, so that a page elsewhere cannot
+ * reach this one by a name that it resolves to this machine; and the request must come from this page, from no page, or be
+ * a link to it. Then what it asks for needs its role.
  */
-export function checkRequest(request: IncomingMessage, { hosts, token }: GuardOptions): Verdict {
+export function checkRequest(request: IncomingMessage, options: GuardOptions): Verdict {
+  const { hosts, access, cookie } = options;
   const host = request.headers.host ?? '';
-  if (token === undefined && !hosts.includes(host)) {
-    return { isAllowed: false, status: 421, message: `This page answers to ${hosts.join(' and ')} only` };
-  }
-  const { origin } = request.headers;
-  const site = request.headers['sec-fetch-site'];
-  if ((origin !== undefined && origin !== `http://${host}`) || site === 'cross-site') {
-    return { isAllowed: false, status: 403, message: 'Requests from other pages are refused' };
-  }
-  if (token === undefined) return { isAllowed: true };
+  if (hosts !== undefined && !hosts.includes(host))
+    return refused(421, `This page answers to ${hosts.join(' and ')} only`);
   const url = new URL(request.url ?? '/', 'http://page');
-  const given = url.searchParams.get('token');
-  if (given !== null && isSame(given, token)) {
+  if (!isFromHere(request, host, url.pathname)) return refused(403, 'Requests from other pages are refused');
+  const token = url.searchParams.get('token');
+  if (token !== null && url.pathname === '/' && request.method === 'GET') {
     url.searchParams.delete('token');
-    const cookie = `${COOKIE}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`;
-    return { isAllowed: true, redirect: { location: `${url.pathname}${url.search}`, cookie } };
-  }
-  const kept = cookieOf(request.headers.cookie) ?? bearerOf(request.headers.authorization);
-  if (kept !== undefined && isSame(kept, token)) return { isAllowed: true };
-  return {
-    isAllowed: false,
-    status: 401,
-    message: 'Open the address that was printed at the start: it has the token',
-  };
-}
-
-function cookieOf(header = ''): string | undefined {
-  for (const part of header.slice(0, 8192).split(';')) {
-    const [name, value] = part.trim().split('=', 2);
-    if (name === COOKIE && value !== undefined) {
-      try {
-        return decodeURIComponent(value);
-      } catch {
-        return undefined;
-      }
+    const session = access.trade(token);
+    if (session !== undefined) {
+      options.onTrade();
+      url.searchParams.set('key', session.key);
+      const set = `${cookie}=${session.secret}; HttpOnly; SameSite=Strict; Path=/`;
+      return { isAllowed: true, redirect: { location: `/${url.search}`, cookie: set } };
     }
+    // An address of before, in a browser that has used it: the page is open there.
+    if (access.roleOf(request, cookie) !== undefined)
+      return { isAllowed: true, redirect: { location: `/${url.search}` } };
+    return refused(401, LOCKED);
   }
-  return undefined;
+  if (FILES.has(url.pathname)) return { isAllowed: true };
+  const role = access.roleOf(request, cookie);
+  const needed = roleFor(request, url.pathname);
+  if (role === 'decide' || role === needed || (needed === 'listen' && role !== undefined))
+    return { isAllowed: true };
+  if (role === 'read') return refused(403, 'This token may read only: decide in the browser or the shell');
+  return refused(401, LOCKED);
 }
 
-function bearerOf(header = ''): string | undefined {
-  return /^Bearer (\S{1,1000})$/iu.exec(header)?.[1];
+const LOCKED =
+  'Open the newest address that the page printed: it has a token, for one browser. Programs read with the read token, as a bearer token';
+
+/** What a request needs. Everything that is posted decides, or writes; but agents post to read. */
+function roleFor({ method }: IncomingMessage, path: string): Role | 'listen' {
+  if (path === '/api/live') return 'listen';
+  return path === '/mcp' || method === 'GET' || method === 'HEAD' ? 'read' : 'decide';
 }
 
-/** Compares digests, so that timing reveals nothing. */
-function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(digest(a), digest(b));
+/** Programs send neither header. A link from elsewhere opens the page, which has no data before its own script asks. */
+function isFromHere({ method, headers }: IncomingMessage, host: string, path: string): boolean {
+  if (headers.origin !== undefined && headers.origin !== `http://${host}`) return false;
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return true;
+  const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  return isLink && method === 'GET' && path === '/';
 }
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+function refused(status: number, message: string): Verdict {
+  return { isAllowed: false, status, code: status === 401 ? 'UNAUTHORIZED' : 'FORBIDDEN', message };
 }

@@ -5,12 +5,13 @@ import { pipeline } from 'node:stream/promises';
 import { errorMessage, ObservatoryError, PortConnections } from '../../base/index.ts';
 import { type Queryable, reading } from '../../postgres/index.ts';
 import type { StoreMcp } from '../mcp/index.ts';
+import { Access } from './access.ts';
 import { Announcer, checkWebhook, type WebhookOptions } from './announce.ts';
 import { type ApiSources, answerApi } from './api.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { decideWaiting, readJsonBody } from './decide.ts';
 import { findGoldenFile, sendGoldenFile } from './golden-file.ts';
-import { checkRequest, setSecurityHeaders } from './guard.ts';
+import { checkRequest, type GuardOptions, setSecurityHeaders } from './guard.ts';
 import { jsonParts } from './json-parts.ts';
 import { keepGolden } from './keep-golden.ts';
 import { Live } from './live.ts';
@@ -38,8 +39,17 @@ export interface PageOptions {
   readonly port?: number | undefined;
   /** Answers at `/mcp`; closed with the page. @defaultValue none */
   readonly mcp?: StoreMcp | undefined;
-  /** Required of every request; needed for any address but loopback. */
+  /** Reads, also at `/mcp`, as a bearer token. @defaultValue none: only those who decide read */
+  readonly readToken?: string | undefined;
+  /**
+   * Decides, in the address and as a bearer token, as often as it is given; at least 16 characters.
+   * @defaultValue a random one for each browser
+   */
   readonly token?: string | undefined;
+  /** Who decides on the page, as reviews name it: `page:NAME`. @defaultValue none: `page` */
+  readonly person?: string | undefined;
+  /** Told of the next address when a browser has used the last one. */
+  readonly onAddress?: ((url: string) => void) | undefined;
   /** Told of each call that waits for a person. @defaultValue none */
   readonly webhook?: WebhookOptions | undefined;
   /** Folder of the goldens that runs can be compared with. @defaultValue `goldens` */
@@ -50,8 +60,10 @@ export interface PageOptions {
 
 /** A running page. */
 export interface Page extends AsyncDisposable {
-  /** Its address, with the token where one is required. */
+  /** The address for the next browser, with its token. */
   readonly url: string;
+  /** The address without a token. */
+  readonly address: string;
   close(): Promise<void>;
 }
 
@@ -60,24 +72,20 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 /**
  * Serves the page over a database. It only reads, apart from adding up runs and deciding what waits for a person.
  *
- * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or is not loopback and has no token.
+ * @throws ObservatoryError `INVALID_OPTION` when the address cannot be bound, or a token can be guessed.
  */
 export async function startPage(options: PageOptions): Promise<Page> {
-  const { db, host = '127.0.0.1', port = 4320, token, goldens = 'goldens', mcp, senders = [] } = options;
-  if (!LOOPBACK.has(host) && (token === undefined || token.length < 16)) {
-    throw new ObservatoryError(
-      'INVALID_OPTION',
-      `A page at ${host} is open to others: give it a token of at least 16 characters, or listen at 127.0.0.1`,
-    );
-  }
+  const { db, host = '127.0.0.1', port = 4320, goldens = 'goldens', mcp, senders = [], person } = options;
+  const access = new Access(options);
   checkWebhook(options.webhook);
   const assets = readAssets();
   const questions = reading(db, QUESTION_TIMEOUT_MS);
   const live = new Live(db, questions);
   const hosts: string[] = [];
+  const guard = { hosts: LOOPBACK.has(host) ? hosts : undefined, access, cookie: '', onTrade: () => {} };
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
     connections.beginHttp(request, response);
-    void handle(request, response, { db, questions, goldens, assets, live, hosts, token, mcp, senders });
+    void handle(request, response, { db, questions, goldens, assets, live, guard, mcp, senders, person });
   });
   const connections = new PortConnections(server, { limit: MAX_CONNECTIONS });
   server.listen(port, host);
@@ -90,15 +98,27 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const open = typeof bound === 'object' && bound !== null ? bound.port : port;
   hosts.push(`127.0.0.1:${open}`, `localhost:${open}`, `[::1]:${open}`);
   const name = host.includes(':') ? `[${host}]` : host;
-  const query = token === undefined ? '' : `?token=${encodeURIComponent(token)}`;
-  const url = `http://${name}:${open}/`;
-  const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, url);
+  const address = `http://${name}:${open}/`;
+  const urlNow = () => `${address}?token=${encodeURIComponent(access.token)}`;
+  // Browsers share cookies between the ports of a machine.
+  guard.cookie = `mcp_observatory_${open}`;
+  guard.onTrade = () => {
+    if (options.token === undefined) options.onAddress?.(urlNow());
+  };
+  const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, address);
   const close = async () => {
     await announcer?.close();
     await stop(server, live);
     await mcp?.close();
   };
-  return { url: `${url}${query}`, close, [Symbol.asyncDispose]: close };
+  return {
+    get url() {
+      return urlNow();
+    },
+    address,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 async function stop(server: Server, live: Live): Promise<void> {
@@ -115,8 +135,8 @@ interface Parts extends ApiSources {
   readonly questions: Queryable;
   readonly assets: ReadonlyMap<string, Asset>;
   readonly live: Live;
-  readonly hosts: readonly string[];
-  readonly token: string | undefined;
+  readonly guard: GuardOptions;
+  readonly person: string | undefined;
   readonly mcp: StoreMcp | undefined;
   readonly senders: readonly SenderSettings[];
 }
@@ -124,19 +144,20 @@ interface Parts extends ApiSources {
 async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
   try {
     setSecurityHeaders(response);
-    const verdict = checkRequest(request, parts);
-    if (!verdict.isAllowed) return sendText(response, verdict.status, verdict.message);
-    if (verdict.redirect !== undefined) {
-      response.setHeader('set-cookie', verdict.redirect.cookie);
-      response.writeHead(303, { location: verdict.redirect.location }).end();
-      return;
-    }
     const target = request.url ?? '/';
     if (target.length > MAX_URL_CHARS) {
       const message = `The address has more than ${MAX_URL_CHARS} characters: shorten the filter`;
       return sendJson(response, 414, { error: { code: 'INVALID_OPTION', message } });
     }
     const url = new URL(target, 'http://page');
+    const verdict = checkRequest(request, parts.guard);
+    if (!verdict.isAllowed) return sendRefusal(response, url, verdict);
+    if (verdict.redirect !== undefined) {
+      const { location, cookie } = verdict.redirect;
+      if (cookie !== undefined) response.setHeader('set-cookie', cookie);
+      response.writeHead(303, { location, 'cache-control': 'no-store' }).end();
+      return;
+    }
     if (url.pathname === '/mcp' && parts.mcp !== undefined) {
       return await answerMcp(request, response, url, parts.mcp).catch((error: unknown) =>
         sendError(response, error),
@@ -162,9 +183,11 @@ const QUESTION_TIMEOUT_MS = 15_000;
 async function sendAnswer(
   response: ServerResponse,
   url: URL,
-  { questions, goldens, live, senders }: Parts,
+  { questions, goldens, live, senders, person }: Parts,
 ): Promise<void> {
   if (url.pathname === '/api/senders') return sendJson(response, 200, { senders });
+  // The page asks whether its session is good.
+  if (url.pathname === '/api/session') return sendJson(response, 200, { person: person ?? null });
   try {
     // Without a page that is open, nobody else adds up what has arrived.
     if (url.searchParams.has('fresh') || !live.isWatched) await live.refresh();
@@ -182,12 +205,12 @@ async function sendAnswer(
 
 const MAX_POSTED_BYTES = 65_536;
 
-/** Answers what changes something; the check of `Host` and `Origin` has been made. */
+/** Answers what changes something, for those who may decide. */
 async function sendPosted(
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
-  { db, goldens, live }: Parts,
+  { db, goldens, live, person }: Parts,
 ): Promise<void> {
   try {
     const [, run] = /^\/api\/runs\/([0-9a-f]{32})\/golden$/u.exec(url.pathname) ?? [];
@@ -197,7 +220,7 @@ async function sendPosted(
     }
     const [, id] = /^\/api\/waiting\/([0-9a-f-]{36})$/u.exec(url.pathname) ?? [];
     if (id === undefined) return sendText(response, 405, 'Only GET');
-    const decided = await decideWaiting(db, id, await readJsonBody(request, MAX_POSTED_BYTES));
+    const decided = await decideWaiting(db, id, await readJsonBody(request, MAX_POSTED_BYTES), person);
     if (decided === undefined) return sendNotFound(response);
     sendJson(response, 200, printableAnswer(decided));
     void live.refresh();
@@ -221,6 +244,17 @@ const STATUSES: Readonly<Record<string, number>> = {
 function sendError(response: ServerResponse, error: unknown): void {
   const code = ObservatoryError.isInstance(error) ? error.code : 'INTERNAL';
   sendJson(response, STATUSES[code] ?? 503, { error: { code, message: errorMessage(error) } });
+}
+
+/** Refuses in the form of what was asked for: the page and agents read JSON. */
+function sendRefusal(
+  response: ServerResponse,
+  url: URL,
+  { status, code, message }: { status: number; code: string; message: string },
+): void {
+  if (status === 401) response.setHeader('www-authenticate', 'Bearer');
+  if (url.pathname === '/') sendText(response, status, message);
+  else sendJson(response, status, { error: { code, message } });
 }
 
 function sendNotFound(response: ServerResponse): void {

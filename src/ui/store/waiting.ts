@@ -1,4 +1,4 @@
-import { STANDS_UNTIL } from '../../execution/index.ts';
+import { isApprovalOf, STANDS_UNTIL } from '../../execution/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
 import type { ApprovalScope } from '../../policy/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
@@ -59,6 +59,11 @@ export interface WaitingDetail extends WaitingRow {
   readonly toolHash: string | null;
   /** The session it was asked in. */
   readonly session: string | null;
+  /**
+   * True for a request whose content shows another call than its approval would be for, which the database's functions do
+   * not make: it can only be rejected.
+   */
+  readonly isForged: boolean;
   /** What may be chosen when it is approved. */
   readonly scopes: readonly ApprovalScope[];
   /** Calls that were made with the approval, and when the last one was. */
@@ -121,27 +126,32 @@ export async function readWaiting(db: Queryable, id: string): Promise<WaitingDet
     db,
     `SELECT ${COLUMNS}, r.content::text AS content, r.session_id AS session, coalesce(a.uses, 0) AS uses,
       ${msOf('a.last_used_at', 'lastUsedMs')}, ${msOf('a.ended_at', 'endedMs')}, a.ended_by AS "endedBy",
-      a.ended_note AS "endedNote", a.session_ms IS NOT NULL AS "forSession", a.definition_ms IS NOT NULL AS "forDefinition"
+      a.ended_note AS "endedNote", a.fingerprint, a.session_ms IS NOT NULL AS "forSession", a.definition_ms IS NOT NULL AS "forDefinition"
     ${FROM} WHERE r.review_id = $1::text::uuid`,
     [id],
   );
   if (row === undefined) return undecidedTool(db, id);
-  const { forSession, forDefinition, ...rest } = row;
+  const { forSession, forDefinition, fingerprint, ...rest } = row;
   const text = String(row.content);
   const parsed = parseContainer(text);
   const approval = approvalIn(text);
   const definition = row.reason === TOOL_REVIEW ? definitionIn(parsed) : null;
+  const isForged = kindOf(row) === 'approval' && !isApprovalOf(text, fingerprint);
   const shown = approval === undefined ? parsed : approval.args;
   const content = JSON.stringify(shown ?? text, null, 2);
   return {
     ...(rest as unknown as WaitingDetail),
     ...waitingRow({ ...rest, content: text }, approval),
     definition,
-    scopes: [
-      ...(approval === undefined ? [] : ['once' as const]),
-      ...(forSession === true ? ['session' as const] : []),
-      ...(forDefinition === true ? ['definition' as const] : []),
-    ],
+    isForged,
+    scopes:
+      approval === undefined || isForged
+        ? []
+        : [
+            'once' as const,
+            ...(forSession === true ? ['session' as const] : []),
+            ...(forDefinition === true ? ['definition' as const] : []),
+          ],
     uses: Number(row.uses),
     message: definition === null ? stringIn(approval, 'message') : meaningOf(definition),
     ruleIds: Array.isArray(approval?.ruleIds) ? approval.ruleIds.map(String) : [],
@@ -165,11 +175,14 @@ function waitingRow(row: Record<string, unknown>, approval: Approval | undefined
     row.reason === TOOL_REVIEW && typeof content === 'string' ? parseContainer(content) : approval;
   return {
     ...(columns as unknown as WaitingRow),
-    kind: KINDS[String(row.reason)] ?? 'review',
+    kind: kindOf(row),
+    tool: stringIn(approval, 'tool') ?? (columns.tool as string | null),
     server: stringIn(isObject(about) ? about : undefined, 'server'),
     caller: stringIn(approval, 'caller'),
   };
 }
+
+const kindOf = ({ reason }: Record<string, unknown>) => KINDS[String(reason)] ?? 'review';
 
 const KINDS: Readonly<Record<string, WaitingRow['kind']>> = {
   approval_required: 'approval',
@@ -219,6 +232,7 @@ async function undecidedTool(db: Queryable, id: string): Promise<WaitingDetail |
     argsDigest: null,
     toolHash: tool.now.hash || null,
     session: null,
+    isForged: false,
     scopes: [],
     uses: 0,
     lastUsedMs: null,

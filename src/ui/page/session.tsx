@@ -1,0 +1,81 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Command, Empty } from './parts.tsx';
+
+/**
+ * The key of this browser's session. The address that was printed gives it, together with a cookie; the server wants both.
+ * Storage belongs to this port alone, which a cookie does not.
+ */
+const NAME = 'mcp-observatory-key';
+let key: string | undefined;
+
+/** What each request needs. */
+export const sessionHeaders = (): Record<string, string> => ({ 'x-observatory-key': key ?? stored() ?? '' });
+
+/** Takes the key out of the address, if it is good: a link cannot end the session there is. */
+export async function openSession(): Promise<void> {
+  const url = new URL(location.href);
+  const given = url.searchParams.get('key');
+  if (given === null) return;
+  url.searchParams.delete('key');
+  history.replaceState(null, '', url);
+  const headers = { 'x-observatory-key': given };
+  const answer = await fetch('/api/session', { headers }).catch(() => undefined);
+  if (answer?.ok !== true) return;
+  key = given;
+  try {
+    localStorage.setItem(NAME, given);
+  } catch {
+    // A browser that stores nothing has the session until the page is loaded again.
+  }
+}
+
+function stored(): string | undefined {
+  try {
+    return localStorage.getItem(NAME) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+let isLocked = false;
+const watchers = new Set<() => void>();
+
+/** Told that the server does not know this browser. */
+export function lock(): void {
+  isLocked = true;
+  for (const watcher of watchers) watcher();
+}
+
+export function useLocked(): boolean {
+  const [locked, setLocked] = useState(isLocked);
+  useEffect(() => {
+    const watcher = () => setLocked(isLocked);
+    watchers.add(watcher);
+    watcher();
+    // The new address was opened in another tab.
+    const onStorage = (event: StorageEvent) => {
+      if (event.key === NAME) location.reload();
+    };
+    addEventListener('storage', onStorage);
+    return () => {
+      watchers.delete(watcher);
+      removeEventListener('storage', onStorage);
+    };
+  }, []);
+  return locked;
+}
+
+/** What is shown to a browser that the server does not know. */
+export function Locked() {
+  return (
+    <Empty title="This browser is not signed in">
+      <p>
+        Open the newest address that <code>mcp-observatory up</code> or <code>ui</code> printed where it runs.
+        Each address is for one browser, and ends with the process: after a restart there is a new one. Then
+        this tab goes on by itself.
+      </p>
+      <p class="dim">In the shell, what waits is listed and decided with:</p>
+      <Command text="npx mcp-observatory approvals list" label="Copy the command" />
+    </Empty>
+  );
+}
