@@ -3,10 +3,10 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { openEmbeddedThread } from './embedded.ts';
+import { EmbeddedDatabase } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
-import { readOnPool } from './read-only.ts';
+import { readingOf } from './read-only.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
@@ -24,6 +24,8 @@ export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
   readonly create?: boolean | undefined;
   /** Whether a new embedded database is a copy of the empty one that ships with the package. @defaultValue true */
   readonly isPrepared?: boolean | undefined;
+  /** Ends all that runs or waits, with an error, and allows nothing new. The caller still closes the database. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -38,14 +40,14 @@ export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<D
   return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
 }
 
-async function openServer(url: string, options: PoolOptions & DriverSource): Promise<Database> {
-  const pool = await openPool(url, options);
+async function openServer(url: string, options: OpenDatabaseOptions): Promise<Database> {
+  const pool = await openPool(url, options, options.signal);
   return {
     kind: pool.kind,
     name: pool.name,
     query: (text, values) => pool.query(text, values),
     exec: (text) => pool.query(text),
-    readOnly: (statements, timeoutMs) => readOnPool(pool, statements, timeoutMs),
+    readOnly: readingOf(pool),
     close: () => pool.end(),
     [Symbol.asyncDispose]: () => pool.end(),
   };
@@ -66,19 +68,27 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(directory, 0o700);
     if (options.isPrepared !== false) await copyPrepared(directory, at);
-    const { close: closeThread, ...thread } = await loadPeer(
+    const embedded = await loadPeer(
       PGLITE,
-      () => openEmbeddedThread(directory, at ?? import.meta.resolve(PGLITE)),
+      () => EmbeddedDatabase.open({ directory, module: at ?? import.meta.resolve(PGLITE) }, options.signal),
       {
         neededFor: 'The embedded database',
       },
     );
     let closed: Promise<void> | undefined;
     const close = () => {
-      closed ??= closeThread().finally(release);
+      closed ??= embedded.close().finally(release);
       return closed;
     };
-    return { kind: 'pglite', name: directory, ...thread, close, [Symbol.asyncDispose]: close };
+    return {
+      kind: 'pglite',
+      name: directory,
+      query: (text, values) => embedded.query(text, values),
+      exec: (text) => embedded.exec(text),
+      readOnly: (statements, how) => embedded.readOnly(statements, how),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (cause) {
     await release();
     if (cause instanceof ObservatoryError) throw cause;

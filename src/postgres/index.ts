@@ -41,5 +41,6 @@ export {
   type PostgresConnection,
   type Queryable,
   type QueryResult,
+  type ReadOnlyOptions,
   type Statement,
 } from './types.ts';

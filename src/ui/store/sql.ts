@@ -1,8 +1,8 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { Database } from '../../postgres/index.ts';
 
-/** How long a question may take on a server. The embedded database cannot stop one, so its estimated cost is bounded. */
-const TIMEOUT_MS = 5000;
+const HOW = { timeoutMs: 5000, isForeign: true };
+/** The embedded database must be opened again after it has ended a question, so those that will take too long are not begun. */
 const MAX_EMBEDDED_COST = 500_000;
 const MAX_ROW_CHARS = 4000;
 const MAX_TEXT_CHARS = 8000;
@@ -54,9 +54,9 @@ export async function answerSql(db: Database, text: string, maxRows: number): Pr
   const query = checkedSql(text);
   const statement = `SELECT left(row_to_json(answer)::text, ${MAX_ROW_CHARS}) AS row FROM (\n${query}\n) AS answer LIMIT ${maxRows + 1}`;
   try {
-    const [plan] = await db.readOnly([{ text: `EXPLAIN (FORMAT JSON) ${statement}` }], TIMEOUT_MS);
+    const [plan] = await db.readOnly([{ text: `EXPLAIN (FORMAT JSON) ${statement}` }], HOW);
     checkPlan(plan?.rows[0]?.['QUERY PLAN'], db.kind);
-    const [found] = await db.readOnly([{ text: statement }], TIMEOUT_MS);
+    const [found] = await db.readOnly([{ text: statement }], HOW);
     const rows = (found?.rows ?? []).map(({ row }) => String(row));
     return { rows: rows.slice(0, maxRows), hasMore: rows.length > maxRows };
   } catch (error) {
