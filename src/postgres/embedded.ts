@@ -5,7 +5,7 @@ import { checkWait, questionEnded } from './read-only.ts';
 import { type Rank, Turns } from './turns.ts';
 import type { QueryResult, ReadOnlyOptions, Statement } from './types.ts';
 
-/** A view may take longer than this only while nothing else waits. */
+/** A question may take longer than this only while nobody waits who goes before it. */
 const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 50;
 /**
@@ -169,7 +169,7 @@ export class EmbeddedDatabase {
     const answer = this.#worker.ask(request);
     if (rank === 'statement') return answer;
     let why: ObservatoryError | undefined;
-    const watch = this.#watch(timeoutMs, (reason) => {
+    const watch = this.#watch(rank, timeoutMs, (reason) => {
       why ??= reason;
       void this.#worker.terminate();
     });
@@ -183,11 +183,11 @@ export class EmbeddedDatabase {
   }
 
   /** Ends a question that takes too much. */
-  #watch(timeoutMs: number, end: (why: ObservatoryError) => void): NodeJS.Timeout {
+  #watch(rank: Rank, timeoutMs: number, end: (why: ObservatoryError) => void): NodeJS.Timeout {
     const beganMs = performance.now();
     const bytesBefore = process.memoryUsage.rss();
     return setInterval(() => {
-      const mayTakeMs = this.#turns.count('statement') > 0 ? Math.min(timeoutMs, PATIENCE_MS) : timeoutMs;
+      const mayTakeMs = this.#turns.hasBefore(rank) ? Math.min(timeoutMs, PATIENCE_MS) : timeoutMs;
       const tookMs = performance.now() - beganMs;
       if (tookMs >= mayTakeMs) end(questionEnded(`after ${Math.round(tookMs / 1000)} s`));
       else if (process.memoryUsage.rss() - bytesBefore > MAX_BYTES) {
@@ -200,7 +200,7 @@ export class EmbeddedDatabase {
     this.#isClosed = true;
     this.#refuse('view', 'question');
     if (this.#running !== undefined && this.#running.rank !== 'statement') await this.#worker.terminate();
-    while (this.#working !== undefined || this.#turns.count('statement') > 0) {
+    while (this.#working !== undefined || this.#turns.hasStatements) {
       this.#work();
       await this.#working;
     }

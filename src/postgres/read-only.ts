@@ -1,7 +1,7 @@
 import { ObservatoryError } from '../base/index.ts';
 import { type CopyPool, withClient } from './copy-in.ts';
 import { sqlStateOf } from './database-error.ts';
-import type { Database, Queryable, QueryResult, Statement } from './types.ts';
+import type { Database, Queryable, QueryResult, ReadOnlyOptions, Statement } from './types.ts';
 
 /** A statement that ran out of its time, or that somebody canceled. */
 const QUERY_CANCELED = '57014';
@@ -77,10 +77,10 @@ function beginReading(timeoutMs: number): string {
 }
 
 /** A database each of whose statements may only read, and ends after a time. */
-export function reading(db: Queryable, timeoutMs: number): Queryable {
+export function reading(db: Queryable, how: ReadOnlyOptions): Queryable {
   if (!('readOnly' in db) || typeof db.readOnly !== 'function') return db;
   const readOnly = db.readOnly.bind(db) as Database['readOnly'];
   return {
-    query: async (text, values) => (await readOnly([{ text, values }], { timeoutMs }))[0] as QueryResult,
+    query: async (text, values) => (await readOnly([{ text, values }], how))[0] as QueryResult,
   };
 }

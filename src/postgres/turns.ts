@@ -1,4 +1,4 @@
-/** Who goes first: what is written or kept fresh, then the views of the page, then SQL that somebody else wrote. */
+/** Who goes first: what is written or kept fresh, then the views of the page, then what agents ask. */
 const RANKS = ['statement', 'view', 'question'] as const;
 
 export type Rank = (typeof RANKS)[number];
@@ -46,9 +46,15 @@ export class Turns<T> {
     if (tookMs > SHORT_MS) line.restUntil = nowMs + tookMs;
   }
 
-  /** How many wait. */
-  count(rank: Rank): number {
-    return this.#lines[rank].waiting.length;
+  /** Whether somebody waits who goes before this rank. */
+  hasBefore(rank: Rank): boolean {
+    const first = this.#firstRank();
+    return first !== undefined && RANKS.indexOf(first) < RANKS.indexOf(rank);
+  }
+
+  /** Whether statements wait. */
+  get hasStatements(): boolean {
+    return this.#lines.statement.waiting.length > 0;
   }
 
   /** Takes all that wait in a rank. */

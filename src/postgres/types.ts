@@ -36,7 +36,7 @@ export interface Statement {
 export interface ReadOnlyOptions {
   /** How long each statement may take on a server; in the embedded database, all of them. */
   readonly timeoutMs: number;
-  /** Whether somebody else wrote them. They run one at a time, after all others. @defaultValue false */
+  /** Whether it is for somebody else than the page. They run one at a time, after all others. @defaultValue false */
   readonly isForeign?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface Database extends Queryable, AsyncDisposable {
    * Runs statements in one transaction that may only read, and rolls it back.
    *
    * @throws ObservatoryError `DATABASE_REFUSED` when the time is over. The embedded database also ends a question that
-   *   takes 512 MB of memory, or 5 s while others wait to write.
+   *   takes 512 MB of memory, or 5 s while a statement waits.
    */
   readOnly(statements: readonly Statement[], options: ReadOnlyOptions): Promise<readonly QueryResult[]>;
   /** Closes the connections and releases the data directory. Idempotent. */

@@ -72,7 +72,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
   }
   checkWebhook(options.webhook);
   const assets = readAssets();
-  const questions = reading(db, QUESTION_TIMEOUT_MS);
+  const questions = reading(db, { timeoutMs: QUESTION_TIMEOUT_MS });
   const live = new Live(db, questions);
   const hosts: string[] = [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5000 }, (request, response) => {
