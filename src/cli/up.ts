@@ -28,6 +28,8 @@ const GRPC_PORT = 4317;
 const TIDY_FIRST_MS = 10_000;
 const TIDY_EVERY_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
+/** After a signal: what still runs in the store then is given up, so that the process ends before it is killed. */
+const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory up [options]
 
@@ -53,7 +55,7 @@ Options:
 All ports listen on 127.0.0.1. Without the package @electric-sql/pglite the embedded database is fetched once, about
 27 MB, into a private folder of your cache.
 
-Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits.`;
+Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits, within 25 s.`;
 
 const OPTIONS = {
   port: { type: 'string' },
@@ -79,12 +81,14 @@ export const upCommand: Command = {
     const maxBytes = sizeFlag('--max-size', values['max-size']);
     const host = '127.0.0.1';
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    await using db = await openStore(values, io);
+    const giveUp = new AbortController();
+    await using db = await openStore(values, io, giveUp.signal);
     await using collector = await startCollector({
       database: db,
       http: { host, port: port('--http-port', values['http-port'], HTTP_PORT) },
       grpc: { host, port: port('--grpc-port', values['grpc-port'], GRPC_PORT) },
       captureContent: values['capture-content'],
+      drainTimeoutMs: END_MS,
     });
     await using page = await startPage({
       db,
@@ -103,9 +107,10 @@ export const upCommand: Command = {
       print(io, values.json ? readyJson(page.url, collector) : readyText(page.url, collector));
       await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     } finally {
+      setTimeout(() => giveUp.abort(), END_MS).unref();
       for (const timer of tidying) clearTimeout(timer);
       // It deletes from a database that is about to be closed.
-      await tidied;
+      await Promise.all([tidied, page.close(), collector.close()]);
     }
     return EXIT_OK;
   },
@@ -113,9 +118,9 @@ export const upCommand: Command = {
 
 type Values = ReturnType<typeof readFlags<typeof OPTIONS>>['values'];
 
-function openStore(values: Values, io: CommandIo): Promise<Database> {
+function openStore(values: Values, io: CommandIo, signal: AbortSignal): Promise<Database> {
   const dataDir = values['data-dir'] ?? join(process.cwd(), DEFAULT_DATA_DIR);
-  return openDatabaseOf({ ...values, 'data-dir': dataDir }, io, true);
+  return openDatabaseOf({ ...values, 'data-dir': dataDir }, io, true, signal);
 }
 
 /** Deletes what is too old, and the oldest days of what is too large; today's spans stay. */

@@ -85,6 +85,7 @@ export async function openDatabaseOf(
   values: { readonly [F in keyof typeof DATABASE_FLAGS]?: string | undefined },
   io: CommandIo,
   create = false,
+  signal?: AbortSignal,
 ): Promise<Database> {
   const { openDatabase } = await import('../../postgres/index.ts');
   const url = values['database-url'] ?? databaseUrlFrom(io.env);
@@ -92,6 +93,7 @@ export async function openDatabaseOf(
     url,
     dataDir: values['data-dir'],
     create,
+    signal,
     packageAt: (name) => fetchedModule(name, io),
   });
 }

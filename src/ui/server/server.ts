@@ -52,6 +52,7 @@ export interface PageOptions {
 export interface Page extends AsyncDisposable {
   /** Its address, with the token where one is required. */
   readonly url: string;
+  /** Idempotent. */
   close(): Promise<void>;
 }
 
@@ -92,10 +93,15 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const query = token === undefined ? '' : `?token=${encodeURIComponent(token)}`;
   const url = `http://${name}:${open}/`;
   const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, url);
-  const close = async () => {
+  const closeAll = async () => {
     await announcer?.close();
     await stop(server, live);
     await mcp?.close();
+  };
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= closeAll();
+    return closed;
   };
   return { url: `${url}${query}`, close, [Symbol.asyncDispose]: close };
 }
