@@ -68,6 +68,122 @@ describe('the embedded database', () => {
     );
   });
 
+  describe('questions', () => {
+    const GROWING = {
+      replace: `SELECT length(replace(replace('${'a'.repeat(8000)}', 'a', '${'b'.repeat(8000)}'), 'b', '${'c'.repeat(300)}'))`,
+      concat: `WITH a AS MATERIALIZED (SELECT '${'x'.repeat(4000)}' AS s), b AS MATERIALIZED (SELECT concat(${Array(100).fill('s').join()}) AS s FROM a),
+        c AS MATERIALIZED (SELECT concat(${Array(100).fill('s').join()}) AS s FROM b), d AS MATERIALIZED (SELECT concat(${Array(20).fill('s').join()}) AS s FROM c)
+        SELECT length(s) FROM d`,
+      lpad: 'SELECT array_agg(lpad(i::text, 10000000)) FROM generate_series(1, 1000) AS i',
+      jsonb_agg: "SELECT jsonb_array_length(jsonb_agg(repeat('x', 100000))) FROM generate_series(1, 50000)",
+      recursive:
+        "WITH RECURSIVE n(i, s) AS (SELECT 1, 'x' UNION ALL SELECT i + 1, s || s FROM n) SELECT max(length(s)) FROM n",
+    };
+    const ENDLESS = 'SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b';
+    const asked = (text: string, timeoutMs: number) =>
+      db.readOnly([{ text }], { timeoutMs, isForeign: true });
+    const countRows = async () => (await db.query('SELECT count(*)::int AS n FROM kept')).rows[0]?.n;
+    const rssMb = () => process.memoryUsage.rss() / 1024 ** 2;
+    before(() => db.query('CREATE TABLE IF NOT EXISTS kept (id int, text text)'));
+
+    test('one that does not end is ended at its time, and all that waited for it is done', async () => {
+      const question = assert.rejects(asked(ENDLESS, 1000), {
+        code: 'DATABASE_REFUSED',
+        message: /stopped after 1 s/,
+      });
+      const behind = asked('SELECT 1 AS one', 1000);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const before = await countRows();
+      await Promise.all([1, 2, 3].map((id) => db.query('INSERT INTO kept (id) VALUES ($1)', [id])));
+      await question;
+      assert.equal(await countRows(), Number(before) + 3);
+      assert.deepEqual((await behind)[0]?.rows, [{ one: 1 }]);
+    });
+
+    test('a view gives way after 5 s when a statement waits', async () => {
+      const view = assert.rejects(db.readOnly([{ text: ENDLESS }], { timeoutMs: 600_000 }), {
+        message: /stopped after [5-9] s/,
+      });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await db.query('INSERT INTO kept (id) VALUES (0)');
+      await view;
+    });
+
+    for (const [name, sql] of Object.entries(GROWING)) {
+      test(`one that grows is ended, and its memory given back: ${name}`, async () => {
+        await db.query('SELECT 1');
+        const before = rssMb();
+        let most = 0;
+        const look = setInterval(() => {
+          most = Math.max(most, rssMb());
+        }, 20);
+        await assert.rejects(asked(sql, 5000), (error: Error & { code: string }) => {
+          assert.ok(
+            ['DATABASE_REFUSED', '53200', '54000'].includes(error.code),
+            `${error.code} ${error.message}`,
+          );
+          return true;
+        });
+        clearInterval(look);
+        await db.query('SELECT 1');
+        assert.ok(most < before + 1100, `${Math.round(before)} MB before, ${Math.round(most)} MB at most`);
+        assert.ok(rssMb() < before + 400, `${Math.round(before)} MB before, ${Math.round(rssMb())} MB after`);
+      });
+    }
+
+    test('a deep expression is answered or refused, and never without its row', async () => {
+      const deep = (open: string, close: string, times: number) =>
+        open.repeat(times) + 1 + close.repeat(times);
+      const answers = await Promise.allSettled([
+        asked(`SELECT ${deep('abs(', ')', 3000)} AS one`, 30_000),
+        asked(`SELECT '1' ~ '${deep('(', ')', 20_000)}' AS one`, 30_000),
+        asked(`SELECT '${deep('[', ']', 100_000)}'::jsonb IS NULL AS one`, 30_000),
+        asked(`SELECT ${deep('(SELECT ', ')', 1000)} AS one`, 30_000),
+      ]);
+      for (const [i, answer] of answers.entries()) {
+        if (answer.status === 'fulfilled') assert.equal(answer.value[0]?.rows.length, 1, `answer ${i}`);
+        else
+          assert.match(
+            `${answer.reason.code}`,
+            /^(?:54001|42601|DATABASE_REFUSED)$/,
+            `${i}: ${answer.reason}`,
+          );
+      }
+      assert.deepEqual((await asked('SELECT 1 AS one', 5000))[0]?.rows, [{ one: 1 }]);
+    });
+
+    test('the log that is read after an end stays short', async () => {
+      const row = `SELECT i, repeat(md5(i::text), 30) FROM generate_series(1, 20000) AS i`;
+      for (let i = 0; i < 16; i += 1) {
+        await db.query(`INSERT INTO kept ${row}`);
+        // Looked at once a second.
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+      const { rows } = await db.query(
+        'SELECT (pg_current_wal_insert_lsn() - redo_lsn)::float8 AS bytes FROM pg_control_checkpoint()',
+      );
+      const megabytes = Number(rows[0]?.bytes) / 1024 ** 2;
+      assert.ok(megabytes < 200, `${Math.round(megabytes)} MB`);
+    });
+  });
+
+  test('a signal ends whatever runs, and the database closes', async () => {
+    const giveUp = new AbortController();
+    await using other = await openDatabase({ dataDir: join(folder, 'other'), signal: giveUp.signal });
+    const all = Promise.allSettled([
+      other.query('SELECT count(*) FROM generate_series(1, 1000000) AS a, generate_series(1, 1000000) AS b'),
+      other.query('SELECT 1'),
+      other.readOnly([{ text: 'SELECT 1' }], { timeoutMs: 1000 }),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    giveUp.abort();
+    for (const answer of await all) {
+      assert.equal(answer.status, 'rejected');
+      assert.equal((answer as PromiseRejectedResult).reason.code, 'DATABASE_UNREACHABLE');
+    }
+    await assert.rejects(other.query('SELECT 1'), { code: 'DATABASE_UNREACHABLE', message: /is closed/ });
+  });
+
   test('what is asked of a closed database is a typed error', async () => {
     await db.close();
     await db.close();

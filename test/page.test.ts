@@ -187,6 +187,36 @@ describe('the page', { skip: noPostgres() }, () => {
       await assert.rejects(startPage({ db, port: 0, host, token: 'short' }), { code: 'INVALID_OPTION' });
   });
 
+  test('what is no id of anything is not found, wherever an address has one', async () => {
+    await using page = await startPage({ db, port: 0 });
+    const uuids = ['-'.repeat(36), 'f'.repeat(36), '0'.repeat(8) + '-'.repeat(28), crypto.randomUUID()];
+    const runs = ['f'.repeat(32), 'e', 'f'.repeat(33), '-'.repeat(32)];
+    const span = '0'.repeat(16);
+    const paths = [
+      ...uuids.map((id) => `waiting/${id}`),
+      ...runs.flatMap((id) => [
+        `runs/${id}`,
+        `runs/${id}/spans/${span}`,
+        `runs/${id}/spans/${span}/said`,
+        `runs/${id}/primary`,
+        `compare/${id}/${id}`,
+        `compare/golden/${id}?golden=none`,
+      ]),
+    ];
+    for (const path of paths) {
+      const { status, body } = await ask(`${page.url}api/${path}`);
+      assert.equal(status, 404, `${path}: ${status} ${body}`);
+    }
+    for (const id of uuids) {
+      const answer = await fetch(`${page.url}api/waiting/${id}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"decision":"reject"}',
+      });
+      assert.equal(answer.status, 404, `POST ${id}: ${await answer.text()}`);
+    }
+  });
+
   test('says what is wrong with the database', async () => {
     await using empty = await openDatabase({ url: await server.createDatabase() });
     await using page = await startPage({ db: empty, port: 0, token: PAGE_TOKEN });

@@ -139,5 +139,35 @@ for (const { kind, skip } of KINDS) {
       assert.ok(performance.now() - began < 60_000);
       assert.equal((await answerSql(db, 'SELECT 1 AS one', 5)).rows[0], '{"one":1}');
     });
+
+    test('rows that functions make of a list in the SQL are counted', async () => {
+      const list = Array(1250).fill(1).join();
+      const each = (name: string) => `jsonb_array_elements('[${list}]') AS ${name}`;
+      const [from, select] = [
+        `SELECT count(*) FROM ${each('a')}, ${each('b')}, ${each('c')}`,
+        `unnest(ARRAY[${list}])`,
+      ];
+      const nested = `SELECT count(*) FROM (SELECT ${select}) AS a, (SELECT ${select}) AS b, (SELECT ${select}) AS c`;
+      for (const sql of [from, nested]) {
+        await assert.rejects(answerSql(db, sql, 5), {
+          code: kind === 'Postgres' ? 'DATABASE_REFUSED' : 'INVALID_INPUT',
+        });
+      }
+      const found = await answerSql(
+        db,
+        `SELECT key, count(*) AS spans FROM mcp_traces, jsonb_each(attributes) WHERE start_time > now() - interval '30 days'
+          GROUP BY key ORDER BY spans DESC, key`,
+        5,
+      );
+      assert.ok(found.rows.length > 0);
+    });
+
+    test('what grows beyond all bounds is ended, and the next is answered', {
+      skip: kind === 'Postgres',
+    }, async () => {
+      const sql = `SELECT length(replace(replace(replace('${'a'.repeat(1500)}', 'a', '${'b'.repeat(1500)}'), 'b', '${'c'.repeat(1500)}'), 'c', 'dddddddddd'))`;
+      await assert.rejects(answerSql(db, sql, 5), { message: /stopped|out of memory|requested length/ });
+      assert.equal((await answerSql(db, 'SELECT 1 AS one', 5)).rows[0], '{"one":1}');
+    });
   });
 }

@@ -17,6 +17,8 @@ import { printableLine } from './terminal/index.ts';
 import { webhookOf } from './webhook.ts';
 
 const DEFAULT_PORT = 4320;
+/** After a signal: what still runs in the database then is given up. */
+const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory ui [options]
 
@@ -57,7 +59,8 @@ export const uiCommand: Command = {
   run: async (args, io) => {
     const { values } = readFlags(args, OPTIONS);
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
-    await using db = await openDatabaseOf(values, io);
+    const giveUp = new AbortController();
+    await using db = await openDatabaseOf(values, io, { signal: giveUp.signal });
     const access = await pageAccess(values, io);
     await using page = await startPage({
       ...access,
@@ -82,6 +85,7 @@ export const uiCommand: Command = {
         : lines.map(printableLine).join('\n'),
     );
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    setTimeout(() => giveUp.abort(), END_MS).unref();
     return EXIT_OK;
   },
 };

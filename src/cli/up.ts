@@ -23,6 +23,8 @@ import { webhookOf } from './webhook.ts';
 const PAGE_PORT = 4320;
 const HTTP_PORT = 4318;
 const GRPC_PORT = 4317;
+/** After a signal: what still runs in the store then is given up, so that the process ends before it is killed. */
+const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory up [options]
 
@@ -54,7 +56,7 @@ All ports listen on 127.0.0.1. The address that is printed has a token for one b
 the next one is printed when it is used. Agents read with the read token. Without the package @electric-sql/pglite the embedded database is fetched once, about
 27 MB, into a private folder of your cache.
 
-Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits.`;
+Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits, within 25 s.`;
 
 const OPTIONS = {
   port: { type: 'string' },
@@ -80,9 +82,11 @@ export const upCommand: Command = {
     // Values that cannot be used are refused before anything is opened.
     retentionOf(values, 'pglite');
     useStderrDiag(io.env.OTEL_LOG_LEVEL);
+    const giveUp = new AbortController();
     await using db = await openDatabaseOf(values, io, {
       create: true,
       variables: 'own',
+      signal: giveUp.signal,
       dataDir: join(process.cwd(), DEFAULT_DATA_DIR),
     });
     const retention = retentionOf(values, db.kind);
@@ -91,6 +95,7 @@ export const upCommand: Command = {
       http: { host, port: port('--http-port', values['http-port'], HTTP_PORT) },
       grpc: { host, port: port('--grpc-port', values['grpc-port'], GRPC_PORT) },
       captureContent: values['capture-content'],
+      drainTimeoutMs: END_MS,
     });
     const access = await pageAccess(values, io);
     await using page = await startPage({
@@ -103,12 +108,15 @@ export const upCommand: Command = {
       webhook: webhookOf(values.webhook, io.env),
     });
     await using _noted = await noteRunningPage(io, page.address, access.readToken);
-    await using _tidying = retention && new Tidying(db, retention, io);
+    await using tidying = retention && new Tidying(db, retention, io);
     print(
       io,
       values.json ? readyJson(page, access, collector) : readyText(page, access, collector, retention),
     );
     await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    setTimeout(() => giveUp.abort(), END_MS).unref();
+    // At once: none of them waits for the others.
+    await Promise.all([tidying?.[Symbol.asyncDispose](), page.close(), collector.close()]);
     return EXIT_OK;
   },
 };

@@ -13,10 +13,10 @@ import {
 } from '../base/index.ts';
 import { inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { openEmbeddedThread } from './embedded.ts';
+import { EmbeddedDatabase } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
 import { copyPrepared } from './prepared-directory.ts';
-import { readOnPool } from './read-only.ts';
+import { readingOf } from './read-only.ts';
 import type { Database } from './types.ts';
 
 /** Default directory of the embedded database, relative to the current folder. */
@@ -34,6 +34,8 @@ export interface OpenDatabaseOptions extends PoolOptions, DriverSource {
   readonly create?: boolean | undefined;
   /** Whether a new embedded database is a copy of the empty one that ships with the package. @defaultValue true */
   readonly isPrepared?: boolean | undefined;
+  /** Ends all that runs or waits, with an error, and allows nothing new. The caller still closes the database. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const OPTIONS: OptionKinds<OpenDatabaseOptions> = {
@@ -41,6 +43,7 @@ const OPTIONS: OptionKinds<OpenDatabaseOptions> = {
   dataDir: kinds.string,
   create: kinds.boolean,
   isPrepared: kinds.boolean,
+  signal: kinds.object,
   holdsProcess: kinds.boolean,
   ssl: either(kinds.boolean, kinds.object),
   packageAt: kinds.function,
@@ -62,14 +65,14 @@ export async function openDatabase(options: OpenDatabaseOptions = {}): Promise<D
   return options.url === undefined ? openEmbedded(options) : openServer(options.url, options);
 }
 
-async function openServer(url: string, options: PoolOptions & DriverSource): Promise<Database> {
-  const pool = await openPool(url, options);
+async function openServer(url: string, options: OpenDatabaseOptions): Promise<Database> {
+  const pool = await openPool(url, options, options.signal);
   return {
     kind: pool.kind,
     name: pool.name,
     query: (text, values) => pool.query(text, values),
     exec: (text) => pool.query(text),
-    readOnly: (statements, timeoutMs) => readOnPool(pool, statements, timeoutMs),
+    readOnly: readingOf(pool),
     close: () => pool.end(),
     [Symbol.asyncDispose]: () => pool.end(),
   };
@@ -95,19 +98,31 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     await makePrivateFolder(place);
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(place, 0o700);
-    const { close: closeThread, ...thread } = await loadPeer(
+    const embedded = await loadPeer(
       PGLITE,
-      () => openEmbeddedThread(place, at ?? import.meta.resolve(PGLITE)),
+      () =>
+        EmbeddedDatabase.open(
+          { directory: place, module: at ?? import.meta.resolve(PGLITE) },
+          options.signal,
+        ),
       {
         neededFor: 'The embedded database',
       },
     );
     let closed: Promise<void> | undefined;
     const close = () => {
-      closed ??= closeThread().finally(release);
+      closed ??= embedded.close().finally(release);
       return closed;
     };
-    return { kind: 'pglite', name: directory, ...thread, close, [Symbol.asyncDispose]: close };
+    return {
+      kind: 'pglite',
+      name: directory,
+      query: (text, values) => embedded.query(text, values),
+      exec: (text) => embedded.exec(text),
+      readOnly: (statements, how) => embedded.readOnly(statements, how),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
   } catch (cause) {
     await release?.();
     if (cause instanceof ObservatoryError) throw cause;

@@ -5,6 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 import { errorMessage, importPeer } from '../base/index.ts';
+import { sqlStateOf } from './database-error.ts';
 import type { QueryResult, Statement } from './types.ts';
 
 /** What the thread is started with. */
@@ -14,52 +15,78 @@ export interface EmbeddedThreadData {
   readonly module: string;
 }
 
-/** What the thread is asked for. A script is several statements in one text. */
+/** What the thread is asked for, one request at a time. A script is several statements in one text. */
 export interface EmbeddedRequest {
-  readonly id: number;
   readonly kind: 'query' | 'script' | 'readOnly' | 'close';
   readonly statements: readonly Statement[];
 }
 
-/** The first answer, with id 0, says that the database is open. */
+/** The first answer, to no request, says that the database is open. */
 export interface EmbeddedAnswer {
-  readonly id: number;
   /** Of each statement. */
   readonly results?: readonly QueryResult[] | undefined;
   /** Message and the fields of the database's error, such as its `code`. */
   readonly error?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the database can be used further: a fault of the engine itself leaves it in an unknown state. */
+  readonly isSound: boolean;
+  /** Size of the engine's memory, which never shrinks. */
+  readonly heapBytes: number;
 }
+
+/** Errors that statements do not cause: a message that was lost within the engine (26, 34), an internal error (XX). */
+const ENGINE_AT_FAULT = /^(?:26|34|XX)/;
+
+/** Without a background process, only we keep the log short, which is read when the database is opened again. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const LOOK_AT_LOG_EVERY_MS = 1000;
+const LOG_IS_LONG = `SELECT pg_current_wal_insert_lsn() - redo_lsn > ${MAX_LOG_BYTES} AS "isLong" FROM pg_control_checkpoint()`;
 
 const { directory, module } = workerData as EmbeddedThreadData;
 
-async function run(): Promise<void> {
+let pglite: PGlite | undefined;
+/** Whether this version says which command it has finished. */
+let saysCommand = false;
+let nextLookAtLog = 0;
+
+async function open(): Promise<void> {
   const { PGlite: Embedded } = await importPeer<typeof import('@electric-sql/pglite')>(module);
-  const pglite = await Embedded.create(directory);
-  parentPort?.on('message', async ({ id, kind, statements }: EmbeddedRequest) => {
-    try {
-      answer({ id, results: await resultsOf(pglite, kind, statements) });
-    } catch (error) {
-      answer({ id, error: fieldsOf(error) });
-    }
+  const db = await Embedded.create(directory);
+  pglite = db;
+  saysCommand = 'command' in (await db.query('SELECT 1'));
+  let last = Promise.resolve();
+  parentPort?.on('message', (request: EmbeddedRequest) => {
+    last = last.then(() => handle(db, request));
   });
 }
 
+async function handle(db: PGlite, { kind, statements }: EmbeddedRequest): Promise<void> {
+  try {
+    answer({ results: await resultsOf(db, kind, statements) });
+  } catch (error) {
+    answer({ error: fieldsOf(error), isSound: !isEngineAtFault(error) });
+    return;
+  }
+  // A disk that is full is an error of the next statement, not of this one.
+  if (kind !== 'close') await shortenLog(db).catch(() => undefined);
+}
+
 async function resultsOf(
-  pglite: PGlite,
+  db: PGlite,
   kind: EmbeddedRequest['kind'],
   statements: readonly Statement[],
 ): Promise<readonly QueryResult[]> {
   switch (kind) {
     case 'close':
-      await pglite.close();
+      await db.close();
+      pglite = undefined;
       return [];
     case 'script':
-      for (const { text } of statements) await pglite.exec(text);
+      for (const { text } of statements) await db.exec(text);
       return [];
     case 'query':
-      return all(pglite, statements);
+      return all(db, statements);
     case 'readOnly':
-      return pglite.transaction(async (transaction) => {
+      return db.transaction(async (transaction) => {
         await transaction.exec('SET TRANSACTION READ ONLY');
         const results = await all(transaction, statements);
         await transaction.rollback();
@@ -74,14 +101,35 @@ async function all(
 ): Promise<readonly QueryResult[]> {
   const results: QueryResult[] = [];
   for (const { text, values } of statements) {
-    const { rows } = await db.query<Record<string, unknown>>(text, values as unknown[] | undefined);
-    results.push({ rows });
+    const result = await db.query<Record<string, unknown>>(text, values as unknown[] | undefined);
+    if (saysCommand && !('command' in result)) throw new UnfinishedError();
+    results.push({ rows: result.rows });
   }
   return results;
 }
 
-function answer(message: EmbeddedAnswer): void {
-  parentPort?.postMessage(message);
+/** PGlite takes a stack overflow of its engine for the end of the statement. */
+class UnfinishedError extends Error {
+  constructor() {
+    super('The embedded database did not finish the statement');
+    this.name = 'UnfinishedError';
+  }
+}
+
+function isEngineAtFault(error: unknown): boolean {
+  return error instanceof UnfinishedError || ENGINE_AT_FAULT.test(sqlStateOf(error) ?? '');
+}
+
+async function shortenLog(db: PGlite): Promise<void> {
+  if (performance.now() < nextLookAtLog) return;
+  const { rows } = await db.query<{ isLong: boolean }>(LOG_IS_LONG);
+  if (rows[0]?.isLong === true) await db.exec('CHECKPOINT');
+  nextLookAtLog = performance.now() + LOOK_AT_LOG_EVERY_MS;
+}
+
+function answer(message: Partial<EmbeddedAnswer>): void {
+  const heapBytes = pglite?.Module.HEAPU8.length ?? 0;
+  parentPort?.postMessage({ isSound: true, ...message, heapBytes } satisfies EmbeddedAnswer);
 }
 
 /** An error loses its fields when it is sent to another thread. */
@@ -94,7 +142,7 @@ function fieldsOf(error: unknown): Record<string, unknown> {
   return fields;
 }
 
-run().then(
-  () => answer({ id: 0 }),
-  (error: unknown) => answer({ id: 0, error: fieldsOf(error) }),
+open().then(
+  () => answer({}),
+  (error: unknown) => answer({ error: fieldsOf(error) }),
 );

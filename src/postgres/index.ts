@@ -46,6 +46,7 @@ export {
   type PostgresConnection,
   type Queryable,
   type QueryResult,
+  type ReadOnlyOptions,
   type Statement,
 } from './types.ts';
 export { Witness } from './witness.ts';

@@ -32,6 +32,14 @@ export interface Statement {
   readonly values?: readonly unknown[] | undefined;
 }
 
+/** How statements that only read are run. */
+export interface ReadOnlyOptions {
+  /** How long each statement may take on a server; in the embedded database, all of them. */
+  readonly timeoutMs: number;
+  /** Whether it is for somebody else than the page. They run one at a time, after all others. @defaultValue false */
+  readonly isForeign?: boolean | undefined;
+}
+
 /** A database opened by `openDatabase`. */
 export interface Database extends Queryable, AsyncDisposable {
   /** A server, or the embedded PGlite. */
@@ -41,12 +49,12 @@ export interface Database extends Queryable, AsyncDisposable {
   /** Runs several statements in one transaction. */
   exec(text: string): Promise<unknown>;
   /**
-   * Runs statements in one transaction that may only read, and rolls it back. A server stops a statement after
-   * `timeoutMs`; the embedded database cannot.
+   * Runs statements in one transaction that may only read, and rolls it back.
    *
-   * @throws ObservatoryError `DATABASE_REFUSED` when the time is over.
+   * @throws ObservatoryError `DATABASE_REFUSED` when the time is over. The embedded database also ends a question that
+   *   takes 512 MB of memory, or 5 s while a statement waits.
    */
-  readOnly(statements: readonly Statement[], timeoutMs: number): Promise<readonly QueryResult[]>;
+  readOnly(statements: readonly Statement[], options: ReadOnlyOptions): Promise<readonly QueryResult[]>;
   /** Closes the connections and releases the data directory. Idempotent. */
   close(): Promise<void>;
 }

@@ -22,6 +22,8 @@ export interface DatabaseUse {
   readonly variables?: DatabaseVariables;
   /** Folder of the embedded database without `--data-dir`. @defaultValue `DEFAULT_DATA_DIR` */
   readonly dataDir?: string;
+  /** Gives up what runs in an embedded database. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -66,13 +68,14 @@ export async function databaseUrlOf(
 export async function openDatabaseOf(
   values: DatabaseValues,
   io: CommandIo,
-  { create = false, variables, dataDir }: DatabaseUse = {},
+  { create = false, variables, dataDir, signal }: DatabaseUse = {},
 ): Promise<Database> {
   const { openDatabase } = await import('../../postgres/index.ts');
   return openDatabase({
     url: await databaseUrlOf(values, io, variables),
     dataDir: values['data-dir'] ?? dataDir,
     create,
+    signal,
     packageAt: (name) => fetchedModule(name, io),
   });
 }

@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { errorMessage, VERSION, withoutTracing } from '../../base/index.ts';
 import type { Database } from '../../postgres/index.ts';
-import { STORE_TOOLS } from './tools.ts';
+import { answerTool, STORE_TOOLS } from './tools.ts';
 
 /** `@modelcontextprotocol/server`, which is optional. */
 export type McpSdk = Pick<
@@ -40,7 +40,8 @@ function storeServer(sdk: McpSdk, db: Database): McpServer {
     { name: 'mcp-observatory', version: VERSION },
     { instructions: INSTRUCTIONS },
   );
-  for (const { name, title, description, inputSchema, answer } of STORE_TOOLS) {
+  for (const tool of STORE_TOOLS) {
+    const { name, title, description, inputSchema } = tool;
     server.registerTool(
       name,
       {
@@ -51,7 +52,7 @@ function storeServer(sdk: McpSdk, db: Database): McpServer {
       },
       async (args) => {
         try {
-          const text = await withoutTracing(() => answer(db, args));
+          const text = await withoutTracing(() => answerTool(tool, db, args));
           return { content: [{ type: 'text', text }] };
         } catch (error) {
           return { content: [{ type: 'text', text: errorMessage(error) }], isError: true };

@@ -1,5 +1,5 @@
 import { ObservatoryError } from '../../base/index.ts';
-import { type Database, type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
+import { type Database, type Queryable, reading, refreshRollups, refreshRuns } from '../../postgres/index.ts';
 import { compareRuns, formatCount, formatDuration, formatUsd } from '../explain/index.ts';
 import {
   answerSql,
@@ -29,7 +29,7 @@ export interface StoreTool {
   readonly description: string;
   /** JSON Schema of its arguments. */
   readonly inputSchema: object;
-  readonly answer: (db: Database, args: Arguments) => Promise<string>;
+  readonly answer: (db: Queryable, args: Arguments, store: Database) => Promise<string>;
 }
 
 const HOURS = {
@@ -111,8 +111,16 @@ export const STORE_TOOLS: readonly StoreTool[] = [
   },
 ];
 
+/** How long one statement behind an answer may take, and whom it waits for. */
+const HOW = { timeoutMs: 15_000, isForeign: true };
+
+/** Answers with what has arrived until now. @throws the errors of the tool. */
+export async function answerTool({ answer }: StoreTool, store: Database, args: Arguments): Promise<string> {
+  await refresh(store);
+  return answer(reading(store, HOW), args, store);
+}
+
 async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
-  await refresh(db);
   const limit = typeof args.limit === 'number' ? args.limit : 20;
   const filter = textOf(args.filter) ?? '';
   const { sinceMs } = rangeOf(args);
@@ -126,13 +134,11 @@ async function listAnswer(db: Queryable, args: Arguments): Promise<string> {
 }
 
 async function runAnswer(db: Queryable, args: Arguments): Promise<string> {
-  await refresh(db);
   const run = await runOf(db, args.run);
   return bounded(runText(run, await readRunSpans(db, run)), 'show_span shows one span');
 }
 
 async function spanAnswer(db: Queryable, args: Arguments): Promise<string> {
-  await refresh(db);
   const run = await runOf(db, args.run);
   const span = await readRunSpan(db, run.id, String(args.span));
   if (span === undefined) throw notFound(`The run ${run.id} has no span ${String(args.span)}`);
@@ -146,7 +152,6 @@ async function spanAnswer(db: Queryable, args: Arguments): Promise<string> {
 }
 
 async function compareAnswer(db: Queryable, args: Arguments): Promise<string> {
-  await refresh(db);
   const [a, b] = await Promise.all([runOf(db, args.first), runOf(db, args.second)]);
   const { figures, calls, leftOut } = compareRuns(
     ...(await Promise.all([readRunSpans(db, a), readRunSpans(db, b)])),
@@ -167,7 +172,6 @@ async function compareAnswer(db: Queryable, args: Arguments): Promise<string> {
 }
 
 async function toolsAnswer(db: Queryable, args: Arguments): Promise<string> {
-  await refresh(db);
   const tools = [...(await toolHealth(db, rangeOf(args)))].sort(
     (one, other) => other.errors / other.calls - one.errors / one.calls || other.calls - one.calls,
   );
@@ -180,7 +184,6 @@ async function toolsAnswer(db: Queryable, args: Arguments): Promise<string> {
 }
 
 async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
-  await refresh(db);
   const by = COST_DIMENSIONS.find((dimension) => dimension === args.by) ?? 'model';
   const sums = new Map<
     string,
@@ -204,9 +207,8 @@ async function costAnswer(db: Queryable, args: Arguments): Promise<string> {
   return bounded(lines.length === 0 ? ['No model was called.'] : lines, 'look back fewer hours');
 }
 
-async function sqlAnswer(db: Database, args: Arguments): Promise<string> {
-  await refresh(db);
-  const { rows, hasMore } = await answerSql(db, String(args.sql), MAX_SQL_ROWS);
+async function sqlAnswer(_db: Queryable, args: Arguments, store: Database): Promise<string> {
+  const { rows, hasMore } = await answerSql(store, String(args.sql), MAX_SQL_ROWS);
   const more = hasMore ? [`(there are more than ${MAX_SQL_ROWS} rows; add a condition, or add them up)`] : [];
   const lines = rows.map((row) => oneLine(row, MAX_FIELD_CHARS));
   return bounded(lines.length === 0 ? ['No row.'] : [...lines, ...more], 'select fewer columns or rows');

@@ -64,6 +64,7 @@ export interface Page extends AsyncDisposable {
   readonly url: string;
   /** The address without a token. */
   readonly address: string;
+  /** Idempotent. */
   close(): Promise<void>;
 }
 
@@ -79,7 +80,7 @@ export async function startPage(options: PageOptions): Promise<Page> {
   const access = new Access(options);
   checkWebhook(options.webhook);
   const assets = readAssets();
-  const questions = reading(db, QUESTION_TIMEOUT_MS);
+  const questions = reading(db, { timeoutMs: QUESTION_TIMEOUT_MS });
   const live = new Live(db, questions);
   const hosts: string[] = [];
   const guard = { hosts: LOOPBACK.has(host) ? hosts : undefined, access, cookie: '', onTrade: () => {} };
@@ -106,10 +107,15 @@ export async function startPage(options: PageOptions): Promise<Page> {
     if (options.token === undefined) options.onAddress?.(urlNow());
   };
   const announcer = options.webhook === undefined ? undefined : new Announcer(db, options.webhook, address);
-  const close = async () => {
+  const closeAll = async () => {
     await announcer?.close();
     await stop(server, live);
     await mcp?.close();
+  };
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= closeAll();
+    return closed;
   };
   return {
     get url() {

@@ -1,8 +1,8 @@
 import { ObservatoryError } from '../../base/index.ts';
 import type { Database } from '../../postgres/index.ts';
 
-/** How long a question may take on a server. The embedded database cannot stop one, so its estimated cost is bounded. */
-const TIMEOUT_MS = 5000;
+const HOW = { timeoutMs: 5000, isForeign: true };
+/** The embedded database must be opened again after it has ended a question, so those that will take too long are not begun. */
 const MAX_EMBEDDED_COST = 500_000;
 const MAX_ROW_CHARS = 4000;
 const MAX_TEXT_CHARS = 8000;
@@ -54,9 +54,9 @@ export async function answerSql(db: Database, text: string, maxRows: number): Pr
   const query = checkedSql(text);
   const statement = `SELECT left(row_to_json(answer)::text, ${MAX_ROW_CHARS}) AS row FROM (\n${query}\n) AS answer LIMIT ${maxRows + 1}`;
   try {
-    const [plan] = await db.readOnly([{ text: `EXPLAIN (FORMAT JSON) ${statement}` }], TIMEOUT_MS);
-    checkPlan(plan?.rows[0]?.['QUERY PLAN'], db.kind);
-    const [found] = await db.readOnly([{ text: statement }], TIMEOUT_MS);
+    const [plan] = await db.readOnly([{ text: `EXPLAIN (FORMAT JSON) ${statement}` }], HOW);
+    checkPlan(plan?.rows[0]?.['QUERY PLAN'], db.kind === 'pglite' ? query : undefined);
+    const [found] = await db.readOnly([{ text: statement }], HOW);
     const rows = (found?.rows ?? []).map(({ row }) => String(row));
     return { rows: rows.slice(0, maxRows), hasMore: rows.length > maxRows };
   } catch (error) {
@@ -107,22 +107,50 @@ function checkName(written: string, rest: string): void {
     throw refused(`The function ${name} is not allowed`);
 }
 
-function checkPlan(plan: unknown, kind: Database['kind']): void {
+interface Plan {
+  readonly 'Node Type'?: unknown;
+  readonly 'Relation Name'?: unknown;
+  readonly 'Plan Rows'?: unknown;
+  readonly 'Total Cost'?: unknown;
+  readonly Plans?: readonly Plan[];
+}
+
+/**
+ * @param embedded the SQL, where the embedded database is to answer it.
+ * @throws ObservatoryError `INVALID_INPUT` for a table that is not readable, or a cost that is too high.
+ */
+function checkPlan(plan: unknown, embedded: string | undefined): void {
   const tree = (typeof plan === 'string' ? JSON.parse(plan) : plan) as unknown;
-  const root = (Array.isArray(tree) ? tree[0] : undefined) as { Plan?: Record<string, unknown> } | undefined;
+  const root = (Array.isArray(tree) ? tree[0] : undefined) as { Plan?: Plan } | undefined;
   if (root?.Plan === undefined) throw refused('The database did not say what the SQL reads');
-  const open: unknown[] = [root.Plan];
-  for (const node of open) {
-    const { 'Relation Name': relation, Plans: parts } = node as Record<string, unknown>;
+  const nodes = [root.Plan];
+  for (const node of nodes) {
+    const { 'Relation Name': relation, Plans: parts } = node;
     if (relation !== undefined && !READABLE.test(String(relation)))
       throw refused(`The table ${String(relation)} is not one of the traces`);
-    if (Array.isArray(parts)) open.push(...(parts as unknown[]));
+    if (Array.isArray(parts)) nodes.push(...parts);
   }
-  const cost = Number(root.Plan['Total Cost']);
-  if (kind === 'pglite' && !(cost <= MAX_EMBEDDED_COST))
+  if (embedded === undefined) return;
+  const elements = embedded.split(',').length;
+  const more = nodes.reduce((product, node) => product * moreRows(node, elements), 1);
+  const cost = Number(root.Plan['Total Cost']) * more;
+  if (!(cost <= MAX_EMBEDDED_COST))
     throw refused(
       `The SQL is too expensive for the embedded database (${Math.round(cost)} of ${MAX_EMBEDDED_COST} units). Select a shorter range of start_time, or use mcp_runs or the hourly tables`,
     );
+}
+
+/**
+ * How many times as many rows a function may give as Postgres expects: 100 of most that return sets, also of a list with
+ * thousands of elements that the SQL itself has.
+ */
+function moreRows(
+  { 'Node Type': type, 'Plan Rows': rows, Plans: parts = [] }: Plan,
+  elements: number,
+): number {
+  if (type === 'Function Scan') return Math.max(1, elements / Number(rows));
+  if (type !== 'ProjectSet') return 1;
+  return Math.max(1, (elements * Number(parts[0]?.['Plan Rows'] ?? 1)) / Number(rows));
 }
 
 function lengthAt(pattern: RegExp, text: string, at: number): number {

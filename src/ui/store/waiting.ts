@@ -1,7 +1,7 @@
 import { isApprovalOf, STANDS_UNTIL } from '../../execution/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
 import type { ApprovalScope } from '../../policy/index.ts';
-import type { Queryable } from '../../postgres/index.ts';
+import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
 import {
   findWaitingTool,
@@ -120,8 +120,9 @@ export async function listWaiting(db: Queryable): Promise<WaitingLists> {
   return { open, standing, decided: decided.filter(({ id }) => !ids.has(id)) };
 }
 
-/** One of them with the whole of what is decided. @throws the database's errors. */
+/** One of them with the whole of what is decided; undefined also for what is no id. @throws the database's errors. */
 export async function readWaiting(db: Queryable, id: string): Promise<WaitingDetail | undefined> {
+  if (canonicalUuid(id) === undefined) return undefined;
   const [row] = await ask(
     db,
     `SELECT ${COLUMNS}, r.content::text AS content, r.session_id AS session, coalesce(a.uses, 0) AS uses,

@@ -1,0 +1,77 @@
+/** Who goes first: what is written or kept fresh, then the views of the page, then what agents ask. */
+const RANKS = ['statement', 'view', 'question'] as const;
+
+export type Rank = (typeof RANKS)[number];
+
+/** What takes less makes nobody wait. */
+const SHORT_MS = 200;
+/** Those before it have nothing to do when they have not come for this long. */
+const IDLE_MS = 100;
+
+interface Line<T> {
+  readonly waiting: T[];
+  /** When something of this rank last came or ended. */
+  busyAt: number;
+  restUntil: number;
+}
+
+/**
+ * Whose turn it is, where one works at a time. Within a rank it is who came first. After a long turn a rank leaves as much
+ * time to those before it, unless they have nothing to do: they get at least half of the time, whatever is asked.
+ */
+export class Turns<T> {
+  readonly #lines: Record<Rank, Line<T>> = { statement: newLine(), view: newLine(), question: newLine() };
+
+  add(rank: Rank, one: T, nowMs: number): void {
+    this.#lines[rank].waiting.push(one);
+    this.#lines[rank].busyAt = nowMs;
+  }
+
+  /** Takes who is next; undefined when nobody waits, or nobody may begin yet. */
+  next(nowMs: number): T | undefined {
+    const rank = this.#firstRank();
+    return rank === undefined || this.#beginsAt(rank) > nowMs ? undefined : this.#lines[rank].waiting.shift();
+  }
+
+  /** When the next turn may begin; undefined when nobody waits. */
+  get nextAtMs(): number | undefined {
+    const rank = this.#firstRank();
+    return rank === undefined ? undefined : this.#beginsAt(rank);
+  }
+
+  /** Ends a turn. */
+  ended(rank: Rank, tookMs: number, nowMs: number): void {
+    const line = this.#lines[rank];
+    line.busyAt = nowMs;
+    if (tookMs > SHORT_MS) line.restUntil = nowMs + tookMs;
+  }
+
+  /** Whether somebody waits who goes before this rank. */
+  hasBefore(rank: Rank): boolean {
+    const first = this.#firstRank();
+    return first !== undefined && RANKS.indexOf(first) < RANKS.indexOf(rank);
+  }
+
+  /** Whether statements wait. */
+  get hasStatements(): boolean {
+    return this.#lines.statement.waiting.length > 0;
+  }
+
+  /** Takes all that wait in a rank. */
+  takeAll(rank: Rank): readonly T[] {
+    return this.#lines[rank].waiting.splice(0);
+  }
+
+  #firstRank(): Rank | undefined {
+    return RANKS.find((rank) => this.#lines[rank].waiting.length > 0);
+  }
+
+  #beginsAt(rank: Rank): number {
+    const before = RANKS.slice(0, RANKS.indexOf(rank)).map((other) => this.#lines[other].busyAt);
+    return Math.min(this.#lines[rank].restUntil, Math.max(...before) + IDLE_MS);
+  }
+}
+
+function newLine<T>(): Line<T> {
+  return { waiting: [], busyAt: Number.NEGATIVE_INFINITY, restUntil: Number.NEGATIVE_INFINITY };
+}
