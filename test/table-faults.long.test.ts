@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { DurableSpanProcessor } from '../src/durable/index.ts';
 import { PostgresSpanExporter } from '../src/postgres/index.ts';
@@ -24,9 +26,11 @@ import { spanRequest } from './support/span-requests.ts';
 const skip = noPostgres();
 const ROUNDS = 4;
 const SPANS = 250;
+const DEADLOCK = '40P01';
 /** Far from a statement for each span. */
 const MAX_FAILED = 400;
 const PROTOBUF = { 'content-type': 'application/x-protobuf' };
+const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));
 
 /** What somebody does to the table, how it is undone, and what the log then says. `$WRITER` is the role that writes. */
@@ -188,6 +192,18 @@ async function sendTo(collector: CollectProcess): Promise<readonly string[]> {
   return taken;
 }
 
+/** Changes the table, again if writers and the change wait for each other. */
+async function alter(sql: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await runSql(url, sql.replaceAll('$WRITER', role.name));
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== DEADLOCK || attempt === 10) throw error;
+    }
+  }
+}
+
 async function storedIds(): Promise<Set<string>> {
   const rows = await runSql(url, 'SELECT span_id FROM mcp_traces_hex');
   const ids = rows.map((row) => String(row.span_id));
@@ -195,9 +211,8 @@ async function storedIds(): Promise<Set<string>> {
   return new Set(ids);
 }
 
-/** Transactions that were rolled back so far, whose count the server publishes with a delay. */
+/** Transactions that were rolled back so far, which the server counts with a delay. */
 async function failedStatements(): Promise<number> {
-  await sleep(1100);
   const [row] = await runSql(
     url,
     'SELECT xact_rollback::integer AS failed FROM pg_stat_database WHERE datname = current_database()',
@@ -235,13 +250,14 @@ test('whatever is done to the table, acknowledged spans are kept and stored once
       await processor.forceFlush();
       const failedBefore = await failedStatements();
       told.length = 0;
-      await runSql(url, fault.make.replaceAll('$WRITER', role.name));
+      await alter(fault.make);
       for (let round = 0; round < ROUNDS; round += 1) end();
       sent.push(...(await sendTo(collector)));
       await processor.forceFlush();
+      await sleep(1100);
       const failed = (await failedStatements()) - failedBefore;
       assert.ok(failed < MAX_FAILED, `${failed} statements failed for ${2 * ROUNDS * SPANS} spans`);
-      await runSql(url, fault.undo.replaceAll('$WRITER', role.name));
+      await alter(fault.undo);
       const missing = async () => {
         const there = await storedIds();
         return [...sent, ...ended].filter((id) => !there.has(id.slice(-16)));
@@ -256,4 +272,30 @@ test('whatever is done to the table, acknowledged spans are kept and stored once
       await processor.shutdown();
     });
   }
+});
+
+test('a table that was dropped is made again by db migrate, and spans that wait on disk are stored', {
+  skip,
+}, async () => {
+  const flags = ['--spool', mkdtempSync(join(root, 'dropped-'))];
+  await using collector = await startCollect(url, flags);
+  await sendTo(collector);
+  await runSql(url, 'DROP TABLE mcp_traces CASCADE');
+  const sent = await sendTo(collector);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    MAIN,
+    'db',
+    'migrate',
+    '--database-url',
+    url,
+  ]);
+  assert.match(stdout, /made again, empty and with no grants, what was missing: table mcp_traces/);
+  const deadline = performance.now() + 30_000;
+  const missing = async () => {
+    const there = await storedIds();
+    return sent.filter((id) => !there.has(id));
+  };
+  while ((await missing()).length > 0 && performance.now() < deadline) await sleep(200);
+  assert.deepEqual(await missing(), []);
+  assert.match(collector.log(), /mcp_traces.*(does not exist|missing)/);
 });

@@ -151,6 +151,7 @@ class RunningCollector implements Collector {
         writer: this.#writer,
         onSafe: (spans) => this.#forwarder?.forward(spans),
         onIgnored: (signal, count) => this.#metrics.ignored(signal, count),
+        onAhead: (count) => this.#metrics.ahead(count),
         maxSpans,
       }),
       admission: this.#admission,

@@ -9,13 +9,14 @@ const BOUNDARIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
  * Metrics of the collector itself, beside those of its writer (`observatory.spans` and so on): the counter
  * `observatory.collector.requests` and the histogram `observatory.collector.request.duration` by
  * `observatory.transport` and `observatory.outcome`, the counter `observatory.collector.ignored` by
- * `observatory.signal`, and the gauges `observatory.collector.requests.active` and
+ * `observatory.signal`, the counter `observatory.collector.ahead`, and the gauges `observatory.collector.requests.active` and
  * `observatory.collector.memory`, the bytes held by requests in progress.
  */
 export class CollectorMetrics {
   readonly #requests: Counter;
   readonly #duration: Histogram;
   readonly #ignored: Counter;
+  readonly #ahead: Counter;
   /** Removes the gauges. */
   readonly end: () => void;
 
@@ -35,6 +36,10 @@ export class CollectorMetrics {
       description:
         'Log records that are no event of a known agent, and requests of metrics; neither is stored',
     });
+    this.#ahead = meter.createCounter('observatory.collector.ahead', {
+      unit: '{span}',
+      description: 'Stored spans that start more than a day ahead of the clock of the collector',
+    });
     const active = meter.createObservableGauge('observatory.collector.requests.active', {
       unit: '{request}',
       description: 'Requests in progress',
@@ -53,6 +58,10 @@ export class CollectorMetrics {
 
   ignored(signal: string, count: number): void {
     this.#ignored.add(count, { 'observatory.signal': signal });
+  }
+
+  ahead(count: number): void {
+    this.#ahead.add(count);
   }
 
   answered({ transport, outcome, seconds }: Answered): void {

@@ -27,6 +27,9 @@ const BYTES_PER_ITEM = 64;
 /** `Retry-After` in seconds when neither database nor disk accept spans. */
 const RETRY_AFTER_OUTAGE = 5;
 
+/** How far ahead of this clock a span may start without being counted. */
+const AHEAD_SECONDS = 86_400;
+
 /** Where spans go. */
 export interface IntakeParts {
   readonly processor: ObservatorySpanProcessor;
@@ -35,6 +38,8 @@ export interface IntakeParts {
   readonly onSafe: (spans: readonly ReadableSpan[]) => void;
   /** Called with the log records, or requests of metrics, that are not stored. */
   readonly onIgnored: (signal: OtlpSignal, count: number) => void;
+  /** Called with the number of spans that start more than a day ahead: a clock is wrong. They are stored as they are. */
+  readonly onAhead: (count: number) => void;
   readonly maxSpans: number;
 }
 
@@ -81,6 +86,9 @@ export class Intake {
       throw new Rejection('unavailable', 'Spans cannot be stored now', RETRY_AFTER_OUTAGE);
     }
     this.#parts.onSafe(valid);
+    const latest = Date.now() / 1000 + AHEAD_SECONDS;
+    const ahead = valid.filter(({ startTime }) => startTime[0] > latest).length;
+    if (ahead > 0) this.#parts.onAhead(ahead);
     return acceptance(spans.length - valid.length, outcome.refused);
   }
 
