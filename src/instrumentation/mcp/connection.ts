@@ -122,10 +122,11 @@ export class Connection {
     this.#sessionError = errorType;
   }
 
-  /** Ends all that is under way, and the session. */
-  close(outcome: RequestOutcome, now: number): void {
+  /** Ends all that is under way, and the session. @param isExit the event loop will not turn any more. */
+  close(outcome: RequestOutcome, now: number, isExit = false): void {
     this.sent.endAll(outcome);
-    this.received.endAll(outcome);
+    if (isExit) this.received.endAll(outcome);
+    else void this.received.endInTurns(outcome);
     const session = this.#session;
     this.#session = undefined;
     if (session === undefined) return;
@@ -206,6 +207,8 @@ const collected = new FinalizationRegistry<WeakRef<Connection>>((reference) => l
 openCalls.alsoEnd(() => {
   for (const reference of live) {
     const connection = reference.deref();
-    connection?.telemetry.guard.run('mcp.exit', () => connection.close(CLOSED_OUTCOME, performance.now()));
+    connection?.telemetry.guard.run('mcp.exit', () =>
+      connection.close(CLOSED_OUTCOME, performance.now(), true),
+    );
   }
 });

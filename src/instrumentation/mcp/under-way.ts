@@ -1,10 +1,12 @@
 /** The requests of one connection and direction that have not been answered yet. */
+import { ownTurn } from '../../base/index.ts';
 import type { RequestId } from './internal-types.ts';
 import type { Operation } from './operation.ts';
 import { LOST_OUTCOME, type RequestOutcome } from './outcome.ts';
 
 /** Requests kept in mind at a time; beyond it the oldest is given up. */
 const MAX_UNDER_WAY = 10_000;
+const ENDED_PER_TURN = 500;
 
 /**
  * By id, and by progress token where there is one. Most connections have one request at a time: the first has a place
@@ -46,6 +48,14 @@ export class UnderWay {
 
   endAll(outcome: RequestOutcome): void {
     for (const operation of [...this]) operation.end(outcome);
+  }
+
+  /** As {@link endAll}, in turns of the event loop: a peer may leave thousands of its requests open. */
+  async endInTurns(outcome: RequestOutcome): Promise<void> {
+    for (const [i, operation] of [...this].entries()) {
+      if (i % ENDED_PER_TURN === ENDED_PER_TURN - 1) await ownTurn();
+      operation.connection.telemetry.guard.run('mcp.close', () => operation.end(outcome));
+    }
   }
 
   *[Symbol.iterator](): Iterator<Operation> {
