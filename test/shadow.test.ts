@@ -535,13 +535,13 @@ test('without an SDK the pair is compared all the same', async () => {
 test('options that cannot be used are named', () => {
   const fine = { primary: () => 1, candidate: () => 1 };
   const cases: readonly (readonly [object, RegExp])[] = [
-    [{ primary: 1 }, /`primary` to be a function/],
-    [{ candidate: undefined }, /`candidate` to be a function/],
+    [{ primary: 1 }, /'primary' of shadow\(\) to be a function/],
+    [{ candidate: undefined }, /'candidate' of shadow\(\) to be a function/],
     [{ sample: 1.5 }, /`sample` to be a number from 0 to 1, got 1.5/],
     [{ maxConcurrency: -1 }, /`maxConcurrency`.*got -1/],
-    [{ budgetUsd: Number.NaN }, /`budgetUsd` to be a number from 0 up, got NaN/],
-    [{ timeoutMs: '5' }, /`timeoutMs`.*got 5 \(string\)/],
-    [{ onComparison: 'x' }, /`onComparison` to be a function, got x \(string\)/],
+    [{ budgetUsd: Number.NaN }, /'budgetUsd' of shadow\(\) to be a number, got NaN/],
+    [{ timeoutMs: '5' }, /'timeoutMs'.*got 5 \(string\)/],
+    [{ onComparison: 'x' }, /'onComparison' of shadow\(\) to be a function, got x \(string\)/],
   ];
   for (const [wrong, message] of cases) {
     assert.throws(() => shadow({ ...fine, ...wrong } as never), { code: 'INVALID_OPTION', message });

@@ -24,6 +24,8 @@ export async function runSession(opened: OpenedRun, changes: () => number): Prom
   const { options, emit, span, pool } = opened;
   const log = new RunLog();
   reportServers(pool, emit, log);
+  const policyProblem = options.gate?.problem;
+  if (policyProblem !== undefined) log.note(options.namespace, policyProblem.message, null);
   for (const problem of opened.providers.leftOut) log.note(options.namespace, problem, null);
   const catalog = liveTools(opened, changes);
   const session: Session = {

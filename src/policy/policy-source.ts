@@ -3,8 +3,7 @@
  * as a whole; a change that cannot be used leaves the old policy in force and is reported.
  */
 import { statSync } from 'node:fs';
-import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { ObservatoryError, warnVisibly } from '../base/index.ts';
 import { Policy } from './policy.ts';
 import { type LoadedPolicy, readPolicy, readPolicyFile } from './policy-file.ts';
 
@@ -48,9 +47,10 @@ export class PolicySource {
       return true;
     } catch (cause) {
       this.#problem = asInvalid(cause);
-      const state =
-        this.#policy === undefined ? 'everything is denied' : 'the policy before it stays in force';
-      diag.error(`mcp-observatory: ${this.#problem.message} (${state})`);
+      const { message } = this.#problem;
+      const denied = message.includes('everything is denied') ? '' : ' (everything is denied)';
+      const state = this.#policy === undefined ? denied : ' (the policy before it stays in force)';
+      warnVisibly(`mcp-observatory: ${message}${state}`);
       return false;
     }
   }

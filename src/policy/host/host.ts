@@ -56,6 +56,8 @@ interface AskBase {
   readonly runId: string;
   /** Why the run is not wholly in the audit trail, although its call was made. Absent when it is. */
   readonly auditProblem?: string;
+  /** Why the policy file, or its last change, cannot be used. Absent when it can. */
+  readonly policyProblem?: string;
 }
 
 interface ToolResult {
@@ -167,7 +169,9 @@ export class PolicyHost {
   }
 
   async #ask(query: string, options: AskOptions, run: AuditRun | undefined): Promise<AskResult> {
-    const base = { query, runId: run?.id ?? '' };
+    const { problem } = this.#gate;
+    const policyProblem = problem === undefined ? {} : { policyProblem: problem.message };
+    const base = { query, runId: run?.id ?? '', ...policyProblem };
     const input = this.#timed('G0', () => this.#gate.checkInput(query));
     run?.record(
       'input_checked',
