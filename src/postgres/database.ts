@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, loadPeer, makePrivateFolder, ObservatoryError } from '../base/index.ts';
-import { inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
+import { emptyFolder, inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { openEmbeddedThread } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
@@ -62,6 +62,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
   }
   const at = await options.packageAt?.(PGLITE);
   let release: (() => Promise<void>) | undefined;
+  let begun: string | undefined;
   try {
     const place = await placeOfDataDirectory(directory);
     release = await lockDataDirectory(place);
@@ -69,6 +70,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     const isNew = (await inspectDataDirectory(place)) !== 'database';
     if (isNew && options.isPrepared !== false) await copyPrepared(place, at);
     await makePrivateFolder(place);
+    if (isNew) begun = place;
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(place, 0o700);
     const { close: closeThread, ...thread } = await loadPeer(
@@ -85,6 +87,8 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     };
     return { kind: 'pglite', name: directory, ...thread, close, [Symbol.asyncDispose]: close };
   } catch (cause) {
+    // Nobody could open what there is of a new one, as on a full disk; the next start begins again.
+    if (begun !== undefined) await emptyFolder(begun);
     await release?.();
     if (cause instanceof ObservatoryError) throw cause;
     throw new ObservatoryError(
