@@ -1,7 +1,7 @@
 /** Packages that a command fetches, by the packed package: what is locked, and from whose folder it is run. */
 import assert from 'node:assert/strict';
 import { type ExecFileException, execFile } from 'node:child_process';
-import { chmod, chown, cp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, readdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Consumers } from './support/consumer.ts';
@@ -19,9 +19,10 @@ describe('packages that are fetched', { skip: noPostgres() }, () => {
   let folder: string;
   let url: string;
   /** Filled by the first command that fetches. */
-  const cache = join(tempDir(), 'cache');
+  const cache = join(tempDir(), 'link');
   before(async () => {
     [server, consumers] = await Promise.all([startPostgres(), Consumers.pack()]);
+    await symlink(tempDir(), cache);
     url = await server.createMigrated();
     folder = await consumers.install('bare', ['--omit=peer', '--omit=optional']);
   });
@@ -96,7 +97,7 @@ describe('packages that are fetched', { skip: noPostgres() }, () => {
     const lock = join(changed, 'config/packages/pg.json');
     const text = await readFile(lock, 'utf8');
     await writeFile(lock, text.replace(/sha512-[\w+/]{86}==/, `sha512-${'A'.repeat(86)}==`));
-    const empty = join(tempDir(), 'cache');
+    const empty = tempDir();
     const { code, stderr } = await list(empty, changed);
     assert.equal(code, 1);
     assert.match(stderr, /EINTEGRITY/);
@@ -118,7 +119,7 @@ describe('packages that are fetched', { skip: noPostgres() }, () => {
   for (const [what, reason, make] of ways) {
     test(`it is not run where ${what}`, { skip: !isRoot && 'only root can give a file away' }, async () => {
       const open = join(tempDir(), 'cache');
-      await cp(cache, open, { recursive: true });
+      await cp(await realpath(cache), open, { recursive: true });
       const root = join(open, 'mcp-observatory');
       const set = join(root, (await readdir(root))[0] as string);
       await writeFile(join(set, 'node_modules/pg/package.json'), '{"main":"planted.cjs"}');
