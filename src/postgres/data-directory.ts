@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { makePrivateFolder, ObservatoryError, printableLine } from '../base/index.ts';
 
@@ -47,6 +47,14 @@ export async function placeOfDataDirectory(directory: string): Promise<string> {
   if (existing !== undefined) return existing;
   await makePrivateFolder(dirname(path));
   return join(await realpath(dirname(path)), path.slice(dirname(path).length));
+}
+
+/** Removes what this process put into a folder that was empty before. */
+export async function emptyFolder(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names) {
+    await rm(join(directory, name), { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 function notUnderstood(directory: string, found: string, remedy: string): ObservatoryError {

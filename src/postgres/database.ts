@@ -11,7 +11,7 @@ import {
   type OptionKinds,
   secret,
 } from '../base/index.ts';
-import { inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
+import { emptyFolder, inspectDataDirectory, placeOfDataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { type DriverSource, openPool, type PoolOptions } from './pool.ts';
@@ -89,6 +89,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
   }
   const at = await options.packageAt?.(PGLITE);
   let release: (() => Promise<void>) | undefined;
+  let begun: string | undefined;
   try {
     const place = await placeOfDataDirectory(directory);
     release = await lockDataDirectory(place);
@@ -96,6 +97,7 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
     const isNew = (await inspectDataDirectory(place)) !== 'database';
     if (isNew && options.isPrepared !== false) await copyPrepared(place, at);
     await makePrivateFolder(place);
+    if (isNew) begun = place;
     // PGlite makes its files readable for everybody; as for PostgreSQL, only the owner may enter their folder.
     await chmod(place, 0o700);
     const embedded = await loadPeer(
@@ -124,6 +126,8 @@ async function openEmbedded(options: OpenDatabaseOptions): Promise<Database> {
       [Symbol.asyncDispose]: close,
     };
   } catch (cause) {
+    // Nobody could open what there is of a new one, as on a full disk; the next start begins again.
+    if (begun !== undefined) await emptyFolder(begun);
     await release?.();
     if (cause instanceof ObservatoryError) throw cause;
     throw new ObservatoryError(

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -86,19 +86,17 @@ export async function fetchedFolder(
 ): Promise<string> {
   const lock = readFileSync(packageFile(`config/packages/${set}.json`), 'utf8');
   const { dependencies } = (JSON.parse(lock) as PackageLock).packages[''];
-  const cache = userCacheFolder(env);
+  const cache = await openCache(env);
   // Names of chunks have hashes of what is in them, so the program tells builds of one version apart.
   const build = withSelf ? readFileSync(packageFile(PROGRAM)) : '';
   const folder = join(
     cache,
     `${set}-${createHash('sha256').update(lock).update(build).digest('hex').slice(0, 16)}`,
   );
+  if (existsSync(folder)) return await refuseForeign(folder);
   const partial = `${folder}.${randomUUID()}`;
   const names = FETCHED_SETS[set];
   try {
-    await makePrivateFolder(cache);
-    await refuseForeign(cache);
-    if (existsSync(folder)) return await refuseForeign(folder);
     const specs = names.map((name) => `${name}@${dependencies[name]}`);
     stderr.writeLine(`Fetching ${specs.join(', ')} into ${folder}; this is done once.`);
     await mkdir(partial, { mode: 0o700 });
@@ -117,7 +115,6 @@ export async function fetchedFolder(
     return folder;
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => {});
-    if (ObservatoryError.isInstance(cause)) throw cause;
     // Another process may have been faster.
     if (existsSync(folder)) return await refuseForeign(folder);
     throw new ObservatoryError(
@@ -133,6 +130,23 @@ function setOf(name: string): FetchedSet {
   const set = sets.find((one) => FETCHED_SETS[one].some((member: string) => member === name));
   if (set !== undefined) return set;
   throw new ObservatoryError('MISSING_PEER', `${name} is needed and not installed: npm install ${name}`);
+}
+
+/** @returns the folder of all sets, without links above it: npm does not find a lock file behind one. */
+async function openCache(env: CommandIo['env']): Promise<string> {
+  const cache = userCacheFolder(env);
+  try {
+    await makePrivateFolder(cache);
+    return await realpath(await refuseForeign(cache));
+  } catch (cause) {
+    if (ObservatoryError.isInstance(cause)) throw cause;
+    throw new ObservatoryError(
+      'MISSING_PEER',
+      `The folder ${cache}, for packages that are not installed, cannot be used (${errorMessage(cause)}). Set ` +
+        'XDG_CACHE_HOME to a folder of your own, or install the packages beside mcp-observatory',
+      { cause },
+    );
+  }
 }
 
 /** @returns the folder, if what is in it may be run. */
