@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -130,6 +130,20 @@ describe('the embedded database', () => {
         assert.ok(rssMb() < before + 400, `${Math.round(before)} MB before, ${Math.round(rssMb())} MB after`);
       });
     }
+
+    test('what one has sorted on disk is bounded, and removed after its end', async () => {
+      const sort = (rows: number) =>
+        `SELECT count(*) FROM (SELECT repeat(md5(i::text), 50) AS text FROM generate_series(1, ${rows}) AS i ORDER BY 1) AS sorted`;
+      await assert.rejects(asked(sort(30_000_000), 3000), { code: 'DATABASE_REFUSED' });
+      await db.query('SELECT 1');
+      assert.equal(existsSync(join(dataDir, 'base', 'pgsql_tmp')), false);
+      const limited = await db.readOnly([{ text: "SELECT current_setting('temp_file_limit') AS most" }], {
+        timeoutMs: 5000,
+      });
+      assert.deepEqual(limited[0]?.rows, [{ most: '512MB' }]);
+      const { rows } = await db.query("SELECT current_setting('temp_file_limit') AS most");
+      assert.deepEqual(rows, [{ most: '-1' }]);
+    });
 
     test('a deep expression is answered or refused, and never without its row', async () => {
       const deep = (open: string, close: string, times: number) =>

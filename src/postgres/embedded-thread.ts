@@ -2,6 +2,8 @@
  * The embedded database, in a thread of its own: PGlite answers a statement without giving up its thread, which may take
  * hundreds of milliseconds.
  */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 import { errorMessage, importPeer } from '../base/index.ts';
@@ -41,6 +43,11 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const LOOK_AT_LOG_EVERY_MS = 1000;
 const LOG_IS_LONG = `SELECT pg_current_wal_insert_lsn() - redo_lsn > ${MAX_LOG_BYTES} AS "isLong" FROM pg_control_checkpoint()`;
 
+/** Of files for sorting and hashing, of one question. */
+const MAX_TEMP_MB = 512;
+/** Where they are, relative to the directory. */
+const TEMP_FOLDER = join('base', 'pgsql_tmp');
+
 const { directory, module } = workerData as EmbeddedThreadData;
 
 let pglite: PGlite | undefined;
@@ -50,6 +57,8 @@ let nextLookAtLog = 0;
 
 async function open(): Promise<void> {
   const { PGlite: Embedded } = await importPeer<typeof import('@electric-sql/pglite')>(module);
+  // Files of a question that was ended. Postgres as a server removes them too when it starts.
+  await rm(join(directory, TEMP_FOLDER), { recursive: true, force: true });
   const db = await Embedded.create(directory);
   pglite = db;
   saysCommand = 'command' in (await db.query('SELECT 1'));
@@ -87,7 +96,7 @@ async function resultsOf(
       return all(db, statements);
     case 'readOnly':
       return db.transaction(async (transaction) => {
-        await transaction.exec('SET TRANSACTION READ ONLY');
+        await transaction.exec(`SET TRANSACTION READ ONLY; SET LOCAL temp_file_limit = '${MAX_TEMP_MB}MB'`);
         const results = await all(transaction, statements);
         await transaction.rollback();
         return results;
@@ -128,7 +137,8 @@ async function shortenLog(db: PGlite): Promise<void> {
 }
 
 function answer(message: Partial<EmbeddedAnswer>): void {
-  const heapBytes = pglite?.Module.HEAPU8.length ?? 0;
+  // Absent from some versions: then only what the process takes is looked at.
+  const heapBytes = (pglite as Partial<PGlite> | undefined)?.Module?.HEAPU8?.length ?? 0;
   parentPort?.postMessage({ isSound: true, ...message, heapBytes } satisfies EmbeddedAnswer);
 }
 
