@@ -304,6 +304,32 @@ test('an approval is for one exact call, once, in time', async () => {
   assert.equal((await quick.authorize({ ...call, approvalToken: old })).reasonCode, 'approval_invalid');
 });
 
+test('an approval ends when its time is over by one of the two clocks, whichever is set back or stands still', async (t) => {
+  using gate = new PolicyGate({
+    policy: {
+      version: 1,
+      approval: { expires_seconds: 60 },
+      rules: [{ id: 'a', effect: 'require_approval', server: 's', tool: 't' }],
+    },
+  });
+  gate.setTools('s', [{ name: 't', inputSchema: { type: 'object' } }]);
+  const call = { server: 's', tool: 't', args: {} };
+  const clocks = { wall: Date.now(), steady: performance.now() };
+  t.mock.method(Date, 'now', () => clocks.wall);
+  t.mock.method(performance, 'now', () => clocks.steady);
+  const after = async (wallMs: number, steadyMs: number) => {
+    const approvalToken = gate.approve(call);
+    const { wall, steady } = clocks;
+    Object.assign(clocks, { wall: wall + wallMs, steady: steady + steadyMs });
+    const { reasonCode } = await gate.authorize({ ...call, approvalToken });
+    Object.assign(clocks, { wall, steady });
+    return reasonCode;
+  };
+  assert.equal(await after(59_000, 59_000), 'approved');
+  assert.notEqual(await after(-86_400_000, 3_600_000), 'approved', 'set back a day, an hour later');
+  assert.notEqual(await after(28_800_000, 1), 'approved', 'a machine that slept');
+});
+
 test('budgets count calls per run, per minute and per tool', async () => {
   using gate = gateWith([allow()], { budgets: { calls_per_run: 2, calls_per_minute: 3 } });
   const reason = async (runId: string) => (await gate.authorize(send({ to: 'a' }, { runId }))).reasonCode;
