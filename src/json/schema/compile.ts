@@ -10,9 +10,9 @@ import { isObject, type JsonObject } from '../lenient-json.ts';
 import { APPLICATORS, LAST_APPLICATORS } from './applicators.ts';
 import { ASSERTIONS, misused } from './assertions.ts';
 import { Evaluated } from './evaluated.ts';
-import { impliedTypes, oppositeOf, type SchemaReading } from './implied-types.ts';
+import { impliedTypes, oppositeOf, type SchemaReading, type SchemaWants, wantsOf } from './implied-types.ts';
 import { SchemaRefusedError, shown } from './refused.ts';
-import { type Resource, Resources } from './resources.ts';
+import { isOnlyReference, type Resource, Resources } from './resources.ts';
 import { type SchemaNode, SchemaRun, type Validate } from './run.ts';
 import { payForWalk, StepBudget } from './steps.ts';
 
@@ -25,7 +25,7 @@ export interface CompiledSchema {
   /** SHA-256 of the canonical schema. */
   readonly hash: string;
   /** What the schema itself wants of a value, beside all else: one of these, a match of this pattern if it is a text. */
-  readonly wants: { readonly values?: readonly unknown[]; readonly pattern?: string };
+  readonly wants: SchemaWants;
   /** @param budget what the check may cost. @defaultValue a budget of its own */
   check(value: unknown, budget?: StepBudget): SchemaVerdict;
   /**
@@ -163,7 +163,7 @@ const NEVER: SchemaNode = { validate: (_, run) => run.fail('boolean schema is fa
 
 class Compiler {
   readonly validate: Validate;
-  readonly wants: CompiledSchema['wants'];
+  readonly wants: SchemaWants;
   readonly #resources: Resources;
   readonly #options: CompileOptions;
   readonly #nodes = { wide: new Map<object, SchemaNode>(), narrow: new Map<object, SchemaNode>() };
@@ -288,19 +288,6 @@ class Compiler {
       return found.validate(value, run, seen);
     };
   }
-}
-
-/** Before 2019-09 everything beside `$ref` is ignored. */
-function isOnlyReference(schema: JsonObject, { dialect }: Resource): boolean {
-  return dialect === 'draft-07' && schema.$ref !== undefined;
-}
-
-function wantsOf(schema: JsonObject): CompiledSchema['wants'] {
-  const values = schema.const === undefined ? schema.enum : [schema.const];
-  return {
-    ...(Array.isArray(values) && { values }),
-    ...(typeof schema.pattern === 'string' && { pattern: schema.pattern }),
-  };
 }
 
 function combine(keywords: readonly Validate[]): Validate {

@@ -37,3 +37,17 @@ export function impliedTypes(schema: JsonObject): readonly string[] {
   if (types.length > 0 && schema.nullable === true) types.push('null');
   return [...new Set(types)];
 }
+
+/** What a schema itself wants of a value: one of these, a match of this pattern if it is a text. */
+export interface SchemaWants {
+  readonly values?: readonly unknown[];
+  readonly pattern?: string;
+}
+
+export function wantsOf(schema: JsonObject): SchemaWants {
+  const values = schema.const === undefined ? schema.enum : [schema.const];
+  return {
+    ...(Array.isArray(values) && { values }),
+    ...(typeof schema.pattern === 'string' && { pattern: schema.pattern }),
+  };
+}
