@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { redactText } from '../src/json/index.ts';
+import { finderTable } from '../src/json/redact/finders.ts';
+import { gitleaksTokens, gitleaksValues } from '../src/json/redact/gitleaks-rules.ts';
+import { tokenRules } from '../src/json/redact/token-rules.ts';
 import { computeSignals, estimateTokens, resolveSignalConfig } from '../src/signals/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
+import { Gauge } from './support/machine-speed.ts';
+import { nearMisses } from './support/near-misses.ts';
 import { random } from './support/random.ts';
 import { sized } from './support/size.ts';
 
@@ -125,4 +131,113 @@ test('estimating the tokens of a text takes no longer beyond a bound', () => {
     };
     assertLinear(run, 3, 64 * 1024);
   }
+});
+
+/** Most CPU milliseconds that redacting a megabyte takes, whatever it says, when the machine is at its best. */
+const MOST_REDACTION = 400;
+const ADVERSE_CHARS = 10_000;
+const gauge = new Gauge();
+
+/** CPU milliseconds for a megabyte, of the best of some tries if the first is too long. */
+function redactionTime(text: string): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 12 && best > MOST_REDACTION; tries += 1) {
+    gauge.begin();
+    const spent = cpuMs(() => redactText(text));
+    best = Math.min(best, (spent * 1e6) / Buffer.byteLength(text) / Math.max(1, gauge.slowness()));
+  }
+  return best;
+}
+
+function assertRedactedFast(texts: Iterable<string>): void {
+  const slow: string[] = [];
+  for (const text of texts) {
+    const time = redactionTime(text);
+    if (time > MOST_REDACTION) slow.push(`${Math.round(time)} ms: ${JSON.stringify(text.slice(0, 80))}`);
+  }
+  assert.deepEqual(slow, []);
+}
+
+test('what announces a secret, again and again, is redacted in the time of its length', () => {
+  const starts = [...new Set(finderTable().entries.flatMap((entries) => entries.map(({ start }) => start)))];
+  const ends = [
+    '',
+    '=',
+    ' ',
+    ': ',
+    '="',
+    '":"',
+    '=aaaaaa\n',
+    '\n',
+    ' | ',
+    '\t',
+    ' -p',
+    '/',
+    '\\',
+    '_a=',
+    '=aB',
+  ];
+  assert.ok(starts.length > 600);
+  assertRedactedFast(
+    starts.flatMap((start, index) =>
+      ends
+        .filter((_, end) => (index + end) % sized(8, 3) === 0)
+        .flatMap((end) =>
+          [start + end, `"name":"${start}${end}`].map((piece) => repeated(piece)(ADVERSE_CHARS)),
+        ),
+    ),
+  );
+});
+
+test('what is almost a token is redacted in the time of its length', () => {
+  const forms = [
+    ...tokenRules().map(({ form }) => form.source),
+    ...gitleaksTokens().map(([, form]) => form),
+    ...gitleaksValues().map(([word, form]) => `${word}_key=(?:${form})`),
+  ];
+  assert.ok(forms.length > 250);
+  assertRedactedFast(
+    forms
+      .filter((_, index) => sized(index % 4, 0) === 0)
+      .flatMap((form) => nearMisses(form))
+      .filter((miss) => miss !== '')
+      .flatMap((miss) => ['', ' ', '='].map((end) => repeated(miss + end)(ADVERSE_CHARS))),
+  );
+});
+
+/** A name that no other has. */
+const nameAt = (index: number): string => (index + 600).toString(36).replace(/\d/g, 'q');
+
+const ADVERSE: readonly ((length: number) => string)[] = [
+  repeated('password='),
+  repeated('AccountKey='),
+  repeated('name=password '),
+  repeated('name=password value= '),
+  repeated('password,a\n---\n'),
+  repeated('| password | AKIAABCDEFGHIJKLMN12 |\n|----|----|\n'),
+  repeated(`\n\n${'password,'.repeat(55)}a\n1,2\n`),
+  repeated('(password) values ('),
+  repeated("(password) values ('a',"),
+  repeated('password: ["a","b",'),
+  repeated('password:\n - a\n - b\n'),
+  repeated('"d":"aaaaaaaaaaaaaaaaaaaa",'),
+  repeated('sensitive=true value=" '),
+  repeated('-----BEGIN PRIVATE KEY-----Version: '),
+  repeated('curl -u a:"'),
+  repeated('htpasswd -b '),
+  repeated('mysql -p$'),
+  repeated('zip -P '),
+  repeated('recovery phrase: abc def '),
+  repeated('secret: ABCD-ABCD-'),
+  repeated('password  '),
+  repeated('form-data; name="password"\r\n'),
+  repeated('[redacted]password='),
+  (length) => `\n\npassword,a\n${'-'.repeat(4_000)}x\n`.repeat(length / 4_000),
+  joined((index) => `${nameAt(index)}pass`),
+  joined((index) => `password="${nameAt(index)}token",`),
+  joined((index) => `curl ${nameAt(index)} -u`),
+];
+
+test('texts made for a finder are redacted in the time of their length', () => {
+  assertRedactedFast(ADVERSE.map((make) => make(5 * ADVERSE_CHARS)));
 });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { gateCommand } from '../src/cli/gate.ts';
-import { AuditLog, cleanPreview, verifyAudit } from '../src/policy/index.ts';
+import { AuditLog, cleanPreview, PinStore, verifyAudit } from '../src/policy/index.ts';
+import { toolHash } from '../src/policy/tool-definition.ts';
 import { assertFree } from './support/loop-hold.ts';
 import { tempFile } from './support/policy-fixtures.ts';
 import { runCommand } from './support/run-command.ts';
@@ -246,4 +247,86 @@ test('a record, or arguments kept with it, of any size lose their secrets withou
   const written = readFileSync(join(dir, runFiles(dir)[0] ?? ''), 'utf8');
   assert.match(written, /\[cut\]/);
   assert.doesNotMatch(written, /hunter22/);
+});
+
+/** Tokens of known forms, put together here so that scanners stay calm. */
+const TOKENS = [
+  ['ghp', '_R8vKq2LmXw7TbZ4nYc1PdFh6JsGa9UeVo3Ki'],
+  ['sk-', 'proj-R8vKq2LmXw7TbZ4nYc1PdFh6JsGa9UeVo3Ki5Mr'],
+  ['hvs', '.R8vKq2LmXw7TbZ4nYc1PdFh6JsGa9UeVo3Ki'],
+  ['eyJhbGciOiJIUzI1NiJ9', '.eyJzdWIiOiIxMjM0NTY3ODkwIn0.R8vKq2LmXw7TbZ4nYc1PdFh6'],
+].map((parts) => parts.join(''));
+
+/** The token in each place that a definition, a policy, arguments, results and notes have for a text. */
+function contentWith(token: string): {
+  readonly data: object;
+  readonly grounds: object;
+  readonly tool: object;
+} {
+  const text = `use ${token} for it`;
+  const tool = {
+    name: 'get',
+    title: text,
+    description: text,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        q: { type: 'string', description: text, default: token, enum: [token], examples: [text] },
+      },
+    },
+    annotations: { title: text },
+    _meta: { note: text, [token]: 1 },
+  };
+  const policy = { version: 1, rules: [{ id: 'a', description: text, args: { q: { const: token } } }] };
+  const data = {
+    args: { q: token, deep: [{ [text]: text }] },
+    user_request: text,
+    result: { content: [{ text }] },
+  };
+  return { data, grounds: { policy, 's/get': { s: { tools: [tool] } } }, tool };
+}
+
+test('no file of a trail or of pins holds a secret of a known form, wherever it stood', async () => {
+  for (const options of [
+    { captureContent: true },
+    { captureContent: false },
+    { captureContent: true, key: 'k' },
+  ]) {
+    const dir = tempDir();
+    using audit = new AuditLog({ dir, ...options });
+    const pins = new PinStore();
+    for (const token of TOKENS) {
+      const { data, grounds, tool } = contentWith(token);
+      const content = () => ({ data, grounds }) as never;
+      const run = audit.startRun({ note: token, ...data });
+      run.record('call_decided', { message: token, [token]: token, data, grounds }, run.keepNow(content));
+      run.record('call_started', {}, run.keepNow(content));
+      run.settle('call_finished', { error: `failed: ${token}` }, await run.keep(content));
+      run.finish({ reason: token });
+      pins.approve('s', `get-${TOKENS.indexOf(token)}`, toolHash(tool as never), tool as never);
+    }
+    pins.save(join(dir, 'pins.json'));
+    const texts = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.json') || name.endsWith('.jsonl'))
+      .map((name) => readFileSync(join(dir, name), 'utf8'));
+    assert.ok(texts.length >= TOKENS.length);
+    for (const text of texts)
+      for (const token of TOKENS) assert.ok(!text.includes(token.slice(-20)), text.slice(0, 2_000));
+    if (options.captureContent && options.key === undefined)
+      assert.equal(texts.join('').match(/"content_redacted":true/g)?.length, 3 * TOKENS.length);
+  }
+});
+
+test('grounds that are too long to lose their secrets at once are not kept, and the record says so', async () => {
+  const dir = tempDir();
+  using audit = new AuditLog({ dir, captureContent: true });
+  const run = audit.startRun();
+  const grounds = { policy: { rules: Array.from({ length: 9_000 }, (_, id) => `rule ${id} of many`) } };
+  await assertFree('a long policy', async () => {
+    assert.deepEqual(
+      run.keepNow(() => ({ data: { a: 1 }, grounds })),
+      { content_omitted: true },
+    );
+  });
+  run.finish();
 });

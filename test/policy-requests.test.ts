@@ -202,7 +202,10 @@ test('a URI is compared in its normal form, and patterns end where they say', ()
     gate.evaluate({ server: 's', tool: 'resources/read', method: 'resources/read', args: { uri } })
       .reasonCode;
   const cases: [string, string[]][] = [
-    ['allowed', ['file:///docs/a.md', 'https://a.example/x/y?z=1', 'memo://insights']],
+    [
+      'allowed',
+      ['file:///docs/a.md', 'https://a.example/x/y?z=1', 'https://A.example:443/x', 'memo://insights'],
+    ],
     [
       'request_not_allowed',
       ['file:///docs/a/b.md', 'file:///docs', 'https://b.example/x', 'memo://insights/x', 'file:///docs/a?b'],
@@ -215,7 +218,6 @@ test('a URI is compared in its normal form, and patterns end where they say', ()
         'file:///docs/%2e%2e',
         'file:///docs/a\\b',
         'file:///docs/a\u200bb',
-        'https://a.example:443/x',
         'HTTPS://a.example/x',
         'https:/a.example/x',
         'file:///docs/a b',

@@ -10,6 +10,7 @@ test('urlHostIn takes a plain URL of the host, with its default port or none', (
     'https://example.com/',
     'http://example.com/a/b?c=d#e',
     'https://example.com:443/',
+    'https://EXAMPLE.com/',
     'http://example.com:80/',
     'https://example.com?q=user@evil.com',
     'https://example.com/path;v=1/@evil.com:22/%5C',
@@ -31,7 +32,6 @@ test('urlHostIn denies what URL parsers read differently, and every other host a
     '//example.com/',
     'example.com',
     'HTTPS://example.com/',
-    'https://EXAMPLE.com/',
     'https://example.com./',
     'https://ｅxample.com/',
     'https://example。com/',
@@ -78,14 +78,7 @@ test('urlHostIn denies what URL parsers read differently, and every other host a
 });
 
 test('a host that urlHostIn could never match makes the policy unusable', () => {
-  for (const host of [
-    'Example.com',
-    'https://example.com',
-    'example.com/',
-    'bücher.example',
-    '*.example.com',
-    '',
-  ]) {
+  for (const host of ['https://example.com', 'example.com/', 'bücher.example', '*.example.com', '']) {
     const args = { url: { urlHostIn: [host] } };
     const rules = [{ id: 'fetch', effect: 'allow', server: 'web', tool: 'fetch', args }];
     using gate = new PolicyGate({ policy: { version: 1, rules } });

@@ -1,7 +1,7 @@
 /** Mistakes in what a policy says about servers beside their tools. */
 import type { LintFinding } from './lint.ts';
 import type { LoadedPolicy } from './policy-file.ts';
-import { canMatch } from './requests.ts';
+import { canMatch } from './resource-uri.ts';
 
 /** @param listed the servers there are; without it names of servers are not checked. */
 export function lintServers(

@@ -1,7 +1,8 @@
 /** What is wrong with a policy, or wider than it looks: everything at once, where loading it stops at the first error. */
-import { canonicalJson, isObject, type JsonObject, StepBudget } from '../json/index.ts';
+import { canonicalJson, isObject, type JsonObject, objectOf, StepBudget } from '../json/index.ts';
 import { ToolCatalog } from './catalog.ts';
 import { findingsOf } from './findings.ts';
+import { lintArgument } from './lint-arguments.ts';
 import { lintServers } from './lint-servers.ts';
 import { Policy } from './policy.ts';
 import { type LoadedPolicy, type RuleDocument, readPolicy } from './policy-file.ts';
@@ -17,7 +18,9 @@ import type { ToolsByServer } from './tool-definition.ts';
  * - `no_effect`: another rule with the same effect already covers it.
  * - `optional_argument`: a condition that a call escapes by leaving the argument out.
  * - `any_value`: a condition that takes every value.
- * - `unanchored_pattern`: a pattern that has to match only somewhere in the text.
+ * - `untyped_limit`: a limit without a type, which no value of another type gets around, where the tool takes others.
+ * - `unanchored_pattern`: a pattern that says nothing about the start or the end of the text.
+ * - `path_as_text`: a pattern for paths that the same file under another path gets around.
  * - `destructive`: any call of a tool is allowed that its server calls destructive.
  * - `barred`: a tool that a rule allows cannot be called, because of its definition.
  * - `shadow`: the policy records decisions and enforces none.
@@ -31,7 +34,9 @@ export type LintCode =
   | 'no_effect'
   | 'optional_argument'
   | 'any_value'
+  | 'untyped_limit'
   | 'unanchored_pattern'
+  | 'path_as_text'
   | 'destructive'
   | 'barred'
   | 'shadow';
@@ -171,9 +176,10 @@ class Lint {
       const where = `Rule '${id}', argument '${argument}'`;
       if (effect === 'allow' && takesAnything(schema))
         this.#warn('any_value', [id], `${where}: takes any value`);
-      for (const pattern of patternsOf(schema)) {
-        if (!/^\^/.test(pattern) || !/(?:^|[^\\])(?:\\\\)*\$$/.test(pattern))
-          this.#warn('unanchored_pattern', [id], `${where}: '${pattern}' matches anywhere; write ^...$`);
+      for (const tool of tools) {
+        const found = lintArgument(document, argument, schema, this.#takenBy(server, tool, argument));
+        for (const { code, message } of found) this.#warn(code, [id], message);
+        if (found.length > 0) break;
       }
     }
     if (effect === 'deny') return;
@@ -200,6 +206,12 @@ class Lint {
           `Rule '${id}' allows any call of ${server}/${name}, which is destructive`,
         );
     }
+  }
+
+  /** The schema that a tool has for an argument, as far as it is known. */
+  #takenBy(server: string, tool: string, argument: string): unknown {
+    const { properties } = objectOf(this.#catalog?.find(server, tool)?.definition.inputSchema);
+    return objectOf(properties)[argument];
   }
 
   #error(code: LintCode, ruleIds: readonly string[], message: string): void {
@@ -250,15 +262,6 @@ function samplesOf({ args = {} }: RuleDocument): readonly JsonObject[] {
 function takesAnything(schema: object | boolean): boolean {
   const says = ['title', 'description', '$comment', 'default', 'examples'];
   return typeof schema === 'boolean' ? schema : Object.keys(schema).every((key) => says.includes(key));
-}
-
-/** The patterns of a schema, wherever they are. */
-function patternsOf(schema: unknown): readonly string[] {
-  if (Array.isArray(schema)) return schema.flatMap(patternsOf);
-  if (!isObject(schema)) return [];
-  return Object.entries(schema).flatMap(([key, member]) =>
-    key === 'pattern' && typeof member === 'string' ? [member] : patternsOf(member),
-  );
 }
 
 /** By the server's own word. A server that says nothing is not called destructive, although MCP's default is. */

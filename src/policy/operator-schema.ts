@@ -1,22 +1,33 @@
-import { type CompiledSchema, compileSchema, SchemaRefusedError } from '../json/index.ts';
+import { type CompiledSchema, compileSchema, type SchemaReading, SchemaRefusedError } from '../json/index.ts';
 
 /**
  * Compiles a schema an operator wrote. Unknown keywords such as `maxLenght` are refused, and there are two more for
  * addresses. `emailDomainIn: ["example.com"]` takes one address of exactly these domains; `urlHostIn` a http(s) URL of
  * exactly these hosts. Both take only strings; a hand-written regular expression such as `[^example.com$]` gets this
  * wrong.
+ *
+ * @param reading `narrow` where what fits is let through, `wide` where what fits is stopped: either way a value that
+ * cannot be judged by a limit, since it is of another type or readers differ about it, is not let through.
  * @throws SchemaRefusedError
  */
-export function compileOperatorSchema(schema: object | boolean): CompiledSchema {
-  return compileSchema(schema, { strictWith: { emailDomainIn, urlHostIn } });
+export function compileOperatorSchema(schema: object | boolean, reading?: SchemaReading): CompiledSchema {
+  return compileSchema(schema, { strictWith: { emailDomainIn, urlHostIn }, reading });
 }
 
-function emailDomainIn(given: unknown): (value: unknown) => boolean {
+/**
+ * A plain address: a local part without quotes, comments and white space, and without what mail systems took for a route
+ * (`%`, `!`, `:`, `=`, `@`) or a shell for an option or command. Mail servers that follow routes send the rest elsewhere.
+ */
+const PLAIN_EMAIL =
+  /^[A-Za-z0-9_][A-Za-z0-9_+'-]{0,63}(?:\.[A-Za-z0-9_+'-]{1,64}){0,32}@([A-Za-z0-9.-]{1,255})$/;
+
+function emailDomainIn(given: unknown): (value: unknown) => boolean | undefined {
   const domains = new Set(textsOf(given, 'emailDomainIn').map((domain) => domain.toLowerCase()));
   return (value) => {
-    if (typeof value !== 'string' || value.length > MAX_EMAIL_CHARS) return false;
-    const match = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@([A-Za-z0-9.-]{1,255})$/.exec(value);
-    return match !== null && domains.has((match[1] as string).toLowerCase());
+    if (typeof value !== 'string' || value.length > MAX_EMAIL_CHARS) return undefined;
+    const domain = PLAIN_EMAIL.exec(value)?.[1];
+    // Readers differ about an address with a dot at its end.
+    return domain === undefined || domain.endsWith('.') ? undefined : domains.has(domain.toLowerCase());
   };
 }
 
@@ -28,31 +39,44 @@ const HOST =
 const MAX_HOST_CHARS = 259;
 
 /**
- * What curl, Python's urllib and the WHATWG parser read alike: a lower-case scheme, `//`, no user, a plain host, and
- * after it only the characters of RFC 3986. Their readings differ for backslashes, tabs, full-width letters, missing
+ * What curl, Python's urllib and the WHATWG parser read alike: a lower-case scheme, `//`, no user, a plain host in any
+ * case, and after it only the characters of RFC 3986. Their readings differ for backslashes, tabs, full-width letters, missing
  * slashes and `@`, so that one checks a host and another connects elsewhere.
  */
 const PLAIN_URL =
-  /^(https?):\/\/([a-z0-9.:-]{1,259})(?:[/?#](?:[A-Za-z0-9\-._~:/?#@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?$/;
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
+  /^(https?):\/\/([A-Za-z0-9.:-]{1,259})(?:[/?#](?:[A-Za-z0-9\-._~:/?#@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?$/;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443' };
 const MAX_URL_CHARS = 8_192;
 
-function urlHostIn(given: unknown): (value: unknown) => boolean {
-  const hosts = new Set(textsOf(given, 'urlHostIn'));
+function urlHostIn(given: unknown): (value: unknown) => boolean | undefined {
+  const hosts = new Set(textsOf(given, 'urlHostIn').map((host) => host.toLowerCase()));
   for (const host of hosts) {
     if (host.length > MAX_HOST_CHARS || !HOST.test(host)) {
       throw new SchemaRefusedError(
-        `'urlHostIn' takes lower-case ASCII hosts such as "example.com" or "example.com:8443", not ${JSON.stringify(host.slice(0, 80))}`,
+        `'urlHostIn' takes ASCII hosts such as "example.com" or "example.com:8443", not ${JSON.stringify(host.slice(0, 80))}`,
       );
     }
   }
   return (value) => {
-    if (typeof value !== 'string' || value.length > MAX_URL_CHARS) return false;
-    const [, scheme = '', host = ''] = PLAIN_URL.exec(value) ?? [];
-    const port = DEFAULT_PORTS[scheme] ?? '';
-    const bare = host.endsWith(port) ? host.slice(0, -port.length) : host;
-    return scheme !== '' && (hosts.has(host) || hosts.has(bare) || hosts.has(bare + port));
+    const { host, port, isDefaultPort } = hostOf(value) ?? {};
+    if (host === undefined) return undefined;
+    if (hosts.has(`${host}:${port}`) || (isDefaultPort === true && hosts.has(host))) return true;
+    // It is the host, by a port of which the rule says nothing.
+    return hosts.has(host) ? undefined : false;
   };
+}
+
+/** Where a URL leads that all parsers read alike; undefined for others. */
+function hostOf(
+  value: unknown,
+): { readonly host: string; readonly port: string; readonly isDefaultPort: boolean } | undefined {
+  if (typeof value !== 'string' || value.length > MAX_URL_CHARS) return undefined;
+  const [, scheme = '', authority = ''] = PLAIN_URL.exec(value) ?? [];
+  const [host = '', port = DEFAULT_PORTS[scheme] ?? '', ...rest] = authority.toLowerCase().split(':');
+  if (rest.length > 0 || !HOST.test(`${host}:${port}`)) return undefined;
+  // Numbers that are addresses, and labels that are no names.
+  if (!URL.canParse(value) || new URL(value).hostname !== host) return undefined;
+  return { host, port, isDefaultPort: port === DEFAULT_PORTS[scheme] };
 }
 
 function textsOf(given: unknown, keyword: string): readonly string[] {

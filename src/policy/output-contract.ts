@@ -145,7 +145,7 @@ function ownMember<T>(record: Readonly<Record<string, T>> | undefined, key: stri
 function compileOnce(where: string, schema: object): CompiledSchema {
   let check = compiled.get(schema);
   if (check === undefined) {
-    check = compileRuleSchema(`output '${where}'`, schema);
+    check = compileRuleSchema(`output '${where}'`, schema, 'narrow');
     compiled.set(schema, check);
   }
   return check;

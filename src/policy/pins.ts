@@ -7,7 +7,7 @@
 
 import { readFileSync } from 'node:fs';
 import { checkOptions, checkValue, kinds, ObservatoryError, writePrivateFileSync } from '../base/index.ts';
-import { FILE_LIMITS, isObject, type JsonLimits, parseStrictJson } from '../json/index.ts';
+import { FILE_LIMITS, isObject, type JsonLimits, parseStrictJson, redactValue } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { toolHash } from './tool-definition.ts';
 
@@ -120,12 +120,12 @@ export class PinStore {
   }
 
   /**
-   * Writes the pin file atomically.
+   * Writes the pin file atomically. Of a definition with a secret of a known form it has the hash alone.
    * @throws ObservatoryError `INVALID_OPTION` when the file cannot be written.
    */
   save(path: string): void {
     const pins = this.#each(({ hash }) => hash);
-    const definitions = this.#each(({ definition }) => definition);
+    const definitions = this.#each(({ definition }) => (holdsSecret(definition) ? undefined : definition));
     const text = `${JSON.stringify({ version: 1, pins, definitions }, null, 2)}\n`;
     try {
       writePrivateFileSync(path, text);
@@ -145,6 +145,10 @@ export class PinStore {
     });
     return Object.fromEntries(servers);
   }
+}
+
+function holdsSecret(definition: ToolDefinition | undefined): boolean {
+  return JSON.stringify(redactValue(definition)) !== JSON.stringify(definition);
 }
 
 function definitionIn(definitions: unknown, server: string, tool: string): ToolDefinition | undefined {

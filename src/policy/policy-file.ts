@@ -12,6 +12,7 @@ import {
   isObject,
   type JsonObject,
   parseStrictJson,
+  type SchemaReading,
   SchemaRefusedError,
   type SchemaVerdict,
   StepBudget,
@@ -206,10 +207,14 @@ function checkFile(file: string, value: unknown): SchemaVerdict {
   return schema.check(value, StepBudget.unlimited());
 }
 
-/** Compiles the schema of a rule or output of the policy. */
-export function compileRuleSchema(where: string, schema: object | boolean): CompiledSchema {
+/** Compiles the schema of a rule or output of the policy; see {@link compileOperatorSchema}. */
+export function compileRuleSchema(
+  where: string,
+  schema: object | boolean,
+  reading: SchemaReading,
+): CompiledSchema {
   try {
-    return compileOperatorSchema(schema);
+    return compileOperatorSchema(schema, reading);
   } catch (cause) {
     if (cause instanceof SchemaRefusedError)
       throw invalidPolicy(`The schema of ${where} is wrong: ${cause.message}`, cause);

@@ -10,6 +10,7 @@ import {
   argumentNotGivenByUser,
   type CompiledRule,
   compileRule,
+  grants,
   idsOf,
   namesUndeclared,
   type RuleTrace,
@@ -56,7 +57,8 @@ export class Policy {
     });
     for (const [server, tools] of Object.entries(loaded.document.outputs ?? {})) {
       for (const [tool, output] of Object.entries(tools)) {
-        if (output.schema !== undefined) compileRuleSchema(`output '${server}/${tool}'`, output.schema);
+        if (output.schema !== undefined)
+          compileRuleSchema(`output '${server}/${tool}'`, output.schema, 'narrow');
       }
     }
     this.requests = new RequestRules(loaded.document.servers);
@@ -81,19 +83,22 @@ export class Policy {
     const rules = this.#rules.get(server)?.get(tool);
     const dead = listed === undefined ? NO_RULES : this.deadRules(listed);
     for (const rule of dead) if (rule.document.effect !== 'allow') return denyAsDead(rule);
-    const matching = rules?.applying(args, new StepBudget()) ?? [];
+    const budget = new StepBudget();
+    const matching = rules?.applying(args, budget) ?? [];
     const applying = dead.size === 0 ? matching : matching.filter((rule) => !dead.has(rule));
     const denying = idsOf(applying, 'deny');
     if (denying.length > 0) {
       const message = `Rule ${denying[0]} denies it`;
       return { decision: 'deny', reasonCode: 'rule_denied', message, ruleIds: denying };
     }
-    const asking = idsOf(applying, 'require_approval');
-    if (asking.length > 0) {
+    const allowing = applying.filter((rule) => rule.document.effect === 'allow');
+    const holding = applying.filter((rule) => rule.document.effect === 'require_approval');
+    const asking = idsOf(holding, 'require_approval');
+    // A person decides what some rule means: a value that only may fit is not asked about, unless it was allowed.
+    if (allowing.length > 0 ? asking.length > 0 : holding.some((rule) => grants(rule, args, budget))) {
       const message = `Rule ${asking[0]} wants a human to approve it`;
       return { decision: 'require_approval', reasonCode: 'approval_required', message, ruleIds: asking };
     }
-    const allowing = applying.filter((rule) => rule.document.effect === 'allow');
     if (allowing.length === 0) {
       const [first] = dead;
       return first === undefined ? denyByDefault(server, tool, rules) : denyAsDead(first);

@@ -2,9 +2,10 @@
  * What a policy says about everything of MCP but tool calls: what is asked of a server (resources, prompts, completions,
  * its instructions) and what the server asks of the host (sampling, elicitation, roots). What no word allows is denied.
  */
-import { compileLinear, isObject, type JsonObject, objectOf } from '../json/index.ts';
+import { isObject, type JsonObject, objectOf } from '../json/index.ts';
 import { type Refusal, refusal } from './decision.ts';
-import { invalidPolicy, type PolicyDocument, type ServerDocument } from './policy-file.ts';
+import type { PolicyDocument, ServerDocument } from './policy-file.ts';
+import { isPlainUri, MAX_URI, namesUser, uriMatcher } from './resource-uri.ts';
 
 /** The methods that are decided beside `tools/call`; `instructions` is the text of the handshake, not a method. */
 export type RequestMethod =
@@ -53,9 +54,6 @@ export function wordOf(method: string): string {
   return method.startsWith('prompts/') ? 'prompts' : 'resources';
 }
 
-/** Longest URI that is looked at, in UTF-16 units. */
-const MAX_URI = 4_096;
-
 interface Granted {
   readonly document: ServerDocument;
   matches(uri: string): boolean;
@@ -102,10 +100,10 @@ export class RequestRules {
   #uriRefusal(granted: Granted, uri: unknown, denied: Refusal): Refusal | undefined {
     if (typeof uri !== 'string') return denied;
     if (granted.matches(uri)) return undefined;
-    if (isPlainUri(uri)) return denied;
+    if (isPlainUri(uri) && !namesUser(uri)) return denied;
     return refusal(
       'resource_uri_refused',
-      'Readers may take the URI for another: it is not in its normal form',
+      'Readers may take the URI for another: it is not in its normal form, or names a user',
     );
   }
 
@@ -115,43 +113,6 @@ export class RequestRules {
       ? this.showsPrompt(server, ref.name)
       : this.showsTemplate(server, ref.uri);
   }
-}
-
-/** `*` matches any characters of one segment, `**` any characters. Patterns without either are exact. */
-function uriMatcher(server: string, patterns: readonly string[]): (uri: string) => boolean {
-  const exact = new Set(patterns);
-  const globs = patterns
-    .filter((pattern) => pattern.includes('*'))
-    .map((pattern) => {
-      try {
-        return compileLinear(`^${globSource(pattern)}$`);
-      } catch (cause) {
-        throw invalidPolicy(`The resource pattern '${pattern}' of '${server}' cannot be used`, cause);
-      }
-    });
-  return (uri) => exact.has(uri) || (isPlainUri(uri) && globs.some((glob) => glob.test(uri)));
-}
-
-/** Whether a URI in its normal form can match the pattern; one without `*` matches what is written. */
-export function canMatch(pattern: string): boolean {
-  return !pattern.includes('*') || isPlainUri(pattern.replace(/\*+/g, 'x'));
-}
-
-function globSource(pattern: string): string {
-  return pattern.replace(/\*+|[\\^$.+?()[\]{}|/]/g, (found) => {
-    if (!found.startsWith('*')) return `\\${found}`;
-    return found.length === 1 ? '[^/?#]*' : '[^\\n]*';
-  });
-}
-
-/**
- * Whether every reader takes the URI for the same resource: it is in the normal form of the URL standard, without dot
- * segments, escaped dots or slashes, backslashes, white space or invisible characters.
- */
-function isPlainUri(uri: string): boolean {
-  if (uri.length > MAX_URI || /[\s\\\p{C}]|%(?:00|2e|2f|5c)/iu.test(uri) || !URL.canParse(uri)) return false;
-  const { href } = new URL(uri);
-  return href === uri || href === `${uri}/`;
 }
 
 /** What is sent of a request of the host: the members its method has. */

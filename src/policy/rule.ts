@@ -3,9 +3,9 @@
 import {
   type CompiledSchema,
   groupPatterns,
-  isObject,
   type JsonObject,
   type PatternGroup,
+  type SchemaReading,
   StepBudget,
 } from '../json/index.ts';
 import type { ToolChecks } from './catalog.ts';
@@ -17,13 +17,20 @@ export interface CompiledRule {
   readonly tools: readonly string[];
   /** Arguments that have to be given. */
   readonly required: readonly string[];
-  /** The schemas of the arguments the rule names. */
-  readonly checks: readonly (readonly [argument: string, schema: CompiledSchema])[];
+  /**
+   * The schemas of the arguments the rule names. A rule that allows takes what surely fits. One that stops or holds a call
+   * takes all that may fit: a value that its limits cannot judge does not get around it.
+   */
+  readonly checks: Checks;
+  /** What a rule that asks for approval takes by itself, where no rule allows the call: what surely fits. */
+  readonly grants: Checks;
   /** True for a rule that takes any arguments. */
   readonly isOpen: boolean;
   /** An argument that has to be given and to be one of these values. */
   readonly key: { readonly argument: string; readonly values: readonly unknown[] } | undefined;
 }
+
+type Checks = readonly (readonly [argument: string, schema: CompiledSchema])[];
 
 /** @throws ObservatoryError `POLICY_INVALID` */
 export function compileRule(document: RuleDocument): CompiledRule {
@@ -35,27 +42,31 @@ export function compileRule(document: RuleDocument): CompiledRule {
   }
   // A deny rule applies when all arguments it names are given; an allow rule constrains those that are given.
   const required = effect === 'allow' ? (document.required ?? []) : named;
+  const compiled = (reading: SchemaReading): Checks =>
+    Object.entries(args ?? {}).map(
+      ([name, schema]) =>
+        [name, compileRuleSchema(`rule '${document.id}', argument '${name}'`, schema, reading)] as const,
+    );
+  const checks = compiled(effect === 'allow' ? 'narrow' : 'wide');
   return {
     document,
     tools,
     required,
-    checks: Object.entries(args ?? {}).map(
-      ([name, schema]) =>
-        [name, compileRuleSchema(`rule '${document.id}', argument '${name}'`, schema)] as const,
-    ),
+    checks,
+    grants: effect === 'require_approval' ? compiled('narrow') : checks,
     isOpen: args === undefined && required.length === 0,
-    key: keyOf(args, required),
+    key: keyOf(checks, required),
   };
 }
 
-/** What `const` and `enum` want of a required argument: most rules of a long policy differ in nothing else. */
-function keyOf(args: RuleDocument['args'], required: readonly string[]): CompiledRule['key'] {
-  for (const argument of required) {
-    const schema = args !== undefined && Object.hasOwn(args, argument) ? args[argument] : undefined;
-    if (!isObject(schema)) continue;
-    const values = 'const' in schema ? [schema.const] : schema.enum;
-    const isPlain = Array.isArray(values) && values.every((value) => typeof value !== 'object');
-    if (isPlain) return { argument, values };
+/**
+ * What `const` and `enum` want of a required argument: most rules of a long policy differ in nothing else. By what the
+ * schema was compiled to, not by its text: dialects differ in which keywords count.
+ */
+function keyOf(checks: Checks, required: readonly string[]): CompiledRule['key'] {
+  for (const [argument, { wants }] of checks) {
+    const isPlain = wants.values?.every((value) => typeof value !== 'object') === true;
+    if (isPlain && required.includes(argument)) return { argument, values: wants.values ?? [] };
   }
   return undefined;
 }
@@ -70,6 +81,15 @@ export function applies(rule: CompiledRule, args: JsonObject, budget: StepBudget
     return true;
   } catch {
     return rule.document.effect !== 'allow';
+  }
+}
+
+/** Whether a rule that asks for approval may be what lets a person decide, where no rule allows the call. */
+export function grants(rule: CompiledRule, args: JsonObject, budget: StepBudget): boolean {
+  try {
+    return rule.grants.every(([name, schema]) => schema.test(args[name], budget));
+  } catch {
+    return false;
   }
 }
 
@@ -166,11 +186,9 @@ interface PatternedRules {
   at(place: number): CompiledRule | undefined;
 }
 
-function patternOf({ document }: CompiledRule): { argument: string; pattern: string } | undefined {
-  for (const [argument, schema] of Object.entries(document.args ?? {})) {
-    // Beside a reference a pattern means nothing in older dialects.
-    if (!isObject(schema) || '$ref' in schema || '$schema' in schema) continue;
-    if (typeof schema.pattern === 'string') return { argument, pattern: schema.pattern };
+function patternOf({ checks }: CompiledRule): { argument: string; pattern: string } | undefined {
+  for (const [argument, { wants }] of checks) {
+    if (wants.pattern !== undefined) return { argument, pattern: wants.pattern };
   }
   return undefined;
 }

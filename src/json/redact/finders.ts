@@ -1,7 +1,7 @@
 /** All rules, found by the first three characters of what announces them. Made when first used. */
 
 import { commandFinders, findPassLine, findPiped } from './commands.ts';
-import type { Find, Finder } from './find.ts';
+import type { Find, Finder, Reading } from './find.ts';
 import { findSchemeValue, findSignature, findUserInfo } from './forms.ts';
 import { gitleaksTokens, gitleaksValues } from './gitleaks-rules.ts';
 import { findEncodedKey, findJwk, findPasswordHash, findPrivateKey, findPuttyKey } from './keys.ts';
@@ -34,10 +34,15 @@ export function finderTable(): FinderTable {
 }
 
 /** The first secret that something at `at` announces. */
-export function findAt(entries: readonly Entry[], text: string, at: number): Find | undefined {
+export function findAt(
+  entries: readonly Entry[],
+  text: string,
+  at: number,
+  reading: Reading,
+): Find | undefined {
   for (const { start, find } of entries) {
     if (!startsWith(text, at, start)) continue;
-    const found = find(text, at);
+    const found = find(text, at, reading);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -67,7 +72,7 @@ function makeTable(all: readonly Entry[]): FinderTable {
 
 function allEntries(): Entry[] {
   return [
-    ...entriesOf('-----begin', (text, at) => findPrivateKey(text, at)),
+    ...entriesOf('-----begin', findPrivateKey),
     ...[{ start: '---- begin', find: findPrivateKey }],
     ...entriesOf('private-lines:', findPuttyKey),
     ...entriesOf('ls0tls1crudjti', findEncodedKey),

@@ -2,7 +2,7 @@
  * Secrets that are known by their name: `password=...`, `"api_key": "..."`, `--token ...`, `Authorization: ...`,
  * `<secret>...</secret>`, a cell beside it, `{name: ..., value: ...}`, a column of a table. The name stays.
  */
-import type { Find, Finder } from './find.ts';
+import type { Find, Finder, Reading } from './find.ts';
 import { isInvisible } from './fold.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { entropyOf, hasLettersAndDigits, isPlaceholder } from './opaque.ts';
@@ -33,10 +33,10 @@ interface Name {
 }
 
 /** Finds the secret whose name the word at `at` is part of. */
-export const findNamedValue: Finder = (text, at) => {
+export const findNamedValue: Finder = (text, at, reading) => {
   const name = readName(text, at);
   if (name === undefined) return undefined;
-  const found = findAssigned(text, name);
+  const found = findAssigned(text, name, reading);
   if (found !== undefined) return found;
   // What is before and behind the name says which form it can have.
   const before = text.charCodeAt(name.start - 1);
@@ -45,7 +45,7 @@ export const findNamedValue: Finder = (text, at) => {
     (before < 0x40 ? findTagged(text, name) : undefined) ??
     (CELL_SIGNS.includes(next) ? findCell(text, name) : undefined) ??
     (before < 0x40 || before === 0x60 ? findPair(text, name.start, name.end, name.kind) : undefined) ??
-    (COLUMN_SIGNS.includes(next) ? findColumns(text, name.start) : undefined) ??
+    (COLUMN_SIGNS.includes(next) ? findColumns(text, name.start, reading) : undefined) ??
     (TOLD_SIGNS.includes(next) ? findTold(text, name) : undefined)
   );
 };
@@ -89,7 +89,7 @@ function readName(text: string, at: number): Name | undefined {
 
 const ESCAPED_NAME = /(?:[\w.-]|\\{1,4}u(?!002[27])[\da-fA-F]{4}){1,100}/y;
 
-function findAssigned(text: string, { start, end, kind }: Name): Find | undefined {
+function findAssigned(text: string, { start, end, kind }: Name, reading: Reading): Find | undefined {
   OPERATOR.lastIndex = end;
   const match = OPERATOR.exec(text);
   if (match === null) return undefined;
@@ -103,6 +103,7 @@ function findAssigned(text: string, { start, end, kind }: Name): Find | undefine
   const from = end + whole.length;
   const assignment: Assignment = {
     kind,
+    reading,
     isKey: nameQuote !== undefined,
     isTight: tag !== undefined || /^(?:=|%(?:25)?3d|&#61;)$/i.test(whole),
     isTagged: tag !== undefined,

@@ -32,6 +32,9 @@ const STRONG: readonly string[] = [
   'devicecode|mnemonic|seedphrase|seedwords|recoveryphrase|recoverywords|(?:recovery|backup|scratch)codes?',
 ];
 
+/** Most characters of such an end. */
+const LONGEST_END = 32;
+
 /** Names that are no such word's end in another. */
 const WHOLE = new Set(
   'pw psk pword idtoken dbpass userpass mysqlpass smtppass ftppass authpass phpsessid jsessionid aspsessionid'.split(
@@ -100,7 +103,13 @@ function wordsKind(words: readonly string[], whole: string, last: string): NameK
   if (last === 'pass') return words.length > 1 ? 'strong' : 'weak';
   tables ??= makeTables();
   const { foreign, strong } = tables;
-  if (WHOLE.has(whole) || last === 'pw' || foreign.has(last) || foreign.has(whole) || strong.test(whole))
+  if (
+    WHOLE.has(whole) ||
+    last === 'pw' ||
+    foreign.has(last) ||
+    foreign.has(whole) ||
+    strong.test(whole.slice(-LONGEST_END))
+  )
     return 'strong';
   if (WEAK.test(whole) && last !== 'oauth') return 'weak';
   return FAINT.has(last) ? 'faint' : undefined;

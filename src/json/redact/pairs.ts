@@ -95,13 +95,9 @@ function behind(text: string, end: number, kind: NameKind): Find | undefined {
   let close = near.length;
   for (let strings = 0; strings < 4; strings += 1) {
     // A string in quotes, from its end to its beginning.
-    while (close > 0 && !/["'`]/.test(near.charAt(close - 1))) {
-      close -= 1;
-      if (/[{}<>\n]/.test(near.charAt(close))) return undefined;
-    }
-    const quote = near.charAt(close - 1);
-    const open = near.lastIndexOf(quote, close - 2);
-    if (close < 2 || open === -1) return undefined;
+    close = lastQuote(near, close);
+    const open = close < 1 ? -1 : near.lastIndexOf(near.charAt(close), close - 1);
+    if (open === -1) return undefined;
     const match = VALUE_BEHIND.exec(near.slice(Math.max(0, open - 40), open + 1));
     if (match !== null) {
       const found = findValue(text, from + open + 1, match[1], { kind, isKey: true });
@@ -110,6 +106,16 @@ function behind(text: string, end: number, kind: NameKind): Find | undefined {
     close = open;
   }
   return undefined;
+}
+
+/** Where the last quote before `end` stands; -1 if a sign that ends an object or a line is nearer. */
+function lastQuote(text: string, end: number): number {
+  for (let at = end - 1; at >= 0; at -= 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22 || code === 0x27 || code === 0x60) return at;
+    if (code === 0x0a || code === 0x3c || code === 0x3e || code === 0x7b || code === 0x7d) return -1;
+  }
+  return -1;
 }
 
 const PART =

@@ -5,7 +5,7 @@
  * Redacting twice changes nothing: a replacement is taken as the end of the text before it and the beginning of the text
  * after it, and what is left between replacements has been searched as such.
  */
-import type { Find } from './find.ts';
+import { type Find, Reading } from './find.ts';
 import { findAt, finderTable, HASH_MASK } from './finders.ts';
 import { fold } from './fold.ts';
 
@@ -30,7 +30,9 @@ export function hasMark(text: string): boolean {
 export function hasNoSecret(text: string): boolean {
   if (text.length < SHORTEST) return true;
   return (
-    text.length <= SLICE && !text.includes(MARK_START) && findWithin(fold(text), 0, text.length) === undefined
+    text.length <= SLICE &&
+    !text.includes(MARK_START) &&
+    findWithin(fold(text), 0, text.length, new Reading()) === undefined
   );
 }
 
@@ -60,6 +62,8 @@ interface Part {
   /** The text as it looks: what is searched. */
   readonly seen: string;
   readonly at: number;
+  /** Where the part begins in the piece. */
+  readonly base: number;
   /** Whether it was searched before, as part of a longer one. */
   readonly isAgain: boolean;
 }
@@ -71,41 +75,46 @@ interface Part {
  */
 function* redactPiece(piece: string, out: string[]): Generator<undefined, void> {
   let spare = 32 + piece.length / (8 * LOOK_AHEAD);
-  const todo: (Part | string)[] = [{ text: piece, seen: fold(piece), at: 0, isAgain: false }];
+  const reading = new Reading();
+  const todo: (Part | string)[] = [{ text: piece, seen: fold(piece), at: 0, base: 0, isAgain: false }];
   for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
     if (typeof part === 'string') {
       out.push(part);
       continue;
     }
-    const { text, seen, at, isAgain } = part;
-    let found = yield* firstFind(seen, at);
+    const { text, seen, at, base, isAgain } = part;
+    reading.enter(base);
+    let found =
+      seen.length - at <= SLICE
+        ? findWithin(seen, at, seen.length, reading)
+        : yield* firstFind(seen, at, reading);
     if (found === undefined) {
       if (text !== '') out.push(text);
       continue;
     }
     if (isAgain && spare < 1) found = { start: at, end: text.length, kind: 'secret' };
     if (isAgain) spare -= 1;
-    const pushPart = (from: number, to: number): void => {
-      if (from < to) todo.push({ text: text.slice(from, to), seen: seen.slice(from, to), at: 0, isAgain });
-    };
     const finds = [found, ...(found.also ?? [])];
     for (let index = finds.length - 1; index >= 0; index -= 1) {
       const { end, kind } = finds[index] as Find;
-      pushPart(end, finds[index + 1]?.start ?? text.length);
+      const next = finds[index + 1]?.start ?? text.length;
+      if (end < next) todo.push(cut(part, end, next, 0, isAgain));
       todo.push(`[redacted: ${kind}]`);
     }
     const { start } = found;
-    if (start > 0) {
-      const head = { text: text.slice(0, start), seen: seen.slice(0, start) };
-      todo.push({ ...head, at: Math.max(0, start - LOOK_AHEAD), isAgain: true });
-    }
+    if (start > 0) todo.push(cut(part, 0, start, Math.max(0, start - LOOK_AHEAD), true));
     yield;
   }
 }
 
-function* firstFind(text: string, from: number): Generator<undefined, Find | undefined> {
+function cut({ text, seen, base }: Part, from: number, to: number, at: number, isAgain: boolean): Part {
+  const piece = text.slice(from, to);
+  return { text: piece, seen: seen === text ? piece : seen.slice(from, to), at, base: base + from, isAgain };
+}
+
+function* firstFind(text: string, from: number, reading: Reading): Generator<undefined, Find | undefined> {
   for (let at = from; at < text.length; at += SLICE) {
-    const found = findWithin(text, at, Math.min(text.length, at + SLICE));
+    const found = findWithin(text, at, Math.min(text.length, at + SLICE), reading);
     if (found !== undefined) return found;
     if (text.length - at > SLICE) yield;
   }
@@ -113,7 +122,7 @@ function* firstFind(text: string, from: number): Generator<undefined, Find | und
 }
 
 /** The first secret announced between `from` and `to`. */
-function findWithin(text: string, from: number, to: number): Find | undefined {
+function findWithin(text: string, from: number, to: number, reading: Reading): Find | undefined {
   const { slots, entries } = finderTable();
   let hash = 0;
   const end = Math.min(text.length, to + 2);
@@ -121,7 +130,7 @@ function findWithin(text: string, from: number, to: number): Find | undefined {
     hash = ((hash << 5) | (text.charCodeAt(at) & 31)) & HASH_MASK;
     const slot = slots[hash] as number;
     if (slot === 0 || at < from + 2) continue;
-    const found = findAt(entries[slot - 1] as (typeof entries)[number], text, at - 2);
+    const found = findAt(entries[slot - 1] as (typeof entries)[number], text, at - 2, reading);
     if (found !== undefined) return found;
   }
   return undefined;

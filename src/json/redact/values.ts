@@ -1,10 +1,12 @@
 /** What follows the name of a secret, and whether it is one. */
-import { type Find, findOf } from './find.ts';
+import { type Find, findOf, type Reading } from './find.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isOpaque, isPlaceholder, isProse } from './opaque.ts';
 
 const MAX_VALUE = 512;
 const MAX_BARE = 128;
+/** Values in each other of which none is secret, after which the rest of the run is taken for one. */
+const MAX_NESTED = 8;
 
 const BARE_VALUE = /[^\s"'`<>,;&(){}[\]|\\、。，；！）」]{1,128}/y;
 const REST_OF_LINE = /[^\r\n"'`\\]{1,512}/y;
@@ -22,6 +24,7 @@ export interface Assignment {
   readonly isTagged?: boolean;
   /** Whether it may be a list of words, or a comparison. */
   readonly isLoose?: boolean;
+  readonly reading?: Reading;
   /** Whether it is an argument of a command, or one of many settings, so that a word is a value too. */
   readonly isSetting?: () => boolean;
 }
@@ -97,7 +100,7 @@ function findBare(text: string, from: number, assignment: Assignment): Find | un
   if (kind === 'header') {
     const isSecret =
       isHeaderValue(value) && !isPlaceholder(value) && (value.includes(' ') || isOpaque(value, 8));
-    return isSecret ? { start: from, end: to, kind: 'secret' } : undefined;
+    return isSecret || isNested(from, to, assignment) ? { start: from, end: to, kind: 'secret' } : undefined;
   }
   const next = text.charAt(to);
   if (isTagged && next !== '<') return undefined;
@@ -110,10 +113,15 @@ function findBare(text: string, from: number, assignment: Assignment): Find | un
         (((isTight && value.length >= 6 && isParameter(value, text, to)) ||
           (value.length <= 64 && isSetting?.() === true)) &&
           !isPlaceholder(value))));
-  if (!isSecret) return undefined;
+  if (!isSecret && !isNested(from, to, assignment)) return undefined;
   if (value.length < MAX_BARE) return { start: from, end: to, kind: 'secret' };
   REST_OF_RUN.lastIndex = to;
   return { start: from, end: to + (REST_OF_RUN.exec(text)?.[0].length ?? 0), kind: 'secret' };
+}
+
+/** Whether a value that is no secret is the last of too many that begin in each other: a text made to be read often. */
+function isNested(from: number, to: number, { reading }: Assignment): boolean {
+  return reading !== undefined && reading.readValue(from, to) >= MAX_NESTED;
 }
 
 /** `password=letters` of a query, a connection string, an environment or a log line, not an argument of code. */

@@ -13,6 +13,8 @@ export interface ApplicatorContext {
   readonly isLatest: boolean;
   /** Compiles a subschema. */
   node(schema: unknown): SchemaNode;
+  /** Compiles a subschema that counts against the value if it holds. */
+  opposite(schema: unknown): SchemaNode;
 }
 
 type Applicator = (schema: JsonObject, context: ApplicatorContext) => Validate | undefined;
@@ -62,28 +64,46 @@ function anyOf(schema: JsonObject, context: ApplicatorContext): Validate {
 
 function oneOf(schema: JsonObject, context: ApplicatorContext): Validate {
   const nodes = nodesOf(schema, 'oneOf', context);
+  const others = nodesOf(schema, 'oneOf', { ...context, node: context.opposite });
+  const message = 'must match exactly one schema in oneOf';
+  if (nodes.some((node, index) => node !== others[index])) {
+    // One fits, and none of the others may.
+    return (value, run, seen) => {
+      const possible = others.map((node) => holds(node, value, run, undefined));
+      const count = possible.filter(Boolean).length;
+      return (
+        nodes.some((node, at) => count === Number(possible[at]) && holds(node, value, run, seen)) ||
+        run.fail(message)
+      );
+    };
+  }
   return (value, run, seen) => {
     let found = 0;
     for (const node of nodes) {
       if (holds(node, value, run, seen)) found += 1;
       if (found > 1) break;
     }
-    return found === 1 || run.fail('must match exactly one schema in oneOf');
+    return found === 1 || run.fail(message);
   };
 }
 
-function not(schema: JsonObject, { node }: ApplicatorContext): Validate {
-  const denied = node(schema.not);
+function not(schema: JsonObject, { opposite }: ApplicatorContext): Validate {
+  const denied = opposite(schema.not);
   return (value, run) => !denied.validate(value, run, undefined) || run.fail('must NOT be valid');
 }
 
-function ifThenElse(schema: JsonObject, { node }: ApplicatorContext): Validate {
+function ifThenElse(schema: JsonObject, { node, opposite }: ApplicatorContext): Validate {
   const condition = node(schema.if);
+  const contrary = opposite(schema.if);
   const then = schema.then === undefined ? undefined : node(schema.then);
   const otherwise = schema.else === undefined ? undefined : node(schema.else);
   return (value, run, seen) => {
-    const branch = holds(condition, value, run, seen) ? then : otherwise;
-    return branch === undefined || branch.validate(value, run, seen);
+    const isMet = holds(condition, value, run, seen);
+    const isUnmet = contrary === condition ? !isMet : !holds(contrary, value, run, undefined);
+    return (
+      (isUnmet || then === undefined || then.validate(value, run, seen)) &&
+      (isMet || otherwise === undefined || otherwise.validate(value, run, seen))
+    );
   };
 }
 
@@ -166,20 +186,26 @@ function items(schema: JsonObject, context: ApplicatorContext): Validate {
   };
 }
 
-function contains(schema: JsonObject, { node, isLatest }: ApplicatorContext): Validate {
+function contains(schema: JsonObject, { node, opposite, isLatest }: ApplicatorContext): Validate {
   const wanted = node(schema.contains);
+  const unwanted = opposite(schema.contains);
   const min = countOf(schema, 'minContains') ?? 1;
   const max = countOf(schema, 'maxContains') ?? Number.POSITIVE_INFINITY;
   return (value, run, seen) => {
     if (!Array.isArray(value)) return true;
     run.budget.spend(2 * value.length);
     let found = 0;
+    let most = 0;
     for (const [index, item] of value.entries()) {
+      if (unwanted !== wanted && unwanted.validate(item, run, undefined)) most += 1;
       if (!wanted.validate(item, run, undefined)) continue;
       found += 1;
       if (isLatest) seen?.addIndex(index);
     }
-    return (found >= min && found <= max) || run.fail(`must contain at least ${min} valid item(s)`);
+    return (
+      (found >= min && (unwanted === wanted ? found : most) <= max) ||
+      run.fail(`must contain at least ${min} valid item(s)`)
+    );
   };
 }
 

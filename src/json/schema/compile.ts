@@ -10,8 +10,9 @@ import { isObject, type JsonObject } from '../lenient-json.ts';
 import { APPLICATORS, LAST_APPLICATORS } from './applicators.ts';
 import { ASSERTIONS, misused } from './assertions.ts';
 import { Evaluated } from './evaluated.ts';
+import { impliedTypes, oppositeOf, type SchemaReading, type SchemaWants, wantsOf } from './implied-types.ts';
 import { SchemaRefusedError, shown } from './refused.ts';
-import { type Resource, Resources } from './resources.ts';
+import { isOnlyReference, type Resource, Resources } from './resources.ts';
 import { type SchemaNode, SchemaRun, type Validate } from './run.ts';
 import { payForWalk, StepBudget } from './steps.ts';
 
@@ -23,6 +24,8 @@ export type SchemaVerdict =
 export interface CompiledSchema {
   /** SHA-256 of the canonical schema. */
   readonly hash: string;
+  /** What the schema itself wants of a value, beside all else: one of these, a match of this pattern if it is a text. */
+  readonly wants: SchemaWants;
   /** @param budget what the check may cost. @defaultValue a budget of its own */
   check(value: unknown, budget?: StepBudget): SchemaVerdict;
   /**
@@ -32,8 +35,8 @@ export interface CompiledSchema {
   test(value: unknown, budget: StepBudget): boolean;
 }
 
-/** A keyword of our own: whether a value fits what the schema says. */
-export type CustomKeyword = (given: unknown) => (value: unknown) => boolean;
+/** A keyword of our own: whether a value fits what the schema says; undefined if that cannot be judged. */
+export type CustomKeyword = (given: unknown) => (value: unknown) => boolean | undefined;
 
 export interface CompileOptions {
   /** Further schemas by absolute URI that `$ref` may reach. @defaultValue none */
@@ -42,6 +45,11 @@ export interface CompileOptions {
   readonly checksFormats?: boolean | undefined;
   /** For schemas an operator wrote: unknown keywords and formats are refused, and these keywords are known. @defaultValue undefined */
   readonly strictWith?: Readonly<Record<string, CustomKeyword>> | undefined;
+  /**
+   * How limits without a `type` are read, and the reverse below `not`: `narrow` accepts only what surely fits, `wide` all
+   * that may. @defaultValue as JSON Schema has it
+   */
+  readonly reading?: SchemaReading | undefined;
 }
 
 /** Bounds on one schema. */
@@ -83,10 +91,11 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
   if (known !== undefined) return known;
   let outcome: CompiledSchema | SchemaRefusedError;
   try {
-    const validate = new Compiler(schema, options, budget).validate;
+    const { validate, wants } = new Compiler(schema, options, budget);
     compileStats.compiled += 1;
     outcome = {
       hash,
+      wants,
       check: (value, own) => runCheck(validate, value, own ?? new StepBudget()),
       test: (value, own) => validate(value, new SchemaRun(own), undefined),
     };
@@ -154,9 +163,10 @@ const NEVER: SchemaNode = { validate: (_, run) => run.fail('boolean schema is fa
 
 class Compiler {
   readonly validate: Validate;
+  readonly wants: SchemaWants;
   readonly #resources: Resources;
   readonly #options: CompileOptions;
-  readonly #nodes = new Map<object, SchemaNode>();
+  readonly #nodes = { wide: new Map<object, SchemaNode>(), narrow: new Map<object, SchemaNode>() };
   #budget: StepBudget;
 
   constructor(schema: unknown, options: CompileOptions, budget: StepBudget) {
@@ -164,34 +174,34 @@ class Compiler {
     this.#budget = budget;
     this.#resources = new Resources(schema, options.remotes ?? NO_REMOTES, budget);
     const { root } = this.#resources;
-    const node = this.#node(schema, root);
+    const node = this.#node(schema, root, options.reading ?? 'wide');
+    this.wants = isObject(schema) && !isOnlyReference(schema, root) ? wantsOf(schema) : {};
     this.validate = (value, run, seen) => node.validate(value, run, seen);
   }
 
-  #node(schema: unknown, near: Resource): SchemaNode {
+  #node(schema: unknown, near: Resource, reading: SchemaReading): SchemaNode {
     if (schema === true) return ALWAYS;
     if (schema === false) return NEVER;
     if (!isObject(schema)) throw new SchemaRefusedError('A schema is an object or a boolean');
-    const known = this.#nodes.get(schema);
+    const known = this.#nodes[reading].get(schema);
     if (known !== undefined) return known;
     const node: SchemaNode = { validate: NEVER.validate };
-    this.#nodes.set(schema, node);
+    this.#nodes[reading].set(schema, node);
     this.#budget.enter(COMPILE_STEPS);
     const resource = this.#resources.ownerOf(schema, near);
-    const validate = combine(this.#keywords(schema, resource));
+    const validate = combine(this.#keywords(schema, resource, reading));
     const isTracking = LAST_APPLICATORS.some(([name]) => schema[name] !== undefined);
     node.validate = inResource(resource, isTracking ? withOwnAnnotations(validate) : validate);
     this.#budget.leave();
     return node;
   }
 
-  #keywords(schema: JsonObject, resource: Resource): readonly Validate[] {
+  #keywords(schema: JsonObject, resource: Resource, reading: SchemaReading): readonly Validate[] {
     if (Object.hasOwn(schema, '$async') && typeof schema.$async === 'boolean') {
       throw new SchemaRefusedError("The schema holds '$async', which JSON Schema does not have");
     }
     const found: (Validate | undefined)[] = [];
-    const { dialect } = resource;
-    const isOnlyReference = dialect === 'draft-07' && schema.$ref !== undefined;
+    const isReference = isOnlyReference(schema, resource);
     this.#refuseUnknown(schema);
     const assertions = {
       budget: this.#budget,
@@ -199,7 +209,9 @@ class Compiler {
       isStrict: this.#options.strictWith !== undefined,
       isNullable: schema.nullable === true,
     };
-    if (!isOnlyReference) {
+    if (!isReference) {
+      const types = reading === 'narrow' ? impliedTypes(schema) : [];
+      if (types.length > 0) found.push(ASSERTIONS.get('type')?.(types, 'type', assertions));
       for (const [keyword, assertion] of ASSERTIONS) {
         const given = schema[keyword];
         if (given !== undefined) found.push(assertion(given, keyword, assertions));
@@ -207,18 +219,23 @@ class Compiler {
       for (const [keyword, make] of Object.entries(this.#options.strictWith ?? {})) {
         if (schema[keyword] === undefined) continue;
         const fits = make(schema[keyword]);
-        found.push((value, run) => fits(value) || run.fail(`must pass "${keyword}" keyword validation`));
+        const isDoubtFit = reading === 'wide' && this.#options.reading !== undefined;
+        found.push((value, run) => (fits(value) ?? isDoubtFit) || run.fail(`must fit '${keyword}'`));
       }
     }
     for (const keyword of REFERENCES) {
       const reference = schema[keyword];
-      if (reference !== undefined) found.push(this.#reference(keyword, reference, resource));
+      if (reference !== undefined) found.push(this.#reference(keyword, reference, resource, reading));
     }
-    if (isOnlyReference) return found.filter((each) => each !== undefined);
+    if (isReference) return found.filter((each) => each !== undefined);
     const context = {
       budget: this.#budget,
-      isLatest: dialect === '2020-12',
-      node: (subschema: unknown) => this.#node(subschema, resource),
+      isLatest: resource.dialect === '2020-12',
+      node: (subschema: unknown) => this.#node(subschema, resource, reading),
+      opposite: (subschema: unknown) => {
+        const isRead = this.#options.reading !== undefined;
+        return this.#node(subschema, resource, isRead ? oppositeOf(reading) : reading);
+      },
     };
     for (const [keywords, applicator] of APPLICATORS) {
       if (keywords.some((keyword) => schema[keyword] !== undefined)) found.push(applicator(schema, context));
@@ -248,11 +265,11 @@ class Compiler {
     }
   }
 
-  #reference(keyword: string, reference: unknown, resource: Resource): Validate {
+  #reference(keyword: string, reference: unknown, resource: Resource, reading: SchemaReading): Validate {
     if (typeof reference !== 'string') throw misused(keyword, 'a reference');
     this.#budget.spend(COMPILE_STEPS);
     const target = this.#resources.resolve(reference, resource);
-    const node = this.#node(target.schema, target.resource);
+    const node = this.#node(target.schema, target.resource, reading);
     const anchor = keyword === '$recursiveRef' ? '' : target.anchor;
     const isDynamic =
       keyword !== '$ref' && anchor !== undefined && target.resource.dynamicAnchors.has(anchor);
@@ -265,7 +282,7 @@ class Compiler {
         // Compiling at this time is paid for by the check.
         if (schema !== undefined) {
           this.#budget = run.budget;
-          found = this.#node(schema, scope.resource);
+          found = this.#node(schema, scope.resource, reading);
         }
       }
       return found.validate(value, run, seen);

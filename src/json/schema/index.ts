@@ -7,6 +7,7 @@ export {
   compileStats,
   type SchemaVerdict,
 } from './compile.ts';
+export { impliedTypes, type SchemaReading } from './implied-types.ts';
 export { METASCHEMA } from './metaschema.ts';
 export { groupPatterns, type PatternGroup } from './pattern-groups.ts';
 export { SchemaRefusedError } from './refused.ts';

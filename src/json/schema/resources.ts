@@ -193,3 +193,8 @@ function dialectOf(schema: unknown): SchemaDialect | undefined {
   }
   return dialect;
 }
+
+/** Before 2019-09 everything beside `$ref` is ignored. */
+export function isOnlyReference(schema: JsonObject, { dialect }: Resource): boolean {
+  return dialect === 'draft-07' && schema.$ref !== undefined;
+}

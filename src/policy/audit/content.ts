@@ -40,8 +40,8 @@ const ALGORITHM = 'aes-256-gcm';
 export class ContentKeeper {
   readonly #runId: string;
   readonly #key: Buffer | undefined;
-  /** Hashes of the grounds that are kept, by name. */
-  readonly #grounds = new Map<string, string>();
+  /** The grounds that are kept, by name. */
+  readonly #grounds = new Map<string, KeptGround>();
 
   constructor(runId: string, key: string | undefined) {
     this.#runId = runId;
@@ -49,52 +49,72 @@ export class ContentKeeper {
   }
 
   /** Content that is too long to lose its secrets at once is not kept. */
-  keep({ data, grounds }: RecordContent): KeptContent {
+  keep({ data, grounds = {} }: RecordContent): KeptContent {
     try {
-      if (this.#key === undefined && JSON.stringify(data).length > MAX_CHARS_AT_ONCE) {
-        return { content_omitted: true };
-      }
-      return this.#finish(data, this.#key === undefined ? redactValue(data) : data, grounds);
+      const fresh = this.#newOf(grounds);
+      if (this.#key !== undefined) return this.#finish(data, data, grounds, fresh);
+      const isLong = (text: string) => text.length > MAX_CHARS_AT_ONCE;
+      if (isLong(JSON.stringify(data)) || isLong(textOf(fresh).join(''))) return { content_omitted: true };
+      return this.#finish(data, redactValue(data), grounds, redactValue(fresh));
     } catch {
       return { content_omitted: true };
     }
   }
 
   /** As {@link keep}, for data of any size: the event loop is not held while secrets are looked for. */
-  async keepLarge({ data, grounds }: RecordContent): Promise<KeptContent> {
+  async keepLarge({ data, grounds = {} }: RecordContent): Promise<KeptContent> {
     try {
-      return this.#finish(data, this.#key === undefined ? await redactLargeValue(data) : data, grounds);
+      const fresh = this.#newOf(grounds);
+      if (this.#key !== undefined) return this.#finish(data, data, grounds, fresh);
+      return this.#finish(data, await redactLargeValue(data), grounds, await redactLargeValue(fresh));
     } catch {
       return { content_omitted: true };
     }
   }
 
-  #finish(data: JsonObject, clean: JsonObject, grounds: JsonObject | undefined): KeptContent {
-    try {
-      const whole = JSON.stringify(data);
-      const text = this.#key === undefined ? JSON.stringify(clean) : whole;
-      const json = `{"data":${text},"grounds":{${this.#newOf(grounds).join(',')}}}`;
-      // A text that is too long as it is need not be encrypted or escaped to find out.
-      if (json.length > MAX_BYTES) return { content_omitted: true };
-      const sealed = this.#key && seal(json, this.#key, this.#runId);
-      if (Buffer.byteLength(sealed ?? JSON.stringify(json)) > MAX_BYTES) return { content_omitted: true };
-      if (sealed !== undefined) return { content_sealed: sealed };
-      return text === whole ? { content: json } : { content: json, content_redacted: true };
-    } catch {
-      return { content_omitted: true };
+  #finish(
+    data: JsonObject,
+    cleanData: JsonObject,
+    grounds: JsonObject,
+    cleanGrounds: JsonObject,
+  ): KeptContent {
+    const text = JSON.stringify(cleanData);
+    const json = `{"data":${text},"grounds":{${textOf(cleanGrounds).join(',')}}}`;
+    // A text that is too long as it is need not be encrypted or escaped to find out.
+    if (json.length > MAX_BYTES) return { content_omitted: true };
+    const sealed = this.#key && seal(json, this.#key, this.#runId);
+    if (Buffer.byteLength(sealed ?? JSON.stringify(json)) > MAX_BYTES) return { content_omitted: true };
+    for (const [name, clean] of Object.entries(cleanGrounds)) {
+      const whole = JSON.stringify(grounds[name]);
+      this.#grounds.set(name, { hash: sha256Hex(whole), isRedacted: JSON.stringify(clean) !== whole });
     }
+    if (sealed !== undefined) return { content_sealed: sealed };
+    const isRedacted =
+      text !== JSON.stringify(data) ||
+      Object.keys(grounds).some((name) => this.#grounds.get(name)?.isRedacted === true);
+    return isRedacted ? { content: json, content_redacted: true } : { content: json };
   }
 
-  #newOf(grounds: JsonObject = {}): readonly string[] {
-    return Object.entries(grounds).flatMap(([name, value]) => {
+  /** The grounds that differ from those kept under their name. */
+  #newOf(grounds: JsonObject): JsonObject {
+    const fresh = Object.entries(grounds).filter(([name, value]) => {
       const text = JSON.stringify(value);
-      if (text === undefined || text.length > MAX_BYTES) return [];
-      const hash = sha256Hex(text);
-      if (this.#grounds.get(name) === hash) return [];
-      this.#grounds.set(name, hash);
-      return [`${JSON.stringify(name)}:${text}`];
+      if (text === undefined || text.length > MAX_BYTES) return false;
+      return this.#grounds.get(name)?.hash !== sha256Hex(text);
     });
+    return Object.fromEntries(fresh);
   }
+}
+
+/** What the content of a run has under a name. */
+interface KeptGround {
+  /** SHA-256 of its text, before secrets were taken out. */
+  readonly hash: string;
+  readonly isRedacted: boolean;
+}
+
+function textOf(grounds: JsonObject): readonly string[] {
+  return Object.entries(grounds).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
 }
 
 /**
