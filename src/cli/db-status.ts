@@ -18,7 +18,9 @@ export function formatStatus(database: string, status: DatabaseStatus, spool?: S
   const lines: [string, string][] = [
     ['database', `${database} (PostgreSQL ${status.serverVersion})`],
     ['schema', advice === '' ? version : `${version}: ${advice}`],
-    ...(status.missing.length === 0 ? [] : [['missing', firstNames(status.missing)] satisfies [string, string]]),
+    ...(status.missing.length === 0
+      ? []
+      : [['missing', firstNames(status.missing)] satisfies [string, string]]),
     ...(status.table === undefined ? [] : tableLines(status.table)),
     ...(spool === undefined ? [] : [['spool', formatSpool(spool)] satisfies [string, string]]),
   ];

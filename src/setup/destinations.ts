@@ -7,7 +7,13 @@ import {
   postOtlp,
   withoutSecrets,
 } from '../durable/index.ts';
-import { LATEST_MIGRATION, firstNames, missingObjects, openDatabase, schemaVersion } from '../postgres/index.ts';
+import {
+  firstNames,
+  LATEST_MIGRATION,
+  missingObjects,
+  openDatabase,
+  schemaVersion,
+} from '../postgres/index.ts';
 import { resolveStartOptions } from './options.ts';
 import { isDisabled, wantsOtlp } from './registration/index.ts';
 
