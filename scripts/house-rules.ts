@@ -118,7 +118,13 @@ function checkDoors({ path, imports }: SourceFile): string[] {
 }
 
 /** The files that write to the process's own outputs; all others write through what these give them. */
-const WRITERS: readonly string[] = ['base/stderr-diag.ts', 'cli/main.ts', 'cli/program.ts'];
+const WRITERS: readonly string[] = [
+  'base/stderr-diag.ts',
+  'cli/main.ts',
+  'cli/program.ts',
+  'setup/register.ts',
+  'setup/register-required.ts',
+];
 
 /** A direct write could print control characters that a server has sent. */
 function checkOutput({ path, text }: SourceFile): string[] {

@@ -12,7 +12,7 @@ export { Deadline, withOwnSignal } from './deadline.ts';
 export { SessionExpired } from './http-refusal.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
 export type { MessageLimits } from './message-meter.ts';
-export { CONNECTION_KINDS, LIST_KINDS, MESSAGE_KINDS } from './option-kinds.ts';
+export { LIST_KINDS, MESSAGE_KINDS } from './option-kinds.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
 export { RequestsAtOnce } from './requests-at-once.ts';
 export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';

@@ -17,7 +17,7 @@ export const MESSAGE_KINDS: OptionKinds<MessageLimits> = {
   maxMessageValues: kinds.number,
 };
 
-export const CONNECTION_KINDS: OptionKinds<ConnectionOptions> = {
+const CONNECTION_KINDS: OptionKinds<ConnectionOptions> = {
   ...LIST_KINDS,
   ...MESSAGE_KINDS,
   connectTimeoutMs: kinds.number,

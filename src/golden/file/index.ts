@@ -23,7 +23,7 @@ export {
 } from './format.ts';
 export { importExchanges, type RecordedExchange, readRecordedExchange } from './import.ts';
 export { fromGoldenInput, secretsOf, toGoldenInput } from './input.ts';
-export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL, A_PATH } from './option-kinds.ts';
+export { A_CATEGORY, A_DATE_OR_NULL, A_GOLDEN, A_NUMBER_OR_NULL } from './option-kinds.ts';
 export {
   type GoldenProblem,
   inspectGolden,
