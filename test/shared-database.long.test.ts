@@ -19,6 +19,8 @@ const ID = '00000000-0000-4000-8000-000000000001';
 /** `up` deletes for the first time ten seconds after its start. */
 const TIDIED_MS = 14_000;
 const AT_ONCE = 4;
+/** A command that should have ended is ended, so that its case fails and the others run. */
+const MAX_RUN_MS = 120_000;
 const ARCHIVE = tempDir();
 
 /** Which of our spans are in the database, by the age they were made with. */
@@ -390,6 +392,8 @@ async function run(
     cwd: inRepository ? ROOT : tempDir(),
     env: { ...bare(), ...env },
     stdio: 'pipe',
+    timeout: MAX_RUN_MS,
+    killSignal: 'SIGKILL',
   });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
