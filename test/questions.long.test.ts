@@ -49,6 +49,7 @@ test('questions of all kinds beside senders and the page', { timeout: 400_000 },
     const up = await startUp(directory);
     const waits = { sender: 0, view: 0 };
     const refused: string[] = [];
+    const statuses = new Set<number>();
     const isOver = new AbortController();
     const keepOn = async (work: () => Promise<void>, pauseMs: number) => {
       while (!isOver.signal.aborted) {
@@ -68,14 +69,17 @@ test('questions of all kinds beside senders and the page', { timeout: 400_000 },
       }, 50),
       keepOn(async () => {
         const began = performance.now();
-        await fetch(new URL('api/runs?limit=5', up.page)).then(
-          (answer) => answer.arrayBuffer(),
+        await fetch(new URL('/api/runs?limit=5', up.page), { headers: up.headers }).then(
+          async (answer) => {
+            statuses.add(answer.status);
+            await answer.arrayBuffer();
+          },
           () => undefined,
         );
         waits.view = Math.max(waits.view, performance.now() - began);
       }, 300),
     ];
-    const { client, ask } = await connect(up.page);
+    const { client, ask } = await connect(up);
     for (const [name, sql] of Object.entries(HOSTILE)) {
       const began = performance.now();
       const text = await ask(sql);
@@ -103,6 +107,7 @@ test('questions of all kinds beside senders and the page', { timeout: 400_000 },
       `${acknowledged.size} spans, ${JSON.stringify(waits)}, SIGTERM ${Math.round(took)} ms`,
     );
     assert.deepEqual(refused, []);
+    assert.ok(statuses.has(200), `views: ${[...statuses]}`);
     assert.ok(waits.sender < MAX_WAIT_MS, `a sender waited ${Math.round(waits.sender)} ms`);
     assert.ok(waits.view < 2 * MAX_WAIT_MS, `a view waited ${Math.round(waits.view)} ms`);
   }
@@ -123,6 +128,8 @@ interface Up {
   readonly child: ChildProcess;
   readonly page: string;
   readonly http: string;
+  /** For those who read. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 async function startUp(directory: string): Promise<Up> {
@@ -135,14 +142,20 @@ async function startUp(directory: string): Promise<Up> {
   const [line] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [
     string,
   ];
-  const { page, http } = JSON.parse(line) as { page: string; http: string };
-  return { child, page, http };
+  const { page, http, ...rest } = JSON.parse(line) as { page: string; http: string; read_token?: string };
+  const headers = rest.read_token === undefined ? {} : { authorization: `Bearer ${rest.read_token}` };
+  return { child, page, http, headers };
 }
 
 /** An agent that asks in SQL. */
-async function connect(page: string): Promise<{ client: Client; ask: (sql: string) => Promise<string> }> {
+async function connect({
+  page,
+  headers,
+}: Up): Promise<{ client: Client; ask: (sql: string) => Promise<string> }> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL('mcp', page)) as never);
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL('/mcp', page), { requestInit: { headers } }) as never,
+  );
   const ask = async (sql: string) => {
     const { content } = await client.callTool({ name: 'query', arguments: { sql } }, undefined, {
       timeout: 120_000,
