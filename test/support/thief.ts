@@ -42,15 +42,13 @@ export async function stealApproval(
       ['bearer', { path, headers: { ...json, authorization: `Bearer ${secret}` } }],
       ['token of the address', { path: `/?token=${secret}`, method: 'GET', headers: {} }],
       ['token beside', { path: `${path}?token=${secret}`, headers: json }],
-      ...secrets
-        .slice(0, 8)
-        .map((key): [string, Parameters<typeof ask>[1]] => [
-          'cookie and key',
-          {
-            path,
-            headers: { ...json, cookie: `mcp_observatory_${port}=${secret}`, 'x-observatory-key': key },
-          },
-        ]),
+      ...secrets.slice(0, 8).map((key): [string, Parameters<typeof ask>[1]] => [
+        'cookie and key',
+        {
+          path,
+          headers: { ...json, cookie: `mcp_observatory_${port}=${secret}`, 'x-observatory-key': key },
+        },
+      ]),
       ['database by /mcp', { path: '/mcp', headers: mcpHeaders(secret), body: decidingQuery(id) }],
     ]),
   ];
