@@ -26,7 +26,7 @@ import {
 import { tempDir } from './support/temp-dir.ts';
 import { waitUntil } from './support/wait-until.ts';
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../lib/cli.js', import.meta.url));
 const THIEF = fileURLToPath(new URL('./support/thief.js', import.meta.url));
 const THIEVING_SERVER = fileURLToPath(new URL('./support/thieving-server.js', import.meta.url));
 const ROLES = fileURLToPath(new URL('../../schema/roles.sql', import.meta.url));

@@ -58,6 +58,7 @@ export class Consumers implements AsyncDisposable {
       MCP_OBSERVATORY_DATABASE_URL: undefined,
       OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
       XDG_CACHE_HOME: join(this.#work, 'cache'),
+      XDG_STATE_HOME: join(this.#work, 'state'),
     };
   }
 

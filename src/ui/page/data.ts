@@ -123,7 +123,7 @@ export function post<T>(address: string, body: object): Promise<T> {
 }
 
 /** Loads a file and gives it to the browser to keep. A link would be asked for without the key of the session. */
-export async function download(address: string, name: string): Promise<void> {
+export async function saveFile(address: string, name: string): Promise<void> {
   const response = await fetch(address, { headers: sessionHeaders() });
   if (!response.ok)
     throw { code: 'HTTP', message: `The server answered ${response.status}.`, status: response.status };

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type ApiError, download, post } from './data.ts';
+import { type ApiError, post, saveFile } from './data.ts';
 import { CopyButton } from './parts.tsx';
 import { link } from './route.ts';
 
@@ -17,7 +17,7 @@ export function KeepGolden({ run }: { run: string }) {
     setState(await post<Kept>(`/api/runs/${run}/golden`, {}).catch((error: ApiError) => error));
   };
   const save = (name: string) =>
-    download(`/api/goldens/file?name=${encodeURIComponent(name)}`, `${name.split('/').at(-1)}.json`).catch(
+    saveFile(`/api/goldens/file?name=${encodeURIComponent(name)}`, `${name.split('/').at(-1)}.json`).catch(
       (error: ApiError) => setState(error),
     );
   const command = `npx mcp-observatory golden from-trace ${run}`;

@@ -12,7 +12,7 @@ const MIN_TOKEN_CHARS = 16;
 const MAX_SESSIONS = 64;
 
 /** What a browser gets for the token of the address. */
-export interface Session {
+export interface BrowserSession {
   /** For its cookie, which no script can read but which browsers send to every port of the machine. */
   readonly secret: string;
   /** For the page itself: its storage belongs to this port alone, but is written to disk. Neither is enough by itself. */
@@ -54,7 +54,7 @@ export class Access {
   }
 
   /** Trades the token of the address for a session. It is used up then, unless it was given. */
-  trade(token: string): Session | undefined {
+  trade(token: string): BrowserSession | undefined {
     if (!isSame(token, this.#token)) return undefined;
     this.#token = this.#fixed ?? randomToken();
     const session = { secret: randomToken(), key: randomToken() };

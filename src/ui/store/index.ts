@@ -15,4 +15,4 @@ export {
   type WaitingLists,
   type WaitingRow,
 } from './waiting.ts';
-export { listWaitingTools, TOOL_REVIEW, type WaitingTool } from './waiting-tools.ts';
+export { listWaitingTools, type WaitingTool } from './waiting-tools.ts';
