@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -86,7 +87,19 @@ test('an older Node gets the version that is needed, and nothing else', () => {
     [EXIT_USAGE, '', `mcp-observatory needs Node ${wanted} or newer; this is Node 20.18.3\n`],
   );
   // An import of a name that an older Node lacks would fail before the check.
-  assert.doesNotMatch(readFileSync(MAIN, 'utf8'), /^(?:import|export)\b.*['"]/m);
+  const [, check = '', ...others] =
+    /^import .*"(\.\/supported-node-\w+\.js)"/m.exec(readFileSync(MAIN, 'utf8')) ?? [];
+  assert.deepEqual(others, []);
+  for (const [file, imports] of [
+    [MAIN, 1],
+    [join(dirname(MAIN), check), 0],
+  ] as const) {
+    assert.equal(
+      readFileSync(file, 'utf8').match(/^(?:import|export)\b.*['"]/gm)?.length ?? 0,
+      imports,
+      file,
+    );
+  }
 });
 
 test('an output that cannot be written is one line on stderr and exit code 1', {

@@ -188,7 +188,7 @@ describe('the page', { skip: noPostgres() }, () => {
   });
 
   test('what is no id of anything is not found, wherever an address has one', async () => {
-    await using page = await startPage({ db, port: 0 });
+    await using page = await startPage({ db, port: 0, token: PAGE_TOKEN });
     const uuids = ['-'.repeat(36), 'f'.repeat(36), '0'.repeat(8) + '-'.repeat(28), crypto.randomUUID()];
     const runs = ['f'.repeat(32), 'e', 'f'.repeat(33), '-'.repeat(32)];
     const span = '0'.repeat(16);
@@ -204,13 +204,13 @@ describe('the page', { skip: noPostgres() }, () => {
       ]),
     ];
     for (const path of paths) {
-      const { status, body } = await ask(`${page.url}api/${path}`);
+      const { status, body } = await ask(`${page.address}api/${path}`);
       assert.equal(status, 404, `${path}: ${status} ${body}`);
     }
     for (const id of uuids) {
-      const answer = await fetch(`${page.url}api/waiting/${id}`, {
+      const answer = await fetch(`${page.address}api/waiting/${id}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...BEARER },
         body: '{"decision":"reject"}',
       });
       assert.equal(answer.status, 404, `POST ${id}: ${await answer.text()}`);

@@ -8,6 +8,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import pg from 'pg';
 import { COLUMNS } from '../src/base/fields.ts';
 import {
+  countAll,
   databaseStatus,
   migrate,
   PostgresSpanExporter,
@@ -29,6 +30,7 @@ import {
 } from './support/postgres-server.ts';
 import { longTest } from './support/size.ts';
 import { altered, spanWith } from './support/spans.ts';
+import { waitUntil } from './support/wait-until.ts';
 
 const root = new URL('../../', import.meta.url);
 const sqlOf = (name: string) => readFileSync(new URL(`schema/${name}.sql`, root), 'utf8');
@@ -138,9 +140,14 @@ for (const databases of testDatabases()) {
       const exporter = new PostgresSpanExporter({ connection: db });
       await exportSpans(exporter, [spanFrom(0), spanFrom(-1), spanFrom(-100)]);
       const before = new Date(Date.now() - 30 * DAY_MS);
+      // A transaction of another test on this server holds back what can be counted.
+      await waitUntil(async () => {
+        await countAll(db);
+        return (await db.query('SELECT FROM mcp_runs')).rows.length === 5;
+      });
       // The one of 50 days ago, and the one dated 100 days ahead by a wrong clock.
       const expected = { dropped: [], droppedSpans: 0, deletedRows: 2 };
-      assert.deepEqual(await prune(db, before, true), { ...expected, derivedRows: {} });
+      assert.deepEqual(await prune(db, before, true), { ...expected, derivedRows: { mcp_runs: 2 } });
       assert.equal(await countRows(db), 5, 'a dry run deletes nothing');
       assert.deepEqual(await prune(db, before), { ...expected, derivedRows: { mcp_runs: 2 } });
       assert.equal(await countRows(db), 3);

@@ -17,10 +17,15 @@ import { tempDir } from './support/temp-dir.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const { ObservatoryError } = mcpObservatory;
 
+// Runs alone: instrumentations of every kind hook `require()`.
+
+/** A text that may become a path. */
+const TEXT = join(tempDir(), 'text');
+
 /** A value of each kind of JavaScript. */
 const VALUES: readonly unknown[] = sized(
-  [null, 7, 'text', {}, () => {}],
-  [null, true, 7, Number.NaN, 'text', '', {}, [], [7], () => {}, Symbol('s'), 7n, new Date(Number.NaN)],
+  [null, 7, TEXT, {}, () => {}],
+  [null, true, 7, Number.NaN, TEXT, '', {}, [], [7], () => {}, Symbol('s'), 7n, new Date(Number.NaN)],
 );
 
 // biome-ignore lint/suspicious/noExplicitAny: what is given is wrong on purpose.
@@ -259,7 +264,7 @@ function assertTyped(error: unknown, name: string): void {
 for (const [what, [call, valid, names]] of Object.entries(DOORS)) {
   test(`${what} refuses options of the wrong kind by name`, async () => {
     let refused = 0;
-    for (const options of [null, 7, 'text', [], () => {}]) {
+    for (const options of [null, 7, TEXT, [], () => {}]) {
       const error = await thrownBy(() => call(options));
       assertTyped(error, `${String(options)} for ${what}`);
     }

@@ -4,7 +4,7 @@ import { execScript, type Queryable } from './types.ts';
 
 /** A line that makes, drops or renames something; each such statement of a migration begins a line. */
 const STATEMENT =
-  /^(CREATE|DROP|ALTER) (?:OR REPLACE )?(?:UNIQUE )?(TABLE|VIEW|FUNCTION|AGGREGATE|INDEX|TRIGGER) (?:IF (?:NOT )?EXISTS )?(\w+)(.* RENAME TO )?/;
+  /^(CREATE|DROP|ALTER) (?:OR REPLACE )?(?:UNIQUE )?(TABLE|VIEW|FUNCTION|AGGREGATE|INDEX|TRIGGER) (?:IF (?:NOT )?EXISTS )?(?:@schema@\.)?(\w+)(.* RENAME TO )?/;
 
 /** What is asked of a catalog for each kind, given the `name`. */
 const EXISTS = `CASE
