@@ -1,7 +1,7 @@
 /**
  * Runs the compiled tests, three processes at a time (two with `--long`), and fails when none ran.
  *
- * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [NAME...]
+ * Usage: node dist/scripts/run-tests.js [--long] [--reverse] [--list] [NAME...]
  *
  * Without `--long`, `dist/test/*.test.js`: what a change is tried with. With it, the suites that need more time, other
  * languages or the npm registry: `dist/test/*.long.test.js` and `dist/test/long/*.test.js`, and again, in full, those of
@@ -27,9 +27,17 @@ const TESTS = join(import.meta.dirname, '../test');
 const PROCESSES = 3;
 
 const { values: options, positionals: names } = parseArgs({
-  options: { long: { type: 'boolean', default: false }, reverse: { type: 'boolean', default: false } },
+  options: {
+    long: { type: 'boolean', default: false },
+    reverse: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
+if (options.list) {
+  listFiles();
+  process.exit();
+}
 const files = [TESTS, ...(options.long ? [join(TESTS, 'long')] : [])].flatMap((folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.test.js'))
@@ -40,9 +48,26 @@ const files = [TESTS, ...(options.long ? [join(TESTS, 'long')] : [])].flatMap((f
 );
 if (options.reverse) files.reverse();
 
+/** Prints each test file after the runs it is in: `npm test`, `test:long`, or both in two sizes. */
+function listFiles(): void {
+  const named = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.test.js'));
+  const runOf = (name: string) =>
+    name.endsWith('.long.test.js') ? 'long ' : isTwoSized(name) ? 'both ' : 'quick';
+  const lines = [
+    ...named(TESTS).map((name) => `${runOf(name)} ${name}`),
+    ...named(join(TESTS, 'long')).map((name) => `long  long/${name}`),
+  ];
+  const wanted = lines.filter((line) => names.length === 0 || names.some((part) => line.includes(part)));
+  process.stdout.write(`${wanted.sort().join('\n')}\n`);
+}
+
+function isTwoSized(name: string): boolean {
+  return readFileSync(join(TESTS, name), 'utf8').includes("'./support/size.js'");
+}
+
 function isInRun(name: string): boolean {
   if (name.endsWith('.long.test.js')) return options.long;
-  return !options.long || readFileSync(join(TESTS, name), 'utf8').includes("'./support/size.js'");
+  return !options.long || isTwoSized(name);
 }
 
 const says = (what: RegExp) => (file: string) => what.test(readFileSync(file, 'utf8'));

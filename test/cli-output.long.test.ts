@@ -218,8 +218,6 @@ longTest('the golden commands print every text of a golden safely', async () => 
   assert.equal(planted, Math.ceil(paths.length / sized(5, 1)));
   await cliLines(['golden', 'list', library]);
   await cliLines(['golden', 'replay', old, file(`${HOSTILE.replaceAll('/', '')}.json`, '{}')]);
-  const { stdout } = await cli(['golden', 'inspect', join(library, '1.json'), '--html', '-']);
-  assert.match(stdout, /<\/html>/);
 });
 
 test('gate verify and doctor print what they find in files safely', async () => {

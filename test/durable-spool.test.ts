@@ -19,9 +19,6 @@ import { sized } from './support/size.ts';
 import { spanToRow } from './support/span-row.ts';
 import { altered, spanWith } from './support/spans.ts';
 
-/** A record of two spans, serialized by `node:v8`. */
-const FIRST_FORM = fileURLToPath(new URL('../../test/fixtures/spool-first-form.json', import.meta.url));
-
 let directory = '';
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'observatory-spool-'));
@@ -61,14 +58,6 @@ describe('a span that has been on disk', () => {
 });
 
 describe('the spool', () => {
-  test('reads what the first version wrote', async () => {
-    const { ids, record } = JSON.parse(readFileSync(FIRST_FORM, 'utf8')) as { ids: string[]; record: string };
-    orphan('1-a.spool', Buffer.from(record, 'base64'));
-    const spool = await open();
-    assert.deepEqual(idsOf((await spool.peek())?.spans ?? []), ids.sort());
-    await spool.close();
-  });
-
   test('gives batches back in order, each until it is removed, and leaves no file', async () => {
     const spool = await open({ segmentBytes: 2000 });
     const batches = Array.from({ length: 20 }, (_, i) => manySpans(1 + (i % 5)));

@@ -70,9 +70,9 @@ test('a golden that is missing, truncated, no JSON or no golden is refused with 
 });
 
 test('a golden of a newer form is refused before anything else is looked at', () => {
-  assert.throws(() => parseGolden('{"format_version": 3, "wholly": "new"}', 'x.json'), {
+  assert.throws(() => parseGolden('{"format_version": 2, "wholly": "new"}', 'x.json'), {
     code: 'GOLDEN_TOO_NEW',
-    message: /format version 3.*up to 2; update/,
+    message: /format version 2.*up to 1; update/,
   });
 });
 

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import { formatStory, storyPage, storyToWire, tellStory } from '../src/cli/golden/inspect/index.ts';
+import { formatStory, storyToWire, tellStory } from '../src/cli/golden/inspect/index.ts';
 import { goldenInspectCommand } from '../src/cli/golden/inspect.ts';
 import { listGoldens } from '../src/cli/golden/listing.ts';
 import { printable, wrapLines } from '../src/cli/terminal/index.ts';
 import { detectDrift, inspectGolden, writeGolden } from '../src/golden/index.ts';
 import { runCommand } from './support/run-command.ts';
 import { sized } from './support/size.ts';
-import { HOSTILE, storyGolden } from './support/story-golden.ts';
+import { storyGolden } from './support/story-golden.ts';
 
 let folder: string;
 before(async () => {
@@ -129,20 +129,7 @@ test('printable keeps letters of every script, and breaks no pair when lines are
   assert.ok(lines.every((line) => /^(?:👍)+$/u.test(line)));
 });
 
-test('the page holds every step, escapes what was said, and its policy allows its own style alone', () => {
-  const golden = storyGolden();
-  const story = tellStory(golden);
-  const page = storyPage(story);
-  assert.equal(page.match(/<li id="step-\d+"/g)?.length, story.steps.length);
-  assert.ok(!page.includes('<script'));
-  assert.ok(!page.includes('<img'));
-  assert.ok(!page.includes(golden.test_name), 'the name holds markup and stands there escaped');
-  assert.match(page, /content="default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}'; img-src data:;/);
-  assert.ok(!/ style=/.test(page), 'an inline style would be refused by the policy');
-  assert.ok(!page.includes(HOSTILE));
-});
-
-test('inspect prints text, JSON, or writes a page and says where', async () => {
+test('inspect prints text or JSON', async () => {
   const file = join(folder, 'orders.json');
   await writeGolden(file, storyGolden());
   const text = await runCommand(goldenInspectCommand, [file]);
@@ -150,15 +137,9 @@ test('inspect prints text, JSON, or writes a page and says where', async () => {
   assert.match(text.stdout, /Where it went wrong \(3\)/);
   const json = await runCommand(goldenInspectCommand, [file, '--json']);
   assert.deepEqual(json.rows, [JSON.parse(JSON.stringify(storyToWire(tellStory(storyGolden()))))]);
-  const html = join(folder, 'orders.html');
-  const page = await runCommand(goldenInspectCommand, [file, '--html', html]);
-  assert.match(page.stdout, /^file:\/\/.*orders\.html\n$/);
-  assert.equal(await readFile(html, 'utf8'), storyPage(tellStory(storyGolden())));
-  const streamed = await runCommand(goldenInspectCommand, ['--html', '-', file]);
-  assert.equal(streamed.stdout, await readFile(html, 'utf8'));
 });
 
-test('every golden of the library is shown completely: each call of its chain in order, and a page', async () => {
+test('every golden of the library is shown completely: each call of its chain in order', async () => {
   const { goldens } = await listGoldens(LIBRARY);
   assert.ok(goldens.length > 0);
   for (const { file } of goldens.filter((_, i) => i % sized(3, 1) === 0)) {
@@ -175,7 +156,6 @@ test('every golden of the library is shown completely: each call of its chain in
     }
     const models = story.steps.filter(({ kind }) => kind === 'model');
     assert.equal(models.length, golden.provider_responses.length, file);
-    assert.equal(storyPage(story).match(/<li id="step-/g)?.length, story.steps.length, file);
     assert.deepEqual(detectDrift(golden, golden).findings, [], file);
   }
 });

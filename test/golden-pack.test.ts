@@ -1,4 +1,4 @@
-/** The golden file format: requests and events as changes to earlier ones, and files of version 1. */
+/** The golden file format: requests and events as changes to earlier ones. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,12 +6,11 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { applied, deltaBetween } from '../src/golden/file/delta.ts';
 import { expandExchanges, packExchanges } from '../src/golden/file/pack.ts';
-import { editedPlaces, formatGolden, type Golden, parseGolden, readGolden } from '../src/golden/index.ts';
+import { formatGolden, type Golden, parseGolden, readGolden } from '../src/golden/index.ts';
 import { random } from './support/random.ts';
 import { sized } from './support/size.ts';
 
 const GOLDENS = fileURLToPath(new URL('../../goldens', import.meta.url));
-const VERSION_1 = new URL('../../test/fixtures/golden-v1.json', import.meta.url);
 
 /** A JSON value; small enough that two of them are often alike in parts. */
 function anyValue(pick: (below: number) => number, depth = 0): unknown {
@@ -56,20 +55,6 @@ test('every golden of the library is written as it is read, at less than two thi
   assert.ok(packed < (whole * 2) / 3, `${packed} of ${whole} characters`);
 });
 
-test('a file of version 1 is read as before, and says the same when it is written again', async () => {
-  const old = JSON.parse(readFileSync(VERSION_1, 'utf8')) as Golden;
-  assert.equal(old.format_version, 1);
-  const golden = await readGolden(VERSION_1);
-  assert.deepEqual(golden, old);
-  const text = formatGolden(golden);
-  assert.ok(text.length < readFileSync(VERSION_1, 'utf8').length);
-  const again = parseGolden(text, 'again');
-  assert.deepEqual(again, { ...old, format_version: 2 });
-  assert.deepEqual(editedPlaces(again), [], 'its old checksum still holds');
-  const edited = { ...old, description: 'another' };
-  assert.deepEqual(editedPlaces(edited), ['description']);
-});
-
 test('what a stream says is kept to the order of its members, a broken event and a nameless one included', () => {
   const stream = (...events: Golden['provider_responses'][number]['response']['events'] & object) => ({
     iteration: 1,
@@ -98,8 +83,8 @@ test('what a stream says is kept to the order of its members, a broken event and
   assert.equal(JSON.stringify(expandExchanges(packed)), JSON.stringify(exchanges));
 });
 
-test('changes of what is not there, and changes that expand without end, are refused', () => {
-  const golden = JSON.parse(readFileSync(VERSION_1, 'utf8')) as Golden;
+test('changes of what is not there, and changes that expand without end, are refused', async () => {
+  const golden = await readGolden(join(GOLDENS, 'openai/invoice_review.json'));
   const [first] = golden.provider_responses;
   const refused = (exchange: object, message: RegExp, more: readonly object[] = []) =>
     assert.throws(

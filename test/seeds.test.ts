@@ -19,7 +19,7 @@ interface Row {
 }
 
 function readTable(): readonly Row[] {
-  const lines = readFileSync(new URL('docs/seeds.md', ROOT), 'utf8').split('\n');
+  const lines = readFileSync(new URL('test/seeds.md', ROOT), 'utf8').split('\n');
   const cells = lines.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| ?| ?\|$/g, '')));
   const quoted = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text as string);
   return cells

@@ -16,10 +16,10 @@ import {
   tablesSetAside,
 } from '../postgres/index.ts';
 import { writeCsv } from './csv-file.ts';
-import { type DuckDb, openDuckDb } from './duckdb.ts';
-import { openArchiveStore } from './open-store.ts';
+import { nameOfFile } from './file-names.ts';
+import { openArchive } from './open-archive.ts';
 import { countMissing, writeParquet } from './parquet-file.ts';
-import { type ArchiveCache, type ArchiveStore, nameOfFile, type WorkFolder } from './store/index.ts';
+import type { OpenArchive } from './store.ts';
 
 /** How often a day is written again because spans of it came meanwhile. */
 const MAX_ATTEMPTS = 5;
@@ -37,8 +37,6 @@ export interface ArchivedTable {
 export interface ArchiveOptions {
   /** Only report. @defaultValue false */
   readonly isDryRun?: boolean | undefined;
-  /** For an archive in a bucket. */
-  readonly cache?: ArchiveCache | undefined;
   /** Called for each file once its rows are no longer in the database. */
   readonly onArchived?: ((table: ArchivedTable) => void) | undefined;
   /**
@@ -58,8 +56,8 @@ export interface ArchiveOptions {
  *
  * @param address of the archive: a folder, or `s3://bucket/prefix`.
  * @param before days that ended by then are closed.
- * @throws ObservatoryError `MISSING_PEER` without DuckDB or the client of S3, `ARCHIVE_REFUSED` when a file cannot be written; else the
- *   driver's error.
+ * @throws ObservatoryError `MISSING_PEER` without DuckDB or its extension for S3, `ARCHIVE_REFUSED` when a file cannot be
+ *   written; else the driver's error.
  */
 export async function archive(
   pool: CopyPool,
@@ -67,7 +65,7 @@ export async function archive(
   before: Date,
   options: ArchiveOptions = {},
 ): Promise<ArchivedTable[]> {
-  const { isDryRun = false, cache } = options;
+  const { isDryRun = false } = options;
   await refuseOtherTables(pool);
   const closed = async () => (await listPartitions(pool)).filter((partition) => isClosed(partition, before));
   if (isDryRun) {
@@ -77,27 +75,26 @@ export async function archive(
       rows: null,
     }));
   }
-  await using store = await openArchiveStore(address, cache);
-  const done = await aloneArchiving(pool, async () =>
-    archiveTables(pool, store, before, await closed(), options),
-  );
+  const done = await aloneArchiving(pool, async () => {
+    // Only now: it takes the place of what a killed process left.
+    await using opened = await openArchive(address, true);
+    return await archiveTables(pool, opened, before, await closed(), options);
+  });
   if (done !== undefined) return done;
   throw new ObservatoryError('ARCHIVE_REFUSED', 'Another process is archiving this database');
 }
 
 async function archiveTables(
   pool: CopyPool,
-  store: ArchiveStore,
+  opened: OpenArchive,
   before: Date,
   closed: readonly Partition[],
   { onArchived, onLateLeft }: ArchiveOptions,
 ): Promise<ArchivedTable[]> {
-  await using work = await store.workForWriting();
-  await using duck = await openDuckDb(work.path);
   const done: ArchivedTable[] = [];
   const add = async (table: StoredTable, day: string | null) => {
     const file = nameOfFile(table.name, day);
-    const rows = await archiveTable({ pool, duck, store, work }, table, file);
+    const rows = await archiveTable(pool, opened, table, file);
     const archived = { table: table.name, file, rows };
     done.push(archived);
     onArchived?.(archived);
@@ -110,24 +107,21 @@ async function archiveTables(
   return done;
 }
 
-interface Place {
-  readonly pool: CopyPool;
-  readonly duck: DuckDb;
-  readonly store: ArchiveStore;
-  readonly work: WorkFolder;
-}
-
 /** Whether it is the partition of one day that is over. Rows from before partitions, or without a start, stay. */
 function isClosed({ from, to }: Partition, before: Date): boolean {
   return from !== null && to !== null && Date.parse(to) <= before.getTime();
 }
 
-async function archiveTable(place: Place, { name, table }: StoredTable, file: string): Promise<number> {
-  const { pool } = place;
+async function archiveTable(
+  pool: CopyPool,
+  opened: OpenArchive,
+  { name, table }: StoredTable,
+  file: string,
+): Promise<number> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     // Before the rows are read: what is below the mark is in the file, and in the roll-ups, which outlive it.
     const mark = await countAll(pool);
-    const rows = (await isEmpty(pool, table)) ? 0 : await archiveRows(place, { name, table }, file);
+    const rows = (await isEmpty(pool, table)) ? 0 : await archiveRows(pool, opened, { name, table }, file);
     if (await dropCounted(pool, table, mark)) return rows;
   }
   throw new ObservatoryError(
@@ -143,15 +137,21 @@ async function isEmpty(pool: CopyPool, table: string): Promise<boolean> {
 
 /** Puts the rows of a table into a file of the archive, which holds it when this resolves. */
 async function archiveRows(
-  { pool, duck, store, work }: Place,
+  pool: CopyPool,
+  { duck, store, work }: OpenArchive,
   { name, table }: StoredTable,
   file: string,
 ): Promise<number> {
-  const path = join(work.path, randomBytes(6).toString('hex'));
+  const path = join(work, randomBytes(6).toString('hex'));
   const csv = await writeCsv(pool, table, `${path}.csv`);
   const target = `${path}.parquet`;
-  const others = file.startsWith('late/') ? (await store.list()).filter(({ name }) => name !== file) : [];
-  const { written, repeated } = await writeParquet({ duck, store, work }, csv, target, others);
+  const others = file.startsWith('late/') ? (await store.list()).filter((name) => name !== file) : [];
+  const { written, repeated } = await writeParquet(
+    duck,
+    csv,
+    target,
+    others.map((name) => ({ name, path: store.pathOf(name) })),
+  );
   if (written + repeated !== csv.rows) {
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
@@ -159,15 +159,15 @@ async function archiveRows(
     );
   }
   await rm(csv.path);
-  const mayReplace = async (existing: string) => {
-    const missing = await countMissing(duck, existing, target);
+  const mayReplace = async () => {
+    const missing = await countMissing(duck, store.pathOf(file), target);
     if (missing === 0) return;
     throw new ObservatoryError(
       'ARCHIVE_REFUSED',
       `${file} of ${store.name} has ${missing} spans that are not in ${name}: another database archives to the same place, or spans were deleted. Give each database a place of its own, or move that file away`,
     );
   };
-  await store.put(target, file, mayReplace, work);
+  await store.put(target, file, mayReplace);
   await rm(target, { force: true });
   return written;
 }

@@ -49,7 +49,12 @@ export async function openDuckDb(folder: string): Promise<DuckDb> {
 }
 
 function refused(cause: unknown): never {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = cause instanceof Error ? cause.message : String(cause);
+  // Without the statement, which DuckDB repeats.
+  const reason = message
+    .replace(/\n+LINE \d+:.*/s, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   throw new ObservatoryError('ARCHIVE_REFUSED', `DuckDB refused a statement: ${reason}`, { cause });
 }
 

@@ -1,23 +1,14 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type CsvFile, readCsv } from './csv-file.ts';
 import { type DuckDb, literal } from './duckdb.ts';
-import {
-  type ArchivedFile,
-  type ArchiveStore,
-  type DayRange,
-  mayHaveDays,
-  type WorkFolder,
-  workFolder,
-} from './store/index.ts';
+import { type DayRange, mayHaveDays } from './file-names.ts';
 
 const DAY_MS = 86_400_000;
 
-interface Tools {
-  readonly duck: DuckDb;
-  readonly store: ArchiveStore;
-  readonly work: WorkFolder;
+/** A complete file of an archive. */
+interface ArchivedFile {
+  readonly name: string;
+  /** By what DuckDB reads it. */
+  readonly path: string;
 }
 
 /** Rows in the file, and rows left out because another file of the archive has them. */
@@ -31,13 +22,12 @@ interface Written {
  * @param others of the archive: a span that was sent again after its day had been archived is in one of them already.
  */
 export async function writeParquet(
-  tools: Tools,
+  duck: DuckDb,
   csv: CsvFile,
   target: string,
   others: readonly ArchivedFile[],
 ): Promise<Written> {
-  const { duck } = tools;
-  await findRepeated(tools, csv, others);
+  await findRepeated(duck, csv, others);
   await duck.run(
     `COPY (SELECT * FROM ${readCsv(csv)} ANTI JOIN repeated USING (trace_id, span_id) ORDER BY service, start_time, span_id)
      TO ${literal(target)} (FORMAT parquet, COMPRESSION zstd)`,
@@ -60,12 +50,8 @@ export function countMissing(duck: DuckDb, file: string, other: string): Promise
   );
 }
 
-/** Fills the table `repeated` with the ids of rows that are in the archive; one file at a time is on this machine. */
-async function findRepeated(
-  { duck, store, work }: Tools,
-  csv: CsvFile,
-  others: readonly ArchivedFile[],
-): Promise<void> {
+/** Fills the table `repeated` with the ids of rows that are in the archive already. */
+async function findRepeated(duck: DuckDb, csv: CsvFile, others: readonly ArchivedFile[]): Promise<void> {
   const [trace, span] = ['trace_id', 'span_id'];
   await duck.run(`CREATE OR REPLACE TEMP TABLE repeated (${trace} UUID, ${span} UUID)`);
   if (others.length === 0) return;
@@ -73,9 +59,7 @@ async function findRepeated(
     `CREATE OR REPLACE TEMP TABLE coming AS SELECT ${trace}, ${span}, start_time FROM ${readCsv(csv)}`,
   );
   const days = await daysOf(duck);
-  for (const file of others.filter(({ name }) => days !== undefined && mayHaveDays(name, days))) {
-    await using once = await folderIn(work);
-    const [path = ''] = await store.paths([file], once);
+  for (const { path } of others.filter(({ name }) => days !== undefined && mayHaveDays(name, days))) {
     await duck.run(
       `INSERT INTO repeated SELECT ${trace}, ${span} FROM read_parquet(${literal(path)})
         SEMI JOIN coming USING (${trace}, ${span})`,
@@ -100,10 +84,4 @@ function dayOf(time: number): string {
 
 async function countOf(duck: DuckDb, from: string): Promise<number> {
   return Number((await duck.read(`SELECT count(*)::DOUBLE FROM ${from}`, 1)).rows[0]?.[0]);
-}
-
-async function folderIn(work: WorkFolder): Promise<WorkFolder> {
-  const path = join(work.path, randomBytes(6).toString('hex'));
-  await mkdir(path, { mode: 0o700 });
-  return workFolder(path);
 }

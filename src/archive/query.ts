@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { ObservatoryError } from '../base/index.ts';
 import type { CopyPool } from '../postgres/index.ts';
 import { readCsv, writeCsv } from './csv-file.ts';
-import { DUCK_COLUMNS, type DuckResult, literal, openDuckDb } from './duckdb.ts';
-import { openArchiveStore } from './open-store.ts';
-import { type ArchiveCache, type DayRange, mayHaveDays } from './store/index.ts';
+import { DUCK_COLUMNS, type DuckResult, literal } from './duckdb.ts';
+import { type DayRange, mayHaveDays } from './file-names.ts';
+import { openArchive } from './open-archive.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -21,21 +21,20 @@ export interface ArchiveQuery {
   readonly days?: DayRange | undefined;
   /** @defaultValue 10000 */
   readonly maxRows?: number | undefined;
-  /** For an archive in a bucket. */
-  readonly cache?: ArchiveCache | undefined;
 }
 
 /**
  * Answers a query from the files of an archive and, with a pool, the spans that are in the database still; those are
  * copied to a temporary file first, about 0.7 kB each. A span that is in both, because an archiving process was killed or
- * the span was sent again, counts once. Files in a bucket are downloaded into a cache, each once.
+ * the span was sent again, counts once. Of files in a bucket, only the columns and row groups that the query needs are read.
  *
- * @throws ObservatoryError `MISSING_PEER` without DuckDB or the client of S3, `ARCHIVE_REFUSED` when there is no archive
+ * @throws ObservatoryError `MISSING_PEER` without DuckDB or its extension for S3, `ARCHIVE_REFUSED` when there is no archive
  *   or DuckDB refuses the query; else the driver's error.
  */
 export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
-  const { archive, sql, pool, days, maxRows = 10_000, cache } = query;
-  await using store = await openArchiveStore(archive, cache);
+  const { archive, sql, pool, days, maxRows = 10_000 } = query;
+  await using opened = await openArchive(archive, false);
+  const { store, duck, work } = opened;
   const all = await store.list();
   if (all.length === 0) {
     throw new ObservatoryError(
@@ -43,12 +42,7 @@ export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
       `There are no files of an archive in ${store.name}. Make some: npx mcp-observatory db archive --to ${store.name} --older-than 30d`,
     );
   }
-  await using work = await store.workForReading();
-  const paths = await store.paths(
-    all.filter(({ name }) => days === undefined || mayHaveDays(name, days)),
-    work,
-  );
-  await using duck = await openDuckDb(work.path);
+  const paths = all.filter((name) => days === undefined || mayHaveDays(name, days)).map(store.pathOf);
   const names = DUCK_COLUMNS.map(([column]) => column);
   // Columns that the schema had not got when a day was archived are null.
   const files =
@@ -63,7 +57,7 @@ export async function queryArchive(query: ArchiveQuery): Promise<DuckResult> {
   else {
     const since = query.since === undefined ? [] : [`start_time >= '${query.since.toISOString()}'`];
     const from = `mcp_traces ${where([...since, ...startingOn(days)])}`;
-    const csv = await writeCsv(pool, from, join(work.path, 'recent.csv'));
+    const csv = await writeCsv(pool, from, join(work, 'recent.csv'));
     await duck.run(
       `CREATE TABLE recent AS SELECT * FROM ${readCsv(csv)};
       CREATE TABLE both_hold AS SELECT trace_id, span_id FROM recent SEMI JOIN

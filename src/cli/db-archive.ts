@@ -1,4 +1,4 @@
-import type { ArchiveCache, DayRange } from '../archive/index.ts';
+import type { DayRange } from '../archive/index.ts';
 import {
   type CommandIo,
   databaseUrlOf,
@@ -9,16 +9,12 @@ import {
 } from './command-line/index.ts';
 import { formatTable, printableLine } from './terminal/index.ts';
 
-const MAX_CACHE_GB = 1e6;
-
 /** Flags of `db archive` and `db query`. */
 export const ARCHIVE_FLAGS = {
   to: { type: 'string' },
   archive: { type: 'string' },
   since: { type: 'string' },
   days: { type: 'string' },
-  cache: { type: 'string' },
-  'cache-size': { type: 'string' },
 } as const;
 
 interface Values {
@@ -30,8 +26,6 @@ interface Values {
   readonly archive?: string | undefined;
   readonly since?: string | undefined;
   readonly days?: string | undefined;
-  readonly cache?: string | undefined;
-  readonly 'cache-size'?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -55,7 +49,6 @@ export async function runArchive(values: Values, io: CommandIo): Promise<number>
   try {
     const tables = await archive(pool, to, before, {
       isDryRun,
-      cache: cacheOf(values),
       onArchived: ({ table, file, rows }) => {
         if (!json) io.stdout.writeLine(printableLine(`${table}: ${rows} spans to ${file}`));
       },
@@ -89,15 +82,15 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
   const { archive, since, days } = values;
   if (archive === undefined)
     throw usageError('query needs --archive, the folder or s3://bucket/prefix that db archive wrote to');
-  const options = { days: days === undefined ? undefined : parseDays(days), cache: cacheOf(values) };
+  const range = days === undefined ? undefined : parseDays(days);
   const url = await databaseUrlOf(values, io);
   const { queryArchive } = await import('../archive/index.ts');
   const { openPool } = await import('../postgres/index.ts');
   const pool = url === undefined ? undefined : await openPool(url);
   try {
     const { columns, rows, isCut } = await queryArchive({
-      ...options,
       archive,
+      days: range,
       sql,
       pool,
       since: since === undefined ? undefined : new Date(Date.now() - parseDuration('--since', since)),
@@ -116,15 +109,6 @@ export async function runQuery(values: Values, io: CommandIo, sql: string): Prom
   } finally {
     await pool?.end();
   }
-}
-
-/** What `--cache` and `--cache-size` say of an archive in a bucket. */
-function cacheOf({ cache, 'cache-size': size }: Values): ArchiveCache {
-  const gigabytes = size === undefined ? undefined : Number(size);
-  if (gigabytes !== undefined && !(gigabytes > 0 && gigabytes <= MAX_CACHE_GB)) {
-    throw usageError(`Expected --cache-size to be a number of gigabytes, for instance 50, got '${size}'`);
-  }
-  return { folder: cache, maxBytes: gigabytes === undefined ? undefined : gigabytes * 1e9 };
 }
 
 /** A day, or the first and the last one: `2026-11-22`, `2026-11-01..2026-11-07`. */

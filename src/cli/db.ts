@@ -52,14 +52,11 @@ Options:
   --older-than AGE     for prune and archive: 90m, 12h, 30d or 8w
   --dry-run            for prune and archive: only show which partitions and how many reviews would be deleted or moved
   --to DIR             for archive: folder of the files, on a disk with room for the largest day, uncompressed; or
-                       s3://BUCKET/PREFIX, with ?endpoint=URL, region= and path_style=true if need be; credentials,
-                       region and endpoint are also found as by other tools: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3
+                       s3://BUCKET/PREFIX, with ?endpoint=URL, region= and path_style=true if need be; credentials come
+                       from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or as DuckDB's extension aws finds them
   --archive DIR        for query: what archive wrote to
   --since AGE          for query: leave out spans of the database that started earlier
   --days FROM..TO      for query: only spans that started on these days (UTC), e.g. 2026-11-01..2026-11-07
-  --cache DIR          for an archive in S3: folder for the day that is written, uncompressed, and for downloaded files
-                       (default archive/ in this package's folder of the user's cache)
-  --cache-size GB      for an archive in S3: size of the downloaded files that are kept (default 10)
   --spool DIR          for status: include the spool of a DurableSpanProcessor
   --json               print one JSON object instead of text`;
 

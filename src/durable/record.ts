@@ -3,7 +3,6 @@ import { promisify } from 'node:util';
 import { crc32, deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { decodeProtobuf, encodeProtobuf } from '../otlp/index.ts';
-import { decodeOldSpans } from './old-spans.ts';
 
 /**
  * One record of a segment, which holds the spans of one batch:
@@ -11,18 +10,16 @@ import { decodeOldSpans } from './old-spans.ts';
  * | bytes | content |
  * |---|---|
  * | 3 | `MCO`, marker to find the next record after a damaged one |
- * | 1 | form of the payload: `T`, before `S` |
+ * | 1 | form of the payload: `T` |
  * | 4 | length of the payload |
- * | 4 | CRC-32 of the remainder; in forms after `S`, preceded by the form |
+ * | 4 | CRC-32 of the form and the remainder |
  * | 4 | number of spans |
- * | n | payload, deflated: groups of spans, each prefixed with its length; a group is an OTLP request in protobuf, in form `S`
- * what `decodeOldSpans` reads |
+ * | n | payload, deflated: groups of spans, each an OTLP request in protobuf, prefixed with its length |
  *
  * Integers are unsigned and big-endian.
  */
 const MAGIC = Buffer.from('MCO');
 const FORM = 'T'.charCodeAt(0);
-const OLD_FORM = 'S'.charCodeAt(0);
 const RECORD_HEADER_BYTES = 16;
 
 /** Spans encoded at once; more would block the event loop for too long. */
@@ -33,8 +30,7 @@ const inflate = promisify(inflateRaw);
 
 /** A record found in a segment. */
 export interface FoundRecord {
-  readonly form: number;
-  /** Whether its form is one that this version writes or wrote. */
+  /** Whether this version can read its form. */
   readonly isKnown: boolean;
   readonly spans: number;
   /** The payload, still deflated. */
@@ -99,13 +95,12 @@ function withHeader(payload: Buffer, spans: number): Buffer {
 }
 
 /** @throws Error when the payload cannot be read. */
-export async function decodeRecord({ form, payload }: FoundRecord): Promise<ReadableSpan[]> {
+export async function decodeRecord({ payload }: FoundRecord): Promise<ReadableSpan[]> {
   const groups: Buffer = await inflate(payload);
   const spans: ReadableSpan[] = [];
   for (let at = 0; at < groups.length; ) {
     const end = at + 4 + groups.readUInt32BE(at);
-    const group = groups.subarray(at + 4, end);
-    spans.push(...(form === FORM ? decodeProtobuf(group, GROUP).spans : decodeOldSpans(group)));
+    spans.push(...decodeProtobuf(groups.subarray(at + 4, end), GROUP).spans);
     at = end;
     if (at < groups.length) await nextTurn();
   }
@@ -126,8 +121,7 @@ export function findRecord(segment: Buffer, start: number): FoundRecord | undefi
     const form = segment[at + MAGIC.length] as number;
     if (checksum(form, segment.subarray(at + 12, at + 16), payload) !== segment.readUInt32BE(at + 8))
       continue;
-    const isKnown = form === FORM || form === OLD_FORM;
-    return { form, isKnown, spans: segment.readUInt32BE(at + 12), payload, start: at, end };
+    return { isKnown: form === FORM, spans: segment.readUInt32BE(at + 12), payload, start: at, end };
   }
 }
 
@@ -141,6 +135,5 @@ export function spansIn(segment: Buffer): number {
 }
 
 function checksum(form: number, count: Buffer, payload: Buffer): number {
-  const start = form === OLD_FORM ? 0 : crc32(Buffer.of(form));
-  return crc32(payload, crc32(count, start));
+  return crc32(payload, crc32(count, crc32(Buffer.of(form))));
 }

@@ -16,7 +16,6 @@ export {
   approveGolden,
   type ComparisonRules,
   type ExchangeStory,
-  editedPlaces,
   type Finding,
   FORMAT_VERSION,
   formatGolden,

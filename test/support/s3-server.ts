@@ -1,4 +1,4 @@
-/** A real server of S3's language over a folder of its own: scripts/build-s3-server.sh. */
+/** A real server of S3's language over a folder of its own, and DuckDB's extension for it: see the two scripts below. */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -16,6 +16,8 @@ const SECRET = 'secret-of-tests';
 
 export interface S3Server extends AsyncDisposable {
   readonly port: number;
+  /** The folder with a folder for each bucket, in which each object is a file. */
+  readonly objects: string;
   /** Environment variables that an archive is found and opened with. */
   readonly env: Readonly<Record<string, string>>;
   /** Ends it at once, as a crash does. */
@@ -30,22 +32,25 @@ export async function noS3Server(): Promise<string | false> {
     return 'Go, which builds the S3 server, is not installed';
   }
   try {
-    await binaryOfServer();
+    await Promise.all([binaryOfServer(), homeWithExtensions()]);
     return false;
   } catch (error) {
     if (process.env.CI) throw error;
-    return `the S3 server cannot be built: ${String(error).slice(0, 200)}`;
+    return `the S3 server cannot be built, or DuckDB's extension not fetched: ${String(error).slice(0, 200)}`;
   }
 }
 
-async function binaryOfServer(): Promise<string> {
-  const built = await promisify(execFile)(join(ROOT, 'scripts/build-s3-server.sh'), { maxBuffer: 1 << 26 });
-  return built.stdout.trim();
+const binaryOfServer = () => outputOf('build-s3-server.sh');
+const homeWithExtensions = () => outputOf('duckdb-extensions.sh');
+
+async function outputOf(script: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(join(ROOT, 'scripts', script), { maxBuffer: 1 << 26 });
+  return stdout.trim();
 }
 
 /** Starts a server with these buckets. */
 export async function startS3(...buckets: readonly string[]): Promise<S3Server> {
-  const binary = await binaryOfServer();
+  const [binary, home] = await Promise.all([binaryOfServer(), homeWithExtensions()]);
   const folder = mkdtempSync(join(tmpdir(), 'observatory-s3-'));
   for (const bucket of buckets) mkdirSync(join(folder, 'objects', bucket), { recursive: true });
   mkdirSync(join(folder, 'about'));
@@ -68,7 +73,9 @@ export async function startS3(...buckets: readonly string[]): Promise<S3Server> 
   };
   return {
     port,
+    objects: join(folder, 'objects'),
     env: {
+      HOME: home,
       AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
       AWS_ACCESS_KEY_ID: ACCESS,
       AWS_SECRET_ACCESS_KEY: SECRET,

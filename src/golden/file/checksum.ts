@@ -19,14 +19,12 @@ export function editedPlaces(golden: Golden): string[] {
   const now = checksumOf(content);
   if (now.sha256 === checksum.sha256) return [];
   const places = [...new Set([...Object.keys(checksum.parts), ...Object.keys(now.parts)])];
-  // Version 1 kept more digits of each part.
-  const changed = places.filter((place) => checksum.parts[place]?.slice(0, PART_DIGITS) !== now.parts[place]);
+  const changed = places.filter((place) => checksum.parts[place] !== now.parts[place]);
   return changed.length === 0 ? ['checksum'] : changed;
 }
 
-/** Independent of the file format: it covers the expanded content, in the form of version 1. */
-function checksumOf(golden: UnsealedGolden): GoldenChecksum {
-  const content = { ...golden, format_version: 1 as const };
+/** Covers the expanded content, whatever the packing. */
+function checksumOf(content: UnsealedGolden): GoldenChecksum {
   const parts: Record<string, string> = {};
   for (const [place, value] of partsOf(content)) parts[place] = canonicalHash(value).slice(0, PART_DIGITS);
   return { sha256: canonicalHash(content), parts };

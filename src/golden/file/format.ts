@@ -8,8 +8,8 @@
 
 import type { JsonObject } from '../../json/index.ts';
 
-/** Format version written by this package. Version 1 is read too; higher versions are refused. */
-export const FORMAT_VERSION = 2;
+/** Format version that this package writes and reads; higher versions are refused. */
+export const FORMAT_VERSION = 1;
 
 export type GoldenSource = 'recorded' | 'scripted';
 
@@ -30,8 +30,7 @@ export type GoldenCategory = (typeof GOLDEN_CATEGORIES)[number];
 type GoldenRunner = 'mcp_ghost' | 'policy_host' | 'other';
 
 export interface Golden {
-  /** Files of version 2 hold packed exchanges, see {@link packExchanges}. In memory they are always expanded. */
-  readonly format_version: 1 | typeof FORMAT_VERSION;
+  readonly format_version: typeof FORMAT_VERSION;
   readonly test_name: string;
   readonly description: string;
   readonly category: GoldenCategory;
@@ -45,6 +44,7 @@ export interface Golden {
   readonly input: GoldenInput;
   readonly golden_output: GoldenOutput;
   readonly comparison: ComparisonRules;
+  /** Packed in files, see {@link packExchanges}; in memory always expanded. */
   readonly provider_responses: readonly ProviderExchange[];
   /** Null for runs without MCP servers. */
   readonly mcp_cassette: McpCassette | null;

@@ -1,5 +1,5 @@
 export { type ApproveGoldenOptions, approveGolden, isApproved } from './approve.ts';
-export { editedPlaces, sealGolden } from './checksum.ts';
+export { sealGolden } from './checksum.ts';
 export { describeDifference, type Finding, GoldenMismatchError } from './difference.ts';
 export {
   type AnswerCheck,

@@ -1,5 +1,5 @@
 /**
- * Packing of exchanges, in files since format version 2. Each request repeats the conversation so far, and each event of
+ * Packing of exchanges in files. Each request repeats the conversation so far, and each event of
  * a stream most fields of an earlier one. The packed form holds the differences:
  *
  * - A request may be `{ from, changes, removed }`: the request of exchange `from` with a changed body.
@@ -51,7 +51,7 @@ export function packExchanges(exchanges: readonly ProviderExchange[]): PackedExc
 }
 
 /**
- * Expands packed exchanges; whole ones, as in files of version 1, are returned unchanged.
+ * Expands packed exchanges; whole ones are returned unchanged.
  * @throws ObservatoryError `GOLDEN_UNREADABLE` for a change at a place that does not exist, or when the exchanges expand
  * to more than 64 Mi characters.
  */

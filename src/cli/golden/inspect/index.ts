@@ -1,4 +1,3 @@
-export { storyPage } from './page.ts';
 export {
   type Story,
   storyToWire,

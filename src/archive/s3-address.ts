@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError } from '../base/index.ts';
 
 /** What `s3://bucket/prefix?endpoint=https://host:9000&region=eu-central-1&path_style=true` says. */
 export interface S3Address {
@@ -12,7 +12,8 @@ export interface S3Address {
 }
 
 const BUCKET = /^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i;
-const SEGMENT = /^[^\p{C}\\]{1,255}$/u;
+/** Without what DuckDB takes for a pattern. */
+const SEGMENT = /^[^\p{C}\\*?[\]]{1,255}$/u;
 const SETTINGS = ['endpoint', 'region', 'path_style'];
 const MAX_PREFIX = 512;
 

@@ -1,0 +1,27 @@
+import type { DuckDb } from './duckdb.ts';
+
+/** Where the files of an archive are: a folder, or a bucket. DuckDB reads and writes them. */
+export interface ArchiveStore {
+  /** As messages name it. */
+  readonly name: string;
+  /** Names of the complete files, in order; none where there is no archive yet. */
+  list(): Promise<readonly string[]>;
+  /** By what DuckDB reads a file. */
+  pathOf(name: string): string;
+  /**
+   * Puts a Parquet file into the archive, which holds it, whole and durable, when this resolves. Before that there is
+   * nothing of that name, or what was there.
+   *
+   * @param path of a file in the work folder, which may be gone afterwards.
+   * @param mayReplace called where there is a file of that name; throws to keep that one.
+   */
+  put(path: string, name: string, mayReplace: () => Promise<void>): Promise<void>;
+}
+
+/** An archive that is in use, and is no longer once it is disposed of. */
+export interface OpenArchive extends AsyncDisposable {
+  readonly store: ArchiveStore;
+  readonly duck: DuckDb;
+  /** A folder of this process for what is under way; it is gone afterwards. */
+  readonly work: string;
+}
