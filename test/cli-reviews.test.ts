@@ -115,7 +115,6 @@ describe('reviews on the command line', { skip: noPostgres() }, () => {
       [['list', '--status', 'open'], /one of pending, claimed, approved/],
       [['list', '--limit', 'all'], /--limit/],
       [['claim', '--lease', 'soon'], /--lease/],
-      [['claim'], /--as NAME/],
     ] as const) {
       await assert.rejects(reviews(...args), { code: 'INVALID_OPTION', message }, args.join(' '));
     }
