@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { writePrivateFile } from '../src/base/index.ts';
+
+import { commandIo } from '../src/cli/command-line/index.ts';
+import { pageAccess } from '../src/cli/page-access.ts';
+
 import { startCollector } from '../src/collector/index.ts';
 import { writeGolden } from '../src/golden/index.ts';
 import { connectServers } from '../src/mcp-client/index.ts';
@@ -112,4 +126,30 @@ test('the collector writes as the writer role, which may do nothing else', {
   const denied = { code: '42501' };
   await assert.rejects(runSql(writer, 'SELECT * FROM mcp_traces'), denied);
   await assert.rejects(runSql(writer, 'DELETE FROM mcp_traces'), denied);
+});
+
+test('the read token of pages stays, unless somebody else could have read or chosen it', async () => {
+  const state = tempDir();
+  const path = join(state, 'mcp-observatory', 'read-token');
+  const io = commandIo({
+    stdin: Readable.from([]),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    env: { XDG_STATE_HOME: state },
+  });
+  const token = async () => (await pageAccess({ json: false }, io)).readToken;
+  const first = await token();
+  assert.equal(await token(), first);
+  chmodSync(path, 0o640);
+  const second = await token();
+  assert.notEqual(second, first);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  for (const text of ['', 'short', 'x'.repeat(5000), first.replace(/.$/u, '!')]) {
+    writeFileSync(path, text);
+    assert.match(await token(), /^[\w-]{43}$/u);
+  }
+  const own = await token();
+  renameSync(path, `${path}.real`);
+  symlinkSync(`${path}.real`, path);
+  assert.notEqual(await token(), own, 'a link is not followed');
 });
