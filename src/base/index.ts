@@ -55,7 +55,7 @@ export {
   runningProvider,
 } from './sdk.ts';
 export { ownTurn, sliced } from './slices.ts';
-export { useStderrDiag, warnVisibly } from './stderr-diag.ts';
+export { hasDiagLogger, useStderrDiag, warnVisibly } from './stderr-diag.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';

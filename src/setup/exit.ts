@@ -61,7 +61,8 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   process.on('beforeExit', onBeforeExit);
-  process.on('exit', onExit);
+  // Before the processors, which drop at exit what nobody sends.
+  process.prependListener('exit', onExit);
   // Listening for 'end' neither starts reading nor keeps the process alive, so a server's stdin is not affected.
   const { stdin } = process;
   stdin.on('end', onStdinEnd);
