@@ -93,17 +93,22 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   /**
    * Waits until every span that ended before is safe.
-   * @throws ObservatoryError `SPANS_NOT_SAFE` when this takes longer than `flushTimeoutMs`, or spans were lost since
-   *   the last call.
+   * @param limitMs how long it may take. @defaultValue `flushTimeoutMs`
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when this takes longer, or spans were lost since the last call.
    */
-  async forceFlush(): Promise<void> {
+  async forceFlush(limitMs?: number): Promise<void> {
     const { flushTimeoutMs, exporter } = this.#options;
+    // An SDK may call it with options of its own.
+    const limit = typeof limitMs === 'number' ? limitMs : flushTimeoutMs;
     let stopPreferring = () => {};
     const late = setTimeout(() => {
       stopPreferring = this.#keeping.preferDisk();
-    }, flushTimeoutMs * this.#keeping.shareOfExports).unref();
+    }, limit * this.#keeping.shareOfExports).unref();
     try {
-      await this.#withinTime(this.#flush().then(() => exporter.forceFlush?.()));
+      await this.#withinTime(
+        limit,
+        this.#flush().then(() => exporter.forceFlush?.()),
+      );
     } finally {
       clearTimeout(late);
       stopPreferring();
@@ -244,18 +249,27 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#tellLosses();
   }
 
+  /** Gives away the spans that wait, which do not count here any more; those being exported are not among them. */
+  handOver(): readonly ReadableSpan[] {
+    const spans = this.#queue.take(this.#queue.length);
+    this.#taken += spans.length;
+    this.#counters.waiting -= spans.length;
+    this.#counters.received -= spans.length;
+    return spans;
+  }
+
   /** The program has not shut the processor down. */
   #endAtExit(): void {
     this.tellEnd(this.endNow().length, 'the process ended before they were sent');
   }
 
-  async #withinTime(work: Promise<void>): Promise<void> {
+  async #withinTime(limitMs: number, work: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         const { waiting } = this.#counters;
-        reject(notSafe(waiting, `because they were not stored within ${this.#options.flushTimeoutMs} ms`));
-      }, this.#options.flushTimeoutMs);
+        reject(notSafe(waiting, `because they were not stored within ${limitMs} ms`));
+      }, limitMs);
     });
     await Promise.race([work, late]).finally(() => clearTimeout(timer));
   }
