@@ -73,6 +73,27 @@ test('an exporter that is shut down first has stored every call, those still wai
   await interceptor.shutdown();
 });
 
+test('a program without a logger is told once that nothing is stored, and what to run', {
+  skip,
+}, async () => {
+  const program = `import { NodeTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { ObservatorySpanProcessor, PostgresSpanExporter } from 'mcp-observatory';
+const exporter = new PostgresSpanExporter({ connection: process.env.URL });
+const spanProcessors = [new ObservatorySpanProcessor(), new BatchSpanProcessor(exporter)];
+const provider = new NodeTracerProvider({ spanProcessors });
+for (let i = 0; i < 3; i++) {
+  provider.getTracer('t').startSpan('s').end();
+  await provider.forceFlush().catch(() => {});
+}
+await provider.shutdown().catch(() => {});`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, URL: await server.createDatabase() },
+  });
+  assert.equal(stderr.match(/spans are not stored: /g)?.length, 1, stderr);
+  assert.match(stderr, /Run: npx mcp-observatory db migrate/);
+});
+
 test('an exporter of others that is shut down first loses what waits, and stderr says how many', () => {
   const program = `import { instrument } from 'mcp-observatory';
 let isOpen = true;

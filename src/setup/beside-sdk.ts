@@ -22,7 +22,7 @@ export function joinSdk(
     const rowsToo =
       rows === undefined ? '' : ' No rows are written to the database of MCP_OBSERVATORY_DATABASE_URL.';
     diag.warn(
-      `mcp-observatory: the application's tracer provider (${name}) takes no span processors from us.${rowsToo} Add ObservatorySpanProcessor, and a DurableSpanProcessor with PostgresSpanExporter, to its own`,
+      `mcp-observatory: the application's tracer provider (${name}) takes no span processors from us, so its spans get no signals.${rowsToo} If it has an option for span processors, give it an ObservatorySpanProcessor, and a DurableSpanProcessor for rows`,
     );
     return undefined;
   }

@@ -7,6 +7,7 @@ import {
   giveWay,
   installModuleHooks,
   isBun,
+  keepRequireHook,
   onMeterProvider,
   patchInstalled,
   reportHooks,
@@ -32,6 +33,7 @@ export async function registerNow(): Promise<void> {
     const sdks = running === undefined ? await startAndGiveWay() : await joinRunning(running);
     if (!isBun) await installModuleHooks();
     const instrumentations = getObservatoryInstrumentations();
+    keepRequireHook(instrumentations);
     if (isBun) await patchInstalled(instrumentations, process.cwd());
     sdks.use(instrumentations);
     process.once('beforeExit', () => {

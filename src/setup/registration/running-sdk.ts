@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import * as imported from '@opentelemetry/api';
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
@@ -56,7 +58,7 @@ function replaceOnce<Value>(
 ): void {
   const restores = new Map<object, () => void>();
   let isDone = false;
-  forEachApi((api) => {
+  forEachApi((api, version) => {
     const owner = api[part];
     if (isDone || restores.has(owner)) return;
     const original = Reflect.get(owner, name) as Setter<Value>;
@@ -64,25 +66,34 @@ function replaceOnce<Value>(
     const replaced: Setter<Value> = (value) => {
       isDone = true;
       for (const restore of restores.values()) restore();
-      const set = () => original.call(owner, value);
-      return instead(value, api, () => set() || (releaseGlobals(part) && set()));
+      return instead(value, api, () => withOwnVersion(version, () => original.call(owner, value)));
     };
     Reflect.set(owner, name, replaced);
   });
 }
 
 /** What all modules of the API share: providers and the like, and the version that set the first of them. */
+interface Globals {
+  readonly version: string;
+  diag?: unknown;
+}
 const GLOBALS = Symbol.for('opentelemetry.js.api.1');
-const areGlobalsOurs = Reflect.get(globalThis, GLOBALS) === undefined;
+const globals = () => Reflect.get(globalThis, GLOBALS) as Globals | undefined;
+const areGlobalsOurs = globals() === undefined;
 
 /**
- * Gives up what we have set globally where that keeps an application from setting its own: the API takes nothing from a
- * module of another version than the one that was first, which is ours.
+ * Lets a module of the API set something. It takes nothing from a module of another version than the one that was first,
+ * which is ours: then what we have set is given up, but for the logger.
  */
-function releaseGlobals(part: keyof Api): boolean {
-  const globals = Reflect.get(globalThis, GLOBALS) as Partial<Record<keyof Api, unknown>> | undefined;
-  if (!areGlobalsOurs || globals?.[part] !== undefined) return false;
-  return Reflect.deleteProperty(globalThis, GLOBALS);
+function withOwnVersion(version: string | undefined, set: () => boolean): boolean {
+  const before = globals();
+  if (version === undefined || !areGlobalsOurs || before === undefined || before.version === version)
+    return set();
+  Reflect.deleteProperty(globalThis, GLOBALS);
+  const done = set();
+  const now = globals();
+  if (now !== undefined) now.diag ??= before.diag;
+  return done;
 }
 
 /** The span processors of an application's SDK. */
@@ -113,7 +124,14 @@ export function processorsOf(provider: TracerProvider): OtherProcessors | undefi
     addLast: (processor) => void processors.push(processor),
     take: (span) => {
       const theirs = withResource(span, Reflect.get(provider, '_resource'));
-      for (const processor of processors) if (!enrichers.has(processor)) processor.onEnd(theirs);
+      for (const processor of processors) {
+        if (enrichers.has(processor)) continue;
+        try {
+          processor.onEnd(theirs);
+        } catch (error) {
+          diag.debug('mcp-observatory: a span processor of the application failed', error);
+        }
+      }
     },
   };
 }
@@ -135,14 +153,23 @@ type Api = Pick<typeof imported, 'trace' | 'context' | 'propagation' | 'metrics'
  * are required, for instance of a package that has its own. They share registered providers but not the functions that
  * register them, and an application may use any.
  */
-function forEachApi(see: (api: Api) => void): void {
+function forEachApi(see: (api: Api, version?: string) => void): void {
   see(imported);
   see(createRequire(import.meta.url)(API) as Api);
-  new RequireHook([API], (exports) => {
+  new RequireHook([API], (exports, _name, folder) => {
     const api = exports as Partial<Api>;
-    if (api.trace !== undefined && api.metrics !== undefined) see(api as Api);
+    if (api.trace !== undefined && api.metrics !== undefined) see(api as Api, versionIn(folder));
     return exports;
   });
 }
 
 const API = '@opentelemetry/api';
+
+function versionIn(folder: string | undefined): string | undefined {
+  if (folder === undefined) return undefined;
+  try {
+    return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version?: string }).version;
+  } catch {
+    return undefined;
+  }
+}
