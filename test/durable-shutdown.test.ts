@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
+import { ObservatoryError } from '../src/base/index.ts';
 import {
   createOtlpExporter,
   createOtlpMetricExporter,
@@ -75,6 +76,40 @@ describe('at shutdown', LIMIT, () => {
       1,
     );
     assert.ok(exporter.isShutDown);
+  });
+
+  test('all losses are told in one line at the end: how many, why and what to do', async () => {
+    const exporter = new CollectingExporter(unreachable);
+    const processor = processorOf(exporter, { maxQueueSize: 100, scheduledDelayMs: NEVER_MS });
+    end(processor, manySpans(5000));
+    const error = await processor.shutdown().catch((fault: Error) => fault);
+    const { dropped } = processor.stats;
+    assert.equal(dropped, 5000);
+    const line = warnings.at(-1) ?? '';
+    assert.match(
+      line,
+      /5000 spans were dropped in all: 4900 because the queue in memory was full; 100 because they could not be stored before the end: .*MCP_OBSERVATORY_SPOOL/,
+    );
+    assert.match(String(error), /5000 spans are neither stored nor on disk, in all: 4900 because/);
+  });
+
+  test('what is held back of the failed exports is logged at the end', async () => {
+    const fault = Object.assign(new Error('busy'), { code: 503 });
+    const exporter = new CollectingExporter(() => fault);
+    const processor = processorOf(exporter, { scheduledDelayMs: 1, flushTimeoutMs: 50 });
+    end(processor, manySpans(5));
+    await waitUntil(() => processor.stats.failedExports >= 3);
+    await assert.rejects(processor.shutdown());
+    const told = warnings.flatMap((line) => /(\d+) exports of spans failed/.exec(line)?.[1] ?? []);
+    assert.equal(told.length, 2);
+  });
+
+  test('a missing package is named by the error and the log, with the command that installs it', async () => {
+    const error = new ObservatoryError('MISSING_PEER', "needs the package 'pg'. Run: npm install pg");
+    const processor = processorOf(new CollectingExporter(() => error), { flushTimeoutMs: NEVER_MS });
+    end(processor, manySpans(3));
+    await assert.rejects(processor.shutdown(), { code: 'SPANS_NOT_SAFE', message: /npm install pg$/ });
+    assert.match(warnings.at(-1) ?? '', /3 spans were dropped because .*npm install pg$/);
   });
 
   test('a batch that waits for its next attempt is tried at once', async () => {

@@ -60,6 +60,63 @@ test('with an exporter of its own the quick start of the seed stores its row, in
   assert.match(String(row?.prompt_hash), /^[0-9a-f]{64}$/);
 });
 
+test('an exporter that is shut down first has stored every call, those still waiting too', {
+  skip,
+}, async () => {
+  const url = await server.createDatabase();
+  const exporter = new PostgresSpanExporter({ connection: url, migrate: true });
+  const interceptor = instrument({ serviceName: 's', exporter });
+  for (let call = 0; call < 50; call++) await interceptor.interceptModelCall(CALL);
+  await exporter.shutdown();
+  await using db = await openDatabase({ url });
+  assert.equal((await readRows(db)).length, 50);
+  await interceptor.shutdown();
+});
+
+test('a program without a logger is told once that nothing is stored, and what to run', {
+  skip,
+}, async () => {
+  const program = `import { NodeTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { ObservatorySpanProcessor, PostgresSpanExporter } from 'mcp-observatory';
+const exporter = new PostgresSpanExporter({ connection: process.env.URL });
+const spanProcessors = [new ObservatorySpanProcessor(), new BatchSpanProcessor(exporter)];
+const provider = new NodeTracerProvider({ spanProcessors });
+for (let i = 0; i < 3; i++) {
+  provider.getTracer('t').startSpan('s').end();
+  await provider.forceFlush().catch(() => {});
+}
+await provider.shutdown().catch(() => {});`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, URL: await server.createDatabase() },
+  });
+  assert.equal(stderr.match(/spans are not stored: /g)?.length, 1, stderr);
+  assert.match(stderr, /Run: npx mcp-observatory db migrate/);
+});
+
+test('an exporter of others that is shut down first loses what waits, and stderr says how many', () => {
+  const program = `import { instrument } from 'mcp-observatory';
+let isOpen = true;
+let stored = 0;
+const exporter = {
+  export: (spans, done) => {
+    if (!isOpen) return done({ code: 1, error: new Error('is shut down') });
+    setTimeout(() => { stored += spans.length; done({ code: 0 }); }, 20);
+  },
+  shutdown: async () => { isOpen = false; },
+};
+const interceptor = instrument({ serviceName: 's', exporter });
+for (let i = 0; i < 50; i++) await interceptor.interceptModelCall({ model: 'm', prompt: 'p', response: 'r' });
+await exporter.shutdown();
+process.on('exit', () => console.log(50 - stored));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  const lost = Number(stdout);
+  assert.ok(lost <= 26, stdout);
+  assert.match(stderr, new RegExp(`${lost} spans were dropped because .*is shut down`));
+});
+
 test('with an exporter of its own a program without an SDK has context: govern() applies and calls are nested', async () => {
   const program = `import { instrument, govern } from 'mcp-observatory';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-node';

@@ -214,6 +214,7 @@ function start(app: string, args: readonly string[], env: Record<string, string>
     OTEL_SERVICE_NAME: 'fixture',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     ANTHROPIC_OPEN_TELEMETRY: 'false',
+    MCP_OBSERVATORY_EXIT_DEADLINE_MS: '10000',
     ...env,
   });
 }

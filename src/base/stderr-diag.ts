@@ -28,8 +28,11 @@ export function warnVisibly(message: string): void {
   else process.emitWarning(message);
 }
 
-/** The API keeps its globals under a registered symbol and has no getter for this one. */
-function hasDiagLogger(): boolean {
+/**
+ * Whether the program has a logger for OpenTelemetry. The API keeps its globals under a registered symbol and has no
+ * getter for this one.
+ */
+export function hasDiagLogger(): boolean {
   const globals = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1')) as
     | { diag?: unknown }
     | undefined;

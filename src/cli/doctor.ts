@@ -59,6 +59,11 @@ function render({ runtime, modules, destinations, problems }: Findings): string 
       `${what} go to ${address}, which ${problem === null ? 'accepts them' : 'does not accept them'}`,
     );
   }
+  if (destinations.some(({ what }) => what === 'spans')) {
+    lines.push(
+      'Where the application starts its own SDK, spans go where that sends them, and to the database where that SDK takes span processors.',
+    );
+  }
   lines.push('', problems.length === 0 ? 'No problem found.' : 'Problems:');
   for (const { code, message } of problems) lines.push(`- ${code}: ${printableLine(message)}`);
   return lines.join('\n');

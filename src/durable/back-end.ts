@@ -10,6 +10,16 @@ export type DeliveryOutcome =
   /** Nothing is known to be stored. */
   | { readonly kind: 'failed'; readonly error: Error };
 
+/** What exporters of this package offer to the processor that feeds them; those of others have none of it. */
+export interface OwnExporter extends SpanExporter {
+  /** @param giveUp cuts the shutdown short. */
+  shutdown(giveUp?: AbortSignal): Promise<void>;
+  /** Takes what a shutdown of the exporter calls and waits for while it still exports. */
+  beforeShutdown?(settle: () => Promise<void>): void;
+  /** Begins what the first export needs. */
+  prepare?(): void;
+}
+
 /** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
 const SUCCESS = 0;
 
@@ -37,6 +47,9 @@ const ABSENT: ReadonlySet<unknown> = new Set([
   'DATABASE_SCHEMA_MISSING',
   'DATABASE_SCHEMA_TOO_NEW',
   'DATABASE_TABLE_REFUSES',
+  'EXPORTER_SHUT_DOWN',
+  'INVALID_OPTION',
+  'MISSING_PEER',
 ]);
 
 /**

@@ -1,6 +1,8 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { errorMessage, ObservatoryError } from '../base/index.ts';
+import { atExit } from './at-exit.ts';
+import type { OwnExporter } from './back-end.ts';
 import type { DurableSpanProcessorOptions, ResolvedDurableOptions } from './options.ts';
 import { SafeKeeping } from './safe-keeping.ts';
 import type { Counters, DurableStats } from './stats.ts';
@@ -36,6 +38,8 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   #taken = 0;
   #flushUpTo = 0;
   #lossesTold = 0;
+  #isPreparing = false;
+  #forgetExit: (() => void) | undefined;
   #shutdown: Promise<void> | undefined;
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. */
@@ -44,6 +48,11 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#options = this.#keeping.options;
     this.#counters = this.#keeping.counters;
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
+    const exporter: OwnExporter = this.#options.exporter;
+    exporter.beforeShutdown?.(() => {
+      this.#shutdown ??= this.#close(this.#options.flushTimeoutMs, true);
+      return this.#shutdown;
+    });
   }
 
   /** Spans handled so far. */
@@ -51,7 +60,12 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     return this.#keeping.stats;
   }
 
-  onStart(): void {}
+  onStart(): void {
+    if (this.#isPreparing) return;
+    this.#isPreparing = true;
+    const exporter: OwnExporter = this.#options.exporter;
+    exporter.prepare?.();
+  }
 
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
@@ -62,13 +76,14 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
       this.#track([], this.#keeping.overflow(batch));
     }
     if (this.#shutdown !== undefined || !this.#queue.push(span)) {
-      this.#keeping.drop(
+      this.#keeping.losses.add(
         1,
         this.#shutdown === undefined ? 'the queue in memory was full' : 'they ended after shutdown',
       );
       return;
     }
     this.#counters.waiting += 1;
+    this.#forgetExit ??= atExit(() => this.#endAtExit());
     if (this.#options.scheduledDelayMs === 0) {
       this.#flushUpTo = this.#taken + this.#queue.length;
       this.#pump();
@@ -78,17 +93,22 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   /**
    * Waits until every span that ended before is safe.
-   * @throws ObservatoryError `SPANS_NOT_SAFE` when this takes longer than `flushTimeoutMs`, or spans were lost since
-   *   the last call.
+   * @param limitMs how long it may take. @defaultValue `flushTimeoutMs`
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when this takes longer, or spans were lost since the last call.
    */
-  async forceFlush(): Promise<void> {
+  async forceFlush(limitMs?: number): Promise<void> {
     const { flushTimeoutMs, exporter } = this.#options;
+    // An SDK may call it with options of its own.
+    const limit = typeof limitMs === 'number' ? limitMs : flushTimeoutMs;
     let stopPreferring = () => {};
     const late = setTimeout(() => {
       stopPreferring = this.#keeping.preferDisk();
-    }, flushTimeoutMs * this.#keeping.shareOfExports).unref();
+    }, limit * this.#keeping.shareOfExports).unref();
     try {
-      await this.#withinTime(this.#flush().then(() => exporter.forceFlush?.()));
+      await this.#withinTime(
+        limit,
+        this.#flush().then(() => exporter.forceFlush?.()),
+      );
     } finally {
       clearTimeout(late);
       stopPreferring();
@@ -109,13 +129,24 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   }
 
   /**
+   * Counts spans of {@link endNow} as lost, and logs all losses.
+   * @param why completes "because".
+   */
+  tellEnd(spans: number, why: string): void {
+    if (spans > 0) this.#keeping.loseAtExit(spans, why);
+    this.#keeping.tellAll();
+  }
+
+  /**
    * For a process that ends now, without waiting: writes all spans that are not safe to the spool, synchronously. Spans
    * that end later are dropped.
    * @returns the spans that are not safe because there is no spool, or it cannot be written.
    */
   endNow(): readonly ReadableSpan[] {
     this.#shutdown ??= Promise.resolve();
+    this.#forgetExit?.();
     clearTimeout(this.#timer);
+    this.#keeping.losses.end();
     return this.#keeping.keepNow(this.#takeAll());
   }
 
@@ -203,20 +234,42 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     await Promise.all(this.#underWay.keys());
   }
 
-  async #close(limitMs: number): Promise<void> {
+  async #close(limitMs: number, isExporterClosing = false): Promise<void> {
     clearTimeout(this.#timer);
-    await this.#keeping.close(
-      () => this.#flush(),
-      () => this.#takeAll(),
-      limitMs,
-    );
+    // Until then a sudden exit writes to the spool what is not safe.
+    const forget = () => this.#forgetExit?.();
+    await this.#keeping
+      .close(
+        () => this.#flush(),
+        () => this.#takeAll(),
+        limitMs,
+        isExporterClosing,
+      )
+      .finally(forget);
     this.#tellLosses();
   }
 
-  async #withinTime(work: Promise<void>): Promise<void> {
+  /** Gives away the spans that wait, which do not count here any more; those being exported are not among them. */
+  handOver(): readonly ReadableSpan[] {
+    const spans = this.#queue.take(this.#queue.length);
+    this.#taken += spans.length;
+    this.#counters.waiting -= spans.length;
+    this.#counters.received -= spans.length;
+    return spans;
+  }
+
+  /** The program has not shut the processor down. */
+  #endAtExit(): void {
+    this.tellEnd(this.endNow().length, 'the process ended before they were sent');
+  }
+
+  async #withinTime(limitMs: number, work: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(notSafe(this.#counters.waiting)), this.#options.flushTimeoutMs);
+      timer = setTimeout(() => {
+        const { waiting } = this.#counters;
+        reject(notSafe(waiting, `because they were not stored within ${limitMs} ms`));
+      }, limitMs);
     });
     await Promise.race([work, late]).finally(() => clearTimeout(timer));
   }
@@ -224,14 +277,14 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   #tellLosses(): void {
     const lost = this.#keeping.lost - this.#lossesTold;
     this.#lossesTold = this.#keeping.lost;
-    if (lost > 0) throw notSafe(lost);
+    if (lost > 0) throw notSafe(lost, this.#keeping.losses.reasons);
   }
 }
 
-function notSafe(spans: number): ObservatoryError {
+function notSafe(spans: number, reasons: string): ObservatoryError {
   return new ObservatoryError(
     'SPANS_NOT_SAFE',
-    `${spans === 1 ? '1 span is' : `${spans} spans are`} neither stored nor on disk; the log has the reason. Give the processor a spool, a larger queue or more time`,
+    `${spans === 1 ? '1 span is' : `${spans} spans are`} neither stored nor on disk, ${reasons}`,
   );
 }
 

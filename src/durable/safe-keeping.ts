@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { errorMessage } from '../base/index.ts';
-import { isAbsent } from './back-end.ts';
+import { isAbsent, type OwnExporter } from './back-end.ts';
+import { abortController, isDoneBy } from './deadline.ts';
 import { Delivery } from './delivery.ts';
 import { Drain } from './drain.ts';
+import { Losses } from './losses.ts';
 import {
   type DurableSpanProcessorOptions,
   type ResolvedDurableOptions,
@@ -41,11 +43,6 @@ export interface KeepingResult {
   readonly error: Error | undefined;
 }
 
-/** An exporter whose shutdown can be cut short, such as `PostgresSpanExporter`. */
-interface StoppableExporter extends SpanExporter {
-  shutdown(giveUp?: AbortSignal): Promise<void>;
-}
-
 const SAFE: KeepingResult = { unsafe: [], error: undefined };
 
 /**
@@ -56,13 +53,14 @@ export class SafeKeeping {
   readonly options: ResolvedDurableOptions;
   readonly counters: Counters = newCounters();
   readonly log: ThrottledLog = new ThrottledLog();
+  readonly losses: Losses;
   readonly #mode: KeepingMode;
   /** Aborted when shutdown begins: batches that wait to be sent again are sent now. */
-  readonly #closing = new AbortController();
+  readonly #closing = abortController();
   /** Aborted near its deadline: nothing waits, and spans that are not stored go to disk or are lost. */
-  readonly #giveUp = new AbortController();
+  readonly #giveUp = abortController();
   /** Ends the exports under way. */
-  #exports = new AbortController();
+  #exports = abortController();
   /** Why exports during shutdown failed, if the back end is not there at all. */
   #absence: Error | undefined;
   readonly #delivery: Delivery;
@@ -70,7 +68,8 @@ export class SafeKeeping {
   #opened: Promise<Error | undefined>;
   #spool: Spool | undefined;
   #drain: Drain | undefined;
-  #spoolLossesLogged = 0;
+  /** Of the last export, if it failed. */
+  #lastError: Error | undefined;
   #prefersDisk = false;
   readonly #overflow = new Overflow();
 
@@ -78,6 +77,7 @@ export class SafeKeeping {
   constructor(options: DurableSpanProcessorOptions, mode: KeepingMode) {
     this.options = resolveDurableOptions(options);
     this.#mode = mode;
+    this.losses = new Losses(this.options.spool !== undefined, this.counters);
     const { options: resolved, counters, log } = this;
     this.#delivery = new Delivery(resolved, counters, log, () => this.#exports.signal, mode.onRefused);
     this.#opened = this.#openSpool();
@@ -155,8 +155,7 @@ export class SafeKeeping {
       if (rest.length === 0) return;
       if (this.isGivingUp || this.#absence !== undefined) {
         this.counters.waiting -= rest.length;
-        const why = this.#absence === undefined ? '' : `: ${this.#absence.message}`;
-        this.drop(rest.length, `they could not be stored before the end${why}`);
+        this.loseAtExit(rest.length, 'they could not be stored before the end');
         return;
       }
       const isClosing = this.#closing.signal.aborted;
@@ -187,13 +186,21 @@ export class SafeKeeping {
     const error = await this.#putOnDisk(batch);
     if (!this.#overflow.remove(batch)) return;
     this.counters.waiting -= batch.length;
-    if (error !== undefined) this.drop(batch.length, 'the queue was full and the disk did not take them');
+    if (error !== undefined)
+      this.losses.add(batch.length, 'the queue was full and the disk did not take them');
   }
 
-  /** Counts and logs lost spans. */
-  drop(count: number, why: string): void {
-    this.counters.dropped += count;
-    this.log.warn(why, count, (total) => `${total} spans were dropped because ${why}`);
+  /** Counts spans as lost, with the error of the last export if that failed. */
+  loseAtExit(count: number, why: string): void {
+    const error = this.#absence ?? this.#lastError;
+    this.losses.add(count, error === undefined ? why : `${why}: ${error.message}`, error);
+  }
+
+  /** Logs everything that is held back. */
+  tellAll(): void {
+    this.losses.seeSpool(this.#spool?.losses.dropped ?? 0);
+    this.log.flush();
+    this.losses.tell();
   }
 
   /** With a disk, ends the exports under way and spools all spans instead, until the result is called. */
@@ -201,7 +208,7 @@ export class SafeKeeping {
     if (!this.hasDisk) return () => {};
     this.#prefersDisk = true;
     this.#exports.abort();
-    this.#exports = new AbortController();
+    this.#exports = abortController();
     return () => {
       this.#prefersDisk = false;
     };
@@ -221,7 +228,7 @@ export class SafeKeeping {
       spoolNow(spool, spans, overflown);
     } catch (error) {
       this.#logDiskFault(error);
-      if (count > 0) this.drop(count, 'the queue was full and the disk did not take them');
+      if (count > 0) this.losses.add(count, 'the queue was full and the disk did not take them');
       return spans;
     }
     this.counters.spooled += spans.length + count;
@@ -234,14 +241,17 @@ export class SafeKeeping {
    * spans are dropped at once.
    * @param settle resolves when all batches are settled.
    * @param rest the spans that are not safe, if time has run out.
+   * @param isExporterClosing whether it is the exporter that closes, and waits for this.
    */
   async close(
     settle: () => Promise<unknown>,
     rest: () => readonly ReadableSpan[],
     limitMs: number,
+    isExporterClosing = false,
   ): Promise<void> {
     const deadline = performance.now() + limitMs;
     this.#closing.abort();
+    this.losses.end();
     this.#delivery.isClosing = true;
     const late = setTimeout(() => {
       this.#giveUp.abort();
@@ -258,15 +268,17 @@ export class SafeKeeping {
     clearTimeout(late);
     // Blocks the event loop for as long as the disk takes, which is better than losing spans.
     const lost = isFinished ? [] : this.keepNow(rest());
-    if (lost.length > 0) this.drop(lost.length, 'neither back end nor disk answered before the end');
-    const exporter: StoppableExporter = this.options.exporter;
-    const closed = Promise.all([this.#spool?.close(), exporter.shutdown(this.#giveUp.signal)]).catch(
-      (error: unknown) => this.log.warn('close', 1, () => `could not be closed: ${errorMessage(error)}`),
+    if (lost.length > 0) this.losses.add(lost.length, 'neither back end nor disk answered before the end');
+    const exporter: OwnExporter = this.options.exporter;
+    const ending = isExporterClosing ? undefined : exporter.shutdown(this.#giveUp.signal);
+    const closed = Promise.all([this.#spool?.close(), ending]).catch((error: unknown) =>
+      this.log.warn('close', 1, () => `could not be closed: ${errorMessage(error)}`),
     );
     await isDoneBy(deadline, closed);
     // Exports that timed out may still be under way in the exporter.
     this.#giveUp.abort();
     this.#endMetrics();
+    this.tellAll();
   }
 
   get #isSpared(): boolean {
@@ -277,7 +289,9 @@ export class SafeKeeping {
   }
 
   async #deliver(batch: readonly ReadableSpan[]): Promise<readonly ReadableSpan[]> {
+    this.#lastError = undefined;
     return this.#delivery.deliver(batch, (error) => {
+      this.#lastError = error;
       if (this.#closing.signal.aborted && isAbsent(error)) this.#absence ??= error;
     });
   }
@@ -314,10 +328,7 @@ export class SafeKeeping {
     }
     this.counters.spooled += batch.length;
     this.#drain?.notify();
-    const lost = this.#spool.losses.dropped - this.#spoolLossesLogged;
-    this.#spoolLossesLogged += lost;
-    const message = (total: number) => `${total} spans were dropped from the disk: too many or too old`;
-    if (lost > 0) this.log.warn('spool', lost, message);
+    this.losses.seeSpool(this.#spool.losses.dropped);
     return undefined;
   }
 
@@ -326,13 +337,4 @@ export class SafeKeeping {
     this.log.warn('disk', 1, (times) => `spans could not be written to disk ${times} times: ${text}`);
     return error instanceof Error ? error : new Error(text);
   }
-}
-
-/** Whether the work is done at that time of the monotonic clock; it is waited for no longer. */
-async function isDoneBy(deadline: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), Math.max(0, deadline - performance.now()));
-  });
-  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }

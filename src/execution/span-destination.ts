@@ -19,6 +19,9 @@ interface SpanDestination {
   shutdown(): Promise<void>;
 }
 
+/** Exports at once to an exporter of others; that of OTLP refuses more than 30. */
+const MAX_HANDED_OVER = 24;
+
 /**
  * The given tracer provider, a new one that exports to the given exporter, or the registered one.
  * @throws ObservatoryError `INVALID_OPTION` for an unusable exporter or both; `MISSING_PEER` without an SDK to export.
@@ -32,8 +35,9 @@ export function openSpans(
   if (given !== undefined) {
     throw new ObservatoryError('INVALID_OPTION', "Give either 'exporter' or 'tracerProvider', not both");
   }
-  // Exported at once, so that nothing waits where a program closes the exporter itself.
-  const processor = new DurableSpanProcessor({ exporter, scheduledDelayMs: 0 });
+  // Exported at once: an exporter of others does not wait for what waits here, where a program closes it itself.
+  const maxConcurrentExports = 'beforeShutdown' in exporter ? undefined : MAX_HANDED_OVER;
+  const processor = new DurableSpanProcessor({ exporter, scheduledDelayMs: 0, maxConcurrentExports });
   const sdk = loadSdkNow();
   // This is the program's whole set-up of OpenTelemetry, so it does what `startObservatory` would.
   ensureContextManager();

@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import type { ObservatoryError } from '../base/index.ts';
+import { type ObservatoryError, withoutTracing } from '../base/index.ts';
 import type { SpanWriter } from './batches.ts';
 import { isCopyPool } from './copy-in.ts';
 import { CopyWriter } from './copy-writer.ts';
@@ -38,11 +38,22 @@ export class PostgresSpanExporter extends SpanStoreExporter {
   #writer: SpanWriter | undefined;
   #partitionsMadeAt = Number.NEGATIVE_INFINITY;
   #migration: Promise<unknown> | undefined;
+  #isMigrating = false;
 
   /** @throws ObservatoryError `INVALID_OPTION` for options that cannot be used. Opens nothing. */
   constructor(options: PostgresSpanExporterOptions) {
     super();
     this.#options = resolveExporterOptions(options);
+  }
+
+  /** Connects, and creates the tables if asked to, before there are spans; failures are those of the first export. */
+  prepare(): void {
+    void withoutTracing(() => this.#database()).catch(() => {});
+  }
+
+  /** Whether tables are being created or updated. */
+  get isMigrating(): boolean {
+    return this.#isMigrating;
   }
 
   protected async write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void> {
@@ -79,13 +90,24 @@ export class PostgresSpanExporter extends SpanStoreExporter {
     if (typeof connection === 'string') this.#pool ??= openPool(connection, this.#options, this.end);
     const db = typeof connection === 'string' ? await (this.#pool as Promise<OwnPool>) : connection;
     if (this.#options.migrate) {
-      this.#migration ??= migrate(db).catch((error: unknown) => {
+      this.#migration ??= this.#migrate(db).catch((error: unknown) => {
         this.#migration = undefined;
         throw error;
       });
       await this.#migration;
     }
     return db;
+  }
+
+  async #migrate(db: Queryable): Promise<void> {
+    try {
+      this.#isMigrating = (await schemaVersion(db)) < LATEST_MIGRATION;
+    } catch {
+      // What is wrong with the connection is told by the migration.
+    }
+    await migrate(db).finally(() => {
+      this.#isMigrating = false;
+    });
   }
 
   protected async explain(error: unknown): Promise<ObservatoryError> {

@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import { ObservatoryError, withoutTracing } from '../base/index.ts';
+import { hasDiagLogger, ObservatoryError, withoutTracing } from '../base/index.ts';
 import { withoutData } from './database-error.ts';
 import type { RefusedSpan, StoreTally } from './row-sink.ts';
 
@@ -34,6 +34,11 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   readonly #stats = { exported: 0, sanitised: 0, truncated: 0, failed: 0, refused: 0 };
   readonly #end = new AbortController();
   #shutdown: Promise<void> | undefined;
+  #isClosed = false;
+  /** What those who feed the exporter have to do before it closes. */
+  readonly #feeders: (() => Promise<void>)[] = [];
+  /** Codes of failures that were told. */
+  readonly #told = new Set<string>();
 
   /** Writes spans and counts the outcome of each. */
   protected abstract write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void>;
@@ -54,18 +59,22 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
 
   /** Stores spans; the result is success (0), or failure (1) with an `ObservatoryError`. */
   export(spans: ReadableSpan[], resultCallback: ResultCallback): void {
-    if (this.#shutdown !== undefined) {
+    if (this.#isClosed) {
       this.#stats.failed += spans.length;
       const error = new ObservatoryError(
         'EXPORTER_SHUT_DOWN',
         `${spans.length} spans were exported after the exporter was shut down, and are not stored`,
       );
+      this.#warnIfUnheard(error);
       answer(resultCallback, { code: FAILED, error });
       return;
     }
     const work = withoutTracing(() => this.#export(spans)).then(
       () => answer(resultCallback, { code: SUCCESS }),
-      (error: ObservatoryError) => answer(resultCallback, { code: FAILED, error }),
+      (error: ObservatoryError) => {
+        this.#warnIfUnheard(error);
+        answer(resultCallback, { code: FAILED, error });
+      },
     );
     this.track(work);
   }
@@ -82,8 +91,16 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   }
 
   /**
-   * Waits for exports in progress and closes connections that the exporter opened; those passed to it stay open.
-   * Idempotent.
+   * Adds what {@link shutdown} waits for while the exporter still exports: a processor that has spans for it.
+   * @param settle exports them.
+   */
+  beforeShutdown(settle: () => Promise<void>): void {
+    this.#feeders.push(settle);
+  }
+
+  /**
+   * Waits for exports in progress, and for the spans of a `DurableSpanProcessor` that feeds it. Closes connections that
+   * the exporter opened; those passed to it stay open. Idempotent.
    * @param giveUp ends the wait: connections are destroyed, and the exports in progress fail.
    */
   shutdown(giveUp?: AbortSignal): Promise<void> {
@@ -99,8 +116,21 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   }
 
   async #close(): Promise<void> {
+    // A processor logs its losses itself.
+    await Promise.allSettled(this.#feeders.map((settle) => settle()));
+    this.#isClosed = true;
     await Promise.all(this.#inFlight);
     await this.disconnect();
+  }
+
+  /**
+   * The SDK's processors log failures with `diag` alone, which prints nothing in a program without a logger. There the
+   * first failure of a kind is a warning of the process.
+   */
+  #warnIfUnheard(error: ObservatoryError): void {
+    if (this.#feeders.length > 0 || this.#told.has(error.code) || hasDiagLogger()) return;
+    this.#told.add(error.code);
+    process.emitWarning(`mcp-observatory: spans are not stored: ${error.message}`);
   }
 
   /** @throws ObservatoryError when any of the spans is not stored. */

@@ -16,6 +16,8 @@ interface ProcessKeys {
 }
 
 const processes = new WeakMap<object, ProcessKeys>();
+/** Resources whose attributes were being detected when they were first seen. */
+let detecting = 0;
 const UNKNOWN: ProcessKeys = { model: 'model ', embeddings: 'embeddings ' };
 
 /** What tells processes apart, as far as they say it. */
@@ -23,7 +25,12 @@ function processOf(resource: ReadableSpan['resource'] | undefined): ProcessKeys 
   if (resource === undefined) return UNKNOWN;
   let keys = processes.get(resource);
   if (keys === undefined) {
-    const text = PROCESS.map((name) => String(resource.attributes[name] ?? '')).join(' ');
+    // An SDK logs an error where attributes are read that are still being detected. That SDK is in this process.
+    const isPending = resource.asyncAttributesPending === true;
+    if (isPending) detecting += 1;
+    const text = isPending
+      ? `resource ${detecting}`
+      : PROCESS.map((name) => String(resource.attributes[name] ?? '')).join(' ');
     keys = { model: `model ${text}`, embeddings: `embeddings ${text}` };
     processes.set(resource, keys);
   }

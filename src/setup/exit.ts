@@ -24,22 +24,23 @@ export interface ExitHandlers {
 
 /**
  * Sends queued data when the process is about to end: on SIGTERM and SIGINT, at the end of stdin (how a stdio MCP
- * server is stopped) and before a natural exit. Each wait is bounded by `deadlineMs`. Where waiting is impossible, data
- * is sent synchronously: after `process.exit()`, including one called by an application's signal handler during a
+ * server is stopped) and before a natural exit. Each wait is bounded by the deadline, in milliseconds. Where waiting is
+ * impossible, data is sent synchronously: after `process.exit()`, including one called by an application's signal handler during a
  * flush, and after an uncaught exception.
  *
  * Signals keep their effect: the signal is raised again after the flush, unless the application has its own listener.
  */
-export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers {
-  let restMs = deadlineMs;
-  const onExit = () => target.exportNow(restMs);
+export function flushOnExit(target: Flushable, deadline: () => number): ExitHandlers {
+  let isTimeUsed = false;
+  // What has used up its time may still be written to disk, but is not sent again.
+  const onExit = () => target.exportNow(isTimeUsed ? 0 : deadline());
   const removeLast = () => void process.removeListener('exit', onExit);
   const shutdown = async () => {
+    const deadlineMs = deadline();
     await within(deadlineMs, target.shutdown(deadlineMs));
-    // What has used up its time may still be written to disk, but is not sent again.
-    restMs = 0;
+    isTimeUsed = true;
   };
-  const onStdinEnd = () => void within(deadlineMs, target.forceFlush());
+  const onStdinEnd = () => void within(deadline(), target.forceFlush());
   const onSignal = (signal: NodeJS.Signals) => {
     process.removeListener(signal, onSignal);
     const applicationDecides = process.listenerCount(signal) > 0;
@@ -51,7 +52,8 @@ export function flushOnExit(target: Flushable, deadlineMs: number): ExitHandlers
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   const removeNaturalEnd = onNaturalEnd(shutdown);
-  process.on('exit', onExit);
+  // Before the processors, which drop at exit what nobody sends.
+  process.prependListener('exit', onExit);
   // Listening for 'end' neither starts reading nor keeps the process alive, so a server's stdin is not affected.
   const { stdin } = process;
   stdin.on('end', onStdinEnd);

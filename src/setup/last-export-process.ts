@@ -1,4 +1,5 @@
-/** The program started by `exportNow`: sends what is on stdin. Exits with 0 if all was accepted, else says why not. */
+/** The program started by `exportNow`: sends what is on stdin. Exits with 0 if all was
+ * accepted, else says on stderr why not, as JSON by part. */
 import { readFileSync, writeSync } from 'node:fs';
 import { deserialize } from 'node:v8';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
@@ -8,16 +9,20 @@ import { decodeProtobuf } from '../otlp/index.ts';
 import type { LastExport } from './last-export.ts';
 
 async function main({ otlp, metrics, postgres }: LastExport): Promise<void> {
-  const outcomes = await Promise.allSettled([
-    ...[otlp, metrics].map((each) => (each === undefined ? undefined : postOtlp(each.target, each.body))),
-    postgres === undefined ? undefined : store(postgres),
+  const failures: Record<string, string> = {};
+  const attempt = (part: keyof LastExport, work: Promise<unknown> | undefined) =>
+    work?.catch((error: unknown) => {
+      failures[part] = errorMessage(error);
+    });
+  await Promise.all([
+    attempt('otlp', otlp && postOtlp(otlp.target, otlp.body)),
+    attempt('metrics', metrics && postOtlp(metrics.target, metrics.body)),
+    attempt('postgres', postgres && store(postgres)),
   ]);
-  for (const outcome of outcomes) {
-    if (outcome.status === 'fulfilled') continue;
-    process.exitCode = 1;
-    // Read by the process that started this one.
-    writeSync(2, `${errorMessage(outcome.reason)}\n`);
-  }
+  if (Object.keys(failures).length === 0) return;
+  process.exitCode = 1;
+  // Read by the process that started this one.
+  writeSync(2, JSON.stringify(failures));
 }
 
 async function store({ connection, migrate, requests }: NonNullable<LastExport['postgres']>): Promise<void> {

@@ -21,6 +21,9 @@ export interface LastExport {
     | undefined;
 }
 
+/** Characters quoted of an export process that failed as a whole. */
+const MAX_SAID = 500;
+
 /** Spans of one request to the database. */
 const BATCH = 512;
 
@@ -35,45 +38,82 @@ export interface Destinations {
   readonly enrichment?: DeferredEnrichment | undefined;
 }
 
+/** Spans that a processor could not make safe. */
+interface Unsent {
+  readonly processor: DurableSpanProcessor;
+  readonly spans: readonly ReadableSpan[];
+}
+
 /**
  * Keeps unsent spans when there is no event loop any more: after `process.exit()` or an uncaught exception. They are
  * written to the spool; without one, a second process sends them, unless the back end was known to be down. It sends
- * the metrics too. A
- * single-executable application cannot start one, and an embedded database opened by the application is closed to other
- * processes.
+ * the metrics too. A single-executable application cannot start one, and an embedded database opened by the application
+ * is closed to other processes. What is lost is logged.
  */
 export function exportNow(to: Destinations, options: ResolvedStartOptions, deadlineMs: number): void {
   try {
     openCalls.abandonAll();
     to.enrichment?.settleNow();
-    const last = lastExport(to, options);
-    if (Object.values(last).every((part) => part === undefined)) return;
+  } catch (error) {
+    diag.warn(`mcp-observatory: spans could not be finished at exit: ${errorMessage(error)}`);
+  }
+  const stored = to.postgres && unsentOf(to.postgres);
+  const sent = to.otlp && unsentOf(to.otlp.processor);
+  const failures = failuresOf(() => {
+    const last = lastExport(stored, sent, to, options);
+    if (Object.values(last).every((part) => part === undefined)) return {};
     if (deadlineMs <= 0) throw new Error('no time was left');
     if (!/^node(?:js)?(?:\.exe)?$/.test(basename(process.execPath)))
       throw new Error('this is no plain Node.js');
-    send(last, deadlineMs);
+    return send(last, deadlineMs);
+  });
+  for (const [unsent, failure] of [
+    [stored, failures.postgres],
+    [sent, failures.otlp],
+  ] as const) {
+    if (unsent === undefined) continue;
+    const { processor, spans } = unsent;
+    processor.tellEnd(failure === undefined ? 0 : spans.length, `the process ended first: ${failure}`);
+  }
+  if (failures.metrics !== undefined)
+    diag.warn(`mcp-observatory: the last metrics were not sent: ${failures.metrics}`);
+}
+
+/** Why each part was not sent. */
+type Failures = { readonly [Part in keyof LastExport]?: string };
+
+function failuresOf(work: () => Failures): Failures {
+  try {
+    return work();
   } catch (error) {
-    lost(errorMessage(error));
+    const why = errorMessage(error);
+    return { postgres: why, otlp: why };
   }
 }
 
 function lastExport(
-  { postgres, otlp, metrics }: Destinations,
+  stored: Unsent | undefined,
+  sent: Unsent | undefined,
+  { otlp, metrics }: Destinations,
   { postgres: connection, migrate }: ResolvedStartOptions,
 ): LastExport {
-  const stored = postgres === undefined ? [] : unsentOf(postgres);
-  const sent = otlp === undefined ? [] : unsentOf(otlp.processor);
-  const request = sent.length === 0 ? undefined : otlp?.exporter.requestOf?.([...sent]);
-  if (sent.length > 0 && request === undefined)
-    lost(`${sent.length} spans cannot be sent by another process`);
+  const request = sent === undefined || sent.spans.length === 0 ? undefined : [...sent.spans];
+  if (stored !== undefined && stored.spans.length > 0 && typeof connection !== 'string')
+    throw new Error('the database is open in this process alone');
   return {
-    ...(stored.length === 0 || typeof connection !== 'string'
+    ...(stored === undefined || stored.spans.length === 0 || typeof connection !== 'string'
       ? {}
-      : { postgres: { connection, migrate, requests: requestsOf(stored) } }),
-    otlp: request,
+      : { postgres: { connection, migrate, requests: requestsOf(stored.spans) } }),
+    otlp: request && requestBy(otlp?.exporter, request),
     // Their receiver is that of the spans.
     metrics: otlp?.processor.stats.isBackEndDown === true ? undefined : metrics?.requestNow(),
   };
+}
+
+function requestBy(exporter: OtlpSpanExporter | undefined, spans: ReadableSpan[]): OtlpRequest {
+  const request = exporter?.requestOf?.(spans);
+  if (request === undefined) throw new Error('the exporter cannot be used by another process');
+  return request;
 }
 
 /** Several, because what is read from one is limited. */
@@ -83,19 +123,15 @@ function requestsOf(spans: readonly ReadableSpan[]): Uint8Array[] {
   return requests;
 }
 
-function unsentOf(processor: DurableSpanProcessor): readonly ReadableSpan[] {
+function unsentOf(processor: DurableSpanProcessor): Unsent {
   const spans = processor.endNow();
-  if (spans.length === 0 || !processor.stats.isBackEndDown) return spans;
-  lost(`${spans.length} spans were dropped because the back end is down`);
-  return [];
+  if (spans.length === 0 || !processor.stats.isBackEndDown) return { processor, spans };
+  processor.tellEnd(spans.length, 'the back end is down');
+  return { processor, spans: [] };
 }
 
-function lost(why: string): void {
-  diag.warn(`mcp-observatory: the process has ended before its last spans were sent: ${why}`);
-}
-
-/** @throws Error when the process was not started, or did not send everything in time. */
-function send(last: LastExport, deadlineMs: number): void {
+/** @throws Error when the process was not started, or did not end in time. */
+function send(last: LastExport, deadlineMs: number): Failures {
   // Do not pass on the application's `--import` and `--inspect`.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const program = fileURLToPath(new URL('./last-export-process.js', import.meta.url));
@@ -110,8 +146,11 @@ function send(last: LastExport, deadlineMs: number): void {
   });
   if (error !== undefined) {
     throw 'code' in error && error.code === 'ETIMEDOUT'
-      ? new Error(`this took more than ${deadlineMs} ms`)
+      ? new Error(`this took more than ${deadlineMs} ms, see MCP_OBSERVATORY_EXIT_DEADLINE_MS`)
       : error;
   }
-  if (status !== 0) throw new Error(stderr.toString().trim().slice(0, 500) || 'they were not taken');
+  const said = stderr.toString().trim();
+  if (status === 0) return {};
+  if (!said.startsWith('{')) throw new Error(said.slice(0, MAX_SAID) || 'they were not taken');
+  return JSON.parse(said) as Failures;
 }

@@ -52,7 +52,8 @@ export interface StartOptions extends ObservatorySpanProcessorOptions {
   readonly flushOnExit?: boolean | undefined;
   /**
    * How long the process may be kept from ending, in milliseconds; what is not sent by then goes to the spool, or is
-   * dropped and counted. `shutdown()` may take 10 seconds. @defaultValue 1000
+   * dropped and counted. `shutdown()` may take 10 seconds. Env `MCP_OBSERVATORY_EXIT_DEADLINE_MS`.
+   * @defaultValue 1000; 10000 while the tables of a database are being created or updated
    */
   readonly exitDeadlineMs?: number | undefined;
 }
@@ -68,7 +69,8 @@ export interface ResolvedStartOptions {
   /** `asked`: metrics were requested. `implied`: an endpoint is set for all signals. */
   readonly metrics: 'asked' | 'implied' | undefined;
   readonly flushOnExit: boolean;
-  readonly exitDeadlineMs: number;
+  /** Undefined for the default. */
+  readonly exitDeadlineMs: number | undefined;
 }
 
 /** Batching, as in the SDK's `BatchSpanProcessor`. */
@@ -86,8 +88,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function resolveStartOptions(options: StartOptions, env: Env): ResolvedStartOptions {
   checkKinds(options, KINDS, 'startObservatory()');
   refuseUnknownOptions(options, [...Object.keys(KINDS), ...PROCESSOR_OPTIONS], 'startObservatory()');
-  const exitDeadlineMs = options.exitDeadlineMs ?? 1000;
-  if (!Number.isFinite(exitDeadlineMs) || exitDeadlineMs < 0) {
+  const exitDeadlineMs = options.exitDeadlineMs ?? wholeIn(env, 'MCP_OBSERVATORY_EXIT_DEADLINE_MS', 0);
+  if (exitDeadlineMs !== undefined && !(Number.isFinite(exitDeadlineMs) && exitDeadlineMs >= 0)) {
     throw new ObservatoryError(
       'INVALID_OPTION',
       `Expected 'exitDeadlineMs' to be a number of milliseconds from 0 up, got ${String(exitDeadlineMs)}`,
@@ -126,25 +128,26 @@ const KINDS: OptionKinds<Omit<StartOptions, keyof ObservatorySpanProcessorOption
   exitDeadlineMs: kinds.number,
 };
 
-/** Values that are no whole numbers from 1 up are ignored with a warning, as in the SDK. */
 function resolveBatches(env: Env): BatchOptions {
-  const whole = (name: string): number | undefined => {
-    const text = nonEmpty(env[name]);
-    if (text === undefined) return undefined;
-    const value = Number(text);
-    if (Number.isSafeInteger(value) && value >= 1) return value;
-    diag.warn(`mcp-observatory: ${name}=${text} is no whole number from 1 up; using the default`);
-    return undefined;
-  };
   return {
-    scheduledDelayMs: whole('OTEL_BSP_SCHEDULE_DELAY'),
-    maxQueueSize: whole('OTEL_BSP_MAX_QUEUE_SIZE'),
-    maxExportBatchSize: whole('OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
-    exportTimeoutMs: whole('OTEL_BSP_EXPORT_TIMEOUT'),
+    scheduledDelayMs: wholeIn(env, 'OTEL_BSP_SCHEDULE_DELAY', 1),
+    maxQueueSize: wholeIn(env, 'OTEL_BSP_MAX_QUEUE_SIZE', 1),
+    maxExportBatchSize: wholeIn(env, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 1),
+    exportTimeoutMs: wholeIn(env, 'OTEL_BSP_EXPORT_TIMEOUT', 1),
   };
 }
 
 const OTLP_OPTIONS: OptionKinds<OtlpOptions> = { url: kinds.string, headers: kinds.object };
+
+/** Values that are no whole numbers from `min` up are ignored with a warning, as in the SDK. */
+function wholeIn(env: Env, name: string, min: number): number | undefined {
+  const text = nonEmpty(env[name]);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  diag.warn(`mcp-observatory: ${name}=${text} is no whole number from ${min} up; using the default`);
+  return undefined;
+}
 
 function resolveOtlp(otlp: StartOptions['otlp'], env: Env): OtlpOptions | undefined {
   if (typeof otlp === 'object') {

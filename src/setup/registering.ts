@@ -3,20 +3,19 @@ import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/ap
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { runningProvider, useStderrDiag } from '../base/index.ts';
 import { getObservatoryInstrumentations, openCalls } from '../instrumentation/index.ts';
-import type { RunningMetrics } from './meter-provider.ts';
 import {
-  addSpanProcessor,
   giveWay,
   installModuleHooks,
   isBun,
+  keepRequireHook,
   onMeterProvider,
   patchInstalled,
-  redirectTracers,
   reportHooks,
+  StandbyProvider,
   wantsOtlp,
   warnOfObstacles,
 } from './registration/index.ts';
-import type { RunningObservatory } from './start-observatory.ts';
+import type { Beside, RunningObservatory } from './start-observatory.ts';
 
 /** Says, where asked for, that nothing is traced. */
 export function reportDisabled(): void {
@@ -31,42 +30,90 @@ export async function registerNow(): Promise<void> {
     warnOfObstacles();
     const running = runningProvider();
     // Before the hooks: loading through them is several times slower.
-    const observatory = running === undefined ? await startSdk() : undefined;
-    const redirect = observatory && redirectTracers(observatory.tracerProvider);
-    const metrics = running === undefined ? undefined : await startMetricsFor(running);
+    const sdks = running === undefined ? await startAndGiveWay() : await joinRunning(running);
     if (!isBun) await installModuleHooks();
     const instrumentations = getObservatoryInstrumentations();
+    keepRequireHook(instrumentations);
     if (isBun) await patchInstalled(instrumentations, process.cwd());
+    sdks.use(instrumentations);
     process.once('beforeExit', () => {
       openCalls.abandonAll();
       reportHooks();
     });
-    const useMeters = (provider: MeterProvider): void => {
-      for (const instrumentation of instrumentations) instrumentation.setMeterProvider(provider);
-    };
-    const ours = observatory?.meterProvider ?? metrics?.provider;
-    if (ours !== undefined) useMeters(ours);
-    onMeterProvider(ours, (provider) => {
-      useMeters(provider);
-      void quietly('stop', observatory?.stopMetrics() ?? metrics?.stop(STOP_MS));
-    });
-    if (running === undefined) {
-      giveWay((provider) => {
-        redirect?.(provider);
-        giveWayTo(provider, observatory, instrumentations);
-      });
-    }
   } catch (error) {
     // An application must start even if its telemetry fails.
     diag.error('mcp-observatory: could not start; the application runs without telemetry', error);
   }
 }
 
+/** The SDKs in use, ours or the application's. */
+interface Sdks {
+  /** Has instrumentations use them, now and when they change. */
+  use(instrumentations: readonly Instrumentation[]): void;
+}
+
+/** Starts our SDK, and leaves everything to the application's when that is set globally. */
+async function startAndGiveWay(): Promise<Sdks> {
+  const ours = await startSdk();
+  let used: readonly Instrumentation[] = [];
+  // At once: until then the API would refuse the application's SDK.
+  giveWay((provider) => {
+    ours?.standby.giveWayTo(provider);
+    for (const instrumentation of used) instrumentation.setTracerProvider(provider);
+    // Metrics of ours go on until the application has a meter provider too.
+    if (ours !== undefined) void quietly('give way', ours.observatory.giveWayTo(provider));
+    else void joinTo(provider);
+  });
+  const useMeters = meterUse(ours?.observatory.meterProvider, () => ours?.observatory.stopMetrics());
+  return {
+    use: (instrumentations) => {
+      used = instrumentations;
+      useMeters(instrumentations);
+    },
+  };
+}
+
+async function joinRunning(provider: TracerProvider): Promise<Sdks> {
+  const beside = await joinTo(provider);
+  return { use: meterUse(beside?.meterProvider, () => beside?.stopMetrics()) };
+}
+
+/** @returns what has instrumentations use our meter provider, if there is one, until the application sets its own. */
+function meterUse(ours: MeterProvider | undefined, stop: () => Promise<void> | undefined): Sdks['use'] {
+  let used: readonly Instrumentation[] = [];
+  let current = ours;
+  const useCurrent = () => {
+    if (current === undefined) return;
+    for (const instrumentation of used) instrumentation.setMeterProvider(current);
+  };
+  onMeterProvider(ours, (provider) => {
+    current = provider;
+    useCurrent();
+    void quietly('stop', stop());
+  });
+  return (instrumentations) => {
+    used = instrumentations;
+    useCurrent();
+  };
+}
+
+interface Ours {
+  readonly observatory: RunningObservatory;
+  /** Set globally. */
+  readonly standby: StandbyProvider;
+}
+
 /** @returns undefined if it cannot be started; the application may still start its own. */
-async function startSdk(): Promise<RunningObservatory | undefined> {
+async function startSdk(): Promise<Ours | undefined> {
   try {
     const { start } = await import('./start-observatory.ts');
-    return await start({ otlp: wantsOtlp(process.env) });
+    const { registerGlobally } = await import('./register-globally.ts');
+    let standby: StandbyProvider | undefined;
+    const observatory = await start({ otlp: wantsOtlp(process.env) }, (provider) => {
+      standby = new StandbyProvider(provider);
+      return registerGlobally(standby);
+    });
+    return standby && { observatory, standby };
   } catch (error) {
     diag.error(
       'mcp-observatory: could not start an OpenTelemetry SDK; nothing is exported without one',
@@ -76,24 +123,10 @@ async function startSdk(): Promise<RunningObservatory | undefined> {
   }
 }
 
-/** Enriches the spans of the application's SDK, and exports metrics if that does not. */
-async function startMetricsFor(running: TracerProvider): Promise<RunningMetrics | undefined> {
-  await enrich(running);
-  const { startMetricsAlone } = await import('./start-observatory.ts');
-  return quietly('export metrics', startMetricsAlone({ otlp: wantsOtlp(process.env) }));
-}
-
-const STOP_MS = 10_000;
-
-function giveWayTo(
-  provider: TracerProvider,
-  observatory: RunningObservatory | undefined,
-  instrumentations: readonly Instrumentation[],
-): void {
-  for (const instrumentation of instrumentations) instrumentation.setTracerProvider(provider);
-  void quietly('enrich', enrich(provider));
-  // Metrics go on until the application has a meter provider too.
-  void quietly('stop', observatory?.stopSpans());
+/** Adds what there is to add to the application's SDK. */
+async function joinTo(running: TracerProvider): Promise<Beside | undefined> {
+  const { startBeside } = await import('./start-observatory.ts');
+  return quietly('join the SDK of the application', startBeside({ otlp: wantsOtlp(process.env) }, running));
 }
 
 async function quietly<T>(what: string, work: Promise<T> | undefined): Promise<T | undefined> {
@@ -102,15 +135,5 @@ async function quietly<T>(what: string, work: Promise<T> | undefined): Promise<T
   } catch (error) {
     diag.error(`mcp-observatory: could not ${what}`, error);
     return undefined;
-  }
-}
-
-/** Enriches the spans of the application's own SDK. */
-async function enrich(provider: TracerProvider): Promise<void> {
-  const { ObservatorySpanProcessor } = await import('../processor/index.ts');
-  if (!addSpanProcessor(provider, new ObservatorySpanProcessor())) {
-    diag.warn(
-      'mcp-observatory: add ObservatorySpanProcessor to the span processors of your SDK to get the signals',
-    );
   }
 }

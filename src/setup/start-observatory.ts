@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import { diag } from '@opentelemetry/api';
-import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { loadSdk, type ManagedProvider, useStderrDiag } from '../base/index.ts';
+import { type Context, diag, type TracerProvider } from '@opentelemetry/api';
+import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { errorMessage, loadSdk, type ManagedProvider, useStderrDiag } from '../base/index.ts';
 import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
-import type { PostgresSpanExporterOptions } from '../postgres/index.ts';
+import type { PostgresSpanExporter } from '../postgres/index.ts';
 import { DeferredEnrichment, ObservatorySpanProcessor, withEvidence } from '../processor/index.ts';
+import { joinSdk } from './beside-sdk.ts';
 import { type ExitHandlers, flushOnExit } from './exit.ts';
 import { type Destinations, exportNow } from './last-export.ts';
 import { type ManagedMeterProvider, type RunningMetrics, startMetrics } from './meter-provider.ts';
@@ -50,37 +51,40 @@ export async function startObservatory(options: StartOptions = {}): Promise<Obse
   return observatory;
 }
 
-/** An observatory whose parts can be stopped one by one, where an application brings its own. */
+/** An observatory that an application's own SDK can take over from. */
 export interface RunningObservatory extends Observatory {
-  /** Stops sending spans, as `shutdown()` does; metrics go on. */
-  stopSpans(): Promise<void>;
+  /**
+   * Leaves spans to the application's SDK, also those of ours that end later, and keeps writing rows. If that SDK takes
+   * no processors, ours exports what it has begun.
+   */
+  giveWayTo(provider: TracerProvider): Promise<void>;
   stopMetrics(): Promise<void>;
 }
 
-/** See {@link startObservatory}. */
-export async function start(options: StartOptions): Promise<RunningObservatory> {
+/**
+ * See {@link startObservatory}.
+ * @param register makes a provider the global one; false if there is one.
+ */
+export async function start(
+  options: StartOptions,
+  register: (provider: ManagedProvider) => Promise<boolean> = registerGlobally,
+): Promise<RunningObservatory> {
   const resolved = resolveStartOptions(options, process.env);
   const sdk = await loadSdk();
-  const { postgres: connection, migrate, otlp } = resolved;
-  const sendWith = (exporter: SpanExporter, name: string) => {
-    const spool = resolved.spool === undefined ? undefined : { directory: join(resolved.spool, name) };
-    return new DurableSpanProcessor({ exporter, spool, ...resolved.batches });
-  };
+  const { otlp } = resolved;
   const sender = otlp === undefined ? undefined : await createOtlpExporter(otlp, process.env);
-  const store =
-    connection === undefined
-      ? undefined
-      : await createPostgresExporter({ connection, migrate, holdsProcess: !resolved.flushOnExit });
+  const store = await openStore(resolved);
   const to: Destinations = {
-    postgres: store === undefined ? undefined : sendWith(store, 'postgres'),
-    otlp: sender === undefined ? undefined : { processor: sendWith(sender, 'otlp'), exporter: sender },
+    postgres: store?.processor,
+    otlp:
+      sender === undefined ? undefined : { processor: sendWith(sender, 'otlp', resolved), exporter: sender },
   };
-  const all = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
   const resource = sdk.createResource(resolved.serviceName);
+  const outlet = new Outlet([to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined));
   const enricher = new ObservatorySpanProcessor(withEvidence(options));
-  const enrichment = new DeferredEnrichment(enricher, all);
+  const enrichment = new DeferredEnrichment(enricher, [outlet]);
   const tracerProvider = sdk.createProvider(resource, [enrichment]);
-  const isGlobal = await registerGlobally(tracerProvider);
+  const isGlobal = await register(tracerProvider);
   if (!isGlobal) {
     diag.warn(
       'mcp-observatory: a tracer provider is registered already; spans of that one are not exported by us',
@@ -90,74 +94,172 @@ export async function start(options: StartOptions): Promise<RunningObservatory> 
     resolved.metrics === undefined || !isGlobal
       ? undefined
       : await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  return manage(tracerProvider, isGlobal, { ...to, metrics, enrichment }, resolved);
+  const deadline = () => exitDeadlineOf(resolved, store);
+  return manage(tracerProvider, isGlobal, outlet, { ...to, metrics, enrichment }, resolved, deadline);
+}
+
+/** What is exported beside an application's SDK. */
+export interface Beside {
+  readonly meterProvider: ManagedMeterProvider | undefined;
+  stopMetrics(): Promise<void>;
 }
 
 /**
- * Starts the export of metrics alone, for an application whose own SDK sends the spans and no metrics.
- * @returns undefined if they are not wanted or cannot be exported.
+ * Enriches the spans of an application's SDK and writes rows of them where there is a database; exports metrics, which
+ * the application does not.
  */
-export async function startMetricsAlone(options: StartOptions): Promise<RunningMetrics | undefined> {
+export async function startBeside(options: StartOptions, provider: TracerProvider): Promise<Beside> {
   const resolved = resolveStartOptions(options, process.env);
-  if (resolved.metrics === undefined) return undefined;
-  const resource = (await loadSdk()).createResource(resolved.serviceName);
-  const metrics = await startMetrics(resource, resolved.metrics === 'asked', process.env);
-  if (metrics === undefined) return undefined;
+  const store = await openStore(resolved);
+  const deadline = () => exitDeadlineOf(resolved, store);
+  const isJoined = joinSdk(provider, store?.processor, deadline) !== undefined;
+  const rows = isJoined ? store?.processor : undefined;
+  if (!isJoined) await store?.processor.shutdown();
+  const metrics = await metricsBeside(resolved);
+  if (rows === undefined && metrics === undefined)
+    return { meterProvider: undefined, stopMetrics: async () => {} };
   const target = {
-    forceFlush: () => metrics.provider.forceFlush(),
+    forceFlush: () => both(rows?.forceFlush(), metrics?.provider.forceFlush()),
     shutdown: async (limitMs: number) => {
       openCalls.abandonAll();
-      await metrics.stop(limitMs);
+      await both(rows?.shutdown(limitMs), metrics?.stop(limitMs));
     },
-    exportNow: (deadlineMs: number) => exportNow({ metrics }, resolved, deadlineMs),
+    exportNow: (deadlineMs: number) => exportNow({ postgres: rows, metrics }, resolved, deadlineMs),
   };
-  const handlers = flushOnExit(target, resolved.exitDeadlineMs);
-  const stop = async (limitMs: number) => {
-    handlers.removeWaiting();
-    await metrics.stop(limitMs).finally(handlers.removeLast);
+  const handlers = flushOnExit(target, deadline);
+  const stopMetrics = async () => {
+    if (rows === undefined) handlers.removeWaiting();
+    await metrics?.stop(SHUTDOWN_MS);
+    if (rows === undefined) handlers.removeLast();
   };
-  return { ...metrics, stop };
+  return { meterProvider: metrics?.provider, stopMetrics };
+}
+
+async function metricsBeside(resolved: ResolvedStartOptions): Promise<RunningMetrics | undefined> {
+  if (resolved.metrics === undefined) return undefined;
+  try {
+    const resource = (await loadSdk()).createResource(resolved.serviceName);
+    return await startMetrics(resource, resolved.metrics === 'asked', process.env);
+  } catch (error) {
+    diag.error(`mcp-observatory: could not export metrics: ${errorMessage(error)}`);
+    return undefined;
+  }
 }
 
 /** How long `shutdown()` may take. */
 const SHUTDOWN_MS = 10_000;
+const EXIT_MS = 1000;
+/** Creating tables takes longer than an exit may, and happens once; without them nothing could be stored. */
+const EXIT_WHILE_MIGRATING_MS = 10_000;
+
+function exitDeadlineOf({ exitDeadlineMs }: ResolvedStartOptions, store: Store | undefined): number {
+  return exitDeadlineMs ?? (store?.exporter.isMigrating === true ? EXIT_WHILE_MIGRATING_MS : EXIT_MS);
+}
+
+interface Store {
+  readonly exporter: PostgresSpanExporter;
+  readonly processor: DurableSpanProcessor;
+}
+
+async function openStore(resolved: ResolvedStartOptions): Promise<Store | undefined> {
+  const { postgres: connection, migrate, flushOnExit: isFlushed } = resolved;
+  if (connection === undefined) return undefined;
+  // Loaded here, so that a program that only sends spans over OTLP does not load the exporter.
+  const postgres = await import('../postgres/index.ts');
+  const exporter = new postgres.PostgresSpanExporter({ connection, migrate, holdsProcess: !isFlushed });
+  return { exporter, processor: sendWith(exporter, 'postgres', resolved) };
+}
+
+function sendWith(
+  exporter: SpanExporter,
+  name: string,
+  { spool, batches }: ResolvedStartOptions,
+): DurableSpanProcessor {
+  const directory = spool === undefined ? undefined : { directory: join(spool, name) };
+  return new DurableSpanProcessor({ exporter, spool: directory, ...batches });
+}
+
+/** Where finished spans go, until an application's SDK takes them. */
+class Outlet implements SpanProcessor {
+  #processors: readonly SpanProcessor[];
+  #take: ((span: ReadableSpan) => void) | undefined;
+
+  constructor(processors: readonly SpanProcessor[]) {
+    this.#processors = processors;
+  }
+
+  redirect(take: (span: ReadableSpan) => void): void {
+    this.#take = take;
+    this.#processors = [];
+  }
+
+  onStart(span: Span, parentContext: Context): void {
+    for (const processor of this.#processors) processor.onStart(span, parentContext);
+  }
+
+  onEnd(span: ReadableSpan): void {
+    this.#take?.(span);
+    for (const processor of this.#processors) processor.onEnd(span);
+  }
+
+  async forceFlush(): Promise<void> {
+    await Promise.all(this.#processors.map((processor) => processor.forceFlush()));
+  }
+
+  async shutdown(): Promise<void> {
+    await Promise.all(this.#processors.map((processor) => processor.shutdown()));
+  }
+}
 
 function manage(
   tracerProvider: ManagedProvider,
   isGlobal: boolean,
-  to: Destinations,
+  outlet: Outlet,
+  destinations: Destinations,
   options: ResolvedStartOptions,
+  deadline: () => number,
 ): RunningObservatory {
-  const { metrics, enrichment } = to;
-  const exporting = [to.postgres, to.otlp?.processor].filter((processor) => processor !== undefined);
+  const { metrics, enrichment, postgres } = destinations;
+  let { otlp } = destinations;
   let exitHandlers: ExitHandlers | undefined;
   const forceFlush = async () => {
     // It records metrics too.
     await enrichment?.settle();
     await both(tracerProvider.forceFlush(), metrics?.provider.forceFlush());
   };
-  /** Ends what is under way, then the export of spans and, if `all`, of metrics. */
-  const stop = async (limitMs: number, all: boolean) => {
-    const deadline = performance.now() + limitMs;
+  /** Ends what is under way, then the exports. */
+  const stop = async (limitMs: number) => {
+    const until = performance.now() + limitMs;
     // Half of the time is reserved for the spans of runs that did not end.
     await drainShadows(limitMs / 2);
     openCalls.abandonAll();
     await enrichment?.settle();
-    const restMs = Math.max(0, deadline - performance.now());
+    const restMs = Math.max(0, until - performance.now());
     const stopSpans = async () => {
-      await Promise.all(exporting.map((processor) => processor.shutdown(restMs)));
+      await both(postgres?.shutdown(restMs), otlp?.processor.shutdown(restMs));
       await tracerProvider.shutdown();
     };
-    await both(stopSpans(), all ? metrics?.stop(restMs) : undefined);
+    await both(stopSpans(), metrics?.stop(restMs));
   };
   let stopped: Promise<void> | undefined;
-  let spansStopped: Promise<void> | undefined;
   const shutdown = (limitMs: number) => {
     exitHandlers?.removeWaiting();
-    stopped ??= (
-      spansStopped === undefined ? stop(limitMs, true) : both(spansStopped, metrics?.stop(limitMs))
-    ).finally(() => exitHandlers?.removeLast());
+    stopped ??= stop(limitMs).finally(() => exitHandlers?.removeLast());
     return stopped;
+  };
+  const giveWayTo = async (provider: TracerProvider) => {
+    const theirs = joinSdk(provider, postgres, deadline);
+    if (theirs === undefined) return;
+    outlet.redirect((span) => theirs.take(span));
+    const sender = otlp?.processor;
+    otlp = undefined;
+    for (const span of sender?.handOver() ?? []) theirs.take(span);
+    if (postgres === undefined && metrics === undefined) {
+      exitHandlers?.removeWaiting();
+      exitHandlers?.removeLast();
+    }
+    await enrichment?.settle();
+    await sender?.shutdown();
   };
   const observatory: RunningObservatory = {
     tracerProvider,
@@ -165,29 +267,20 @@ function manage(
     isGlobal,
     forceFlush,
     shutdown: () => shutdown(SHUTDOWN_MS),
-    stopSpans: () => {
-      if (metrics === undefined) return observatory.shutdown();
-      spansStopped ??= stop(SHUTDOWN_MS, false);
-      return spansStopped;
-    },
+    giveWayTo,
     stopMetrics: async () => metrics?.stop(SHUTDOWN_MS),
     [Symbol.asyncDispose]: () => observatory.shutdown(),
   };
   if (options.flushOnExit) {
-    const now = (deadlineMs: number) => exportNow(to, options, deadlineMs);
-    exitHandlers = flushOnExit({ forceFlush, shutdown, exportNow: now }, options.exitDeadlineMs);
+    const now = (deadlineMs: number) =>
+      exportNow({ postgres, otlp, metrics, enrichment }, options, deadlineMs);
+    exitHandlers = flushOnExit({ forceFlush, shutdown, exportNow: now }, deadline);
   }
   return observatory;
 }
 
-/** Flushes spans and metrics independently; a failure of the spans takes precedence. */
-async function both(spans: Promise<void>, meters: Promise<void> | undefined): Promise<void> {
-  const results = await Promise.allSettled([spans, meters]);
+/** Waits for both whatever happens to the other; a failure of the first takes precedence. */
+async function both(first: Promise<void> | undefined, second: Promise<void> | undefined): Promise<void> {
+  const results = await Promise.allSettled([first, second]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
-}
-
-/** Loaded here, so that a program that only sends spans over OTLP does not load the exporter. */
-async function createPostgresExporter(options: PostgresSpanExporterOptions): Promise<SpanExporter> {
-  const { PostgresSpanExporter } = await import('../postgres/index.ts');
-  return new PostgresSpanExporter(options);
 }

@@ -3,5 +3,7 @@ export { diagnose } from './diagnosis.ts';
 export { isDisabled } from './disabled.ts';
 export { wantsOtlp } from './environment.ts';
 export { installModuleHooks } from './module-hooks.ts';
-export { addSpanProcessor, giveWay, onMeterProvider, redirectTracers } from './running-sdk.ts';
+export { keepRequireHook } from './require-hook.ts';
+export { giveWay, type OtherProcessors, onMeterProvider, processorsOf } from './running-sdk.ts';
 export { reportHooks, warnOfObstacles } from './self-check.ts';
+export { StandbyProvider } from './standby.ts';

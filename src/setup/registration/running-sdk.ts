@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import * as imported from '@opentelemetry/api';
-import { diag, type MeterProvider, type Tracer, type TracerProvider } from '@opentelemetry/api';
+import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { Hook as RequireHook } from 'require-in-the-middle';
 
 /**
  * Lets an SDK that the application starts later replace ours: `--import` runs before the application, so this is not
@@ -8,57 +12,23 @@ import { diag, type MeterProvider, type Tracer, type TracerProvider } from '@ope
  * restored.
  */
 export function giveWay(onReplaced: (provider: TracerProvider) => void): void {
-  replaceOnce(
-    ({ trace }) => trace,
-    'setGlobalTracerProvider',
-    (provider: TracerProvider, { trace }, set) => {
-      trace.disable();
-      const done = set();
-      diag.info('mcp-observatory: the application has started its own SDK; ours stops and only instruments');
-      onReplaced(provider);
-      return done;
-    },
-  );
-  replaceOnce(
-    ({ context }) => context,
-    'setGlobalContextManager',
-    (_value, { context }, set) => {
-      context.disable();
-      return set();
-    },
-  );
-  replaceOnce(
-    ({ propagation }) => propagation,
-    'setGlobalPropagator',
-    (_value, { propagation }, set) => {
-      propagation.disable();
-      return set();
-    },
-  );
-}
-
-/**
- * Notes the tracers that are taken from our provider, because instrumentations keep them: those of the application may
- * be created before its own provider is registered.
- * @returns a function that lets these tracers start spans of the provider that replaces ours.
- */
-export function redirectTracers(ours: TracerProvider): (successor: TracerProvider) => void {
-  const taken = new Map<Tracer, Parameters<TracerProvider['getTracer']>>();
-  const original = ours.getTracer;
-  ours.getTracer = (...args) => {
-    const tracer = original.apply(ours, args);
-    taken.set(tracer, args);
-    return tracer;
-  };
-  return (successor) => {
-    ours.getTracer = (...args) => successor.getTracer(...args);
-    for (const [tracer, args] of taken) {
-      const next = successor.getTracer(...args);
-      // `startActiveSpan` of the SDK calls it.
-      tracer.startSpan = next.startSpan.bind(next);
-    }
-    taken.clear();
-  };
+  replaceOnce('trace', 'setGlobalTracerProvider', (provider: TracerProvider, { trace }, set) => {
+    trace.disable();
+    const done = set();
+    diag.info(
+      'mcp-observatory: the application has started its own SDK; from here on spans are those of that SDK',
+    );
+    onReplaced(provider);
+    return done;
+  });
+  replaceOnce('context', 'setGlobalContextManager', (_value, { context }, set) => {
+    context.disable();
+    return set();
+  });
+  replaceOnce('propagation', 'setGlobalPropagator', (_value, { propagation }, set) => {
+    propagation.disable();
+    return set();
+  });
 }
 
 /**
@@ -70,62 +40,136 @@ export function onMeterProvider(
   ours: MeterProvider | undefined,
   tell: (provider: MeterProvider) => void,
 ): void {
-  replaceOnce(
-    ({ metrics }) => metrics,
-    'setGlobalMeterProvider',
-    (provider: MeterProvider, { metrics }, set) => {
-      if (ours !== undefined && metrics.getMeterProvider() === ours) metrics.disable();
-      const done = set();
-      tell(provider);
-      return done;
-    },
-  );
+  replaceOnce('metrics', 'setGlobalMeterProvider', (provider: MeterProvider, { metrics }, set) => {
+    if (ours !== undefined && metrics.getMeterProvider() === ours) metrics.disable();
+    const done = set();
+    tell(provider);
+    return done;
+  });
 }
 
 type Setter<Value> = (value: Value) => boolean;
 
-/** Replaces a setter in each module of the API until its first call. */
+/** Replaces a setter in each module of the API, also those loaded later, until its first call. */
 function replaceOnce<Value>(
-  part: (api: Api) => object,
+  part: keyof Api,
   name: string,
   instead: (value: Value, api: Api, original: () => boolean) => boolean,
 ): void {
-  const restores: (() => void)[] = [];
-  for (const api of apiInstances()) {
-    const owner = part(api);
+  const restores = new Map<object, () => void>();
+  let isDone = false;
+  forEachApi((api, version) => {
+    const owner = api[part];
+    if (isDone || restores.has(owner)) return;
     const original = Reflect.get(owner, name) as Setter<Value>;
-    restores.push(() => Reflect.set(owner, name, original));
+    restores.set(owner, () => Reflect.set(owner, name, original));
     const replaced: Setter<Value> = (value) => {
-      for (const restore of restores) restore();
-      return instead(value, api, () => original.call(owner, value));
+      isDone = true;
+      for (const restore of restores.values()) restore();
+      return instead(value, api, () => withOwnVersion(version, () => original.call(owner, value)));
     };
     Reflect.set(owner, name, replaced);
-  }
+  });
+}
+
+/** What all modules of the API share: providers and the like, and the version that set the first of them. */
+interface Globals {
+  readonly version: string;
+  diag?: unknown;
+}
+const GLOBALS = Symbol.for('opentelemetry.js.api.1');
+const globals = () => Reflect.get(globalThis, GLOBALS) as Globals | undefined;
+const areGlobalsOurs = globals() === undefined;
+
+/**
+ * Lets a module of the API set something. It takes nothing from a module of another version than the one that was first,
+ * which is ours: then what we have set is given up, but for the logger.
+ */
+function withOwnVersion(version: string | undefined, set: () => boolean): boolean {
+  const before = globals();
+  if (version === undefined || !areGlobalsOurs || before === undefined || before.version === version)
+    return set();
+  Reflect.deleteProperty(globalThis, GLOBALS);
+  const done = set();
+  const now = globals();
+  if (now !== undefined) now.diag ??= before.diag;
+  return done;
+}
+
+/** The span processors of an application's SDK. */
+export interface OtherProcessors {
+  /** Adds a processor that comes before all others, which see what it writes. */
+  addFirst(processor: SpanProcessor): void;
+  addLast(processor: SpanProcessor): void;
+  /** Has a span of ours exported as one of theirs. It is enriched already. */
+  take(span: ReadableSpan): void;
 }
 
 /**
- * Adds a span processor to a running provider. Neither SDK line has a method for it, but both keep a list. Where the
- * list is not found, the application must add the processor itself.
- * @returns whether it was added.
+ * Finds where a running provider keeps its span processors. Neither SDK line has a method for it, but both keep a list.
+ * @returns undefined where it is not found: the application must add processors itself.
  */
-export function addSpanProcessor(provider: TracerProvider, processor: object): boolean {
+export function processorsOf(provider: TracerProvider): OtherProcessors | undefined {
   const active: unknown = Reflect.get(provider, '_activeSpanProcessor');
   const list: unknown =
     typeof active === 'object' && active !== null ? Reflect.get(active, '_spanProcessors') : undefined;
-  if (!Array.isArray(list)) return false;
-  // First, so that every exporter sees what it adds.
-  list.unshift(processor);
-  return true;
+  if (!Array.isArray(list)) return undefined;
+  const processors = list as SpanProcessor[];
+  const enrichers = new Set<SpanProcessor>();
+  return {
+    addFirst: (processor) => {
+      enrichers.add(processor);
+      processors.unshift(processor);
+    },
+    addLast: (processor) => void processors.push(processor),
+    take: (span) => {
+      const theirs = withResource(span, Reflect.get(provider, '_resource'));
+      for (const processor of processors) {
+        if (enrichers.has(processor)) continue;
+        try {
+          processor.onEnd(theirs);
+        } catch (error) {
+          diag.debug('mcp-observatory: a span processor of the application failed', error);
+        }
+      }
+    },
+  };
+}
+
+/** The same span, of the service that the application names in its SDK. */
+function withResource(span: ReadableSpan, resource: unknown): ReadableSpan {
+  if (typeof resource !== 'object' || resource === null) return span;
+  return Object.create(span, {
+    resource: { value: resource, enumerable: true },
+    spanContext: { value: () => span.spanContext() },
+  }) as ReadableSpan;
 }
 
 /** The registries of the API. */
 type Api = Pick<typeof imported, 'trace' | 'context' | 'propagation' | 'metrics'>;
 
 /**
- * The API as imported and, if different, as required: from 1.10 on these are two modules. They share registered
- * providers but not the functions that register them, and an application may use either.
+ * Calls `see` for the API as imported and as required, which from 1.10 on are two modules, and for other copies as they
+ * are required, for instance of a package that has its own. They share registered providers but not the functions that
+ * register them, and an application may use any.
  */
-function apiInstances(): readonly Api[] {
-  const required = createRequire(import.meta.url)('@opentelemetry/api') as typeof imported;
-  return required.trace === imported.trace ? [imported] : [imported, required];
+function forEachApi(see: (api: Api, version?: string) => void): void {
+  see(imported);
+  see(createRequire(import.meta.url)(API) as Api);
+  new RequireHook([API], (exports, _name, folder) => {
+    const api = exports as Partial<Api>;
+    if (api.trace !== undefined && api.metrics !== undefined) see(api as Api, versionIn(folder));
+    return exports;
+  });
+}
+
+const API = '@opentelemetry/api';
+
+function versionIn(folder: string | undefined): string | undefined {
+  if (folder === undefined) return undefined;
+  try {
+    return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version?: string }).version;
+  } catch {
+    return undefined;
+  }
 }
