@@ -112,6 +112,19 @@ describe('at shutdown', LIMIT, () => {
     assert.match(warnings.at(-1) ?? '', /3 spans were dropped because .*npm install pg$/);
   });
 
+  test(
+    'a processor and an exporter that waits for it end at once, whichever is shut down first',
+    LIMIT,
+    async () => {
+      for (const first of ['processor', 'exporter'] as const) {
+        const exporter = new PostgresSpanExporter({ connection: 'postgresql://127.0.0.1:1/x' });
+        const parts = { exporter, processor: processorOf(exporter, { flushTimeoutMs: NEVER_MS }) };
+        await parts[first].shutdown();
+        await Promise.all([parts.processor.shutdown(), exporter.shutdown()]);
+      }
+    },
+  );
+
   test('a batch that waits for its next attempt is tried at once', async () => {
     let isDown = true;
     const exporter = new CollectingExporter(() => (isDown ? unreachable() : undefined));

@@ -50,7 +50,9 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     this.#queue = new SpanQueue(this.#options.maxQueueSize);
     const exporter: OwnExporter = this.#options.exporter;
     exporter.beforeShutdown?.(() => {
-      this.#shutdown ??= this.#close(this.#options.flushTimeoutMs, true);
+      // A processor that is closing waits for its exporter, which must not wait for that.
+      if (this.#shutdown !== undefined) return this.#flush();
+      this.#shutdown = this.#close(this.#options.flushTimeoutMs, true);
       return this.#shutdown;
     });
   }
