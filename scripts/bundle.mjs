@@ -148,6 +148,8 @@ async function bundleTypes() {
     chunkFileNames: ({ name }) => `${name.replace(/\.d$/, '')}-[hash].d.ts`,
   });
   await bundle.close();
+  // `register` declares nothing, in either module system.
+  writeFileSync(join(LIB, 'register.d.cts'), 'export {};\n');
 }
 
 function inputs(modules, folder, extension) {
