@@ -33,10 +33,10 @@ describe('packages that are fetched', { skip: noPostgres() }, () => {
 
   const shipped = () => join(folder, 'node_modules/mcp-observatory');
   /** Asks the database, for which `pg` is fetched. */
-  const list = (place: string, from = shipped()) =>
+  const list = (place: string, from = shipped(), more: NodeJS.ProcessEnv = {}) =>
     new Promise<{ code: unknown; stderr: string }>((resolve) => {
       const args = [join(from, 'dist/lib/cli.js'), 'runs', 'list', '--database-url', url];
-      const env = { ...consumers.env, XDG_CACHE_HOME: place };
+      const env = { ...consumers.env, XDG_CACHE_HOME: place, ...more };
       execFile(
         process.execPath,
         args,
@@ -89,6 +89,23 @@ describe('packages that are fetched', { skip: noPostgres() }, () => {
       );
     }
     assert.deepEqual(await list(cache), { code: 0, stderr: '' });
+  });
+
+  test('npm gets its own settings, but neither tokens of the page nor addresses of databases', async () => {
+    const npm = join(tempDir(), 'npm-cli.js');
+    await writeFile(npm, `require('node:fs').writeFileSync(__dirname + '/env', JSON.stringify(process.env))`);
+    await list(tempDir(), shipped(), {
+      npm_execpath: npm,
+      npm_config_registry: 'http://127.0.0.1:9/',
+      MCP_OBSERVATORY_PAGE_TOKEN: 'secret-of-the-page',
+      MCP_OBSERVATORY_DATABASE_URL: url,
+      DATABASE_URL: url,
+    });
+    const given = JSON.parse(await readFile(join(dirname(npm), 'env'), 'utf8')) as NodeJS.ProcessEnv;
+    assert.equal(given.npm_config_registry, 'http://127.0.0.1:9/');
+    const ours = Object.keys(given).filter((name) => /^MCP_OBSERVATORY_|^DATABASE_URL$/.test(name));
+    assert.deepEqual(ours, []);
+    assert.doesNotMatch(JSON.stringify(given), /secret-of-the-page/);
   });
 
   test('a package whose bytes are not those of the lock file is refused', async () => {

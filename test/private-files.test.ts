@@ -2,12 +2,17 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
+  constants,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -152,4 +157,18 @@ test('the read token of pages stays, unless somebody else could have read or cho
   renameSync(path, `${path}.real`);
   symlinkSync(`${path}.real`, path);
   assert.notEqual(await token(), own, 'a link is not followed');
+  unlinkSync(path);
+  execFileSync('mkfifo', [path]);
+  const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  try {
+    assert.match(await token(), /^[\w-]{43}$/u);
+    assert.throws(
+      () => readSync(pipe, Buffer.alloc(64)),
+      { code: 'EAGAIN' },
+      'who reads a pipe gets nothing',
+    );
+  } finally {
+    closeSync(pipe);
+  }
+  assert.ok(statSync(path).isFile());
 });

@@ -62,6 +62,7 @@ export { printable, printableLine } from './printable.ts';
 export {
   makePrivateFolder,
   makePrivateFolderSync,
+  replacePrivateFile,
   writePrivateFile,
   writePrivateFileSync,
 } from './private-files.ts';

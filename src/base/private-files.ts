@@ -56,8 +56,16 @@ function refuseUnlessFolder(path: string, error: unknown): void {
  * followed. A device or a pipe, such as `/dev/null` or `/dev/stdout`, is written to and not replaced.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
+  if (isDevice(path)) {
+    await makePrivateFolder(dirname(path));
+    return await writeFile(path, text);
+  }
+  await replacePrivateFile(path, text);
+}
+
+/** As {@link writePrivateFile}, for a secret: whatever is at the path is replaced, also a pipe that somebody else reads. */
+export async function replacePrivateFile(path: string, text: string): Promise<void> {
   await makePrivateFolder(dirname(path));
-  if (isDevice(path)) return await writeFile(path, text);
   const beside = besideOf(path);
   try {
     await writeFile(beside, text, FILE);

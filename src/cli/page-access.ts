@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage, writePrivateFile } from '../base/index.ts';
+import { errorMessage, replacePrivateFile } from '../base/index.ts';
 import { type CommandIo, print } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
@@ -57,7 +57,7 @@ async function readTokenOf(io: CommandIo): Promise<string> {
   if (kept !== undefined && /^[\w-]+$/.test(kept) && kept.length === TOKEN_CHARS) return kept;
   const token = randomBytes(32).toString('base64url');
   try {
-    await writePrivateFile(path, `${token}\n`);
+    await replacePrivateFile(path, `${token}\n`);
     // Another process may have written one at the same time: the last one stands.
     return ownText(path)?.trim() ?? token;
   } catch (error) {
@@ -77,7 +77,7 @@ export async function noteRunningPage(
   const port = Number(new URL(address).port);
   const path = join(userStateFolder(io.env), `page-${port}.json`);
   const page: RunningPage = { url: address, port, pid: process.pid, read_token: readToken };
-  const written = await writePrivateFile(path, `${JSON.stringify(page)}\n`).then(
+  const written = await replacePrivateFile(path, `${JSON.stringify(page)}\n`).then(
     () => true,
     () => false,
   );

@@ -106,6 +106,7 @@ export async function fetchedFolder(
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--global=false'];
     await promisify(execFile)(npm.file, [...npm.args, 'ci', '--prefix', partial, ...flags], {
       cwd: partial,
+      env: environmentOfNpm(env),
       timeout: FETCH_TIMEOUT_MS,
       shell: npm.isShellScript,
     });
@@ -170,6 +171,13 @@ async function copySelf(target: string): Promise<void> {
     const from = fileURLToPath(packageFile(part));
     if (existsSync(from)) await cp(from, join(target, part), { recursive: true });
   }
+}
+
+/** What npm needs, and its settings: tokens of the page and addresses of databases are none of its business. */
+function environmentOfNpm(env: CommandIo['env']): NodeJS.ProcessEnv {
+  // Windows has names in any case.
+  const isOurs = (name: string) => /^(?:MCP_OBSERVATORY_.*|DATABASE_URL)$/iu.test(name);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isOurs(name)));
 }
 
 /** The npm that started this process, else that of the path. */
