@@ -117,6 +117,20 @@ process.on('exit', () => console.log(50 - stored));`;
   assert.match(stderr, new RegExp(`${lost} spans were dropped because .*is shut down`));
 });
 
+test('a processor of a program without a logger says at exit what is lost', () => {
+  const program = `import { DurableSpanProcessor } from 'mcp-observatory';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+const exporter = { export: () => {}, shutdown: async () => {} };
+const provider = new NodeTracerProvider({ spanProcessors: [new DurableSpanProcessor({ exporter })] });
+provider.getTracer('t').startSpan('work').end();
+process.exit(3);`;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 3);
+  assert.match(stderr, /1 spans were dropped because the process ended before they were sent/);
+});
+
 test('with an exporter of its own a program without an SDK has context: govern() applies and calls are nested', async () => {
   const program = `import { instrument, govern } from 'mcp-observatory';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-node';

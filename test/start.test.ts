@@ -130,6 +130,29 @@ longTest('a receiver that never answers does not keep a program that exits beyon
   );
 });
 
+test('at exit each destination has its own reason, and a database that fails does not concern the receiver', async () => {
+  await using silent = await startOtlpReceiver({ silent: true });
+  const refused = { MCP_OBSERVATORY_DATABASE_URL: 'postgresql://127.0.0.1:1/x', EXIT_DEADLINE_MS: '3000' };
+  const { exit, output } = await program('exit', silent, refused);
+  assert.deepEqual(await exit, [3, null]);
+  assert.match(
+    output.stderr,
+    /1 spans were dropped because the process ended first: Cannot reach the database/,
+  );
+  assert.match(
+    output.stderr,
+    /1 spans were dropped because the process ended first: this took more than 3000/,
+  );
+  await using receiver = await startOtlpReceiver();
+  const own = await program('exit', receiver, { OWN_DATABASE: 'true' });
+  await own.exit;
+  assert.equal(receiver.spans.length, 1);
+  assert.match(
+    own.output.stderr,
+    /1 spans were dropped because .* the database is open in this process alone/,
+  );
+});
+
 longTest(
   'a receiver that refuses connections does not delay the exit: the span is counted as dropped',
   async () => {

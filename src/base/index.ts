@@ -77,7 +77,7 @@ export {
   runningProvider,
 } from './sdk.ts';
 export { ownTurn, sliced } from './slices.ts';
-export { hasDiagLogger, useStderrDiag, warnVisibly } from './stderr-diag.ts';
+export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-diag.ts';
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';

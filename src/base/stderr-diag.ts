@@ -25,7 +25,24 @@ export function useStderrDiag(level: string | undefined): void {
 /** A warning that is seen also in a program without a logger for OpenTelemetry, whose warnings go nowhere. */
 export function warnVisibly(message: string): void {
   if (hasDiagLogger()) diag.warn(message);
+  else if (isEnding) emitNow(message);
   else process.emitWarning(message);
+}
+
+let isEnding = false;
+
+/** To be called as the process exits: `process.emitWarning()` waits for a next tick, which never comes then. */
+export function warnAtOnce(): void {
+  isEnding = true;
+}
+
+function emitNow(message: string): void {
+  const warning = Object.assign(new Error(message), { name: 'Warning' });
+  try {
+    process.emit('warning', warning);
+  } catch {
+    // A listener of the application; there is nothing left to tell.
+  }
 }
 
 /**

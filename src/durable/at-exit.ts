@@ -1,3 +1,5 @@
+import { warnAtOnce } from '../base/index.ts';
+
 const open = new Set<() => void>();
 
 /**
@@ -15,5 +17,6 @@ export function atExit(work: () => void): () => void {
 }
 
 function endAll(): void {
+  warnAtOnce();
   for (const work of open) work();
 }

@@ -260,6 +260,11 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     return spans;
   }
 
+  /** Waits for what is waiting or under way, for as long as that takes, and does not keep the process alive. */
+  settle(): Promise<void> {
+    return this.#flush();
+  }
+
   /** The program has not shut the processor down. */
   #endAtExit(): void {
     this.tellEnd(this.endNow().length, 'the process ended before they were sent');

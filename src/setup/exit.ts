@@ -4,7 +4,8 @@ import { onNaturalEnd } from './natural-end.ts';
 
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
-  forceFlush(): Promise<void>;
+  /** Sends what is queued, in `limitMs` at most; what is not sent stays queued. */
+  forceFlush(limitMs: number): Promise<void>;
   /** Takes `limitMs` at most. */
   shutdown(limitMs: number): Promise<void>;
   /**
@@ -40,7 +41,8 @@ export function flushOnExit(target: Flushable, deadline: () => number): ExitHand
     await within(deadlineMs, target.shutdown(deadlineMs));
     isTimeUsed = true;
   };
-  const onStdinEnd = () => void within(deadline(), target.forceFlush());
+  // The process may go on. What is not sent is tried again at its end, which logs losses.
+  const onStdinEnd = () => void target.forceFlush(deadline()).catch(() => {});
   const onSignal = (signal: NodeJS.Signals) => {
     process.removeListener(signal, onSignal);
     const applicationDecides = process.listenerCount(signal) > 0;

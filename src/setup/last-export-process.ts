@@ -1,28 +1,25 @@
-/** The program started by `exportNow`: sends what is on stdin. Exits with 0 if all was
- * accepted, else says on stderr why not, as JSON by part. */
+/** The program started by `exportNow`: sends what is on stdin. On stdout it says of each part, as it ends, a line of
+ * JSON: whether all of it was accepted. */
 import { readFileSync, writeSync } from 'node:fs';
 import { deserialize } from 'node:v8';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { errorMessage } from '../base/index.ts';
 import { postOtlp } from '../durable/index.ts';
 import { decodeProtobuf } from '../otlp/index.ts';
-import type { LastExport } from './last-export.ts';
+import type { LastExport, PartResult } from './last-export.ts';
 
 async function main({ otlp, metrics, postgres }: LastExport): Promise<void> {
-  const failures: Record<string, string> = {};
-  const attempt = (part: keyof LastExport, work: Promise<unknown> | undefined) =>
-    work?.catch((error: unknown) => {
-      failures[part] = errorMessage(error);
-    });
+  const attempt = async (part: keyof LastExport, work: Promise<unknown> | undefined) => {
+    if (work === undefined) return;
+    const failure = await work.then(() => undefined, errorMessage);
+    // Read by the process that started this one, which may not wait for all parts.
+    writeSync(1, `${JSON.stringify({ part, failure } satisfies PartResult)}\n`);
+  };
   await Promise.all([
     attempt('otlp', otlp && postOtlp(otlp.target, otlp.body)),
     attempt('metrics', metrics && postOtlp(metrics.target, metrics.body)),
     attempt('postgres', postgres && store(postgres)),
   ]);
-  if (Object.keys(failures).length === 0) return;
-  process.exitCode = 1;
-  // Read by the process that started this one.
-  writeSync(2, JSON.stringify(failures));
 }
 
 async function store({ connection, migrate, requests }: NonNullable<LastExport['postgres']>): Promise<void> {

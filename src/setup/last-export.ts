@@ -21,6 +21,13 @@ export interface LastExport {
     | undefined;
 }
 
+/** What the export process says of a part. */
+export interface PartResult {
+  readonly part: keyof LastExport;
+  /** Why it was not accepted; absent if it was. */
+  readonly failure?: string | undefined;
+}
+
 /** Characters quoted of an export process that failed as a whole. */
 const MAX_SAID = 500;
 
@@ -59,14 +66,24 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
   }
   const stored = to.postgres && unsentOf(to.postgres);
   const sent = to.otlp && unsentOf(to.otlp.processor);
-  const failures = failuresOf(() => {
-    const last = lastExport(stored, sent, to, options);
-    if (Object.values(last).every((part) => part === undefined)) return {};
-    if (deadlineMs <= 0) throw new Error('no time was left');
-    if (!/^node(?:js)?(?:\.exe)?$/.test(basename(process.execPath)))
-      throw new Error('this is no plain Node.js');
-    return send(last, deadlineMs);
-  });
+  const failures: Failures = {};
+  const prepare = <T>(part: keyof LastExport, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      failures[part] = errorMessage(error);
+      return undefined;
+    }
+  };
+  const last: LastExport = {
+    postgres: prepare('postgres', () => rowsOf(stored, options)),
+    otlp: prepare('otlp', () => requestBy(to.otlp?.exporter, sent)),
+    // Their receiver is that of the spans.
+    metrics: prepare('metrics', () =>
+      to.otlp?.processor.stats.isBackEndDown === true ? undefined : to.metrics?.requestNow(),
+    ),
+  };
+  Object.assign(failures, failuresOf(last, deadlineMs));
   for (const [unsent, failure] of [
     [stored, failures.postgres],
     [sent, failures.otlp],
@@ -79,39 +96,42 @@ export function exportNow(to: Destinations, options: ResolvedStartOptions, deadl
     diag.warn(`mcp-observatory: the last metrics were not sent: ${failures.metrics}`);
 }
 
-/** Why each part was not sent. */
-type Failures = { readonly [Part in keyof LastExport]?: string };
+/** Why parts were not sent. */
+type Failures = { -readonly [Part in keyof LastExport]?: string | undefined };
 
-function failuresOf(work: () => Failures): Failures {
+function failuresOf(last: LastExport, deadlineMs: number): Failures {
+  const isEmpty = Object.values(last).every((part) => part === undefined);
+  if (isEmpty) return {};
+  if (deadlineMs <= 0) return ofSpans(last, 'no time was left');
+  if (!/^node(?:js)?(?:\.exe)?$/.test(basename(process.execPath)))
+    return ofSpans(last, 'this is no plain Node.js');
   try {
-    return work();
+    return send(last, deadlineMs);
   } catch (error) {
-    const why = errorMessage(error);
-    return { postgres: why, otlp: why };
+    return ofSpans(last, errorMessage(error));
   }
 }
 
-function lastExport(
-  stored: Unsent | undefined,
-  sent: Unsent | undefined,
-  { otlp, metrics }: Destinations,
-  { postgres: connection, migrate }: ResolvedStartOptions,
-): LastExport {
-  const request = sent === undefined || sent.spans.length === 0 ? undefined : [...sent.spans];
-  if (stored !== undefined && stored.spans.length > 0 && typeof connection !== 'string')
-    throw new Error('the database is open in this process alone');
-  return {
-    ...(stored === undefined || stored.spans.length === 0 || typeof connection !== 'string'
-      ? {}
-      : { postgres: { connection, migrate, requests: requestsOf(stored.spans) } }),
-    otlp: request && requestBy(otlp?.exporter, request),
-    // Their receiver is that of the spans.
-    metrics: otlp?.processor.stats.isBackEndDown === true ? undefined : metrics?.requestNow(),
-  };
+/** The same reason for all spans. */
+function ofSpans({ postgres, otlp }: LastExport, why: string): Failures {
+  return { ...(postgres && { postgres: why }), ...(otlp && { otlp: why }) };
 }
 
-function requestBy(exporter: OtlpSpanExporter | undefined, spans: ReadableSpan[]): OtlpRequest {
-  const request = exporter?.requestOf?.(spans);
+function rowsOf(
+  stored: Unsent | undefined,
+  { postgres: connection, migrate }: ResolvedStartOptions,
+): LastExport['postgres'] {
+  if (stored === undefined || stored.spans.length === 0) return undefined;
+  if (typeof connection !== 'string') throw new Error('the database is open in this process alone');
+  return { connection, migrate, requests: requestsOf(stored.spans) };
+}
+
+function requestBy(
+  exporter: OtlpSpanExporter | undefined,
+  sent: Unsent | undefined,
+): OtlpRequest | undefined {
+  if (sent === undefined || sent.spans.length === 0) return undefined;
+  const request = exporter?.requestOf?.([...sent.spans]);
   if (request === undefined) throw new Error('the exporter cannot be used by another process');
   return request;
 }
@@ -130,27 +150,30 @@ function unsentOf(processor: DurableSpanProcessor): Unsent {
   return { processor, spans: [] };
 }
 
-/** @throws Error when the process was not started, or did not end in time. */
+/** @throws Error when the process was not started. */
 function send(last: LastExport, deadlineMs: number): Failures {
   // Do not pass on the application's `--import` and `--inspect`.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const program = fileURLToPath(new URL('./last-export-process.js', import.meta.url));
-  const { status, error, stderr } = spawnSync(process.execPath, [program], {
+  const { error, stdout, stderr } = spawnSync(process.execPath, [program], {
     env,
     input: serialize(last),
-    // It must not write to the application's stdout.
-    stdio: ['pipe', 'ignore', 'pipe'],
+    // Nothing of it reaches the application's output; warnings of packages go to stderr.
+    stdio: ['pipe', 'pipe', 'pipe'],
     timeout: Math.max(1, deadlineMs),
     killSignal: 'SIGKILL',
     windowsHide: true,
   });
-  if (error !== undefined) {
-    throw 'code' in error && error.code === 'ETIMEDOUT'
-      ? new Error(`this took more than ${deadlineMs} ms, see MCP_OBSERVATORY_EXIT_DEADLINE_MS`)
-      : error;
+  const isLate = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT';
+  if (error !== undefined && !isLate) throw error;
+  const why = isLate
+    ? `this took more than ${deadlineMs} ms, see MCP_OBSERVATORY_EXIT_DEADLINE_MS`
+    : stderr.toString().trim().slice(0, MAX_SAID) || 'they were not taken';
+  const failures = ofSpans(last, why);
+  // The last line may be cut off.
+  for (const line of stdout.toString().split('\n').slice(0, -1)) {
+    const { part, failure } = JSON.parse(line) as PartResult;
+    failures[part] = failure;
   }
-  const said = stderr.toString().trim();
-  if (status === 0) return {};
-  if (!said.startsWith('{')) throw new Error(said.slice(0, MAX_SAID) || 'they were not taken');
-  return JSON.parse(said) as Failures;
+  return failures;
 }

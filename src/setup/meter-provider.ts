@@ -1,6 +1,6 @@
 import { diag, type MeterProvider, metrics } from '@opentelemetry/api';
 import { type Constructor, load, locate, periodicReader } from '../base/index.ts';
-import { createOtlpMetricExporter, locateExporter, type OtlpRequest } from '../durable/index.ts';
+import { createOtlpMetricExporter, locateExporter, type OtlpRequest, postOtlp } from '../durable/index.ts';
 import { collectNow } from './metrics-now.ts';
 
 /** A meter provider with the life-cycle methods of the SDK. */
@@ -12,6 +12,8 @@ export interface ManagedMeterProvider extends MeterProvider {
 /** The meter provider, and how to shut it down within a time. */
 export interface RunningMetrics {
   readonly provider: ManagedMeterProvider;
+  /** Sends what was recorded once, in `limitMs` at most, whereas a flush of the provider takes the timeout of an export. */
+  flush(limitMs: number): Promise<void>;
   /** Exports what is there and shuts down; after `limitMs` the export is ended. Idempotent. */
   stop(limitMs: number): Promise<void>;
   /** What was recorded and not exported by `stop`, as a request for another process to send. */
@@ -61,5 +63,9 @@ export async function startMetrics(
     const collected = isDone ? undefined : collectNow(reader);
     return collected === undefined ? undefined : exporter.requestOf?.(collected);
   };
-  return { provider, stop, requestNow };
+  const flush = async (limitMs: number): Promise<void> => {
+    const request = requestNow();
+    if (request !== undefined) await postOtlp({ ...request.target, timeoutMs: limitMs }, request.body);
+  };
+  return { provider, flush, stop, requestNow };
 }

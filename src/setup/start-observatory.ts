@@ -119,7 +119,7 @@ export async function startBeside(options: StartOptions, provider: TracerProvide
   if (rows === undefined && metrics === undefined)
     return { meterProvider: undefined, stopMetrics: async () => {} };
   const target = {
-    forceFlush: () => both(rows?.forceFlush(), metrics?.provider.forceFlush()),
+    forceFlush: (limitMs: number) => both(rows?.forceFlush(limitMs), metrics?.flush(limitMs)),
     shutdown: async (limitMs: number) => {
       openCalls.abandonAll();
       await both(rows?.shutdown(limitMs), metrics?.stop(limitMs));
@@ -227,6 +227,11 @@ function manage(
     await enrichment?.settle();
     await both(tracerProvider.forceFlush(), metrics?.provider.forceFlush());
   };
+  const flushWithin = async (limitMs: number) => {
+    await enrichment?.settle();
+    const spans = both(postgres?.forceFlush(limitMs), otlp?.processor.forceFlush(limitMs));
+    await both(spans, metrics?.flush(limitMs));
+  };
   /** Ends what is under way, then the exports. */
   const stop = async (limitMs: number) => {
     const until = performance.now() + limitMs;
@@ -252,13 +257,15 @@ function manage(
     if (theirs === undefined) return;
     outlet.redirect((span) => theirs.take(span));
     const sender = otlp?.processor;
-    otlp = undefined;
     for (const span of sender?.handOver() ?? []) theirs.take(span);
+    await enrichment?.settle();
+    // What is under way is sent by ours, and has until the end of the process, which it does not delay.
+    await sender?.settle();
+    otlp = undefined;
     if (postgres === undefined && metrics === undefined) {
       exitHandlers?.removeWaiting();
       exitHandlers?.removeLast();
     }
-    await enrichment?.settle();
     await sender?.shutdown();
   };
   const observatory: RunningObservatory = {
@@ -274,7 +281,7 @@ function manage(
   if (options.flushOnExit) {
     const now = (deadlineMs: number) =>
       exportNow({ postgres, otlp, metrics, enrichment }, options, deadlineMs);
-    exitHandlers = flushOnExit({ forceFlush, shutdown, exportNow: now }, deadline);
+    exitHandlers = flushOnExit({ forceFlush: flushWithin, shutdown, exportNow: now }, deadline);
   }
   return observatory;
 }
