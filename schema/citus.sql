@@ -3,8 +3,8 @@
 -- Run it once on the coordinator, after `mcp-observatory db migrate`, by the owner of the table. On a server without
 -- Citus it says so and changes nothing. It may be applied again.
 --
--- The table is distributed by trace_id: it is in the primary key, which a distributed table demands, it is uniform, and
--- all spans of a trace are on one worker, so a trace is read from one. The day partitions stay, each with its shards, and
+-- The table is distributed by trace_id: it is in the primary key of each partition, which a distributed table demands, it is
+-- uniform, and all spans of a trace are on one worker, so a trace is read from one. The day partitions stay, each with its shards, and
 -- `mcp-observatory db prune` drops them as before. Roll-ups stay on the coordinator: they are small.
 
 DO $citus$

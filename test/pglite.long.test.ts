@@ -26,8 +26,8 @@ test('migrates once, and again does nothing', async () => {
   await using databases = pgliteDatabases();
   const db = await databases.create();
   const applied = MIGRATIONS.map(({ name }) => name);
-  assert.deepEqual(await migrate(db), { applied, version: LATEST_MIGRATION });
-  assert.deepEqual(await migrate(db), { applied: [], version: LATEST_MIGRATION });
+  assert.deepEqual(await migrate(db), { applied, remade: [], version: LATEST_MIGRATION });
+  assert.deepEqual(await migrate(db), { applied: [], remade: [], version: LATEST_MIGRATION });
 });
 
 test('both kinds hold identical rows for the same spans', { skip: noPostgres() }, async () => {

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { type Context, diag, type TracerProvider } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { errorMessage, loadSdk, type ManagedProvider, useStderrDiag } from '../base/index.ts';
+import {
+  errorMessage,
+  loadSdk,
+  type ManagedProvider,
+  ObservatoryError,
+  useStderrDiag,
+} from '../base/index.ts';
 import { createOtlpExporter, DurableSpanProcessor } from '../durable/index.ts';
 import { drainShadows } from '../execution/index.ts';
 import { openCalls } from '../instrumentation/index.ts';
@@ -24,12 +30,15 @@ export interface Observatory extends AsyncDisposable {
    * enriched and exported.
    */
   readonly isGlobal: boolean;
-  /** Exports all spans that have ended. */
+  /**
+   * Exports all spans that have ended.
+   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
+   */
   forceFlush(): Promise<void>;
   /**
    * Ends the spans of unfinished calls, flushes, closes the exporters and removes the exit handlers, in 10 seconds at
-   * most. What cannot be sent goes to the spool, or is dropped and counted. Idempotent.
-   * @throws ObservatoryError `SPANS_NOT_SAFE` when spans were lost.
+   * most. What cannot be sent goes to the spool, or is dropped; one line on stderr says how many spans that were, and
+   * why. The program does not fail because of them: `forceFlush` is for those who want to know. Idempotent.
    */
   shutdown(): Promise<void>;
 }
@@ -273,7 +282,7 @@ function manage(
     meterProvider: metrics?.provider,
     isGlobal,
     forceFlush,
-    shutdown: () => shutdown(SHUTDOWN_MS),
+    shutdown: () => shutdown(SHUTDOWN_MS).catch(unlessLost),
     giveWayTo,
     stopMetrics: async () => metrics?.stop(SHUTDOWN_MS),
     [Symbol.asyncDispose]: () => observatory.shutdown(),
@@ -284,6 +293,11 @@ function manage(
     exitHandlers = flushOnExit({ forceFlush: flushWithin, shutdown, exportNow: now }, deadline);
   }
   return observatory;
+}
+
+/** Losses were told when they were counted. */
+function unlessLost(error: unknown): void {
+  if (!(error instanceof ObservatoryError && error.code === 'SPANS_NOT_SAFE')) throw error;
 }
 
 /** Waits for both whatever happens to the other; a failure of the first takes precedence. */
