@@ -84,7 +84,27 @@ test('a deny rule for hosts or domains is not passed by what readers disagree ab
     ],
   ])
     assert.equal(decide([OPEN, hosts], { x }), 'deny', JSON.stringify(x));
-  assert.equal(decide([OPEN, hosts], { x: 'https://good.example/' }), 'allow');
+  for (const x of [
+    'https://evil.example/ü',
+    'https://good.example\\@evil.example/',
+    'https://good.example?@evil.example/ü',
+    'https://good.example#ü@evil.example',
+    'https://good.example/\u0000ü',
+    'https://good.example/ü https://evil.example/',
+    'https://1.2.3/ü',
+  ])
+    assert.equal(decide([OPEN, hosts], { x }), 'deny', JSON.stringify(x));
+  for (const x of [
+    'https://good.example/',
+    'https://good.example/ü',
+    'https://good.example:8443/search?q=hello world',
+    'https://good.example/?b={"c":1}',
+  ])
+    assert.equal(decide([OPEN, hosts], { x }), 'allow', x);
+  assert.equal(
+    decide([ruleOn('allow', { urlHostIn: ['good.example'] })], { x: 'https://good.example/ü' }),
+    'deny',
+  );
   const domains = ruleOn('deny', { emailDomainIn: ['evil.example'] });
   for (const x of [
     'a@evil.example',

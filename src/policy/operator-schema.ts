@@ -59,7 +59,11 @@ function urlHostIn(given: unknown): (value: unknown) => boolean | undefined {
   }
   return (value) => {
     const { host, port, isDefaultPort } = hostOf(value) ?? {};
-    if (host === undefined) return undefined;
+    if (host === undefined) {
+      // A rule about other hosts does not concern it, and one about this host cannot be sure.
+      const other = hostOfLooseUrl(value);
+      return other === undefined || hosts.has(other) ? undefined : false;
+    }
     if (hosts.has(`${host}:${port}`) || (isDefaultPort === true && hosts.has(host))) return true;
     // It is the host, by a port of which the rule says nothing.
     return hosts.has(host) ? undefined : false;
@@ -77,6 +81,16 @@ function hostOf(
   // Numbers that are addresses, and labels that are no names.
   if (!URL.canParse(value) || new URL(value).hostname !== host) return undefined;
   return { host, port, isDefaultPort: port === DEFAULT_PORTS[scheme] };
+}
+
+/** As {@link PLAIN_URL}, with any printable characters in the path. Where the host ends is as clear. */
+const LOOSE_URL = /^https?:\/\/([A-Za-z0-9.-]{1,253})(?::\d{1,5})?(?:\/[^\p{C}\\]*|[?#][^\p{C}\\@]*)$/u;
+
+function hostOfLooseUrl(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_URL_CHARS || value.includes('://', 8)) return undefined;
+  const host = LOOSE_URL.exec(value)?.[1]?.toLowerCase();
+  if (host === undefined || !HOST.test(host) || !URL.canParse(value)) return undefined;
+  return new URL(value).hostname === host ? host : undefined;
 }
 
 function textsOf(given: unknown, keyword: string): readonly string[] {
