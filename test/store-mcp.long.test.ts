@@ -29,7 +29,7 @@ describe('the store for agents', { skip: noPostgres() }, () => {
       cwd: tempDir(),
       env: {
         ...env,
-        DATABASE_URL: server.url,
+        MCP_OBSERVATORY_DATABASE_URL: server.url,
         OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
       },
     });
