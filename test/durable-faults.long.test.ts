@@ -84,7 +84,7 @@ function assertAll(expected: ReadonlySet<string>, ...found: readonly Outcome[]):
 test('no file descriptors are left for a while: all spans are sent afterwards', async () => {
   const written = await run('write', BATCHES);
   const env = { SPOOL_HOLD_FILES_MS: '3000' };
-  const drained = await run('drain', 4000, { env, maxFiles: 60 });
+  const drained = await run('drain', 4000, { env, maxFiles: 120 });
   assert.match(drained.stderr, /EMFILE/);
   assertAll(written.ids, drained);
   assert.equal((await spoolStatus(directory)).files, 0);
