@@ -1,6 +1,8 @@
 /** Answers to a server's own requests that wait to be sent, in number and bytes. */
 const MAX_ANSWERS = 256;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** Answers to what was already read when reading stopped: one chunk holds hundreds of requests, a batch any number. */
+const MAX_HELD = 4_096;
 /** How long a server with a full backlog may take nothing. */
 const STALLED_MS = 10_000;
 
@@ -23,6 +25,11 @@ export class AnswerBacklog {
 
   get isFull(): boolean {
     return !this.#isClosed && (this.#answers >= MAX_ANSWERS || this.#bytes >= MAX_BYTES);
+  }
+
+  /** Whether not even answers to what was already read are kept. */
+  get isOverfull(): boolean {
+    return !this.#isClosed && (this.#answers >= MAX_HELD || this.#bytes >= 2 * MAX_BYTES);
   }
 
   /** Adds an answer. @returns what to call once, when the server has taken it or never will. */

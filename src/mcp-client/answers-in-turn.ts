@@ -38,8 +38,8 @@ export function answersInTurn(send: Fetch, backlog: AnswerBacklog): Fetch {
   };
   return async (input, init) => {
     if (typeof init?.body !== 'string' || !ANSWER.test(init.body.slice(0, 300))) return send(input, init);
-    // Only a batch gets here: between single messages reading stops.
-    if (backlog.isFull) throw new Error('The server waits for too many answers at once');
+    // Only a large batch gets here: reading stops long before.
+    if (backlog.isOverfull) throw new Error('The server waits for too many answers at once');
     const taken = backlog.add(init.body.length);
     if (open >= MAX_AT_ONCE) {
       const { signal } = init;
