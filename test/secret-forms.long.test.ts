@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { PROMISED_FORMS } from '../scripts/redaction-doc.ts';
 import { redactLargeValue, redactText, redactValue } from '../src/json/index.ts';
 import { assertGrowth } from './support/cpu-time.ts';
 import { readDataset } from './support/data.ts';
@@ -252,6 +253,17 @@ test('secrets of every form are found, also in JSON, and redacting again changes
     assert.deepEqual(redactValue(redacted), redacted, name);
   }
   assert.deepEqual(missed, []);
+});
+
+test('each form that the documentation lists loses its secret, and no more the second time', () => {
+  for (const [form, ...examples] of PROMISED_FORMS) {
+    for (const example of examples) {
+      const out = redactText(example);
+      assert.match(out, /\[redacted: [a-z ]+\]/, `${form}: ${example}`);
+      assert.doesNotMatch(out, /hunter|correcthorse|abcdefgh1/, `${form}: ${example}`);
+      assert.equal(redactText(out), out, `${form}: ${example}`);
+    }
+  }
 });
 
 test('what stands under the name of a secret goes whatever its form, and what only sounds like one stays', () => {

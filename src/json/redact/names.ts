@@ -7,7 +7,7 @@
 export type NameKind = 'strong' | 'weak' | 'header';
 
 /** Words at the end of a name, written in one, whose value is secret. */
-const STRONG_ENDS: readonly string[] = [
+export const STRONG_ENDS: readonly string[] = [
   'passw(?:or)?ds?|passphrase|passcode|pwd|pswd|passwrd|requirepass|presharedkey',
   'secret(?:key|string|value|text|accesskey)?',
   '(?:api|app|application|access|auth|account|admin|client|encryption|licen[sc]e|master|private|service|session|sharedaccess|shared|signing|storage|ssh|webhook|hmac|jwt|deploy|recovery)key(?:base64|pem|data)?',
