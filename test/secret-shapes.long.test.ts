@@ -126,6 +126,7 @@ const BENIGN = [
   'Seed phrase: twelve words, keep them safe',
   'Recovery codes: keep them in a safe place',
   'host:8080:a:b and 12:30:00:123',
+  'const password=input;',
   'const session = await getSession(token1, key2);',
 ];
 

@@ -6,7 +6,7 @@ import type { Find, Finder, Reading } from './find.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isPlaceholder } from './opaque.ts';
 import { findPair } from './pairs.ts';
-import { findList, findValue, isName, isTelling } from './values.ts';
+import { findList, findValue, isSecretName, isTelling } from './values.ts';
 
 /** Longest name looked at. */
 const MAX_NAME = 64;
@@ -88,7 +88,7 @@ function findAssigned(text: string, { start, end, kind }: Name, reading: Reading
     kind,
     reading,
     isKey: nameQuote !== undefined,
-    isTight: /^(?:=|%(?:25)?3d|&#61;)$/i.test(whole),
+    isTight: /^(?:=|%(?:25)?3d|&#61;)$/i.test(whole) && !isDeclared(text, start),
     isLoose: (operator === ',' && !isOption) || operator === '==' || operator === '===',
     isWord: () =>
       isOption ? isArgument(text, start, from) : operator === '=' && isEnvironment(text, start, from),
@@ -101,6 +101,11 @@ function findAssigned(text: string, { start, end, kind }: Name, reading: Reading
     return found !== undefined && /\d/.test(text.slice(found.start, found.end)) ? found : undefined;
   }
   return findValue(text, from, quote, assignment);
+}
+
+/** Whether it is a variable of code, whose value may be another. */
+function isDeclared(text: string, start: number): boolean {
+  return /\b(?:const|let|var) $/.test(text.slice(Math.max(0, start - 7), start));
 }
 
 /** `-Password`, as PowerShell and Java have it. */
@@ -163,7 +168,7 @@ function findTold(text: string, { start: nameStart, end, kind }: Name): Find | u
   const start = TOLD.lastIndex;
   TOLD_VALUE.lastIndex = start;
   const value = TOLD_VALUE.exec(text)?.[0].replace(/[.!?:]+$/, '');
-  if (value === undefined || isPlaceholder(value) || isName(value) || !isTelling(value, kind))
+  if (value === undefined || isPlaceholder(value) || isSecretName(value) || !isTelling(value, kind))
     return undefined;
   if (value.length < 8 && !/pass|pwd/i.test(text.slice(nameStart, end))) return undefined;
   return { start, end: start + value.length, kind: 'secret' };

@@ -66,14 +66,14 @@ function closingQuote(text: string, from: number, quote: string): number | undef
  */
 export function isSecretMember(kind: NameKind, value: string, isKey: boolean): boolean {
   if (value === '' || isPlaceholder(value)) return false;
-  if (isName(value)) return false;
+  if (isSecretName(value)) return false;
   if (kind === 'header') return isHeaderValue(value);
   if (kind === 'strong') return value.length >= (isKey ? 1 : 4) && !isProse(value);
   return value.length >= 8 && !/\s/.test(value) && ((isKey && kind === 'weak') || isOpaque(value, 8));
 }
 
 /** Whether it is the name of another secret, not a value. */
-export function isName(value: string): boolean {
+export function isSecretName(value: string): boolean {
   return value.length <= 64 && !/\d/.test(value) && nameKind(value) !== undefined;
 }
 
@@ -105,7 +105,7 @@ function findBare(text: string, from: number, assignment: Assignment): Find | un
     return isSecret || isNested(from, to, assignment) ? { start: from, end: to, kind: 'secret' } : undefined;
   }
   const next = text.charAt(to);
-  if (next === '(' || next === '[' || isName(value)) return undefined;
+  if (next === '(' || next === '[' || isSecretName(value)) return undefined;
   const isSecret =
     isOpaque(value, kind === 'strong' ? 6 : 8) ||
     (kind === 'strong' &&
