@@ -1,6 +1,7 @@
 /**
- * Writes the files derived from the field dictionary and the migrations: `npm run generate`. `--check` writes nothing
- * and exits with 1 if a file would change. `--root DIR` works on another folder than this repository.
+ * Writes the files derived from the field dictionary, the migrations and the rules of redaction: `npm run generate`.
+ * `--check` writes nothing and exits with 1 if a file would change. `--root DIR` works on another folder than this
+ * repository.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -5,6 +5,7 @@ import { dashboardFiles } from './dashboards/index.ts';
 import { fetchedLocks } from './fetched-locks.ts';
 import { handAppliedScript } from './hand-applied-schema.ts';
 import { kubernetesConfig } from './kubernetes-config.ts';
+import { REDACTION_DOC, redactionDoc } from './redaction-doc.ts';
 import { rowJsonSchema } from './row-json-schema.ts';
 
 /** A generated file and its path from the repository root. */
@@ -20,6 +21,7 @@ export function generatedFiles(): readonly GeneratedFile[] {
     { path: 'schema/clickhouse.sql', content: clickHouseScript() },
     { path: 'docs/fields.md', content: fieldsPage() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
+    { path: REDACTION_DOC, content: redactionDoc() },
     ...fetchedLocks(),
     ...dashboardFiles(),
     { path: COLLECTOR_CONFIG, content: collectorConfig() },
