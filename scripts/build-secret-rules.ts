@@ -4,9 +4,9 @@
  *
  *     npm run build && node dist/scripts/build-secret-rules.js gitleaks.toml <commit>
  *
- * Two forms are taken over: tokens that begin with a literal of their vendor, and values of a fixed form after a name
- * with the vendor in it. The other rules (any API key, `curl`, Kubernetes manifests, file names) suit source files
- * rather than conversations, or are covered by the rules of the room.
+ * Taken over are tokens that begin with a literal of their vendor. The other rules (values after a vendor's name, any
+ * API key, `curl`, Kubernetes manifests, file names) suit source files rather than conversations, or are covered by the
+ * rules of the room.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,6 @@ import { parse } from 'smol-toml';
 interface GitleaksRule {
   readonly id: string;
   readonly regex?: string;
-  readonly entropy?: number;
   readonly keywords?: readonly string[];
 }
 
@@ -35,19 +34,10 @@ if (path === undefined || commit === undefined) throw new Error('Usage: build-se
 const { rules } = parse(readFileSync(path, 'utf8')) as unknown as { readonly rules: readonly GitleaksRule[] };
 
 const tokens: string[] = [];
-const values: string[] = [];
 const taken = new Set<string>();
-for (const { id, regex, entropy = 0, keywords = [] } of rules) {
+for (const { id, regex, keywords = [] } of rules) {
   if (regex === undefined || LEFT_OUT.test(id)) continue;
-  const between = regex.indexOf(BETWEEN);
-  if (between !== -1) {
-    const end = regex.indexOf(END, between);
-    const form = toJavaScript(regex.slice(between + BETWEEN.length, end));
-    taken.add(id);
-    for (const word of vendorsOf(regex.slice(0, between).toLowerCase(), keywords))
-      values.push(`  [${[quote(word), quote(form), entropy].join(', ')}],`);
-    continue;
-  }
+  if (regex.includes(BETWEEN)) continue;
   const token = regex.replace(END, String.raw`)(?![\w-])`).replaceAll(String.raw`\z`, '$');
   const pattern = toJavaScript(token);
   for (const keyword of keywords) {
@@ -73,22 +63,9 @@ writeFileSync(
 export const gitleaksTokens = (): readonly (readonly [start: string, form: string])[] => [
 ${[...new Set(tokens)].join('\n')}
 ];
-
-/** Word in the name of a value, form of the value in any case, and its least entropy in bits per character. */
-export const gitleaksValues = (): readonly (readonly [word: string, form: string, entropy: number])[] => [
-${[...new Set(values)].join('\n')}
-];
 `,
 );
 process.stdout.write(`${target}: ${taken.size} of ${rules.length} rules\n`);
-
-/** The words of a rule that occur in the name; where there is none, because they begin the value, the first vendor. */
-function vendorsOf(name: string, keywords: readonly string[]): readonly string[] {
-  const words = keywords.filter(
-    (word) => name.includes(word.replace(/[_-]/, '[_-]?')) || name.includes(word),
-  );
-  return words.length > 0 ? words : [/\(\?:([a-z][a-z_-]+)/.exec(name)?.[1] ?? ''];
-}
 
 /** The keyword, if tokens begin with it: the pattern accepts it as the first letters after an optional group or `\b`. */
 function startOf(pattern: string, keyword: string): string | undefined {

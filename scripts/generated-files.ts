@@ -5,10 +5,8 @@ import { dashboardFiles } from './dashboards/index.ts';
 import { fetchedLocks } from './fetched-locks.ts';
 import { handAppliedScript } from './hand-applied-schema.ts';
 import { kubernetesConfig } from './kubernetes-config.ts';
+import { REDACTION_DOC, redactionDoc } from './redaction-doc.ts';
 import { rowJsonSchema } from './row-json-schema.ts';
-
-export const FIELD_TABLE_START = '<!-- fields:start -->';
-export const FIELD_TABLE_END = '<!-- fields:end -->';
 
 /** A generated file and its path from the repository root. */
 export interface GeneratedFile {
@@ -21,7 +19,9 @@ export function generatedFiles(): readonly GeneratedFile[] {
   return [
     { path: 'schema/postgres.sql', content: handAppliedScript() },
     { path: 'schema/clickhouse.sql', content: clickHouseScript() },
+    { path: 'docs/fields.md', content: fieldsPage() },
     { path: 'schema/mcp_traces_row.schema.json', content: `${JSON.stringify(rowJsonSchema(), null, 2)}\n` },
+    { path: REDACTION_DOC, content: redactionDoc() },
     ...fetchedLocks(),
     ...dashboardFiles(),
     { path: COLLECTOR_CONFIG, content: collectorConfig() },
@@ -41,17 +41,6 @@ function clickHouseScript(): string {
 }
 
 /**
- * The README with an updated field table.
- * @returns `undefined` if the two markers are missing or out of order.
- */
-export function withFieldTable(readme: string): string | undefined {
-  const start = readme.indexOf(FIELD_TABLE_START);
-  const end = readme.indexOf(FIELD_TABLE_END);
-  if (start === -1 || end < start) return undefined;
-  return `${readme.slice(0, start + FIELD_TABLE_START.length)}\n${fieldTable()}\n${readme.slice(end)}`;
-}
-
-/**
  * The README with updated examples: the text between `<!-- example:start FILE -->` and `<!-- example:end -->` is the
  * file of that name in `examples/`, which the tests run.
  */
@@ -63,12 +52,22 @@ export function withExamples(readme: string, read: (file: string) => string): st
 
 const EXAMPLE = /(<!-- example:start ([\w.-]+) -->)[\s\S]*?(<!-- example:end -->)/g;
 
-/** The field dictionary as a Markdown table. */
-function fieldTable(): string {
+/** The field dictionary as a page of the docs. */
+function fieldsPage(): string {
   const lines = FIELDS.map((field: FieldDefinition) =>
     tableLine([`\`${field.column}\``, field.sqlType.toUpperCase(), field.description, readFrom(field)]),
   );
-  return [tableLine(['Field', 'Type', 'Purpose', 'Read from']), '|---|---|---|---|', ...lines].join('\n');
+  return [
+    '# Fields',
+    '',
+    'The columns of `mcp_traces`. A column is read from the first of its attributes that is set. Generated from',
+    '`src/base/fields.ts` by `npm run generate`; do not edit.',
+    '',
+    tableLine(['Field', 'Type', 'Purpose', 'Read from']),
+    '|---|---|---|---|',
+    ...lines,
+    '',
+  ].join('\n');
 }
 
 function readFrom(field: FieldDefinition): string {

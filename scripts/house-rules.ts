@@ -56,7 +56,7 @@ export function findBreaches(root: string): string[] {
 
 function readSource(src: string): SourceFile[] {
   return readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .sort()
     .map((path) => {
       const file = join(src, path);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -117,25 +117,17 @@ describe('npm run generate', () => {
     assert.doesNotMatch(stdout, /would change/);
   });
 
-  test('the README holds the field table', {
-    skip: !existsSync(join(root, 'README.md')) && 'no README.md',
-  }, () => {
-    const readme = readFileSync(join(root, 'README.md'), 'utf8');
-    assert.match(readme, /<!-- fields:start -->\n\| Field \| Type \| Purpose \| Read from \|/);
-    for (const { column } of fields) assert.ok(readme.includes(`\n| \`${column}\` |`), column);
+  test('a page of the docs holds the field table', () => {
+    const page = readFileSync(join(root, 'docs/fields.md'), 'utf8');
+    for (const { column } of fields) assert.ok(page.includes(`\n| \`${column}\` |`), column);
   });
 
-  test('writes all files and keeps the README around its table; --check fails on each that is stale', async () => {
+  test('writes all files, and --check fails on each that is stale', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'observatory-generate-'));
-    const readme = join(folder, 'README.md');
     try {
-      writeFileSync(readme, 'before\n<!-- fields:start -->\nold\n<!-- fields:end -->\nafter\n');
       await generate('--root', folder);
       await generate('--root', folder, '--check');
-      const text = readFileSync(readme, 'utf8');
-      assert.match(text, /^before\n<!-- fields:start -->\n\| Field .*<!-- fields:end -->\nafter\n$/s);
-      assert.equal(text.split('\n').filter((line) => line.startsWith('| `')).length, COLUMNS.length);
-      const files = ['README.md', 'schema/postgres.sql', 'schema/mcp_traces_row.schema.json'];
+      const files = ['docs/fields.md', 'schema/postgres.sql', 'schema/mcp_traces_row.schema.json'];
       for (const file of files) {
         const path = join(folder, file);
         writeFileSync(path, readFileSync(path, 'utf8').replaceAll('prompt', 'pormpt'));
@@ -149,13 +141,6 @@ describe('npm run generate', () => {
           return true;
         },
       );
-      writeFileSync(readme, 'no markers');
-      await generate('--root', folder);
-      assert.equal(readFileSync(readme, 'utf8'), 'no markers');
-      await assert.rejects(generate('--root', folder, '--check'), {
-        code: 1,
-        stdout: /README.md: no field table/,
-      });
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -56,6 +56,16 @@ test('importing an entry of the package from a room is a breach', () => {
   ]);
 });
 
+test('files of JSX are held to the same rules', () => {
+  const files = {
+    'base/index.ts': '',
+    'base/a/index.ts': '',
+    'base/a/b.ts': 'export const b = 1;\n',
+    'ui/page.tsx': "import { b } from '../base/a/b.ts';\nexport const b2 = b;\n",
+  };
+  assert.deepEqual(breachesOf(files), ['ui/page.tsx imports base/a/b.ts: enter base by base/index.ts']);
+});
+
 test('a folder entered other than by its index.ts is a breach, also where a nested index.ts is entered', () => {
   const files = {
     'json/a.ts': "import { x } from '../base/x.ts';\nimport { y } from '../base/inner/index.ts';\n",

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redactText } from '../src/json/index.ts';
 import { finderTable } from '../src/json/redact/finders.ts';
-import { gitleaksTokens, gitleaksValues } from '../src/json/redact/gitleaks-rules.ts';
+import { gitleaksTokens } from '../src/json/redact/gitleaks-rules.ts';
 import { tokenRules } from '../src/json/redact/token-rules.ts';
 import { computeSignals, estimateTokens, resolveSignalConfig } from '../src/signals/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
@@ -177,7 +177,7 @@ test('what announces a secret, again and again, is redacted in the time of its l
     '_a=',
     '=aB',
   ];
-  assert.ok(starts.length > 600);
+  assert.ok(starts.length > 400);
   assertRedactedFast(
     starts.flatMap((start, index) =>
       ends
@@ -190,12 +190,8 @@ test('what announces a secret, again and again, is redacted in the time of its l
 });
 
 test('what is almost a token is redacted in the time of its length', () => {
-  const forms = [
-    ...tokenRules().map(({ form }) => form.source),
-    ...gitleaksTokens().map(([, form]) => form),
-    ...gitleaksValues().map(([word, form]) => `${word}_key=(?:${form})`),
-  ];
-  assert.ok(forms.length > 250);
+  const forms = [...tokenRules().map(({ form }) => form.source), ...gitleaksTokens().map(([, form]) => form)];
+  assert.ok(forms.length > 200);
   assertRedactedFast(
     forms
       .filter((_, index) => sized(index % 4, 0) === 0)
@@ -213,26 +209,16 @@ const ADVERSE: readonly ((length: number) => string)[] = [
   repeated('AccountKey='),
   repeated('name=password '),
   repeated('name=password value= '),
-  repeated('password,a\n---\n'),
-  repeated('| password | AKIAABCDEFGHIJKLMN12 |\n|----|----|\n'),
-  repeated(`\n\n${'password,'.repeat(55)}a\n1,2\n`),
-  repeated('(password) values ('),
-  repeated("(password) values ('a',"),
   repeated('password: ["a","b",'),
-  repeated('password:\n - a\n - b\n'),
-  repeated('"d":"aaaaaaaaaaaaaaaaaaaa",'),
-  repeated('sensitive=true value=" '),
   repeated('-----BEGIN PRIVATE KEY-----Version: '),
   repeated('curl -u a:"'),
-  repeated('htpasswd -b '),
   repeated('mysql -p$'),
-  repeated('zip -P '),
-  repeated('recovery phrase: abc def '),
-  repeated('secret: ABCD-ABCD-'),
   repeated('password  '),
-  repeated('form-data; name="password"\r\n'),
+  repeated('password is '),
+  repeated('"name":"password","value":{"a":'),
+  repeated('redis-cli -a'),
+  repeated(`AC${'1a'.repeat(16)} token `),
   repeated('[redacted]password='),
-  (length) => `\n\npassword,a\n${'-'.repeat(4_000)}x\n`.repeat(length / 4_000),
   joined((index) => `${nameAt(index)}pass`),
   joined((index) => `password="${nameAt(index)}token",`),
   joined((index) => `curl ${nameAt(index)} -u`),

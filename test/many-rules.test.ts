@@ -25,7 +25,7 @@ const VALUES: readonly unknown[] = [
   ...['', 'ÀB', 'x'.repeat(40), 7, null, ['plan'], undefined],
 ];
 
-test('rules whose patterns are tried together decide as each of them does alone', () => {
+test('rules that are looked up by a value decide as each of them does alone', () => {
   const random = seeded(15);
   for (let round = 0; round < sized(5, 20); round += 1) {
     const documents = Array.from({ length: 120 }, (_, i) => {

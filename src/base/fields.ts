@@ -1,6 +1,6 @@
 /**
  * The field dictionary: one table from which attribute names, the row mapping, the SQL column list, the JSON Schema
- * of a row and the README's field table derive. To add a field, add a line here, a migration in `schema/`, and run
+ * of a row and docs/fields.md derive. To add a field, add a line here, a migration in `schema/`, and run
  * `npm run generate`; the tests fail until all of them agree.
  *
  * Terms: a *column* is the snake_case word used in SQL, files and wire documents. Its *attribute* is
@@ -32,7 +32,7 @@ export interface FieldDefinition {
   readonly isShare?: boolean;
   /** The words that a text may be; others are not stored. */
   readonly words?: readonly string[];
-  /** Meaning and unit, as the README prints it. */
+  /** Meaning and unit, as docs/fields.md prints it. */
   readonly description: string;
 }
 

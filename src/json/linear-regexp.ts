@@ -14,19 +14,8 @@ interface Re2Pattern {
   test(text: string): boolean;
 }
 
-interface Re2Set {
-  add(pattern: string): number;
-  compile(): void;
-  match(text: string): number[];
-}
-
 interface Re2Module {
   readonly RE2JS: { compile(pattern: string): Re2Pattern };
-  readonly RE2Set: {
-    new (anchor: number): Re2Set;
-    readonly UNANCHORED: number;
-    readonly ANCHOR_START: number;
-  };
 }
 
 /** Longest pattern that is compiled, in UTF-16 units. */
@@ -61,28 +50,6 @@ export function compileLinear(pattern: string): Re2Pattern {
       cause,
     });
   }
-}
-
-/**
- * One automaton for patterns that {@link compileLinear} takes.
- * @param areAnchored whether all of them match at the start of a text only
- * @returns the places of those that match a text.
- * @throws SyntaxError when they are too large together.
- */
-export function compileLinearSet(
-  patterns: readonly string[],
-  areAnchored: boolean,
-): (text: string) => readonly number[] {
-  re2 ??= createRequire(import.meta.url)('re2js') as Re2Module;
-  const { RE2Set } = re2;
-  const set = new RE2Set(areAnchored ? RE2Set.ANCHOR_START : RE2Set.UNANCHORED);
-  try {
-    for (const pattern of patterns) set.add(toRe2(pattern));
-    set.compile();
-  } catch (cause) {
-    throw new SyntaxError(`${patterns.length} patterns cannot run as one in linear time`, { cause });
-  }
-  return (text) => set.match(text);
 }
 
 /** Rewrites a valid ECMAScript pattern (flag `u`) for RE2. */

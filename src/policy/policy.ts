@@ -63,7 +63,6 @@ export class Policy {
     }
     this.requests = new RequestRules(loaded.document.servers);
     for (const rule of this.#all) this.#index(rule);
-    for (const tools of this.#rules.values()) for (const rules of tools.values()) rules.seal();
     for (const rule of this.#all) this.#refuseUnreachable(rule);
     for (const rule of this.#all) this.#runTests(rule);
   }

@@ -1,13 +1,6 @@
 /** One rule of a policy: compiled, and asked whether it applies to a call and accepts its arguments. */
 
-import {
-  type CompiledSchema,
-  groupPatterns,
-  type JsonObject,
-  type PatternGroup,
-  type SchemaReading,
-  StepBudget,
-} from '../json/index.ts';
+import { type CompiledSchema, type JsonObject, type SchemaReading, StepBudget } from '../json/index.ts';
 import type { ToolChecks } from './catalog.ts';
 import { compileRuleSchema, invalidPolicy, type RuleDocument } from './policy-file.ts';
 import { propertyNamesIn } from './tool-definition.ts';
@@ -110,8 +103,7 @@ export class ToolRules {
   dead: { readonly hash: string; readonly rules: ReadonlySet<CompiledRule> } = { hash: '', rules: new Set() };
   /** The position of each rule, which is the order of the policy. */
   readonly #positions = new Map<CompiledRule, number>();
-  #unkeyed: CompiledRule[] = [];
-  #patterned: readonly PatternedRules[] = [];
+  readonly #unkeyed: CompiledRule[] = [];
   readonly #keyed = new Map<string, Map<unknown, CompiledRule[]>>();
 
   add(rule: CompiledRule): void {
@@ -134,38 +126,10 @@ export class ToolRules {
     }
   }
 
-  /** Puts rules together that differ in the pattern of an argument. To be called when all rules are added. */
-  seal(): void {
-    const byArgument = new Map<string, { readonly rule: CompiledRule; readonly pattern: string }[]>();
-    for (const rule of this.#unkeyed) {
-      const patterned = patternOf(rule);
-      if (patterned === undefined) continue;
-      const { argument, pattern } = patterned;
-      const rules = byArgument.get(argument);
-      if (rules === undefined) byArgument.set(argument, [{ rule, pattern }]);
-      else rules.push({ rule, pattern });
-    }
-    this.#patterned = [...byArgument].flatMap(([argument, rules]) =>
-      groupPatterns(rules.map(({ pattern }) => pattern)).map((group) => ({
-        argument,
-        group,
-        at: (place: number) => rules[place]?.rule,
-      })),
-    );
-    const grouped = new Set(this.#patterned.flatMap(({ group, at }) => group.places.map(at)));
-    this.#unkeyed = this.#unkeyed.filter((rule) => !grouped.has(rule));
-  }
-
   /** The rules that apply to a call with these arguments, in the order of the policy. */
   applying(args: JsonObject, budget: StepBudget): readonly CompiledRule[] {
     const applying = this.#unkeyed.filter((rule) => applies(rule, args, budget));
     const count = applying.length;
-    for (const patterned of this.#patterned) {
-      for (const place of placesThatMayApply(patterned, args, budget)) {
-        const rule = patterned.at(place);
-        if (rule !== undefined && applies(rule, args, budget)) applying.push(rule);
-      }
-    }
     for (const [argument, byValue] of this.#keyed) {
       if (!Object.hasOwn(args, argument)) continue;
       for (const rule of byValue.get(args[argument]) ?? []) {
@@ -175,36 +139,6 @@ export class ToolRules {
     if (applying.length === count) return applying;
     const position = (rule: CompiledRule): number => this.#positions.get(rule) ?? 0;
     return applying.sort((a, b) => position(a) - position(b));
-  }
-}
-
-/** Rules that each want an argument, if it is a text, to match a pattern of their own. */
-interface PatternedRules {
-  readonly argument: string;
-  readonly group: PatternGroup;
-  /** The rule with the pattern at a place of the group. */
-  at(place: number): CompiledRule | undefined;
-}
-
-function patternOf({ checks }: CompiledRule): { argument: string; pattern: string } | undefined {
-  for (const [argument, { wants }] of checks) {
-    if (wants.pattern !== undefined) return { argument, pattern: wants.pattern };
-  }
-  return undefined;
-}
-
-/** Rules at other places do not apply. */
-function placesThatMayApply(
-  { argument, group }: PatternedRules,
-  args: JsonObject,
-  budget: StepBudget,
-): readonly number[] {
-  const value = Object.hasOwn(args, argument) ? args[argument] : undefined;
-  if (typeof value !== 'string') return group.places;
-  try {
-    return group.candidates(value, budget);
-  } catch {
-    return group.places;
   }
 }
 

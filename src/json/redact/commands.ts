@@ -19,26 +19,14 @@ const COMMANDS: readonly (readonly [starts: string, form: string])[] = [
     `(?:(?:docker|podman|oras|skopeo|az) login|helm registry login)\\b${REST}-p[ =]?${VALUE}`,
   ],
   ['redis-cli|valkey-cli', `(?:redis|valkey)-cli\\b${REST}-a ?${VALUE}`],
-  ['ldap', `ldap(?:search|add|modify|delete|whoami|passwd)\\b${REST}-w ?${VALUE}`],
-  ['htpasswd', `htpasswd\\b${REST}-\\w{0,4}b\\w{0,4} \\S{1,200} \\S{1,64} ${VALUE}`],
-  ['smbclient|rpcclient', `(?:smbclient|rpcclient)\\b${REST}-U ?["']?[\\w.\\\\/@-]{1,64}%${VALUE}`],
-  ['net user', `net user [\\w.-]{1,64} ${VALUE}(?= /add)`],
-  ['sqlcmd|bcp', `(?:sqlcmd|bcp)\\b${REST}-P ?${VALUE}`],
-  ['unzip|zip', `(?:unzip|zip)\\b${REST}-P ?${VALUE}`],
   ['machine', `machine\\s{1,8}\\S{1,200}\\s{1,8}login\\s{1,8}\\S{1,64}\\s{1,8}password\\s{1,8}${VALUE}`],
   ['default login', `default\\s{1,8}login\\s{1,8}\\S{1,64}\\s{1,8}password\\s{1,8}${VALUE}`],
   ['-passin|-passout', `-pass(?:in|out) pass:${VALUE}`],
-  ['auth ', `(?<=(?:^|\\n|> |\\r)\\s{0,4})AUTH (?:[\\w.-]{1,32} )?${VALUE}(?=\\s*(?:\\r?\\n|$))`],
+  ['password ', `(?<=\\b(?:with|login|encrypted)\\s)password\\s{1,4}'([^'\\n]{3,200})'`],
   [
     'identified',
     `identified\\s{1,8}(?:with\\s{1,8}\\S{1,40}\\s{1,8})?(?:by|as)\\s{1,8}(?:password\\s{1,8})?(?:['"]([^'"\\n]{3,200})['"]|([\\w$#!]{4,64})(?=\\s{0,4};))`,
   ],
-  ['password(', `(?<=[=\\s])password\\(${VALUE}(?=')`],
-  ['snmp-server', `snmp-server community ${VALUE}`],
-  ['converttosecurestring', `ConvertTo-SecureString\\s{1,4}(?:-String\\s{1,4})?${VALUE}`],
-  ['convertto-secure', `ConvertTo-SecureString\\s{1,4}(?:-String\\s{1,4})?${VALUE}`],
-  ['wifi:', `WIFI:(?:[A-OQ-Z]:[^;\\n]{0,64};){0,4}P:${VALUE}`],
-  ['jdbc:oracle', `jdbc:oracle:\\w{1,8}:[\\w$]{1,64}/${VALUE}(?=@)`],
 ];
 
 /** The finders, by what the text has where they apply. */
@@ -61,30 +49,3 @@ function commandFinder(form: RegExp): Finder {
     return { start, end: start + value.length, kind: 'secret' };
   };
 }
-
-const PASS_LINE = /:(?:\d{2,5}|\*):[^\s:"']{1,64}:[^\s:"']{1,64}:([^\s"':]{3,128})(?=\s|$)/y;
-
-/** A line of `.pgpass`: host, port, database, user, password. */
-export const findPassLine: Finder = (text, at) => {
-  PASS_LINE.lastIndex = at;
-  const value = PASS_LINE.exec(text)?.[1];
-  if (value === undefined || isPlaceholder(value)) return undefined;
-  const before = text.slice(Math.max(0, at - 100), at);
-  if (!/(?:^|\n)[\w.*-]{1,99}$/.test(before)) return undefined;
-  return { start: PASS_LINE.lastIndex - value.length, end: PASS_LINE.lastIndex, kind: 'secret' };
-};
-
-const CHPASSWD = /chpasswd/iy;
-
-/** The password that is piped into `chpasswd`. */
-export const findPiped: Finder = (text, at) => {
-  CHPASSWD.lastIndex = at;
-  if (!CHPASSWD.test(text)) return undefined;
-  const from = Math.max(0, at - 200);
-  const match = /echo\s+["']?[\w.-]{1,64}:([^\s"']{3,128})["']?\s*\|\s*(?:sudo )?$/.exec(
-    text.slice(from, at),
-  );
-  if (match?.[1] === undefined) return undefined;
-  const start = from + match.index + match[0].lastIndexOf(match[1]);
-  return { start, end: start + match[1].length, kind: 'secret' };
-};

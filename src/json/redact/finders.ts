@@ -1,14 +1,12 @@
 /** All rules, found by the first three characters of what announces them. Made when first used. */
 
-import { commandFinders, findPassLine, findPiped } from './commands.ts';
+import { commandFinders } from './commands.ts';
 import type { Find, Finder, Reading } from './find.ts';
-import { findSchemeValue, findSignature, findUserInfo } from './forms.ts';
-import { gitleaksTokens, gitleaksValues } from './gitleaks-rules.ts';
-import { findEncodedKey, findJwk, findPasswordHash, findPrivateKey, findPuttyKey } from './keys.ts';
-import { findNamedValue, vendorFinder } from './named-values.ts';
-import { foreignStarts } from './names.ts';
+import { findSchemeValue, findSignature, findTwilioKey, findUserInfo } from './forms.ts';
+import { gitleaksTokens } from './gitleaks-rules.ts';
+import { findPasswordHash, findPrivateKey } from './keys.ts';
+import { findNamedValue } from './named-values.ts';
 import { isRandom } from './opaque.ts';
-import { findSensitive } from './pairs.ts';
 import { discordRule, type TokenRule, tokenRules } from './token-rules.ts';
 
 interface Entry {
@@ -73,11 +71,8 @@ function makeTable(all: readonly Entry[]): FinderTable {
 function allEntries(): Entry[] {
   return [
     ...entriesOf('-----begin', findPrivateKey),
-    ...[{ start: '---- begin', find: findPrivateKey }],
-    ...entriesOf('private-lines:', findPuttyKey),
-    ...entriesOf('ls0tls1crudjti', findEncodedKey),
-    ...entriesOf('"d" "p" "q" "dp" "dq" "qi" "k" "d\\ "k\\', findJwk),
-    ...entriesOf('$2a$ $2b$ $2x$ $2y$ $1$ $5$ $6$ $7$ $y$ $apr1$ $argon2 $ansible_vault;', findPasswordHash),
+    ...entriesOf('$2a$ $2b$ $2x$ $2y$ $1$ $5$ $6$ $7$ $y$ $apr1$ $argon2', findPasswordHash),
+    ...entriesOf(TWILIO_STARTS, findTwilioKey),
     ...entriesOf('://', findUserInfo),
     ...[discordRule(), ...tokenRules()].flatMap((rule) => entriesOf(rule.starts, tokenFinder(rule))),
     ...gitleaksTokens().flatMap(([start, form]) =>
@@ -85,20 +80,18 @@ function allEntries(): Entry[] {
     ),
     ...entriesOf('bearer basic', findSchemeValue),
     ...commandFinders().flatMap(([starts, find]) => starts.map((start) => ({ start, find }))),
-    ...entriesOf(':*: :5432: :5433: :6432: :3306:', findPassLine),
-    ...entriesOf('chpasswd', findPiped),
-    ...entriesOf('sensitive', findSensitive),
     ...entriesOf('sig= signature= x-amz- x-goog- code= samlre', findSignature),
     ...entriesOf(
-      'pass pwd pswd secret key token cookie auth cred jwt mnemonic phrase psk code pword session pin: pin" otp: otp" pw: pw" pw= "pw"',
+      'pass pwd pswd secret key token cookie auth cred jwt mnemonic phrase psk code session pw: pw" pw= "pw"',
       findNamedValue,
-    ),
-    ...foreignStarts().map((start) => ({ start, find: findNamedValue })),
-    ...gitleaksValues().flatMap(([word, form, entropy]) =>
-      entriesOf(word, vendorFinder(word, form, entropy)),
     ),
   ];
 }
+
+/** `AC` or `SK` and a hex digit. */
+const TWILIO_STARTS = ['ac', 'sk']
+  .flatMap((start) => [...'0123456789abcdef'].map((digit) => start + digit))
+  .join(' ');
 
 function entriesOf(starts: string, find: Finder): Entry[] {
   return starts.split(' ').map((start) => ({ start, find }));

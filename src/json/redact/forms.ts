@@ -1,6 +1,6 @@
-/** Secrets known by the form around them: addresses with a password, credentials after their scheme, signatures. */
+/** Secrets known by what is around them: passwords in addresses, credentials after their scheme, signatures, Twilio's keys. */
 import type { Finder } from './find.ts';
-import { isOpaque, isPlaceholder } from './opaque.ts';
+import { hasLettersAndDigits, isOpaque, isPlaceholder } from './opaque.ts';
 
 const USER_INFO = /[^\s/?#"'`<>\\)\]]{1,512}@/y;
 
@@ -58,4 +58,18 @@ export const findSignature: Finder = (text, at) => {
   if (value === undefined) return undefined;
   const start = SIGNATURE.lastIndex - value.length;
   return { start, end: SIGNATURE.lastIndex, kind: 'signature' };
+};
+
+const TWILIO =
+  /\b(?:AC|SK)[0-9a-f]{32}[^\w\r\n]{1,6}(?:[A-Za-z_]{2,20}[^\w\r\n]{1,6}){0,3}([A-Za-z0-9]{32})(?![A-Za-z0-9])/y;
+
+/** The auth token beside the SID of a Twilio account, the secret beside that of an API key. */
+export const findTwilioKey: Finder = (text, at) => {
+  TWILIO.lastIndex = at;
+  const [whole, key] = TWILIO.exec(text) ?? [];
+  if (whole === undefined || key === undefined || !hasLettersAndDigits(key)) return undefined;
+  const end = at + whole.length;
+  const found = { start: end - key.length, end, kind: 'token' };
+  if (!whole.startsWith('SK')) return found;
+  return { start: at, end: at + 34, kind: 'api key', also: [found] };
 };

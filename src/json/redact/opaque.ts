@@ -95,12 +95,3 @@ export function hasLettersAndDigits(value: string): boolean {
 export function isRandom(token: string): boolean {
   return token.match(/[A-Za-z0-9]{12,}/g)?.some(hasLettersAndDigits) === true;
 }
-
-/** Shannon entropy in bits per character. */
-export function entropyOf(text: string): number {
-  const counts = new Map<string, number>();
-  for (const char of text) counts.set(char, (counts.get(char) ?? 0) + 1);
-  let bits = 0;
-  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
-  return bits;
-}

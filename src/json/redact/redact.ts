@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isKeyMember } from './keys.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isOpaque } from './opaque.ts';
 import { isValueKey, pairKind } from './pairs.ts';
@@ -56,7 +55,6 @@ function* valueSteps(value: unknown): Generator<undefined, unknown> {
 interface Reading {
   /** Members that hold the value of the name in another member. */
   readonly pair: NameKind | undefined;
-  readonly isJwk: boolean;
   /** Whether members named `data` hold secrets under any name: a Kubernetes Secret. */
   readonly isSecret: boolean;
   readonly isLogprob: boolean;
@@ -65,15 +63,13 @@ interface Reading {
 function readingOf(value: object): Reading {
   return {
     pair: pairKind(value),
-    isJwk: 'kty' in value && typeof value.kty === 'string',
     isSecret: 'kind' in value && value.kind === 'Secret',
     isLogprob: 'logprob' in value,
   };
 }
 
-function memberKind(key: string, { pair, isJwk, isLogprob }: Reading): NameKind | undefined {
+function memberKind(key: string, { pair, isLogprob }: Reading): NameKind | undefined {
   if (isLogprob) return undefined;
-  if (isJwk && isKeyMember(key)) return 'strong';
   return (pair !== undefined && isValueKey(key) ? pair : undefined) ?? nameKind(key);
 }
 
@@ -98,7 +94,6 @@ function* objectSteps(value: object): Generator<undefined, unknown> {
     count += 1;
     if (count % MEMBERS === 0) yield;
   }
-  redactColumns(out.columns ?? out.headers ?? out.header, out.rows ?? out.data ?? out.values);
   return out;
 }
 
@@ -155,7 +150,6 @@ function* listSteps(list: readonly unknown[]): Generator<undefined, unknown> {
     else out.push(yield* valueSteps(item));
     if (out.length % MEMBERS === 0) yield;
   }
-  redactColumns(out[0], out.slice(1));
   return out;
 }
 
@@ -181,19 +175,4 @@ function argumentKind(before: string, text: string): NameKind | undefined {
   const isArgument = OPTION.test(before) && kind === 'strong';
   if (kind === 'header' || isArgument) return isSecretMember(kind, text, true) ? kind : undefined;
   return isOpaque(text, 8) ? kind : undefined;
-}
-
-/** Redacts the columns of rows that the names in a header call secret. */
-function redactColumns(header: unknown, rows: unknown): void {
-  if (!Array.isArray(header) || !Array.isArray(rows) || header.length < 2) return;
-  const kinds = header.map((name) => (typeof name === 'string' ? nameKind(name) : undefined));
-  if (kinds.every((kind) => kind === undefined)) return;
-  for (const row of rows) {
-    if (!Array.isArray(row) || row.length !== header.length) continue;
-    kinds.forEach((kind, index) => {
-      const cell: unknown = row[index];
-      if (kind === undefined || typeof cell !== 'string' || hasMark(cell) || cell.length < 4) return;
-      if (isSecretMember(kind, cell, true) && (kind === 'strong' || isOpaque(cell, 8))) row[index] = REDACTED;
-    });
-  }
 }

@@ -7,7 +7,6 @@
  */
 import { type Find, Reading } from './find.ts';
 import { findAt, finderTable, HASH_MASK } from './finders.ts';
-import { fold } from './fold.ts';
 
 /** Characters before a replacement that are searched again, because a rule may look as far ahead as that. */
 const LOOK_AHEAD = 2_048;
@@ -32,7 +31,7 @@ export function hasNoSecret(text: string): boolean {
   return (
     text.length <= SLICE &&
     !text.includes(MARK_START) &&
-    findWithin(fold(text), 0, text.length, new Reading()) === undefined
+    findWithin(text, 0, text.length, new Reading()) === undefined
   );
 }
 
@@ -59,11 +58,7 @@ export function* redactSteps(text: string): Generator<undefined, string> {
 /** A part of a text that has not been searched from `at` on. */
 interface Part {
   readonly text: string;
-  /** The text as it looks: what is searched. */
-  readonly seen: string;
   readonly at: number;
-  /** Where the part begins in the piece. */
-  readonly base: number;
   /** Whether it was searched before, as part of a longer one. */
   readonly isAgain: boolean;
 }
@@ -75,19 +70,18 @@ interface Part {
  */
 function* redactPiece(piece: string, out: string[]): Generator<undefined, void> {
   let spare = 32 + piece.length / (8 * LOOK_AHEAD);
-  const reading = new Reading();
-  const todo: (Part | string)[] = [{ text: piece, seen: fold(piece), at: 0, base: 0, isAgain: false }];
+  const todo: (Part | string)[] = [{ text: piece, at: 0, isAgain: false }];
   for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
     if (typeof part === 'string') {
       out.push(part);
       continue;
     }
-    const { text, seen, at, base, isAgain } = part;
-    reading.enter(base);
+    const { text, at, isAgain } = part;
+    const reading = new Reading();
     let found =
-      seen.length - at <= SLICE
-        ? findWithin(seen, at, seen.length, reading)
-        : yield* firstFind(seen, at, reading);
+      text.length - at <= SLICE
+        ? findWithin(text, at, text.length, reading)
+        : yield* firstFind(text, at, reading);
     if (found === undefined) {
       if (text !== '') out.push(text);
       continue;
@@ -98,18 +92,14 @@ function* redactPiece(piece: string, out: string[]): Generator<undefined, void> 
     for (let index = finds.length - 1; index >= 0; index -= 1) {
       const { end, kind } = finds[index] as Find;
       const next = finds[index + 1]?.start ?? text.length;
-      if (end < next) todo.push(cut(part, end, next, 0, isAgain));
+      if (end < next) todo.push({ text: text.slice(end, next), at: 0, isAgain });
       todo.push(`[redacted: ${kind}]`);
     }
     const { start } = found;
-    if (start > 0) todo.push(cut(part, 0, start, Math.max(0, start - LOOK_AHEAD), true));
+    if (start > 0)
+      todo.push({ text: text.slice(0, start), at: Math.max(0, start - LOOK_AHEAD), isAgain: true });
     yield;
   }
-}
-
-function cut({ text, seen, base }: Part, from: number, to: number, at: number, isAgain: boolean): Part {
-  const piece = text.slice(from, to);
-  return { text: piece, seen: seen === text ? piece : seen.slice(from, to), at, base: base + from, isAgain };
 }
 
 function* firstFind(text: string, from: number, reading: Reading): Generator<undefined, Find | undefined> {

@@ -8,7 +8,7 @@ const MAX_BARE = 128;
 /** Values in each other of which none is secret, after which the rest of the run is taken for one. */
 const MAX_NESTED = 8;
 
-const BARE_VALUE = /[^\s"'`<>,;&(){}[\]|\\、。，；！）」]{1,128}/y;
+const BARE_VALUE = /[^\s"'`<>,;&(){}[\]|\\]{1,128}/y;
 const REST_OF_LINE = /[^\r\n"'`\\]{1,512}/y;
 const REST_OF_RUN = /[^\s"'`<>,;&]*/y;
 const ENCODED_END = /%(?:25)?(?:2[2-7c]|0[ad]|3[be]|7d)|&(?:quot|#3[49]);/i;
@@ -20,13 +20,11 @@ export interface Assignment {
   readonly isKey?: boolean;
   /** Whether only the operator is between the two: `name: value` is prose more often than `name=value`. */
   readonly isTight?: boolean;
-  /** Whether it is the content of a tag. */
-  readonly isTagged?: boolean;
-  /** Whether it may be a list of words, or a comparison. */
+  /** Whether it may be a list of words, or a comparison: only what looks like a secret is one. */
   readonly isLoose?: boolean;
   readonly reading?: Reading;
-  /** Whether it is an argument of a command, or one of many settings, so that a word is a value too. */
-  readonly isSetting?: () => boolean;
+  /** Whether a word without digits is a value too: an argument of a command, a variable. */
+  readonly isWord?: () => boolean;
 }
 
 /** The value at `from`, after its opening quote if it has one. */
@@ -43,7 +41,7 @@ function findQuoted(text: string, from: number, quote: string, assignment: Assig
   const to = closingQuote(text, from, quote);
   if (to === undefined) return findBare(text, from, { kind: assignment.kind });
   const value = text.slice(from, to);
-  const isKey = assignment.isKey === true || assignment.isSetting?.() === true;
+  const isKey = assignment.isKey === true || assignment.isWord?.() === true;
   if (!isSecretMember(assignment.kind, value, isKey)) return undefined;
   if (assignment.isLoose === true && !isOpaque(value.replace(SCHEME, '$1'), 8)) return undefined;
   if (isKey && assignment.kind === 'weak' && LOGPROB.test(text.slice(to, to + 40))) return undefined;
@@ -68,11 +66,15 @@ function closingQuote(text: string, from: number, quote: string): number | undef
  */
 export function isSecretMember(kind: NameKind, value: string, isKey: boolean): boolean {
   if (value === '' || isPlaceholder(value)) return false;
-  // The name of another secret, not its value.
-  if (value.length <= 64 && !/\d/.test(value) && nameKind(value) !== undefined) return false;
+  if (isSecretName(value)) return false;
   if (kind === 'header') return isHeaderValue(value);
   if (kind === 'strong') return value.length >= (isKey ? 1 : 4) && !isProse(value);
   return value.length >= 8 && !/\s/.test(value) && ((isKey && kind === 'weak') || isOpaque(value, 8));
+}
+
+/** Whether it is the name of another secret, not a value. */
+export function isSecretName(value: string): boolean {
+  return value.length <= 64 && !/\d/.test(value) && nameKind(value) !== undefined;
 }
 
 const SCHEME =
@@ -87,7 +89,7 @@ function isHeaderValue(value: string): boolean {
 }
 
 function findBare(text: string, from: number, assignment: Assignment): Find | undefined {
-  const { kind, isTight = false, isTagged = false, isSetting } = assignment;
+  const { kind, isTight = false, isWord } = assignment;
   const form = kind === 'header' ? REST_OF_LINE : BARE_VALUE;
   form.lastIndex = from;
   let value = form.exec(text)?.[0].trimEnd();
@@ -103,15 +105,13 @@ function findBare(text: string, from: number, assignment: Assignment): Find | un
     return isSecret || isNested(from, to, assignment) ? { start: from, end: to, kind: 'secret' } : undefined;
   }
   const next = text.charAt(to);
-  if (isTagged && next !== '<') return undefined;
-  if (next === '(' || next === '[' || (value.length <= 64 && nameKind(value) !== undefined)) return undefined;
+  if (next === '(' || next === '[' || isSecretName(value)) return undefined;
   const isSecret =
     isOpaque(value, kind === 'strong' ? 6 : 8) ||
     (kind === 'strong' &&
-      value.length >= 4 &&
+      value.length >= 3 &&
       ((assignment.isKey === true && /^\d{4,40}$/.test(value)) ||
-        (((isTight && value.length >= 6 && isParameter(value, text, to)) ||
-          (value.length <= 64 && isSetting?.() === true)) &&
+        (((isTight && isParameter(value, text, to)) || (value.length <= 64 && isWord?.() === true)) &&
           !isPlaceholder(value))));
   if (!isSecret && !isNested(from, to, assignment)) return undefined;
   if (value.length < MAX_BARE) return { start: from, end: to, kind: 'secret' };
@@ -133,57 +133,29 @@ function isParameter(value: string, text: string, to: number): boolean {
 }
 
 const LIST_ITEM = /[\s,]{0,40}(\\{0,7}["'`])/y;
-const YAML_ITEM = /\r?\n[ \t]{0,40}-[ \t]{1,4}(["'])?/y;
 
-/** The values of a list under a name: `["a", "b"]`, or lines that begin with `- `. */
-export function findList(text: string, from: number, assignment: Assignment): Find | undefined {
+/** Items of which none is secret, after which a list is left. */
+const MAX_OTHERS = 3;
+
+/** The values of a list under a name: `["a", "b"]`. */
+export function findList(text: string, from: number, { kind }: Assignment): Find | undefined {
   const finds: Find[] = [];
-  const isJson = text.charAt(from) === '[';
-  const form = isJson ? LIST_ITEM : YAML_ITEM;
-  let at = isJson ? from + 1 : from;
+  let at = from + 1;
   for (let count = 0; count < 64; count += 1) {
-    form.lastIndex = at;
-    const match = form.exec(text);
-    if (match === null) break;
-    const quote = match[1];
-    const start = form.lastIndex;
-    const found = findValue(text, start, quote, {
-      kind: assignment.kind,
-      isKey: quote !== undefined && assignment.kind === 'strong' && !text.startsWith('-', start),
-    });
-    if (quote === undefined) {
-      REST_OF_LINE.lastIndex = start;
-      REST_OF_LINE.exec(text);
-      at = Math.max(start, REST_OF_LINE.lastIndex);
-    } else {
-      at = (closingQuote(text, start, quote) ?? start) + quote.length;
-    }
+    LIST_ITEM.lastIndex = at;
+    const quote = LIST_ITEM.exec(text)?.[1];
+    if (quote === undefined) break;
+    const start = LIST_ITEM.lastIndex;
+    const isKey = kind === 'strong' && !text.startsWith('-', start);
+    const found = findValue(text, start, quote, { kind, isKey });
     if (found !== undefined) finds.push(found);
-    else if (finds.length === 0 && count > 4) break;
+    else if (finds.length === 0 && count >= MAX_OTHERS) break;
+    at = (closingQuote(text, start, quote) ?? start) + quote.length;
   }
   return findOf(finds);
 }
 
-const BLOCK_LINE = /(?:^|\r?\n)([ \t]{1,40})(\S{4,512})[ \t]*(?=\r?\n|$)/y;
-
-/** The lines of a YAML block under a name: one value, or base64 in lines. */
-export function findBlock(text: string, from: number, kind: NameKind): Find | undefined {
-  BLOCK_LINE.lastIndex = from;
-  const first = BLOCK_LINE.exec(text);
-  const [whole = '', indent, value] = first ?? [];
-  if (value === undefined || indent === undefined || !isSecretMember(kind, value, true)) return undefined;
-  const start = from + whole.indexOf(value);
-  let end = start + value.length;
-  for (let line = 0; line < 100; line += 1) {
-    BLOCK_LINE.lastIndex = end;
-    const next = BLOCK_LINE.exec(text);
-    if (next === null || next[1] !== indent || /:$/.test(next[2] ?? '')) break;
-    end = BLOCK_LINE.lastIndex;
-  }
-  return { start, end, kind: 'secret' };
-}
-
-/** A value in a sentence or a cell: longer than a word, with letters and digits, not words with hyphens. */
+/** A value in a sentence: longer than a word, with letters and digits, not words with hyphens. */
 export function isTelling(value: string, kind: NameKind): boolean {
   const bare = value.replace(/[.,!?:;)]{1,3}$/, '');
   if (!isOpaque(bare, kind === 'strong' ? 6 : 12)) return false;

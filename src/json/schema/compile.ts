@@ -24,7 +24,7 @@ export type SchemaVerdict =
 export interface CompiledSchema {
   /** SHA-256 of the canonical schema. */
   readonly hash: string;
-  /** What the schema itself wants of a value, beside all else: one of these, a match of this pattern if it is a text. */
+  /** What the schema itself wants of a value, beside all else. */
   readonly wants: SchemaWants;
   /** @param budget what the check may cost. @defaultValue a budget of its own */
   check(value: unknown, budget?: StepBudget): SchemaVerdict;

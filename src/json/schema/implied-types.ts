@@ -38,16 +38,12 @@ export function impliedTypes(schema: JsonObject): readonly string[] {
   return [...new Set(types)];
 }
 
-/** What a schema itself wants of a value: one of these, a match of this pattern if it is a text. */
+/** The values of which a schema itself wants one, if it names them. */
 export interface SchemaWants {
   readonly values?: readonly unknown[];
-  readonly pattern?: string;
 }
 
 export function wantsOf(schema: JsonObject): SchemaWants {
   const values = schema.const === undefined ? schema.enum : [schema.const];
-  return {
-    ...(Array.isArray(values) && { values }),
-    ...(typeof schema.pattern === 'string' && { pattern: schema.pattern }),
-  };
+  return Array.isArray(values) ? { values } : {};
 }

@@ -9,6 +9,5 @@ export {
 } from './compile.ts';
 export { impliedTypes, type SchemaReading } from './implied-types.ts';
 export { METASCHEMA } from './metaschema.ts';
-export { groupPatterns, type PatternGroup } from './pattern-groups.ts';
 export { SchemaRefusedError } from './refused.ts';
 export { payForParse, payForWalk, StepBudget, StepsExceededError } from './steps.ts';

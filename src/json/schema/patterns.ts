@@ -70,8 +70,8 @@ export interface PatternSize {
   readonly tail: number;
 }
 
-export const QUANTIFIER = /[*+?]\??|\{(\d+)(,?)(\d*)\}\??/y;
-export const ESCAPE = /\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|[pP]\{[^}]*\}|c[a-z]|k<[^>]*>|.)/isy;
+const QUANTIFIER = /[*+?]\??|\{(\d+)(,?)(\d*)\}\??/y;
+const ESCAPE = /\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|[pP]\{[^}]*\}|c[a-z]|k<[^>]*>|.)/isy;
 
 /** @throws SyntaxError when it is not an ECMAScript pattern. */
 export function patternSize(pattern: string): PatternSize {
@@ -138,7 +138,7 @@ export function patternSize(pattern: string): PatternSize {
   return { instructions, isSimple: isSimple && variable <= 1, startup, tail };
 }
 
-export function endOfClass(pattern: string, start: number): number {
+function endOfClass(pattern: string, start: number): number {
   for (let at = start + 1; at < pattern.length; at += 1) {
     const char = pattern.charAt(at);
     if (char === '\\') at += 1;

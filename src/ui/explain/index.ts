@@ -1,5 +1,5 @@
+export { formatCount, formatDuration, formatUsd } from '../units.ts';
 export { type ComparedCall, type ComparedFigure, type Comparison, compareRuns } from './compare.ts';
 export { definitionsOf } from './definitions.ts';
 export { isPartOfCall, type RunCall, type RunFacts, toolCalls } from './facts.ts';
 export { explainRun, type SentencePart, sentenceText } from './sentence.ts';
-export { formatCount, formatDuration, formatUsd } from './units.ts';

@@ -1,7 +1,7 @@
 import type { RunSpan } from '../store/index.ts';
+import { formatDuration, formatUsd } from '../units.ts';
 import { definitionsOf } from './definitions.ts';
 import { factsOf, type RunCall, type RunFacts } from './facts.ts';
-import { formatDuration, formatUsd } from './units.ts';
 
 /** A part of the sentence; a part with a span links to it. */
 export interface SentencePart {

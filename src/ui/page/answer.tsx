@@ -3,7 +3,7 @@ import type { RunSpan } from '../store/index.ts';
 import { Icon } from './parts.tsx';
 
 /** A claim of an answer that the trace contradicts or no source supports. */
-export interface Finding {
+export interface MarkedFinding {
   readonly kind: string;
   /** What the kind means. */
   readonly why?: string;
@@ -15,14 +15,14 @@ export interface Finding {
 }
 
 /** The stored findings of an answer; what is not in their form is left out. */
-export function findingsOf({ findings }: RunSpan): readonly Finding[] {
+export function readFindings({ findings }: RunSpan): readonly MarkedFinding[] {
   if (findings === null) return [];
   try {
     const list: unknown = JSON.parse(findings);
     if (!Array.isArray(list)) return [];
     return list
       .filter(
-        (one): one is Finding =>
+        (one): one is MarkedFinding =>
           typeof one?.kind === 'string' && Number.isInteger(one.start) && Number.isInteger(one.end),
       )
       .slice(0, 50)
@@ -36,7 +36,7 @@ export const toneOf = (kind: string): 'contradicted' | 'unsupported' =>
   kind.startsWith('unsupported') ? 'unsupported' : 'contradicted';
 
 interface FindingsProps {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly MarkedFinding[];
   readonly spans: readonly RunSpan[];
   readonly at: (span: string) => string;
 }
@@ -67,7 +67,7 @@ export function Findings({ findings, spans, at }: FindingsProps) {
 }
 
 /** The answer with its findings marked in place. */
-export function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
+export function Marked({ text, findings }: { text: string; findings: readonly MarkedFinding[] }) {
   if (findings.length === 0) return <>{text}</>;
   const points = [...text];
   const parts = [];

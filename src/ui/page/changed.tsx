@@ -59,13 +59,13 @@ function Changed({ of: { server, tool, seenBy, versions } }: { of: ChangedTool }
           ))}
         </tbody>
       </table>
-      <Difference before={before} after={after} />
+      <DefinitionChange before={before} after={after} />
     </details>
   );
 }
 
 /** What changed, word by word, or why that cannot be shown. */
-export function Difference({ before, after }: { before: DefinitionVersion; after: DefinitionVersion }) {
+export function DefinitionChange({ before, after }: { before: DefinitionVersion; after: DefinitionVersion }) {
   if (before.text === null || after.text === null) {
     return (
       <p class="sub">

@@ -1,6 +1,6 @@
-import { formatCount, formatDuration, formatUsd } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
 import type { RunMetrics, ToolRow } from '../store/index.ts';
+import { formatCount, formatDuration, formatUsd } from '../units.ts';
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Empty, Time, Trouble } from './parts.tsx';

@@ -1,6 +1,6 @@
 import type { ComparedCall, ComparedFigure, Comparison } from '../explain/index.ts';
-import { formatCount, formatDuration, formatUsd } from '../explain/units.ts';
 import type { RunRow } from '../store/index.ts';
+import { formatCount, formatDuration, formatUsd } from '../units.ts';
 import { Duration, Icon, Time } from './parts.tsx';
 import { link } from './route.ts';
 import { type AnswerWord, changedWords } from './words.ts';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration } from '../explain/units.ts';
 import type { RunSpan, Said } from '../store/index.ts';
-import { Findings, findingsOf, Marked } from './answer.tsx';
+import { formatCount, formatDuration } from '../units.ts';
+import { Findings, Marked, readFindings } from './answer.tsx';
 import { folded, sortOf, spanStatus, withoutServers } from './calls.ts';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';
 import { brief, varying } from './payload.tsx';
@@ -21,7 +21,7 @@ interface TabProps {
 type Group = readonly RunSpan[];
 
 /** The run as what was said and called, in order. */
-export function Conversation({ spans, said, chosen, open, at, toggle }: TabProps) {
+export function ConversationTab({ spans, said, chosen, open, at, toggle }: TabProps) {
   const [gap, setGap] = useState<number | undefined>(undefined);
   const words = new Map(said.map((one) => [one.spanId, one]));
   const shown = withoutServers(spans).filter((span) => sortOf(span) !== 'agent' || spanStatus(span) !== 'ok');
@@ -166,7 +166,7 @@ interface ModelCallProps {
 }
 
 function ModelCall({ span, spans, said, isLast, at }: ModelCallProps) {
-  const findings = findingsOf(span);
+  const findings = readFindings(span);
   const isOk = spanStatus(span) === 'ok';
   return (
     <div class={isLast ? 'msg last' : 'msg'}>

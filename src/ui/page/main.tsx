@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { formatCount } from '../explain/units.ts';
+import { formatCount } from '../units.ts';
 import { Compare } from './compare.tsx';
 import { Cost } from './cost.tsx';
 import { setPaused, startLive, useNewRuns } from './data.ts';

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
 import type { RunRow, RunSpan, Said } from '../store/index.ts';
-import { findingsOf, toneOf } from './answer.tsx';
+import { formatCount } from '../units.ts';
+import { readFindings, toneOf } from './answer.tsx';
 import { sortOf, spanStatus } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { useData } from './data.ts';
@@ -43,7 +43,7 @@ export function Panel({ run, span, spans, said, isRaw, close }: PanelProps) {
           <Name span={span} />
         </h2>
       </header>
-      {findingsOf(span).map(({ kind, why, start }) => (
+      {readFindings(span).map(({ kind, why, start }) => (
         <p key={`${kind}-${start}`} class={`note k-${toneOf(kind)}`}>
           <Icon name={toneOf(kind)} />
           <span>

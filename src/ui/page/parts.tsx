@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration, formatUsd } from '../explain/units.ts';
+import { formatCount, formatDuration, formatUsd } from '../units.ts';
 import type { ApiError } from './data.ts';
 
 /** Paths of the icons, on a grid of 16 pixels. */
@@ -150,7 +150,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
 }
 
 /** A line for a shell or a file, to copy. */
-export function Command({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function CopyLines({ text, label = 'Copy' }: { text: string; label?: string }) {
   return (
     <div class="cmd">
       <code>{text}</code>

@@ -1,5 +1,5 @@
-import { formatCount } from '../explain/units.ts';
 import type { RunSpan, Said } from '../store/index.ts';
+import { formatCount } from '../units.ts';
 import { type RpcLine, rpcLines } from './messages.ts';
 import { Duration, Icon, Unit } from './parts.tsx';
 import { VirtualRows } from './virtual-rows.tsx';

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { formatCount } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
 import type { RunList, RunRow, SessionGroup, SessionList, ShapePart } from '../store/index.ts';
+import { formatCount } from '../units.ts';
 import { isTyping } from './keys.ts';
 import { Empty, Usd } from './parts.tsx';
 import { here, link, type Route } from './route.ts';

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { SentencePart } from '../explain/index.ts';
-import { formatDuration } from '../explain/units.ts';
 import type { RunRow, RunSpan, Said } from '../store/index.ts';
-import { Conversation } from './conversation.tsx';
+import { formatDuration } from '../units.ts';
+import { ConversationTab } from './conversation.tsx';
 import { useData } from './data.ts';
 import { KeepGolden } from './keep-golden.tsx';
 import { Panel } from './panel.tsx';
@@ -101,7 +101,7 @@ export function Run({ route }: { route: Route }) {
           <div id="tabpanel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'waterfall' && <Waterfall {...view} isFolded={isFolded} />}
             {tab === 'raw' && <Raw {...view} />}
-            {tab === 'conversation' && <Conversation {...view} />}
+            {tab === 'conversation' && <ConversationTab {...view} />}
           </div>
         </div>
         {chosen !== undefined && (

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Command, Empty } from './parts.tsx';
+import { CopyLines, Empty } from './parts.tsx';
 
 /**
  * The key of this browser's session. The address that was printed gives it, together with a cookie; the server wants both.
@@ -75,7 +75,7 @@ export function Locked() {
         this tab goes on by itself.
       </p>
       <p class="dim">In the shell, what waits is listed and decided with:</p>
-      <Command text="npx mcp-observatory approvals list" label="Copy the command" />
+      <CopyLines text="npx mcp-observatory approvals list" label="Copy the command" />
     </Empty>
   );
 }

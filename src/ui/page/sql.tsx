@@ -3,13 +3,13 @@ import { useData } from './data.ts';
 import { CopyButton, Icon, Trouble } from './parts.tsx';
 
 /** An address of the server and what its figures are. */
-export interface Source {
+export interface SqlSource {
   readonly title: string;
   readonly address: string;
 }
 
 /** Opens the statements behind the figures of a view, with their values, to copy. */
-export function SqlButton({ sources }: { sources: readonly Source[] }) {
+export function SqlButton({ sources }: { sources: readonly SqlSource[] }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -21,7 +21,7 @@ export function SqlButton({ sources }: { sources: readonly Source[] }) {
   );
 }
 
-function SqlDialog({ sources, close }: { sources: readonly Source[]; close: () => void }) {
+function SqlDialog({ sources, close }: { sources: readonly SqlSource[]; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -42,7 +42,7 @@ function SqlDialog({ sources, close }: { sources: readonly Source[]; close: () =
   );
 }
 
-function Statements({ source: { title, address } }: { source: Source }) {
+function Statements({ source: { title, address } }: { source: SqlSource }) {
   const { data, error } = useData<{ statements: readonly string[] }>(
     `${address}${address.includes('?') ? '&' : '?'}sql`,
     false,

@@ -1,6 +1,6 @@
 import type { SenderSettings } from '../server/index.ts';
 import { useData } from './data.ts';
-import { Command } from './parts.tsx';
+import { CopyLines } from './parts.tsx';
 
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT=';
 
@@ -43,7 +43,7 @@ export function Start() {
             {name}
             {where !== undefined && `, in ${where}`}
           </h3>
-          <Command text={lines.join('\n')} label={`Copy the lines for: ${name}`} />
+          <CopyLines text={lines.join('\n')} label={`Copy the lines for: ${name}`} />
         </section>
       ))}
     </div>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration } from '../explain/units.ts';
 import type { RunMetrics } from '../store/index.ts';
+import { formatCount, formatDuration } from '../units.ts';
 import { Count, Duration, Usd } from './parts.tsx';
 import { here, link, type Route } from './route.ts';
 

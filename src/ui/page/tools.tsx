@@ -1,6 +1,6 @@
-import { formatCount } from '../explain/units.ts';
 import { filterValue } from '../filter/index.ts';
 import type { ChangedTool, TaxedTool, TaxReport, ToolRow } from '../store/index.ts';
+import { formatCount } from '../units.ts';
 import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';

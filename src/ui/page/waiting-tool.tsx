@@ -1,7 +1,7 @@
 import type { WaitingDetail, WaitingRow } from '../store/index.ts';
-import { Difference, Rest } from './changed.tsx';
+import { DefinitionChange, Rest } from './changed.tsx';
 import { CAPTURE } from './conversation.tsx';
-import { Command, Count, type Status, Tag, Time } from './parts.tsx';
+import { CopyLines, Count, type Status, Tag, Time } from './parts.tsx';
 
 type Definition = NonNullable<WaitingDetail['definition']>;
 
@@ -66,7 +66,7 @@ export function ToolGrounds({ of: tool, isOpen, isApproved }: GroundsProps) {
   return (
     <>
       <h3>{tool.state === 'changed' ? 'What changed' : 'Definition'}</h3>
-      {isShown && before !== null && <Difference before={before} after={now} />}
+      {isShown && before !== null && <DefinitionChange before={before} after={now} />}
       {now.text !== null && (before === null || before.text === null) && (
         <>
           {tool.state === 'changed' && (
@@ -86,7 +86,7 @@ export function ToolGrounds({ of: tool, isOpen, isApproved }: GroundsProps) {
       {now.text === null && tool.look !== null && (
         <>
           <p class="dim">This shows the whole difference, with the files that your gate uses:</p>
-          <Command text={tool.look} />
+          <CopyLines text={tool.look} />
         </>
       )}
       <Remedy tool={tool} isOpen={isOpen} isApproved={isApproved} />
@@ -113,7 +113,7 @@ function Remedy({ tool, isOpen, isApproved }: Omit<GroundsProps, 'of'> & { tool:
             : 'The rejection is a record.'}{' '}
           This page changes no policy. {deny !== null && 'A rule of the policy denies the tool:'}
         </p>
-        {deny !== null && <Command text={deny} />}
+        {deny !== null && <CopyLines text={deny} />}
       </>
     );
   }
@@ -134,7 +134,7 @@ function Remedy({ tool, isOpen, isApproved }: Omit<GroundsProps, 'of'> & { tool:
           ? 'Its name has characters that may mean something to a shell: the command above says what to approve.'
           : 'This pins exactly the definition that the gate refused, and nothing if the server lists another one by then; put in the files that your gate uses:'}
       </p>
-      {approve !== null && <Command text={approve} />}
+      {approve !== null && <CopyLines text={approve} />}
     </>
   );
 }

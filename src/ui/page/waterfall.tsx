@@ -1,5 +1,5 @@
-import { formatDuration } from '../explain/units.ts';
 import type { RunSpan } from '../store/index.ts';
+import { formatDuration } from '../units.ts';
 import { sortOf, spanStatus } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { Duration, Icon, type IconName, Usd } from './parts.tsx';
