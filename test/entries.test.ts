@@ -61,7 +61,9 @@ test('package.json has these entries and no other, each with its declarations', 
   const files = (name: string) => ({
     types: `./dist/lib/${name}.d.ts`,
     // With a top-level await it cannot be required.
-    ...(name === 'register' ? { require: `./dist/lib/${name}.cjs` } : {}),
+    ...(name === 'register'
+      ? { require: { types: `./dist/lib/${name}.d.cts`, default: `./dist/lib/${name}.cjs` } }
+      : {}),
     default: `./dist/lib/${name}.js`,
   });
   const expected = ['.', './register', ...Object.keys(SOURCES).slice(1)].map((entry) => [
