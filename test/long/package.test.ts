@@ -28,11 +28,11 @@ async function sizesIn(folder: string): Promise<number[]> {
 
 const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
 
-test('the package has fewer than 200 files and 5 MB, and 26 MB with what it depends on', async () => {
+test('the package has fewer than 220 files and 6 MB, and 26 MB with what it depends on', async () => {
   const folder = await consumers.install('alone', []);
   const own = await sizesIn(join(folder, 'node_modules/mcp-observatory'));
-  assert.ok(own.length < 200, `${own.length} files`);
-  assert.ok(sum(own) < 5_000_000, `${sum(own)} bytes`);
+  assert.ok(own.length < 220, `${own.length} files`);
+  assert.ok(sum(own) < 6_000_000, `${sum(own)} bytes`);
   const installed = sum(await sizesIn(join(folder, 'node_modules')));
   assert.ok(installed < 26_000_000, `${installed} bytes`);
 });
