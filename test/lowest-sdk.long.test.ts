@@ -1,12 +1,11 @@
 /** Remote MCP servers with the lowest SDK that the package allows, and with one below it, in projects of their own. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Consumers, ROOT } from './support/consumer.ts';
+import { Consumers } from './support/consumer.ts';
 
 const run = promisify(execFile);
 
@@ -49,8 +48,8 @@ console.log(JSON.stringify(answers));
 process.exit();
 `;
 
-const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-const lowest = /^>=(\S+)/.exec(peerDependencies['@modelcontextprotocol/sdk'])?.[1];
+/** The first whose transports take a `fetch`. Its calls are traced from 1.9 on, and older ones install beside us. */
+const lowest = '1.15.0';
 
 let consumers: Consumers;
 let folder: string;
@@ -66,15 +65,15 @@ async function answers(): Promise<unknown> {
   return JSON.parse((await run('node', ['remote.mjs'], { cwd: folder })).stdout);
 }
 
-test(`the lowest SDK allowed, ${lowest}, reaches servers over HTTP and over SSE`, async () => {
+test(`the lowest SDK for remote servers, ${lowest}, reaches servers over HTTP and over SSE`, async () => {
   assert.deepEqual(await answers(), { http: 'hi', sse: 'hi' });
 });
 
-test('an SDK below that is named in the error, with what to install', async () => {
+test('an SDK below that installs, and is named in the error with what to install', async () => {
   const error =
     "A remote MCP server needs the package '@modelcontextprotocol/sdk', whose installed version is too old for it. " +
     'Run: npm install @modelcontextprotocol/sdk@^1.15.0';
-  const older = ['install', '--force', '--no-audit', '--no-fund', '@modelcontextprotocol/sdk@1.9.0'];
+  const older = ['install', '--no-audit', '--no-fund', '@modelcontextprotocol/sdk@1.9.0'];
   await run('npm', older, { cwd: folder });
   assert.deepEqual(await answers(), { http: error, sse: error });
 });
