@@ -86,7 +86,7 @@ export class Tidying implements AsyncDisposable {
  * Deletes what is too old, and the oldest days of what is too large; today's spans stay. Roll-ups of what is deleted are
  * brought up to date first.
  *
- * @param say is told what will be deleted, before it is.
+ * @param say prints what will be deleted, before it is.
  */
 export async function tidy(
   db: Database,
@@ -96,7 +96,7 @@ export async function tidy(
   const oldest = Date.now() - keepMs;
   const cutoff = new Date(oldest);
   if (!isEmpty(await prune(db, cutoff, true))) {
-    // Which adds rows to tables that are told of.
+    // This adds rows to tables that the next count covers.
     await countAll(db);
     const old = await prune(db, cutoff, true);
     say(`deleting what is older than ${cutoff.toISOString()} (--keep): ${describe(old)}`);

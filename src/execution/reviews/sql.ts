@@ -1,6 +1,6 @@
 /**
- * The statements of the tables `mcp_reviews` and `mcp_approvals`. They change only through functions of the schema, whoever
- * writes. Parameters are texts with a cast, which works with every driver. Times are the server's, so workers' clocks need
+ * The statements of the tables `mcp_reviews` and `mcp_approvals`. They change only through functions of the schema, for
+ * every role. Parameters are texts with a cast, which works with every driver. Times are the server's, so workers' clocks need
  * not agree.
  */
 import { APPROVAL_PARTS } from './approval-parts.ts';

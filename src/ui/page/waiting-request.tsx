@@ -169,14 +169,7 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
       )}
       {isOpen(data) && (
         <div class="decide">
-          <input
-            ref={note}
-            class="note"
-            type="text"
-            maxLength={2000}
-            aria-label="Note"
-            placeholder="Note (optional)"
-          />
+          <NoteInput input={note} placeholder="Note (optional)" />
           {data.scopes.length > 1 && (
             <label class="scope">
               Approval holds{' '}
@@ -207,20 +200,26 @@ export function WaitingRequest({ id, open }: { id: string; open: readonly Waitin
       )}
       {data.standsMs !== null && data.standsMs > Date.now() && (
         <div class="decide">
-          <input
-            ref={note}
-            class="note"
-            type="text"
-            maxLength={2000}
-            aria-label="Note"
-            placeholder="Why (optional)"
-          />
+          <NoteInput input={note} placeholder="Why (optional)" />
           <button type="button" class="btn" disabled={isBusy} onClick={() => void decide('revoke')}>
             <Icon name="denied" class="" /> Revoke
           </button>
         </div>
       )}
     </section>
+  );
+}
+
+function NoteInput({ input, placeholder }: { input: preact.Ref<HTMLInputElement>; placeholder: string }) {
+  return (
+    <input
+      ref={input}
+      class="note"
+      type="text"
+      maxLength={2000}
+      aria-label="Note"
+      placeholder={placeholder}
+    />
   );
 }
 
