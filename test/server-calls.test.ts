@@ -6,6 +6,7 @@ import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { connectServers, reasonOf, type ServerPool, type ToolCallOutcome } from '../src/mcp-client/index.ts';
 import { tryGhost } from './support/ghost.ts';
+import { collectListenerWarnings } from './support/listener-warnings.ts';
 import { longTest } from './support/size.ts';
 import { waitUntil } from './support/wait-until.ts';
 
@@ -23,18 +24,6 @@ const textOf = (outcome: ToolCallOutcome): string => {
   const [block] = outcome.kind === 'ok' ? outcome.result.content : [];
   return block?.type === 'text' ? block.text : '';
 };
-
-/** Gathers the warnings of this process, such as those about forgotten listeners, until it is asked for them. */
-function collectWarnings(): () => Promise<readonly string[]> {
-  const warnings: string[] = [];
-  const onWarning = (warning: Error) => warnings.push(warning.message);
-  process.on('warning', onWarning);
-  return async () => {
-    await new Promise((done) => setImmediate(done));
-    process.off('warning', onWarning);
-    return warnings;
-  };
-}
 
 test('a list of tools over several pages keeps the good tools and says what is wrong with the others', () =>
   withRogue(async (pool) => {
@@ -160,7 +149,7 @@ longTest('progress starts the timeout anew, and the total holds all the same', (
 
 test('one signal for many calls gathers no listeners', () =>
   withRogue(async (pool) => {
-    const warnings = collectWarnings();
+    const warnings = collectListenerWarnings();
     const { signal } = new AbortController();
     for (let i = 0; i < 30; i++) await pool.callTool('rogue', 'echo', {}, { signal });
     await Promise.all(Array.from({ length: 8 }, () => pool.callTool('rogue', 'echo', {}, { signal })));

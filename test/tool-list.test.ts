@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { connectServers, ToolListError, type ToolListLimits } from '../src/mcp-client/index.ts';
 import { connectPolicyServer, type GateableClient, gateClient, PolicyGate } from '../src/policy/index.ts';
+import { collectListenerWarnings } from './support/listener-warnings.ts';
 import { sized } from './support/size.ts';
 
 const ROGUE = resolve(import.meta.dirname, 'fixtures/rogue-server.js');
@@ -49,9 +50,7 @@ function assertRefused(error: unknown, server: string, bound: keyof ToolListLimi
 
 for (const protocol of ['v1', 'v2'] as const) {
   test(`a server whose tool list exceeds a bound fails with the bound and the remedy, client ${protocol}`, async () => {
-    const warnings: string[] = [];
-    const onWarning = (warning: Error) => warnings.push(warning.message);
-    process.on('warning', onWarning);
+    const takeWarnings = collectListenerWarnings();
     for (const [flag, limits, bound, message] of protocol === 'v1' ? BOUNDS : SOME) {
       const config = { mcpServers: { rogue: { ...rogue(flag), protocol } } };
       await using pool = await connectServers(config, { maxMessageValues: MANY_VALUES, ...limits });
@@ -59,9 +58,7 @@ for (const protocol of ['v1', 'v2'] as const) {
       assertRefused(pool.server('rogue').error, 'rogue', bound, message);
       assert.deepEqual(pool.tools, []);
     }
-    await new Promise((done) => setImmediate(done));
-    process.off('warning', onWarning);
-    assert.deepEqual(warnings, [], 'no listeners pile up on a signal over many pages');
+    assert.deepEqual(await takeWarnings(), [], 'no listeners pile up on a signal over many pages');
   });
 }
 
