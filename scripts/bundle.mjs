@@ -115,17 +115,24 @@ async function bundleRequired(file) {
   await bundle.close();
 }
 
-/** The page is one script for browsers, with what it needs inside, beside its markup and its style. */
+/**
+ * The page is one script for browsers, with what it needs inside, beside its markup and its style. Of the rooms it imports
+ * it takes what runs in a browser; what needs Node or a package is left out because nothing of the page uses it.
+ */
 async function bundlePage(folder) {
   const source = join(ROOT, 'src/ui/page');
   const bundle = await rolldown({
     input: join(source, 'main.tsx'),
+    external: (id) => isExternal(id) && !id.startsWith('preact'),
     platform: 'browser',
     tsconfig: join(source, 'tsconfig.json'),
     transform: { target: 'es2022' },
+    treeshake: { moduleSideEffects: false },
   });
-  await bundle.write({ file: join(folder, 'page.js'), format: 'esm', minify: true });
+  const { output } = await bundle.write({ file: join(folder, 'page.js'), format: 'esm', minify: true });
   await bundle.close();
+  const needed = output.flatMap(({ imports }) => imports);
+  if (needed.length > 0) throw new Error(`The page would import ${needed.join(', ')} in the browser`);
   for (const name of ['index.html', 'page.css']) cpSync(join(source, name), join(folder, name));
 }
 

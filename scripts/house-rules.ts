@@ -26,6 +26,7 @@ export const ROOMS: readonly string[] = [
   'golden',
   'setup',
   'collector',
+  'runs',
   'ui',
   'entries',
   'cli',

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import { migrate, openDatabase, type Queryable, refreshRuns } from '../src/postgres/index.ts';
-import { listRuns, type RunRow } from '../src/ui/index.ts';
+import { listRuns, type RunRow } from '../src/runs/index.ts';
 import {
   CLAUDE_CODE,
   CLAUDE_CODE_TRUTH,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { decideNow, PostgresReviewQueue } from '../src/execution/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { openDatabase } from '../src/postgres/index.ts';
-import { readWaiting } from '../src/ui/index.ts';
+import { readWaiting } from '../src/runs/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';
 import {
   createRole,

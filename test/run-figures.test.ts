@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { Queryable } from '../src/postgres/index.ts';
-import { listSessions, type RunMetrics, runMetrics } from '../src/ui/store/index.ts';
+import { listSessions, type RunMetrics, runMetrics } from '../src/runs/index.ts';
 import { testDatabases } from './support/databases.ts';
 
 const HOUR_MS = 3_600_000;

@@ -3,9 +3,15 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { runsCommand } from '../src/cli/runs.ts';
 import { PostgresSpanExporter, type Queryable, refreshRuns } from '../src/postgres/index.ts';
-import { explainRun, sentenceText } from '../src/ui/explain/index.ts';
-import { parseFilter } from '../src/ui/filter/index.ts';
-import { findRun, listRuns, readRunSpans, runMetrics } from '../src/ui/store/index.ts';
+import {
+  explainRun,
+  findRun,
+  listRuns,
+  parseFilter,
+  readRunSpans,
+  runMetrics,
+  sentenceText,
+} from '../src/runs/index.ts';
 import { testDatabases } from './support/databases.ts';
 import { exportSpans } from './support/export.ts';
 import { noPostgres, type PostgresServer, startQuietPostgres } from './support/postgres-server.ts';

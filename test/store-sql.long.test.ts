@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Database, migrate, openDatabase } from '../src/postgres/index.ts';
-import { answerSql } from '../src/ui/store/index.ts';
+import { answerSql } from '../src/runs/index.ts';
 import { insertDay } from './support/day-of-rows.ts';
 import { noPostgres, type PostgresServer, startPostgres } from './support/postgres-server.ts';
 

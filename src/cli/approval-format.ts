@@ -1,6 +1,6 @@
 import { snakeKeys } from '../base/index.ts';
 import { cleanPreview } from '../policy/index.ts';
-import type { WaitingDetail, WaitingLists, WaitingRow } from '../ui/index.ts';
+import type { WaitingDetail, WaitingLists, WaitingRow } from '../runs/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 /** Longest arguments that are shown. They are bounded where they are stored. */

@@ -6,7 +6,7 @@ import {
   formatUsd,
   type RunRow,
   type RunSpan,
-} from '../ui/index.ts';
+} from '../runs/index.ts';
 import { formatTable, formatWaterfall, type Paint, printableLine } from './terminal/index.ts';
 
 /** A run as a wire document: ids and words as in SQL, times in ISO 8601. */

@@ -9,7 +9,7 @@ import {
   type RunSpan,
   readRunSpans,
   sentenceText,
-} from '../ui/index.ts';
+} from '../runs/index.ts';
 import {
   type Command,
   type CommandIo,

@@ -1,6 +1,6 @@
 import { ObservatoryError, snakeKeys } from '../base/index.ts';
 import { DEFAULT_DATA_DIR, type Queryable, refreshRollups } from '../postgres/index.ts';
-import { contextTax, formatUsd, type TaxedTool, type TaxReport } from '../ui/index.ts';
+import { contextTax, formatUsd, type TaxedTool, type TaxReport } from '../runs/index.ts';
 import {
   type Command,
   DATABASE_FLAGS,

@@ -1,26 +1,6 @@
-export {
-  type Comparison,
-  compareRuns,
-  explainRun,
-  formatCount,
-  formatDuration,
-  formatUsd,
-  sentenceText,
-} from './explain/index.ts';
+/**
+ * The page with its server, and `/mcp`: what people and agents look at runs with. It may import every room but `entries` and
+ * `cli`; the page itself, a script for browsers, imports `runs` and its own files only.
+ */
 export { type McpSdk, type McpStdioSdk, type StoreMcp, serveStoreOverStdio, storeMcp } from './mcp/index.ts';
 export { type Page, type SenderSettings, startPage, type WebhookOptions } from './server/index.ts';
-export {
-  contextTax,
-  findRun,
-  listRuns,
-  listWaiting,
-  type RunRow,
-  type RunSpan,
-  readRunSpans,
-  readWaiting,
-  type TaxedTool,
-  type TaxReport,
-  type WaitingDetail,
-  type WaitingLists,
-  type WaitingRow,
-} from './store/index.ts';

@@ -1,5 +1,12 @@
-import { explainRun, formatDuration, formatUsd, isPartOfCall, sentenceText } from '../explain/index.ts';
-import type { RunRow, RunSpan } from '../store/index.ts';
+import {
+  explainRun,
+  formatDuration,
+  formatUsd,
+  isPartOfCall,
+  type RunRow,
+  type RunSpan,
+  sentenceText,
+} from '../../runs/index.ts';
 import { oneLine } from './bounded.ts';
 
 const MAX_FAILURES = 5;

@@ -1,17 +1,20 @@
 import { ObservatoryError } from '../../base/index.ts';
 import { type Database, type Queryable, reading, refreshRollups, refreshRuns } from '../../postgres/index.ts';
-import { compareRuns, formatCount, formatDuration, formatUsd } from '../explain/index.ts';
 import {
   answerSql,
   COST_DIMENSIONS,
+  compareRuns,
   costs,
   findRun,
+  formatCount,
+  formatDuration,
+  formatUsd,
   listRuns,
   type RunRow,
   readRunSpan,
   readRunSpans,
   toolHealth,
-} from '../store/index.ts';
+} from '../../runs/index.ts';
 import { bounded, oneLine } from './bounded.ts';
 import { runLine, runText } from './run-text.ts';
 

@@ -1,5 +1,4 @@
-import { toolCalls } from '../explain/index.ts';
-import type { RunSpan } from '../store/index.ts';
+import { type RunSpan, toolCalls } from '../../runs/index.ts';
 import { Icon } from './parts.tsx';
 
 /** A claim of an answer that the trace contradicts or no source supports. */

@@ -1,5 +1,4 @@
-import { isPartOfCall } from '../explain/index.ts';
-import type { RunSpan } from '../store/index.ts';
+import { isPartOfCall, type RunSpan } from '../../runs/index.ts';
 import type { Status } from './parts.tsx';
 
 /** What a span is, for its icon and its color. */

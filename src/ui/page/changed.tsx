@@ -1,4 +1,4 @@
-import type { ChangedTool, DefinitionVersion } from '../store/index.ts';
+import type { ChangedTool, DefinitionVersion } from '../../runs/index.ts';
 import { CAPTURE } from './conversation.tsx';
 import { CopyButton, Count, Tag, Time } from './parts.tsx';
 import { changedWords } from './words.ts';

@@ -1,4 +1,4 @@
-import type { RunList } from '../store/index.ts';
+import type { RunList } from '../../runs/index.ts';
 import { CompareRanges } from './compared-ranges.tsx';
 import { type Compared, ComparedResult } from './compared-runs.tsx';
 import { useData } from './data.ts';

@@ -1,6 +1,11 @@
-import { filterValue } from '../filter/index.ts';
-import type { RunMetrics, ToolRow } from '../store/index.ts';
-import { formatCount, formatDuration, formatUsd } from '../units.ts';
+import {
+  filterValue,
+  formatCount,
+  formatDuration,
+  formatUsd,
+  type RunMetrics,
+  type ToolRow,
+} from '../../runs/index.ts';
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Empty, Time, Trouble } from './parts.tsx';

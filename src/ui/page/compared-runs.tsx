@@ -1,6 +1,12 @@
-import type { ComparedCall, ComparedFigure, Comparison } from '../explain/index.ts';
-import type { RunRow } from '../store/index.ts';
-import { formatCount, formatDuration, formatUsd } from '../units.ts';
+import {
+  type ComparedCall,
+  type ComparedFigure,
+  type Comparison,
+  formatCount,
+  formatDuration,
+  formatUsd,
+  type RunRow,
+} from '../../runs/index.ts';
 import { Duration, Icon, Time } from './parts.tsx';
 import { link } from './route.ts';
 import { type AnswerWord, changedWords } from './words.ts';

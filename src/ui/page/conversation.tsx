@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { RunSpan, Said } from '../store/index.ts';
-import { formatCount, formatDuration } from '../units.ts';
+import { formatCount, formatDuration, type RunSpan, type Said } from '../../runs/index.ts';
 import { Findings, Marked, readFindings } from './answer.tsx';
 import { folded, sortOf, spanStatus, withoutServers } from './calls.ts';
 import { CopyButton, Count, Duration, Icon, type IconName } from './parts.tsx';

@@ -1,6 +1,4 @@
-import { filterValue } from '../filter/index.ts';
-import type { CostRow } from '../store/index.ts';
-import { formatCount } from '../units.ts';
+import { type CostRow, filterValue, formatCount } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import { Count, Empty, Trouble, Usd } from './parts.tsx';
 import { here, type Route, rangeOf, rowsOf } from './route.ts';

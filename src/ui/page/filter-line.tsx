@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { complete, parseFilter, type SeenNames } from '../filter/index.ts';
+import { complete, parseFilter, type SeenNames } from '../../runs/index.ts';
 import { Icon } from './parts.tsx';
 
 const DELAY_MS = 120;

@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { formatCount } from '../units.ts';
+import { formatCount } from '../../runs/index.ts';
 import { Compare } from './compare.tsx';
 import { Cost } from './cost.tsx';
 import { setPaused, startLive, useNewRuns } from './data.ts';

@@ -1,4 +1,4 @@
-import type { RunSpan, Said } from '../store/index.ts';
+import type { RunSpan, Said } from '../../runs/index.ts';
 import { folded, spanStatus, withoutServers } from './calls.ts';
 
 /** A JSON-RPC message of a run, rebuilt from the span of its request. */

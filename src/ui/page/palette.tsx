@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { filterValue } from '../filter/index.ts';
-import type { RunList, ToolRow } from '../store/index.ts';
+import { filterValue, type RunList, type ToolRow } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import type { ViewKey } from './keys.ts';
 import { link } from './route.ts';

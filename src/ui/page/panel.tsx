@@ -1,8 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { filterValue } from '../filter/index.ts';
-import type { RunRow, RunSpan, Said } from '../store/index.ts';
-import { formatCount } from '../units.ts';
+import { filterValue, formatCount, type RunRow, type RunSpan, type Said } from '../../runs/index.ts';
 import { readFindings, toneOf } from './answer.tsx';
 import { sortOf, spanStatus } from './calls.ts';
 import { Name } from './conversation.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { formatCount, formatDuration, formatUsd } from '../units.ts';
+import { formatCount, formatDuration, formatUsd } from '../../runs/index.ts';
 import type { ApiError } from './data.ts';
 
 /** Paths of the icons, on a grid of 16 pixels. */

@@ -1,5 +1,4 @@
-import type { RunSpan, Said } from '../store/index.ts';
-import { formatCount } from '../units.ts';
+import { formatCount, type RunSpan, type Said } from '../../runs/index.ts';
 import { type RpcLine, rpcLines } from './messages.ts';
 import { Duration, Icon, Unit } from './parts.tsx';
 import { VirtualRows } from './virtual-rows.tsx';

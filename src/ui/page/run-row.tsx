@@ -1,4 +1,4 @@
-import type { RunRow, ShapePart } from '../store/index.ts';
+import type { RunRow, ShapePart } from '../../runs/index.ts';
 import { Count, Duration, Icon, type Status, Tag, Time, Usd } from './parts.tsx';
 import { link } from './route.ts';
 

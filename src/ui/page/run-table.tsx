@@ -1,7 +1,13 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { filterValue } from '../filter/index.ts';
-import type { RunList, RunRow, SessionGroup, SessionList, ShapePart } from '../store/index.ts';
-import { formatCount } from '../units.ts';
+import {
+  filterValue,
+  formatCount,
+  type RunList,
+  type RunRow,
+  type SessionGroup,
+  type SessionList,
+  type ShapePart,
+} from '../../runs/index.ts';
 import { isTyping } from './keys.ts';
 import { Empty, Usd } from './parts.tsx';
 import { here, link, type Route } from './route.ts';

@@ -1,7 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { SentencePart } from '../explain/index.ts';
-import type { RunRow, RunSpan, Said } from '../store/index.ts';
-import { formatDuration } from '../units.ts';
+import { formatDuration, type RunRow, type RunSpan, type Said, type SentencePart } from '../../runs/index.ts';
 import { ConversationTab } from './conversation.tsx';
 import { useData } from './data.ts';
 import { KeepGolden } from './keep-golden.tsx';

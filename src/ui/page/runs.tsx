@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { SeenNames } from '../filter/index.ts';
-import type { RunMetrics, RunRow } from '../store/index.ts';
+import type { RunMetrics, RunRow, SeenNames } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import { FilterLine } from './filter-line.tsx';
 import { Trouble } from './parts.tsx';

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { RunMetrics } from '../store/index.ts';
-import { formatCount, formatDuration } from '../units.ts';
+import { formatCount, formatDuration, type RunMetrics } from '../../runs/index.ts';
 import { Count, Duration, Usd } from './parts.tsx';
 import { here, link, type Route } from './route.ts';
 

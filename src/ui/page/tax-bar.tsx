@@ -1,5 +1,4 @@
-import { definitionsOf } from '../explain/index.ts';
-import type { RunSpan } from '../store/index.ts';
+import { definitionsOf, type RunSpan } from '../../runs/index.ts';
 import { Count } from './parts.tsx';
 
 /** Servers that are drawn apart. */

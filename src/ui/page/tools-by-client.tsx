@@ -1,5 +1,4 @@
-import { filterValue } from '../filter/index.ts';
-import type { ToolRow } from '../store/index.ts';
+import { filterValue, type ToolRow } from '../../runs/index.ts';
 import { Count } from './parts.tsx';
 import { type Route, rowsOf } from './route.ts';
 

@@ -1,6 +1,11 @@
-import { filterValue } from '../filter/index.ts';
-import type { ChangedTool, TaxedTool, TaxReport, ToolRow } from '../store/index.ts';
-import { formatCount } from '../units.ts';
+import {
+  type ChangedTool,
+  filterValue,
+  formatCount,
+  type TaxedTool,
+  type TaxReport,
+  type ToolRow,
+} from '../../runs/index.ts';
 import { ChangedTools } from './changed.tsx';
 import { useData } from './data.ts';
 import { Count, Duration, Empty, Trouble, Usd } from './parts.tsx';

@@ -1,4 +1,4 @@
-import type { RunSpan } from '../store/index.ts';
+import type { RunSpan } from '../../runs/index.ts';
 import { FOLD_FROM, isSameCall, spanStatus } from './calls.ts';
 
 /** One line of the waterfall: a span, or equal successive calls that succeeded. */

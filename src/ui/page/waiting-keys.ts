@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { WaitingRow } from '../store/index.ts';
+import type { WaitingRow } from '../../runs/index.ts';
 import { link } from './route.ts';
 
 /** What can be done with what waits. */

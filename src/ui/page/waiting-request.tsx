@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { WaitingDetail, WaitingRow } from '../store/index.ts';
+import type { WaitingDetail, WaitingRow } from '../../runs/index.ts';
 import { type ApiError, post, useData } from './data.ts';
 import { CopyButton, Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
 import { link } from './route.ts';

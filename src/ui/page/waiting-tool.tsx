@@ -1,4 +1,4 @@
-import type { WaitingDetail, WaitingRow } from '../store/index.ts';
+import type { WaitingDetail, WaitingRow } from '../../runs/index.ts';
 import { DefinitionChange, Rest } from './changed.tsx';
 import { CAPTURE } from './conversation.tsx';
 import { CopyLines, Count, type Status, Tag, Time } from './parts.tsx';

@@ -1,5 +1,4 @@
-import type { WaitingLists, WaitingRow } from '../store/index.ts';
-import { formatDuration } from '../units.ts';
+import { formatDuration, type WaitingLists, type WaitingRow } from '../../runs/index.ts';
 import { useData } from './data.ts';
 import { Empty, Trouble } from './parts.tsx';
 import { link, type Route } from './route.ts';

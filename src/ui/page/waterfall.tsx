@@ -1,5 +1,4 @@
-import type { RunSpan } from '../store/index.ts';
-import { formatDuration } from '../units.ts';
+import { formatDuration, type RunSpan } from '../../runs/index.ts';
 import { sortOf, spanStatus } from './calls.ts';
 import { Name } from './conversation.tsx';
 import { Duration, Icon, type IconName, Usd } from './parts.tsx';

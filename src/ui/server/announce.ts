@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { diag } from '@opentelemetry/api';
 import { errorMessage, invalidOption, withoutTracing } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { readWaiting, type WaitingDetail } from '../store/index.ts';
+import { readWaiting, type WaitingDetail } from '../../runs/index.ts';
 
 const LOOK_EVERY_MS = 1000;
 const TIMEOUT_MS = 10_000;

@@ -1,11 +1,12 @@
 import { invalidOption } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { compareRuns, explainRun } from '../explain/index.ts';
 import {
   COST_DIMENSIONS,
   changedTools,
+  compareRuns,
   contextTax,
   costs,
+  explainRun,
   findRun,
   listRuns,
   listSessions,
@@ -22,7 +23,7 @@ import {
   runMetrics,
   toolHealth,
   toolRow,
-} from '../store/index.ts';
+} from '../../runs/index.ts';
 import { withMeanings } from './findings.ts';
 import { goldenNames } from './golden-file.ts';
 import { readGoldenRun } from './goldens.ts';

@@ -3,7 +3,7 @@ import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../execution/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
-import { readWaiting, type WaitingDetail } from '../store/index.ts';
+import { readWaiting, type WaitingDetail } from '../../runs/index.ts';
 
 const MAX_NOTE_CHARS = 2000;
 

@@ -1,5 +1,5 @@
 import { type Golden, inspectGolden } from '../../golden/index.ts';
-import type { RunSpan } from '../store/index.ts';
+import type { RunSpan } from '../../runs/index.ts';
 import { findGoldenFile } from './golden-file.ts';
 
 /** A golden as a run to compare with: its tool calls as spans. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { errorMessage, ObservatoryError } from '../../base/index.ts';
 import { type Queryable, refreshRollups, refreshRuns } from '../../postgres/index.ts';
-import { listWaitingTools } from '../store/index.ts';
+import { listWaitingTools } from '../../runs/index.ts';
 
 const REFRESH_MS = 500;
 /** Roll-ups by the hour are for views that nobody watches second by second. */

@@ -1,4 +1,3 @@
-export { formatCount, formatDuration, formatUsd } from '../units.ts';
 export { type ComparedCall, type ComparedFigure, type Comparison, compareRuns } from './compare.ts';
 export { definitionsOf } from './definitions.ts';
 export { isPartOfCall, type RunCall, type RunFacts, toolCalls } from './facts.ts';
