@@ -47,7 +47,8 @@ export {
   ToolCallError,
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
-export { type LintFinding, lintPolicy } from './lint.ts';
+export { lintPolicy } from './lint.ts';
+export type { LintFinding } from './lint-finding.ts';
 export { A_GATE, AN_AUDIT } from './option-kinds.ts';
 export type { OutputVerdict } from './output.ts';
 export { structureProblem } from './output-contract.ts';
