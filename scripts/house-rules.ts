@@ -20,6 +20,7 @@ export const ROOMS: readonly string[] = [
   'archive',
   'instrumentation',
   'mcp-client',
+  'approvals',
   'policy',
   'execution',
   'orchestrator',

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';

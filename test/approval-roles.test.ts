@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { decideNow, PostgresReviewQueue } from '../src/execution/index.ts';
+import { decideNow, PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { openDatabase } from '../src/postgres/index.ts';
 import { readWaiting } from '../src/runs/index.ts';

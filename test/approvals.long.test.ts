@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { migrate, openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { decideOldest } from './support/held-call.ts';
 import { noPostgres, type PostgresServer, startOwnPostgres } from './support/postgres-server.ts';

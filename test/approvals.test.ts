@@ -1,7 +1,7 @@
 /** Calls that a policy holds for a person, over the queue of reviews: one call for each approval. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { gateClient, guardedCall, PolicyGate, type PolicyGateOptions } from '../src/policy/index.ts';
 import type { Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';

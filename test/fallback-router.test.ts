@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  callWithFallback,
-  FallbackRouter,
-  type FallbackRouterOptions,
-  type ReviewSubmission,
-} from '../src/execution/index.ts';
+import type { ReviewSubmission } from '../src/approvals/index.ts';
+import { callWithFallback, FallbackRouter, type FallbackRouterOptions } from '../src/execution/index.ts';
 import { govern, instrument, ObservatoryError } from '../src/index.ts';
 import { spanToRow } from './support/span-row.ts';
 import { TelemetryBench } from './support/telemetry-bench.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
-import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase, PostgresSpanExporter, refreshRollups } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';

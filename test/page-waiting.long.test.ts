@@ -1,7 +1,7 @@
 /** The view Waiting in a real browser: one decides, the other sees it; what waits cannot do anything there. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate } from '../src/policy/index.ts';
 import { migrate, openDatabase } from '../src/postgres/index.ts';
 import { startPage } from '../src/ui/index.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/execution/index.ts';
+import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/approvals/index.ts';
 import { openDatabase, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import {

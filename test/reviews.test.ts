@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/execution/index.ts';
+import { type ClaimedReview, PostgresReviewQueue, type ReviewSubmission } from '../src/approvals/index.ts';
 import { migrate, type Queryable } from '../src/postgres/index.ts';
 import { testDatabases } from './support/databases.ts';
 import {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PostgresReviewQueue } from '../src/execution/index.ts';
+import { PostgresReviewQueue } from '../src/approvals/index.ts';
 import { PolicyGate, PolicyHost } from '../src/policy/index.ts';
 import { noChromium, type Visit, visit } from './support/chromium.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './support/held-call.ts';

@@ -1,5 +1,5 @@
+import { cleanPreview } from '../approvals/index.ts';
 import { snakeKeys } from '../base/index.ts';
-import { cleanPreview } from '../policy/index.ts';
 import type { WaitingDetail, WaitingLists, WaitingRow } from '../runs/index.ts';
 import { printableLine } from './terminal/index.ts';
 

@@ -1,5 +1,4 @@
-import { decideNow, PostgresReviewQueue } from '../execution/index.ts';
-import type { ApprovalScope } from '../policy/index.ts';
+import { type ApprovalScope, decideNow, PostgresReviewQueue } from '../approvals/index.ts';
 import { canonicalUuid, DEFAULT_DATA_DIR, type Queryable } from '../postgres/index.ts';
 import { listWaiting, readWaiting, type WaitingDetail, type WaitingRow } from '../runs/index.ts';
 import { approvalJson, formatApproval, formatApprovals } from './approval-format.ts';

@@ -1,6 +1,6 @@
+import { PostgresReviewQueue } from '../approvals/index.ts';
 import { snakeKeys } from '../base/index.ts';
 import { spoolStatus } from '../durable/index.ts';
-import { PostgresReviewQueue } from '../execution/index.ts';
 import {
   DEFAULT_DATA_DIR,
   databaseStatus,

@@ -1,6 +1,5 @@
+import { cleanPreview, type Review, type ReviewInFull } from '../approvals/index.ts';
 import { snakeKeys } from '../base/index.ts';
-import type { Review, ReviewInFull } from '../execution/index.ts';
-import { cleanPreview } from '../policy/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 /** A review as a wire document, with content and response if they were read. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../execution/index.ts';
+import { PostgresReviewQueue, type ReviewClaim, type ReviewStatus } from '../approvals/index.ts';
 import { DEFAULT_DATA_DIR } from '../postgres/index.ts';
 import {
   type Command,

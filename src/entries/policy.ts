@@ -1,11 +1,13 @@
+export type {
+  ApprovalAnswer,
+  ApprovalQueue,
+  ApprovalRequest,
+  ApprovalScope,
+} from '../approvals/index.ts';
 export { ObservatoryError, type ObservatoryErrorCode } from '../base/index.ts';
 export { type JsonObject, redactText } from '../json/index.ts';
 export type { ServerEntry, ServerRequestGuard, ServerRequestHandlers } from '../mcp-client/index.ts';
 export {
-  type ApprovalAnswer,
-  type ApprovalQueue,
-  type ApprovalRequest,
-  type ApprovalScope,
   type AskOptions,
   type AskResult,
   AuditLog,

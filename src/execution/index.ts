@@ -28,25 +28,6 @@ export {
 export { govern } from './governance.ts';
 export { instrument } from './instrument.ts';
 export {
-  type ClaimedReview,
-  type ClaimOptions,
-  type DecisionNow,
-  decideNow,
-  type FinalOutcome,
-  isApprovalOf,
-  PostgresReviewQueue,
-  type PostgresReviewQueueOptions,
-  type Review,
-  type ReviewClaim,
-  type ReviewInFull,
-  type ReviewOutcome,
-  type ReviewQueue,
-  type ReviewStatus,
-  type ReviewSubmission,
-  type ReviewWaitOptions,
-  STANDS_UNTIL,
-} from './reviews/index.ts';
-export {
   drainShadows,
   type ShadowComparison,
   type Shadowed,

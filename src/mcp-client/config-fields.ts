@@ -1,8 +1,12 @@
 import { ObservatoryError, withoutUserInfo } from '../base/index.ts';
 import { isObject, type JsonObject } from '../json/index.ts';
-import type { HeaderSource } from './config.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Headers of each request, or a function that gives them: asked before each request, and once more after a 401. */
+export type HeaderSource =
+  | Readonly<Record<string, string>>
+  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 /** Reads the fields of one server; every error names the server and the field. */
 export class FieldReader {

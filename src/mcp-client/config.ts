@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { FILE_LIMITS, isObject, type JsonObject, parseStrictJson } from '../json/index.ts';
-import { FieldReader, invalid, show } from './config-fields.ts';
+import { FieldReader, type HeaderSource, invalid, show } from './config-fields.ts';
 import { reasonOf } from './unavailable.ts';
 
 /** The MCP client for a server: `v1` (protocols to 2025-11-25), `v2` (2026-07-28 too), or `auto`: v1 first, then v2. */
@@ -28,11 +28,6 @@ export interface RemoteServerConfig {
   readonly headers: HeaderSource;
   readonly protocol: ProtocolChoice;
 }
-
-/** Headers of each request, or a function that gives them: asked before each request, and once more after a 401. */
-export type HeaderSource =
-  | Readonly<Record<string, string>>
-  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 export type ServerConfig = StdioServerConfig | RemoteServerConfig;
 

@@ -1,5 +1,5 @@
 /** What an HTTP server refuses and why, and the headers it is sent. */
-import type { HeaderSource } from './config.ts';
+import type { HeaderSource } from './config-fields.ts';
 
 /** The server no longer knows the session of a request, so the request never ran. */
 export class SessionExpired extends Error {}

@@ -1,22 +1,21 @@
 export { boundTransport } from './bounded-transport.ts';
 export { RecordedTimeout, readToolResult } from './call.ts';
 export {
-  type HeaderSource,
   loadServerConfig,
   parseServerConfig,
   readServerEntries,
   type ServerEntry,
 } from './config.ts';
+export type { HeaderSource } from './config-fields.ts';
 export type { ServerConnection } from './connection.ts';
 export { Deadline, withOwnSignal } from './deadline.ts';
 export { SessionExpired } from './http-refusal.ts';
 export { type OpenLink, openLink, type ServerLink } from './link.ts';
-export type { MessageLimits } from './message-meter.ts';
-export { LIST_KINDS, MESSAGE_KINDS } from './option-kinds.ts';
+export { MESSAGE_KINDS, type MessageLimits } from './message-meter.ts';
 export { type ConnectServersOptions, connectServers, ServerPool, type ServerTool } from './pool.ts';
 export { RequestsAtOnce } from './requests-at-once.ts';
 export { type McpSession, type RequestControls, requestToolCall, requestToolPage } from './session.ts';
-export { readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
+export { LIST_KINDS, readToolList, ToolListError, type ToolListLimits } from './tool-list.ts';
 
 export type {
   CallableTool,

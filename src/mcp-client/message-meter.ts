@@ -1,7 +1,13 @@
+import { kinds, type OptionKinds } from '../base/index.ts';
 import { ValueCounter } from '../json/index.ts';
 import type { ConnectionOptions } from './types.ts';
 
 export type MessageLimits = Pick<ConnectionOptions, 'maxMessageBytes' | 'maxMessageValues'>;
+
+export const MESSAGE_KINDS: OptionKinds<MessageLimits> = {
+  maxMessageBytes: kinds.number,
+  maxMessageValues: kinds.number,
+};
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const DEFAULT_MAX_MESSAGE_VALUES = 100_000;

@@ -1,11 +1,12 @@
 import { diag } from '@opentelemetry/api';
-import { checkOptions, ObservatoryError } from '../base/index.ts';
+import { checkOptions, kinds, ObservatoryError, type OptionKinds } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
 import { within } from './deadline.ts';
 import { type OpenLink, openLink } from './link.ts';
-import { CONNECT_SERVERS_KINDS } from './option-kinds.ts';
+import { MESSAGE_KINDS } from './message-meter.ts';
+import { LIST_KINDS } from './tool-list.ts';
 import type { CallableTool, ConnectionOptions, ToolCallOptions, ToolCallOutcome } from './types.ts';
 
 export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOptions {
@@ -16,6 +17,25 @@ export interface ConnectServersOptions extends ConnectionOptions, ParseConfigOpt
   /** Called when a server announced changed tools and they have been read. */
   readonly onToolsChanged?: ((server: ServerConnection) => void) | undefined;
 }
+
+const CONNECTION_KINDS: OptionKinds<ConnectionOptions> = {
+  ...LIST_KINDS,
+  ...MESSAGE_KINDS,
+  connectTimeoutMs: kinds.number,
+  closeTimeoutMs: kinds.number,
+  maxReconnects: kinds.number,
+  handlers: kinds.object,
+  guard: kinds.function,
+};
+
+const CONNECT_SERVERS_KINDS: OptionKinds<ConnectServersOptions> = {
+  ...CONNECTION_KINDS,
+  signal: { expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
+  openLink: kinds.function,
+  onToolsChanged: kinds.function,
+  expandVariables: kinds.boolean,
+  env: kinds.object,
+};
 
 /** A tool and the server it is on. */
 export interface ServerTool {

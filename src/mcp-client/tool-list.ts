@@ -2,7 +2,7 @@
  * The one reader of `tools/list`, for the orchestrator, `PolicyHost` and `gateClient`. Whatever a server does, the
  * listing ends: pages, tools, bytes and time are bounded for the list as a whole.
  */
-import { ObservatoryError, sliced } from '../base/index.ts';
+import { kinds, ObservatoryError, type OptionKinds, sliced } from '../base/index.ts';
 import { isObject, toJsonText } from '../json/index.ts';
 import { Deadline, withOwnSignal } from './deadline.ts';
 
@@ -17,6 +17,13 @@ export interface ToolListLimits {
   /** Longest time for all pages together, in milliseconds. @defaultValue 30000 */
   readonly toolListTimeoutMs?: number | undefined;
 }
+
+export const LIST_KINDS: OptionKinds<ToolListLimits> = {
+  maxToolPages: kinds.number,
+  maxTools: kinds.number,
+  maxToolListBytes: kinds.number,
+  toolListTimeoutMs: kinds.number,
+};
 
 const DEFAULT_LIMITS: { readonly [L in keyof ToolListLimits]-?: number } = {
   maxToolPages: 64,

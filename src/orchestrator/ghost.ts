@@ -5,12 +5,12 @@ import { connectServers, ServerPool } from '../mcp-client/index.ts';
 import { type AuditRun, auditRun, openAudit, serverRequestGuard } from '../policy/index.ts';
 import { getGovernance, setGovernance } from '../processor/index.ts';
 import { safeListener } from './events.ts';
+import { GatedCalls, type GatedCallsParts } from './gated-calls.ts';
 import { type ResolvedOptions, type RunOptions, resolveOptions } from './options.ts';
 import { openProviders } from './provider-chain.ts';
 import type { GhostResult } from './result.ts';
 import { runSession } from './run-session.ts';
 import type { Tape } from './tape.ts';
-import { GatedCalls, type GatedCallsParts } from './tool-attempt.ts';
 
 /** How often a call to a tool may restart its dead server. */
 const DEFAULT_RECONNECTS = 2;

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json/index.ts';
 import type { CallableTool, ServerTool } from '../mcp-client/index.ts';
 import { type Alternative, findAlternatives, sharedWords, toolWords } from './backtrack.ts';
+import type { OpenedRun } from './opened-run.ts';
 import type { ModelTool } from './providers/index.ts';
 import type { QuarantinedTool } from './result.ts';
-import type { OpenedRun } from './session.ts';
 import { type AdaptedTool, adaptTools, chooseToolNames, type ToolProvider } from './tools/index.ts';
 
 /** A tool the model can call, and where it leads. */

@@ -1,5 +1,4 @@
 import type { TokenTotals } from './budget.ts';
-import type { ToolPerformance } from './synthesis.ts';
 import type { OfferedUndo } from './undo.ts';
 
 /**
@@ -82,6 +81,18 @@ export interface RunError {
 export interface QuarantinedTool {
   readonly toolName: string;
   readonly reason: string;
+}
+
+/** How one tool fared over a run. Times in seconds. */
+export interface ToolPerformance {
+  readonly toolName: string;
+  readonly calls: number;
+  readonly failures: number;
+  readonly retries: number;
+  readonly cacheHits: number;
+  readonly totalTime: number;
+  readonly meanTime: number;
+  readonly maxTime: number;
 }
 
 export interface ExecutionMetadata {

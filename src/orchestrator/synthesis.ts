@@ -1,5 +1,5 @@
 import { conflictSentence } from './conflicts.ts';
-import type { GhostResult, StopReason, ToolChainEntry } from './result.ts';
+import type { GhostResult, StopReason, ToolChainEntry, ToolPerformance } from './result.ts';
 import type { RunLog } from './run-log.ts';
 
 const MAX_REASON_CHARS = 300;
@@ -73,18 +73,6 @@ function oneLine(text: string): string {
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-/** How one tool fared over a run. Times in seconds. */
-export interface ToolPerformance {
-  readonly toolName: string;
-  readonly calls: number;
-  readonly failures: number;
-  readonly retries: number;
-  readonly cacheHits: number;
-  readonly totalTime: number;
-  readonly meanTime: number;
-  readonly maxTime: number;
 }
 
 /** The figures of each tool, slowest tool first. A cache hit counts as a call that took no time. */

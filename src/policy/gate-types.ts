@@ -1,4 +1,5 @@
 /** The options of a gate, and the calls it decides. */
+import type { ApprovalQueue } from '../approvals/index.ts';
 import {
   checkOptions,
   either,
@@ -9,7 +10,6 @@ import {
   secret,
 } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import type { GateApprovals } from './approvals.ts';
 import type { Decision } from './decision.ts';
 import type { PolicyDecisionPoint } from './decision-point.ts';
 import { A_PIN_STORE } from './option-kinds.ts';
@@ -42,6 +42,16 @@ export interface GateCall {
   readonly promptTemplateId?: string | undefined;
   /** A token from {@link PolicyGate.approve}. */
   readonly approvalToken?: string | undefined;
+}
+
+/** Durable approvals of a gate. */
+export interface GateApprovals {
+  readonly queue: ApprovalQueue;
+  /**
+   * How long a call waits for the decision, in milliseconds; then it is refused, and the next equal call goes through
+   * once it is approved. @defaultValue 0
+   */
+  readonly waitMs?: number | undefined;
 }
 
 /** Writes a decision down before it takes effect. A throw denies the call: a call that is not on record is not made. */

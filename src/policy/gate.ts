@@ -7,11 +7,11 @@
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
 import { diag } from '@opentelemetry/api';
+import { type ApprovalLimits, Approvals, approvalLimits } from '../approvals/index.ts';
 import { ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { warmEvidence } from '../signals/index.ts';
-import { type ApprovalLimits, Approvals, approvalLimits, bindingOf } from './approvals.ts';
 import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';
@@ -21,7 +21,7 @@ import { evaluateCall } from './evaluate.ts';
 import { checkSummary, type Echo, type SummaryVerdict } from './evidence/index.ts';
 import { findingsOf, type GateFinding } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
-import { decideHeldCall, isHeld } from './held-call.ts';
+import { bindingOf, decideHeldCall, isHeld } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
 import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';

@@ -1,18 +1,31 @@
 import { diag, trace } from '@opentelemetry/api';
-import { errorMessage } from '../base/index.ts';
 import {
   type ApprovalAnswer,
+  type ApprovalBinding,
   type ApprovalLimits,
+  type ApprovalRequest,
   type ApprovalScope,
-  askForApproval,
-  bindingOf,
   fingerprintOf,
-  type GateApprovals,
   subjectOf,
-} from './approvals.ts';
+} from '../approvals/index.ts';
+import { errorMessage } from '../base/index.ts';
 import { type Decision, revise } from './decision.ts';
 import { sessionOf } from './evaluate.ts';
-import type { GateCall } from './gate-types.ts';
+import type { GateApprovals, GateCall } from './gate-types.ts';
+import { inGateSpan } from './telemetry.ts';
+
+/** What an approval of this call covers, given its decision. */
+export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
+  return {
+    caller: call.caller ?? '',
+    server: call.server,
+    // A tool may have the name of a method.
+    tool: call.method === undefined ? call.tool : `\0${call.method}`,
+    toolHash: decision.toolHash ?? '',
+    argsDigest: decision.argsDigest ?? '',
+    policyHash: decision.policyHash ?? '',
+  };
+}
 
 /** Whether a person is asked about a call through the queue of approvals. */
 export function isHeld(call: GateCall, { decision, enforcement }: Decision): boolean {
@@ -77,4 +90,22 @@ export async function decideHeldCall(
   span?.setAttribute('observatory.approval_scope', scope);
   const message = `${person} approved this exact call${REACH[scope]} (request ${id})`;
   return revise(held, 'allow', 'approved', message);
+}
+
+/** Asks for an approval, and waits for it as long as allowed. Rejects as the queue does. */
+async function askForApproval(
+  { queue, waitMs = 0 }: GateApprovals,
+  request: ApprovalRequest,
+): Promise<ApprovalAnswer> {
+  const answer = await queue.takeApproval(request);
+  if (answer.state !== 'waiting' || waitMs <= 0) return answer;
+  // Often most of the time that a run takes.
+  return inGateSpan('approval_wait', async (span) => {
+    span.setAttribute('observatory.review_id', answer.id);
+    // Not decided in time: it may have been at the last moment.
+    await queue.waitFor(answer.id, { timeoutMs: waitMs }).catch(() => undefined);
+    const decided = await queue.takeApproval(request);
+    span.setAttribute('observatory.review_status', decided.state);
+    return decided;
+  });
 }

@@ -1,13 +1,5 @@
 export type { ToolDefinition } from '../mcp-client/index.ts';
 export {
-  type ApprovalAnswer,
-  type ApprovalQueue,
-  type ApprovalRequest,
-  type ApprovalScope,
-  cleanPreview,
-  type GateApprovals,
-} from './approvals.ts';
-export {
   type AuditHead,
   AuditLog,
   type AuditOption,
@@ -33,7 +25,7 @@ export { checkSummary, type GroundedSummary, type SummaryVerdict } from './evide
 export type { GateFinding } from './findings.ts';
 export { PolicyGate } from './gate.ts';
 export { type GateableClient, type GateClientOptions, gateClient } from './gate-client.ts';
-export type { DecisionRecorder, GateCall, PolicyGateOptions } from './gate-types.ts';
+export type { DecisionRecorder, GateApprovals, GateCall, PolicyGateOptions } from './gate-types.ts';
 export { type GuardedCallOptions, type GuardedResult, guardedCall, recordFindings } from './guarded-call.ts';
 export { mayInstruct, type RequestGuardOptions, serverRequestGuard } from './guarded-request.ts';
 export type { Planner, PlannerMessage } from './host/index.ts';
@@ -55,7 +47,8 @@ export {
   ToolCallError,
 } from './host/index.ts';
 export { checkInput } from './input-policy.ts';
-export { type LintFinding, lintPolicy } from './lint.ts';
+export { lintPolicy } from './lint.ts';
+export type { LintFinding } from './lint-finding.ts';
 export { A_GATE, AN_AUDIT } from './option-kinds.ts';
 export type { OutputVerdict } from './output.ts';
 export { structureProblem } from './output-contract.ts';

@@ -1,6 +1,6 @@
 /** What the limits of a rule's argument leave open, or take in beside what their author thought of. */
 import { compileLinear, impliedTypes, isObject } from '../json/index.ts';
-import type { LintFinding } from './lint.ts';
+import type { LintFinding } from './lint-finding.ts';
 import type { RuleDocument } from './policy-file.ts';
 
 type Found = Pick<LintFinding, 'code' | 'message'>;

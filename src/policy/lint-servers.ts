@@ -1,5 +1,5 @@
 /** Mistakes in what a policy says about servers beside their tools. */
-import type { LintFinding } from './lint.ts';
+import type { LintFinding } from './lint-finding.ts';
 import type { LoadedPolicy } from './policy-file.ts';
 import { canMatch } from './resource-uri.ts';
 

@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import type { ApprovalDocument } from '../approvals/index.ts';
 import { ObservatoryError, packageFile } from '../base/index.ts';
 import {
   type CompiledSchema,
@@ -19,7 +20,6 @@ import {
   StrictJsonError,
   sha256Hex,
 } from '../json/index.ts';
-import type { ApprovalDocument } from './approvals.ts';
 import { compileOperatorSchema } from './operator-schema.ts';
 
 /** The policy document in the file's own snake_case. */

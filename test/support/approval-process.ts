@@ -4,7 +4,7 @@
  * try `made`, `granted` before it hangs, or the reason code of the refusal.
  */
 import { writeSync } from 'node:fs';
-import { PostgresReviewQueue } from '../../src/execution/index.ts';
+import { PostgresReviewQueue } from '../../src/approvals/index.ts';
 import { guardedCall, PolicyDeniedError, PolicyGate } from '../../src/policy/index.ts';
 import { HELD_CALL, HELD_POLICY, HELD_TOOLS } from './held-call.ts';
 

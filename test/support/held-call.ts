@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { PostgresReviewQueue } from '../../src/execution/index.ts';
+import type { PostgresReviewQueue } from '../../src/approvals/index.ts';
 
 /** A call that its policy holds for a person. */
 export const HELD_POLICY = {

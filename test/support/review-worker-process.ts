@@ -4,7 +4,7 @@
  * killed.
  */
 import { writeSync } from 'node:fs';
-import { PostgresReviewQueue } from '../../src/execution/index.ts';
+import { PostgresReviewQueue } from '../../src/approvals/index.ts';
 
 const [connection = '', worker = '', lease = '', task] = process.argv.slice(2);
 await using queue = new PostgresReviewQueue({ connection });

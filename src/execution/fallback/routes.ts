@@ -1,7 +1,7 @@
 import { context, trace } from '@opentelemetry/api';
+import type { ReviewSubmission } from '../../approvals/index.ts';
 import { errorMessage } from '../../base/index.ts';
 import { getGovernance } from '../../processor/index.ts';
-import type { ReviewSubmission } from '../reviews/index.ts';
 import type { FallbackRequest, FallbackRoute, HumanReviewRoute } from './types.ts';
 
 /** The result of a route. */

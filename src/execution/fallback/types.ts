@@ -1,4 +1,4 @@
-import type { ReviewQueue } from '../reviews/index.ts';
+import type { ReviewQueue } from '../../approvals/index.ts';
 import type { SpanReference } from '../types.ts';
 
 /** The call or answer that a fallback replaces. */

@@ -1,6 +1,5 @@
-import { isApprovalOf, STANDS_UNTIL } from '../../execution/index.ts';
+import { type ApprovalScope, isApprovalOf, STANDS_UNTIL } from '../../approvals/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
-import type { ApprovalScope } from '../../policy/index.ts';
 import { canonicalUuid, type Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
 import {

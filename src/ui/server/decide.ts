@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../approvals/index.ts';
 import { invalidOption, ObservatoryError } from '../../base/index.ts';
-import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../execution/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { readWaiting, type WaitingDetail } from '../../runs/index.ts';

@@ -1,3 +1,21 @@
+/**
+ * What waits for a person: calls that a policy holds and answers that a fallback puts aside, both as reviews in one queue.
+ * It may import `base`, `json` and `postgres`.
+ */
+export {
+  type ApprovalAnswer,
+  type ApprovalBinding,
+  type ApprovalDocument,
+  type ApprovalLimits,
+  type ApprovalQueue,
+  type ApprovalRequest,
+  type ApprovalScope,
+  Approvals,
+  approvalLimits,
+  cleanPreview,
+  fingerprintOf,
+  subjectOf,
+} from './approval.ts';
 export { isApprovalOf } from './approval-parts.ts';
 export { decideNow } from './decide-now.ts';
 export { PostgresReviewQueue } from './postgres-queue.ts';

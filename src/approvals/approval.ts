@@ -6,9 +6,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { printable } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
-import type { Decision } from './decision.ts';
-import type { GateCall } from './gate-types.ts';
-import { inGateSpan } from './telemetry.ts';
 
 /** The call that an approval covers. */
 export interface ApprovalBinding {
@@ -18,19 +15,6 @@ export interface ApprovalBinding {
   readonly toolHash: string;
   readonly argsDigest: string;
   readonly policyHash: string;
-}
-
-/** What an approval of this call covers, given its decision. */
-export function bindingOf(call: GateCall, decision: Decision): ApprovalBinding {
-  return {
-    caller: call.caller ?? '',
-    server: call.server,
-    // A tool may have the name of a method.
-    tool: call.method === undefined ? call.tool : `\0${call.method}`,
-    toolHash: decision.toolHash ?? '',
-    argsDigest: decision.argsDigest ?? '',
-    policyHash: decision.policyHash ?? '',
-  };
 }
 
 /** How far an approval goes: one call, the same call in one session, or the same call under this definition of the tool. */
@@ -104,16 +88,6 @@ export interface ApprovalQueue {
   waitFor(id: string, options: { readonly timeoutMs: number }): Promise<unknown>;
 }
 
-/** Durable approvals of a gate. */
-export interface GateApprovals {
-  readonly queue: ApprovalQueue;
-  /**
-   * How long a call waits for the decision, in milliseconds; then it is refused, and the next equal call goes through
-   * once it is approved. @defaultValue 0
-   */
-  readonly waitMs?: number | undefined;
-}
-
 /** How long an approval can be used, in milliseconds, where the policy does not say. */
 export const APPROVAL_MS = 300_000;
 
@@ -127,24 +101,6 @@ export function subjectOf({ caller, server, tool }: ApprovalBinding): string {
   return createHash('sha256')
     .update(JSON.stringify([caller, server, tool]))
     .digest('hex');
-}
-
-/** Asks for an approval, and waits for it as long as allowed. Rejects as the queue does. */
-export async function askForApproval(
-  { queue, waitMs = 0 }: GateApprovals,
-  request: ApprovalRequest,
-): Promise<ApprovalAnswer> {
-  const answer = await queue.takeApproval(request);
-  if (answer.state !== 'waiting' || waitMs <= 0) return answer;
-  // Often most of the time that a run takes.
-  return inGateSpan('approval_wait', async (span) => {
-    span.setAttribute('observatory.review_id', answer.id);
-    // Not decided in time: it may have been at the last moment.
-    await queue.waitFor(answer.id, { timeoutMs: waitMs }).catch(() => undefined);
-    const decided = await queue.takeApproval(request);
-    span.setAttribute('observatory.review_status', decided.state);
-    return decided;
-  });
 }
 
 interface Approval {

@@ -1,5 +1,5 @@
-import { invalidOption, ObservatoryError, wholeNumber } from '../../base/index.ts';
-import { canonicalUuid } from '../../postgres/index.ts';
+import { invalidOption, ObservatoryError, wholeNumber } from '../base/index.ts';
+import { canonicalUuid } from '../postgres/index.ts';
 import type { ReviewStatus } from './types.ts';
 
 /** Maximum size of a review's content. */

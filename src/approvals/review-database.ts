@@ -5,7 +5,7 @@ import {
   type PostgresConnection,
   type Queryable,
   toObservatoryError,
-} from '../../postgres/index.ts';
+} from '../postgres/index.ts';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 

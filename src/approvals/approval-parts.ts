@@ -1,6 +1,6 @@
-import { ObservatoryError } from '../../base/index.ts';
-import { canonicalJson, isObject, parseContainer, sha256Hex } from '../../json/index.ts';
-import type { ApprovalRequest } from '../../policy/index.ts';
+import { ObservatoryError } from '../base/index.ts';
+import { canonicalJson, isObject, parseContainer, sha256Hex } from '../json/index.ts';
+import type { ApprovalRequest } from './approval.ts';
 
 /** The reason of reviews that ask to approve a call. */
 export const APPROVAL_REASON = 'approval_required';

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError } from '../base/index.ts';
 import type { Review, ReviewClaim, ReviewInFull } from './types.ts';
 
 export function reviewNotFound(id: string): ObservatoryError {

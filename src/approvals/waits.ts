@@ -1,4 +1,4 @@
-import { ObservatoryError, withoutTracing } from '../../base/index.ts';
+import { ObservatoryError, withoutTracing } from '../base/index.ts';
 import { reviewNotFound } from './review-errors.ts';
 import type { FinalOutcome, ReviewOutcome } from './types.ts';
 

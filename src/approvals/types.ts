@@ -1,5 +1,5 @@
-import type { ApprovalScope } from '../../policy/index.ts';
-import type { PostgresConnection } from '../../postgres/index.ts';
+import type { PostgresConnection } from '../postgres/index.ts';
+import type { ApprovalScope } from './approval.ts';
 
 /**
  * Terms: a *review* is an answer or call that waits for a decision by a person. A *worker* decides: a person, or a

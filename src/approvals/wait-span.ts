@@ -1,6 +1,6 @@
 /** The time that a call waits for a person, which is often most of a run. */
 import { SpanStatusCode, trace } from '@opentelemetry/api';
-import { errorClass, semconv, VERSION } from '../../base/index.ts';
+import { errorClass, semconv, VERSION } from '../base/index.ts';
 import type { FinalOutcome } from './types.ts';
 
 /** Runs a wait inside a span with the review's id and its outcome. */

@@ -1,4 +1,4 @@
-import { ObservatoryError } from '../../base/index.ts';
+import { ObservatoryError } from '../base/index.ts';
 import type { PostgresReviewQueue } from './postgres-queue.ts';
 import { whyNot } from './review-errors.ts';
 import type { DecisionNow, ReviewInFull } from './types.ts';

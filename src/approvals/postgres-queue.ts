@@ -10,10 +10,10 @@ import {
   type OptionKinds,
   required,
   secret,
-} from '../../base/index.ts';
-import { canonicalJson } from '../../json/index.ts';
-import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from '../../policy/index.ts';
-import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
+} from '../base/index.ts';
+import { canonicalJson } from '../json/index.ts';
+import { spanIdToUuid, traceIdToUuid } from '../postgres/index.ts';
+import type { ApprovalAnswer, ApprovalQueue, ApprovalRequest, ApprovalScope } from './approval.ts';
 import { APPROVAL_REASON, approvalParts, isApprovalOf } from './approval-parts.ts';
 import { checkDate, checkId, checkLimit, checkMs, checkName, checkStatus, jsonOf } from './checks.ts';
 import { ReviewDatabase } from './review-database.ts';

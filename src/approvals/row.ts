@@ -1,6 +1,6 @@
-import { camelKeys } from '../../base/index.ts';
-import type { ApprovalAnswer } from '../../policy/index.ts';
-import { cleanText, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from '../../postgres/index.ts';
+import { camelKeys } from '../base/index.ts';
+import { cleanText, spanIdToUuid, traceIdToUuid, uuidToSpanId, uuidToTraceId } from '../postgres/index.ts';
+import type { ApprovalAnswer } from './approval.ts';
 import type { SubmittedColumn } from './sql.ts';
 import type {
   ClaimedReview,

@@ -1,0 +1,40 @@
+/**
+ * - `unusable`: a rule or test with which the policy does not load.
+ * - `unreachable`: a rule that can never decide, because a stronger one comes first.
+ * - `dead`: a rule for a server, tool or argument that does not exist.
+ * - `wildcard`: `*` in a name: names are compared as they are.
+ * - `contradiction`: what one rule allows, another denies.
+ * - `no_effect`: another rule with the same effect already covers it.
+ * - `optional_argument`: a condition that a call escapes by leaving the argument out.
+ * - `any_value`: a condition that takes every value.
+ * - `untyped_limit`: a limit without a type, which no value of another type gets around, where the tool takes others.
+ * - `unanchored_pattern`: a pattern that says nothing about the start or the end of the text.
+ * - `path_as_text`: a pattern for paths that the same file under another path gets around.
+ * - `destructive`: any call of a tool is allowed that its server calls destructive.
+ * - `barred`: a tool that a rule allows cannot be called, because of its definition.
+ * - `shadow`: the policy records decisions and enforces none.
+ */
+export type LintCode =
+  | 'unusable'
+  | 'unreachable'
+  | 'dead'
+  | 'wildcard'
+  | 'contradiction'
+  | 'no_effect'
+  | 'optional_argument'
+  | 'any_value'
+  | 'untyped_limit'
+  | 'unanchored_pattern'
+  | 'path_as_text'
+  | 'destructive'
+  | 'barred'
+  | 'shadow';
+
+export interface LintFinding {
+  /** With an error the policy does not load, or a rule never does what it says. */
+  readonly severity: 'error' | 'warning';
+  readonly code: LintCode;
+  /** The rules it is about. */
+  readonly ruleIds: readonly string[];
+  readonly message: string;
+}
