@@ -8,9 +8,9 @@
  */
 import { diag } from '@opentelemetry/api';
 import { ObservatoryError, sliced } from '../base/index.ts';
+import { warmEvidence } from '../evidence/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
-import { warmEvidence } from '../signals/index.ts';
 import { type ApprovalLimits, Approvals, approvalLimits, bindingOf } from './approvals.ts';
 import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';

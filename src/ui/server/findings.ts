@@ -1,5 +1,5 @@
+import { meaningOfFinding } from '../../evidence/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
-import { meaningOfFinding } from '../../signals/index.ts';
 import type { RunSpan } from '../store/index.ts';
 
 const MAX_FINDINGS = 50;
