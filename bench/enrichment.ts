@@ -11,10 +11,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { FieldValues } from '../src/base/index.ts';
+import { evidenceOf } from '../src/evidence/index.ts';
 import { enrich } from '../src/processor/index.ts';
 import {
   estimateTokens,
-  evidenceOf,
   identitySteps,
   resolveSignalConfig,
   sampledShare,
@@ -28,7 +28,7 @@ interface Call {
   readonly answer: string;
   readonly retrievedContext: string;
   readonly identities?: TextIdentities;
-  readonly evidence?: FieldValues;
+  readonly evidence?: FieldValues | 'failed';
 }
 
 const KB = 1024;

@@ -9,7 +9,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { computeSignals, resolveSignalConfig, scoreEvidence } from '../src/signals/index.ts';
+import { scoreEvidence } from '../src/evidence/index.ts';
+import { computeSignals, resolveSignalConfig } from '../src/signals/index.ts';
 
 const DATA = process.env.OBSERVATORY_DATA ?? join(import.meta.dirname, '../../../shared/data');
 

@@ -35,6 +35,12 @@ const PROGRAMS = {
   'hook-probe': 'setup/registration/hook-probe',
 };
 
+/** CommonJS files: what `--require` loads, also in Node versions that only get a message, and what scores answers. */
+const REQUIRED = {
+  'register.cjs': { input: 'src/setup/register-required.ts', target: 'node16' },
+  'evidence.cjs': { input: 'src/evidence/scores.ts', target: 'node20.19' },
+};
+
 /** Packages stay imports, since hooks and peers must be the application's own; only the bundler's helpers go in. */
 const isExternal = (id) => !/^[./]|^@oxc-project\/runtime\//.test(id);
 
@@ -90,7 +96,7 @@ async function bundleCode() {
     },
   });
   await bundle.close();
-  await bundleRequired(join(unfinished, 'register.cjs'));
+  for (const [name, source] of Object.entries(REQUIRED)) await bundleRequired(source, join(unfinished, name));
   await bundlePage(join(unfinished, 'page'));
   rmSync(LIB, { recursive: true, force: true });
   renameSync(unfinished, LIB);
@@ -103,13 +109,14 @@ function describe({ type, fileName, moduleIds, imports }) {
   return [{ fileName, modules: moduleIds.map((id) => relative(ROOT, id).replaceAll('\\', '/')), imports }];
 }
 
-/** What `--require` loads: the only CommonJS file. */
-async function bundleRequired(file) {
+/** One CommonJS file: for programs that `--require` it, or for code that cannot wait for an import. */
+async function bundleRequired({ input, target }, file) {
   const bundle = await rolldown({
-    input: join(ROOT, 'src/setup/register-required.ts'),
+    input: join(ROOT, input),
     external: (id) => isExternal(id) || id === './register.js',
     platform: 'node',
-    transform: { target: 'node16' },
+    transform: { target },
+    treeshake: { moduleSideEffects: false },
   });
   await bundle.write({ file, format: 'cjs', comments: { jsdoc: false }, minify: false });
   await bundle.close();

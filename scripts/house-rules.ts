@@ -10,6 +10,7 @@ export const ROOMS: readonly string[] = [
   'base',
   'json',
   'signals',
+  'evidence',
   'wire',
   'interaction',
   'processor',

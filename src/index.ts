@@ -14,6 +14,7 @@ export {
   type SpoolOptions,
   type SyncPolicy,
 } from './durable/index.ts';
+export type { TraceStep } from './evidence/index.ts';
 export {
   type FallbackCall,
   type GovernanceOptions,
@@ -91,7 +92,6 @@ export type {
   RiskWeights,
   SignalOptions,
   TokenUsage,
-  TraceStep,
   Verifier,
   VerifierInput,
   VerifierResult,

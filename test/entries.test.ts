@@ -128,6 +128,23 @@ for (const [entry, rooms] of Object.entries(NOT_LOADED)) {
   });
 }
 
+test('no entry loads what scores answers: the first answer does', () => {
+  for (const entry of [
+    'index',
+    'registering',
+    'policy',
+    'orchestrator',
+    'golden',
+    'execution',
+    'collector',
+    'cli',
+  ])
+    assert.deepEqual(
+      loadOf(entry).modules.filter((module) => /^evidence\/(?:scores|claims|support)/.test(module)),
+      [],
+    );
+});
+
 test('no entry loads more packages than the API, and the instrumentations what they extend', () => {
   const api = '@opentelemetry/api';
   const hooks = [api, '@opentelemetry/instrumentation', 'require-in-the-middle'];

@@ -1,7 +1,7 @@
 /** Amounts, days and codes one digit off, which other numbers of the results seem to give, beside honest twins. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TraceStep } from '../src/signals/index.ts';
+import type { TraceStep } from '../src/evidence/index.ts';
 import { call, kinds } from './support/findings.ts';
 
 const EXCHANGE = call(

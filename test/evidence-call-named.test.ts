@@ -1,7 +1,7 @@
 /** A wrong value names the call whose result contradicts it, not just the last one. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+import { scoreEvidence, type TraceStep } from '../src/evidence/index.ts';
 import { assertGrowth } from './support/cpu-time.ts';
 import { call, traceFindings } from './support/findings.ts';
 

@@ -1,7 +1,7 @@
 /** Figures and results as production tools give them: rows of tables, envelopes, rounded sums, flags of other acts. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TraceStep } from '../src/signals/index.ts';
+import type { TraceStep } from '../src/evidence/index.ts';
 import { call, kinds } from './support/findings.ts';
 
 const TOP = {

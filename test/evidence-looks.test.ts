@@ -1,7 +1,7 @@
 /** What a look finds out about a thing, be it a failure, is no failure of the call; failures in shapes of other systems are. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TraceStep } from '../src/signals/index.ts';
+import type { TraceStep } from '../src/evidence/index.ts';
 import { assertGrowth } from './support/cpu-time.ts';
 import { call, kinds } from './support/findings.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TraceStep } from '../src/signals/index.ts';
+import type { TraceStep } from '../src/evidence/index.ts';
 import { call, kinds } from './support/findings.ts';
 
 /** What calls answered, an answer that they contradict, and an honest one. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TraceStep } from '../src/signals/index.ts';
+import type { TraceStep } from '../src/evidence/index.ts';
 import { call, kinds } from './support/findings.ts';
 
 type Row = readonly [name: string, kind: string, prompt: string, answer: string, steps: readonly TraceStep[]];

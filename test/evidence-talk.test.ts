@@ -1,7 +1,7 @@
 /** What an answer says of the talk itself, of plans and of what the user told claims no call. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { TraceStep } from '../src/signals/index.ts';
+import type { TraceStep } from '../src/evidence/index.ts';
 import { traceFindings } from './support/findings.ts';
 
 const LOOK: TraceStep = {

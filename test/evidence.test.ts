@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { markAnswer, scoreEvidence, type TraceStep } from '../src/signals/index.ts';
+import { markAnswer, scoreEvidence, type TraceStep } from '../src/evidence/index.ts';
 import { cpuMs } from './support/cpu-time.ts';
 
 const kinds = (prompt: string, answer: string, steps: readonly TraceStep[]) =>

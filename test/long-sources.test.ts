@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scoreEvidence } from '../src/signals/index.ts';
-import { JoinedSources } from '../src/signals/support/index.ts';
+import { scoreEvidence } from '../src/evidence/index.ts';
+import { JoinedSources } from '../src/evidence/support/index.ts';
 
 test('sources read by pieces are what they are when joined by line breaks', () => {
   const sources = ['', 'ab', '', 'c', 'defg', '', 'h\ni', ''];

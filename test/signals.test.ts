@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { evidenceOf } from '../src/evidence/index.ts';
 import {
   answerHash,
   computeSignals,
@@ -8,6 +9,7 @@ import {
   normalizePrompt,
   numericVarianceScore,
   resolveSignalConfig,
+  type SignalInput,
   type SignalOptions,
   selfConsistencyScore,
   type Verifier,
@@ -22,8 +24,9 @@ const CALL = {
   toolResultSummary: 'Error: declined',
 };
 
-function compute(options: SignalOptions = {}, input: Partial<typeof CALL> = CALL) {
-  return computeSignals(input, resolveSignalConfig(options));
+function compute(options: SignalOptions = {}, input: SignalInput & Parameters<typeof evidenceOf>[0] = CALL) {
+  const config = resolveSignalConfig(options);
+  return computeSignals(input, config, evidenceOf(input, config));
 }
 
 test('the example of the documentation normalizes as it says', () => {
@@ -58,8 +61,8 @@ test('a second answer that is given counts unless switched off; its weight then 
 test('the verifier that is named counts in the composite: the evidence where there is some, else the heuristic', () => {
   const steps = [{ tool: 'send_email', arguments: {}, result: 'timeout', isError: true }];
   const call = { prompt: 'Send it.', answer: 'The mail has been sent.', steps };
-  const evidence = computeSignals(call, resolveSignalConfig({ verifier: 'evidence' }));
-  const heuristic = computeSignals(call, resolveSignalConfig({ verifier: 'heuristic' }));
+  const evidence = compute({ verifier: 'evidence' }, call);
+  const heuristic = compute({ verifier: 'heuristic' }, call);
   assert.equal(evidence.evidence_risk_level, 'high');
   assert.equal(evidence.verifier_score, 1 - (evidence.evidence_risk_score ?? 0));
   assert.equal(evidence.verifier_reason, 'tool_failed_claimed_success');
@@ -67,10 +70,19 @@ test('the verifier that is named counts in the composite: the evidence where the
   assert.equal(heuristic.evidence_risk_score, evidence.evidence_risk_score);
   assert.ok((evidence.hallucination_risk_score ?? 0) > (heuristic.hallucination_risk_score ?? 1));
   const without = { prompt: call.prompt, answer: call.answer };
+  assert.deepEqual(compute({ verifier: 'evidence' }, without), compute({}, without));
+});
+
+test('without its evidence an answer has no score of the evidence verifier, but the reason; other verifiers score it', () => {
+  const scoreOf = (options: SignalOptions) => computeSignals(CALL, resolveSignalConfig(options), 'failed');
+  const { verifier_score: score, verifier_reason: reason, ...rest } = scoreOf({ verifier: 'evidence' });
+  assert.deepEqual([score, reason], [undefined, 'evidence_failed']);
   assert.deepEqual(
-    computeSignals(without, resolveSignalConfig({ verifier: 'evidence' })),
-    computeSignals(without, resolveSignalConfig()),
+    Object.keys(rest).filter((name) => name.startsWith('evidence_')),
+    [],
   );
+  assert.equal(scoreOf({ verifier: 'heuristic' }).verifier_reason, 'hedging_language');
+  assert.equal(scoreOf({ verifier: 'evidence', enableVerifier: false }).verifier_reason, undefined);
 });
 
 test('each toggle leaves out its fields and nothing else', () => {

@@ -1,5 +1,5 @@
+import { type FindingPlace, markAnswer, meaningOfFinding } from '../evidence/index.ts';
 import { isObject, type JsonObject, listOf } from '../json/index.ts';
-import { type FindingPlace, markAnswer, meaningOfFinding } from '../signals/index.ts';
 import type { Paint } from './terminal/index.ts';
 
 interface Finding extends FindingPlace {

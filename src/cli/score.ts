@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { camelKeys, type FieldValues, ObservatoryError } from '../base/index.ts';
+import { evidenceOf, type TraceStep, warmEvidence } from '../evidence/index.ts';
 import { isObject, type JsonObject } from '../json/index.ts';
 import {
   computeSignals,
@@ -10,9 +11,6 @@ import {
   resolvePriceOverrides,
   resolveSignalConfig,
   type SignalConfig,
-  type SignalInput,
-  type TraceStep,
-  warmEvidence,
 } from '../signals/index.ts';
 import {
   type Command,
@@ -110,7 +108,7 @@ function score(input: JsonObject, settings: Settings): JsonObject {
   const prompt = requiredText(input, 'prompt');
   const answer = requiredText(input, 'answer');
   const model = optionalText(input, 'model');
-  const texts: SignalInput = {
+  const texts = {
     prompt,
     answer,
     retrievedContext: optionalText(input, 'retrieved_context'),
@@ -124,7 +122,7 @@ function score(input: JsonObject, settings: Settings): JsonObject {
   const outputTokens = givenCompletion ?? estimateTokens(answer, model);
   const { at, overrides } = settings;
   const price = priceUsage({ usage: { inputTokens, outputTokens }, model, at, overrides });
-  const signals = computeSignals(texts, settings.config);
+  const signals = computeSignals(texts, settings.config, evidenceOf(texts, settings.config));
   const row: Record<string, unknown> = {
     prompt_hash: signals.prompt_hash,
     normalized_prompt_hash: signals.normalized_prompt_hash,
@@ -137,14 +135,14 @@ function score(input: JsonObject, settings: Settings): JsonObject {
     cost_source: price.costSource,
   };
   for (const column of SIGNALS) row[column] = signals[column] ?? null;
-  if (settings.config.enableEvidence) Object.assign(row, evidenceOf(signals));
+  if (settings.config.enableEvidence) Object.assign(row, evidenceColumns(signals));
   if (settings.withNormalized) row.normalized_prompt = normalizePrompt(prompt);
   return row;
 }
 
 const EVIDENCE = ['evidence_risk_score', 'evidence_risk_level', 'evidence_support'] as const;
 
-function evidenceOf(signals: FieldValues): JsonObject {
+function evidenceColumns(signals: FieldValues): JsonObject {
   const row: Record<string, unknown> = {};
   for (const column of EVIDENCE) row[column] = signals[column] ?? null;
   const { evidence_findings: findings, evidence_sampled: sampled } = signals;

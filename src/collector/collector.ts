@@ -10,9 +10,9 @@ import {
   type DurableStats,
   type OtlpOptions,
 } from '../durable/index.ts';
+import { warmEvidence } from '../evidence/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
 import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
-import { warmEvidence } from '../signals/index.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { CollectorMetrics } from './metrics.ts';
 import { type CollectorOptions, type ResolvedCollectorOptions, resolveCollectorOptions } from './options.ts';

@@ -10,6 +10,7 @@ import {
   required,
   semconv,
 } from '../base/index.ts';
+import { warmEvidence } from '../evidence/index.ts';
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
 import {
@@ -19,7 +20,7 @@ import {
   resolveCaptureContent,
   withEvidence,
 } from '../processor/index.ts';
-import { answerHash, warmEvidence } from '../signals/index.ts';
+import { answerHash } from '../signals/index.ts';
 import { type CallSettings, type SpanDescription, type TracedCall, traceCall } from './call-span.ts';
 import { governanceOf } from './governance.ts';
 import { openSpans } from './span-destination.ts';

@@ -1,8 +1,9 @@
 import type { TracerProvider } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { CamelFieldValues } from '../base/index.ts';
+import type { TraceStep } from '../evidence/index.ts';
 import type { ObservatorySpanProcessorOptions } from '../processor/index.ts';
-import type { TokenUsage, TraceStep } from '../signals/index.ts';
+import type { TokenUsage } from '../signals/index.ts';
 
 /** Options of `instrument`; those on signals, prices and content are the span processor's. */
 export interface InstrumentOptions extends Omit<ObservatorySpanProcessorOptions, 'requirePromptTemplate'> {

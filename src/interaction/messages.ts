@@ -11,7 +11,7 @@
  * - The *answer* is the text parts of the first output message, joined without a separator, as the SDKs of the
  *   providers do (`output_text`, `response.text`). Reasoning is never part of it; a refusal is.
  */
-import type { TraceStep } from '../signals/index.ts';
+import type { TraceStep } from '../evidence/index.ts';
 import { type ToolOutcome, toolOutcome } from './tool-outcome.ts';
 
 export type MessageRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';

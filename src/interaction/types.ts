@@ -5,7 +5,8 @@
  * context* its evidence (tool results, documents); the *tool result summary* the output of failed tools.
  */
 import type { FieldValues } from '../base/index.ts';
-import type { PlainRequest, TextIdentities, TokenUsage, TraceStep } from '../signals/index.ts';
+import type { TraceStep } from '../evidence/index.ts';
+import type { PlainRequest, TextIdentities, TokenUsage } from '../signals/index.ts';
 import type { Message } from './messages.ts';
 
 /** The full messages of a call, for content capture. */
@@ -56,7 +57,7 @@ export interface Interaction {
   /** @internal What was found out of long texts ahead, in steps. */
   readonly identities?: TextIdentities | undefined;
   /** @internal The fields of its evidence, where they were computed ahead. */
-  readonly evidence?: FieldValues | undefined;
+  readonly evidence?: FieldValues | 'failed' | undefined;
   /** Result of a tool call, as a JSON value. Used for content capture only. */
   readonly toolResult?: unknown;
   /** Returns the messages; called only if content is captured. */

@@ -9,9 +9,9 @@
 import { diag } from '@opentelemetry/api';
 import { type ApprovalLimits, Approvals, approvalLimits } from '../approvals/index.ts';
 import { ObservatoryError, sliced } from '../base/index.ts';
+import { warmEvidence } from '../evidence/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
-import { warmEvidence } from '../signals/index.ts';
 import { BarredTools } from './barred-tools.ts';
 import { Budgets } from './budgets.ts';
 import { type CatalogTool, ToolCatalog } from './catalog.ts';

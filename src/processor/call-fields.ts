@@ -1,13 +1,13 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { attributeOf, type FieldValues } from '../base/index.ts';
+import { evidenceOf } from '../evidence/index.ts';
 import {
   type Interaction,
   type InteractionKind,
   isModelCall,
   readInteraction,
 } from '../interaction/index.ts';
-import { evidenceOf } from '../signals/index.ts';
 import type { ContextTax } from './context-tax.ts';
 import { enrich, enrichToolCall } from './enrich.ts';
 import { tellScored, withHashes } from './large-texts.ts';
@@ -89,10 +89,8 @@ export class CallFields {
     }
   }
 
-  #evidenceOf(span: ReadableSpan, read: Interaction, kind: InteractionKind): FieldValues | undefined {
-    const { signals } = this.#options;
-    if (!signals.enableEvidence) return undefined;
-    return evidenceOf(this.#withTools(span, read, kind), signals);
+  #evidenceOf(span: ReadableSpan, read: Interaction, kind: InteractionKind): Interaction['evidence'] {
+    return evidenceOf(this.#withTools(span, read, kind), this.#options.signals);
   }
 
   #withTools(span: ReadableSpan, interaction: Interaction, kind: InteractionKind): Interaction {

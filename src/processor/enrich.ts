@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type FieldValues, MCP_SCOPE, semconv } from '../base/index.ts';
+import { evidenceOf } from '../evidence/index.ts';
 import type { Interaction, InteractionKind } from '../interaction/index.ts';
 import { hashableText, sha256Hex } from '../json/index.ts';
 import {
@@ -34,7 +35,9 @@ export interface EnrichOptions {
 export function enrich(interaction: Interaction, options: EnrichOptions): FieldValues {
   const { kind = 'model' } = options;
   const { model, provider } = interaction;
-  const values: Draft = computeSignals(interaction, options.config);
+  const { config } = options;
+  const evidence = interaction.evidence ?? evidenceOf(interaction, config);
+  const values: Draft = computeSignals(interaction, config, evidence);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;
   const hash = hashOfArguments(interaction);

@@ -1,5 +1,5 @@
+import { warmEvidence } from '../evidence/index.ts';
 import type { InteractionKind } from '../interaction/index.ts';
-import { warmEvidence } from '../signals/index.ts';
 
 let isExpected = false;
 

@@ -2,9 +2,9 @@ import type { HrTime } from '@opentelemetry/api';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { semconv } from '../base/index.ts';
+import type { TraceStep } from '../evidence/index.ts';
 import type { Interaction } from '../interaction/index.ts';
 import { textOf } from '../json/index.ts';
-import type { TraceStep } from '../signals/index.ts';
 import { RecentMap } from './recent-map.ts';
 
 const MAX_TRACES = 500;

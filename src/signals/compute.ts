@@ -1,7 +1,5 @@
 import type { FieldValues } from '../base/index.ts';
-import type { TraceStep } from './claims/index.ts';
-import type { SignalConfig } from './config.ts';
-import { evidenceFields, findingKinds } from './evidence-fields.ts';
+import { reportVerifierError, type SignalConfig } from './config.ts';
 import { LARGE_CHARS, sampleOf, type TextIdentity, textIdentity } from './large-texts.ts';
 import { type Numbers, numericVariance } from './numbers.ts';
 import { phrasesOf, SHORT_TEXT_BYTES, SUCCESS } from './phrases.ts';
@@ -29,16 +27,8 @@ export interface SignalInput {
   readonly secondaryAnswer?: string | undefined;
   /** What the tool said. */
   readonly toolResultSummary?: string | undefined;
-  /** All tool calls of the run before the answer, in order; empty if tools were at hand and none was called. */
-  readonly steps?: readonly TraceStep[] | undefined;
-  /** More calls than `steps` may have been made. */
-  readonly stepsArePartial?: boolean | undefined;
   /** @internal What was found out of long texts ahead, in steps. */
   readonly identities?: TextIdentities | undefined;
-  /** @internal The fields of {@link evidenceOf}, where they were computed ahead. */
-  readonly evidence?: FieldValues | undefined;
-  /** The part of `retrievedContext` that is made of the results of `steps`: data rather than documents. */
-  readonly stepContext?: string | undefined;
 }
 
 /** Identities of the texts that are hashed. */
@@ -55,12 +45,17 @@ type Draft = { -readonly [Name in keyof FieldValues]: FieldValues[Name] };
  * Computes all signals of one call in linear time, reading each text once; of a text of more than a megabyte the scores
  * read a sample. Without an answer only the prompt's identity
  * is returned; the scores need one. A signal is absent when its input is missing or it is switched off.
+ * @param evidence the `evidence_*` fields of the answer, or `'failed'` where they could not be computed.
  */
-export function computeSignals(input: SignalInput, config: SignalConfig): FieldValues {
+export function computeSignals(
+  input: SignalInput,
+  config: SignalConfig,
+  evidence: FieldValues | 'failed' = NO_FIELDS,
+): FieldValues {
   const signals: Draft = {};
   if (input.prompt === undefined && input.answer === undefined) return signals;
   if (input.prompt !== undefined) addPrompt(signals, input.prompt, input.identities?.prompt, config);
-  if (input.answer !== undefined) addScores(signals, input, input.answer, config);
+  if (input.answer !== undefined) addScores(signals, input, input.answer, config, evidence);
   release();
   return signals;
 }
@@ -93,7 +88,15 @@ function largeAnswerHash(answer: string, known: TextIdentity | undefined): strin
   return (known ?? textIdentity(answer, false)).normalizedHash;
 }
 
-function addScores(signals: Draft, input: SignalInput, answer: string, config: SignalConfig): void {
+const NO_FIELDS: FieldValues = {};
+
+function addScores(
+  signals: Draft,
+  input: SignalInput,
+  answer: string,
+  config: SignalConfig,
+  evidence: FieldValues | 'failed',
+): void {
   const { retrievedContext: context, secondaryAnswer: second, toolResultSummary: summary } = input;
   const part = sampleOf(answer);
   const isWhole = part === answer;
@@ -128,8 +131,10 @@ function addScores(signals: Draft, input: SignalInput, answer: string, config: S
   if (config.enableToolClaimMismatch && summary !== undefined) {
     signals.tool_claim_mismatch = (phrases & SUCCESS) !== 0 && reportsFailure(sampleOf(summary));
   }
-  if (config.enableEvidence) Object.assign(signals, input.evidence ?? evidenceOf(input, config));
-  if (config.enableVerifier) {
+  if (evidence !== 'failed') Object.assign(signals, evidence);
+  if (config.enableVerifier && config.verifier === 'evidence' && evidence === 'failed')
+    signals.verifier_reason = 'evidence_failed';
+  else if (config.enableVerifier) {
     const verdict = evidenceVerdict(signals, config) ?? verify(input, answer, phrases, grounding, config);
     if (verdict !== undefined) {
       signals.verifier_score = verdict.score;
@@ -153,27 +158,6 @@ function isCompared({ retrievedContext, secondaryAnswer }: SignalInput, config: 
 function reportsFailure(summary: string): boolean {
   const lower = summary.toLowerCase();
   return ['failed', 'error', 'declined'].some((word) => lower.includes(word));
-}
-
-/** The `evidence_*` fields, none without an answer and evidence. Of long texts they take as long as all other fields. */
-export function evidenceOf(input: SignalInput, config: SignalConfig): FieldValues {
-  const { prompt, answer, steps, stepsArePartial, retrievedContext, stepContext } = input;
-  if (answer === undefined || (steps === undefined && retrievedContext === undefined)) return {};
-  const documents = documentsIn(retrievedContext, stepContext);
-  try {
-    return evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
-  } catch (error) {
-    report(error, config);
-    return {};
-  }
-}
-
-/** The context without what the tool calls gave, which comes first. */
-function documentsIn(context: string | undefined, stepContext: string | undefined): string | undefined {
-  if (context === undefined || stepContext === undefined) return context;
-  if (!context.startsWith(stepContext)) return context;
-  const rest = context.slice(stepContext.length).trimStart();
-  return rest === '' ? undefined : rest;
 }
 
 function evidenceVerdict(signals: FieldValues, config: SignalConfig): VerifierResult | undefined {
@@ -206,15 +190,13 @@ function verify(
     }
     return { score, reason: typeof reason === 'string' ? reason : '' };
   } catch (error) {
-    report(error, config);
+    reportVerifierError(error, config);
     return undefined;
   }
 }
 
-function report(error: unknown, config: SignalConfig): void {
-  try {
-    config.onVerifierError?.(error);
-  } catch {
-    // An error handler that throws must not break the computation.
-  }
+/** The kinds in stored findings, each once, joined by commas; `ok` when there are none. */
+function findingKinds(findings: string | undefined): string {
+  const kinds = [...(findings ?? '').matchAll(/"kind":"([a-z_]{1,40})"/g)].map((match) => match[1] as string);
+  return kinds.length === 0 ? 'ok' : [...new Set(kinds)].join(',');
 }

@@ -118,3 +118,12 @@ function numberIn(value: unknown, name: string, largest = Number.MAX_VALUE): num
 function invalid(name: string, expected: string, value: unknown): ObservatoryError {
   return invalidOption(`\`${name}\``, expected, value);
 }
+
+/** Reports why a score of an answer is missing. Never throws. */
+export function reportVerifierError(error: unknown, { onVerifierError }: SignalConfig): void {
+  try {
+    onVerifierError?.(error);
+  } catch {
+    // An error handler that throws must not break the computation.
+  }
+}

@@ -1,4 +1,4 @@
-import { scoreEvidence, type TraceStep } from '../../src/signals/index.ts';
+import { scoreEvidence, type TraceStep } from '../../src/evidence/index.ts';
 
 /** A tool call and its result. */
 export const call = (tool: string, args: unknown, result: unknown): TraceStep => ({

@@ -5,8 +5,8 @@
  * it; nothing here makes a summary true.
  */
 
+import { scoreEvidence } from '../../evidence/index.ts';
 import { checkJsonValue, isObject, StrictJsonError } from '../../json/index.ts';
-import { scoreEvidence } from '../../signals/index.ts';
 import { type ReasonCode, scanText } from '../reasons/index.ts';
 import { claimProblem } from './claim.ts';
 import { type Echo, leavesOf } from './leaves.ts';

@@ -1,6 +1,6 @@
+import { meaningOfFinding } from '../../evidence/index.ts';
 import { isObject, parseContainer } from '../../json/index.ts';
 import type { RunSpan } from '../../runs/index.ts';
-import { meaningOfFinding } from '../../signals/index.ts';
 
 const MAX_FINDINGS = 50;
 

@@ -1,0 +1,271 @@
+import { finding } from './ends.ts';
+import { isPlan } from './sentences.ts';
+import { WENT_WELL } from './states.ts';
+import { timesIn } from './times.ts';
+import { Told } from './told.ts';
+import type { AnswerClaim, ClaimFinding, ReadStep, Sentence } from './types.ts';
+import { NEGATIONS } from './verbs.ts';
+import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
+
+const MAX_ASKED_CHARS = 2048;
+const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
+/** What a model does in its answer itself, when asked for. */
+const OF_TEXT = new Stems(
+  'draft format sort compos convert rephras reword shorten polish proofread rank group fix cod implement refactor design solv pick choos select narrow prepar tailor writ rewrit edit correct simplif count number combin organi structur review outlin generat creat mak add remov us tak giv put',
+);
+/** Families of acts, and those of calls that may do the same. */
+const LIKE: Readonly<Record<string, ReadonlySet<string>>> = {
+  send: new Set(['create', 'run', 'update']),
+  delete: new Set(['cancel', 'update', 'run', 'move', 'create']),
+  cancel: new Set(['delete', 'update', 'return', 'run']),
+  book: new Set(['create', 'update', 'move', 'exchange', 'run']),
+  run: new Set(['create', 'send', 'book']),
+};
+/** Calls that make a text, which another call has to send. */
+const COMPOSES = /^(?:render|templat|draft|format|compos|prepar|preview)/;
+/** Of the acts that change how something runs: those that an edit does not include. */
+const APART = /^(?:push|merg|deploy|restart|publish|reboot)/;
+
+/** The stems of the user's latest words. */
+export const askedStems = (prompt: string): ReadonlySet<string> =>
+  new Set(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD).map(verbStem));
+
+/**
+ * "I've paused your membership", of what the user asked for by that verb, where no call has it in its name or its texts
+ * and none does something like it.
+ */
+export function isUnmade(
+  claim: AnswerClaim,
+  steps: readonly ReadStep[],
+  told: Told,
+  asked: () => ReadonlySet<string>,
+): boolean {
+  if (!claim.isCompleted || claim.kind === 'lookup') return false;
+  return [...claim.doneStems].some((stem) => {
+    if (stem.length < 4 || !asked().has(stem) || told.knows(stem)) return false;
+    const acts = actsIn([stem], '');
+    if (acts.size === 0 && OF_TEXT.begin(stem)) return false;
+    const writes = steps.filter((step) => !step.isRead);
+    if (writes.length === 0) return acts.size === 0 && steps.length === 0;
+    if (acts.has('run') && !APART.test(stem)) return false;
+    return [...acts].some((act) => {
+      const like = LIKE[act];
+      return (
+        like !== undefined &&
+        writes.every((step) =>
+          step.acts.size === 0
+            ? [...step.stems].some((word) => COMPOSES.test(word))
+            : !shares(step.acts, acts) && !shares(step.acts, like),
+        )
+      );
+    });
+  });
+}
+
+/** "After that, the first night is charged": what happens by rule, to nobody's thing. */
+const isRule = ({ lower }: Sentence): boolean =>
+  !/\d{4}|\b(?:your|you|it|now|has|have|i|we|both|all (?:two|three|four|five|six|\d{1,2}))\b/.test(lower) &&
+  /\b(?:is|are)\b/.test(lower);
+
+/** "Turn the heating down to 17": the figure that a thing is to have. */
+const TARGET =
+  /(?<![a-z])(?:bump|turn|rais|lower|set|chang|updat|increas|decreas|reduc|adjust|bring|drop|put)[a-z]{0,4} [^.?!\n]{1,60}? to [$€£]?(\d{1,9}(?:[.,]\d{1,3})?)(?![\d:/-])/;
+const HAS_STATE = /(?<![a-z])(?:is|are|['’]s)(?: [a-z]{1,8}){0,3} {0,3}[$€£]?$/;
+
+/** "The heating is down to 17 °C now": the state that the user asked for, of which no call knows. */
+export function wantedFigure(
+  prompt: string,
+  sentences: readonly Sentence[],
+  steps: readonly ReadStep[],
+): ClaimFinding | undefined {
+  if (steps.some((step) => !step.isRead || step.isOpaque)) return undefined;
+  const target = TARGET.exec(prompt.slice(-MAX_ASKED_CHARS).toLowerCase())?.[1];
+  if (
+    target === undefined ||
+    steps.some((step) => step.text.includes(target) || step.argumentsText.includes(target))
+  )
+    return undefined;
+  const sentence = sentences.find((one) => {
+    if (one.isQuestion) return false;
+    const at = one.words.find(({ text }) => text === target)?.start;
+    if (at === undefined) return false;
+    const before = one.words.filter(({ end }) => end <= at);
+    if (isPlan({ ...one, words: before }) || before.some(({ text }) => NEGATIONS.test(text))) return false;
+    return HAS_STATE.test(one.lower.slice(Math.max(0, at - 40), at));
+  });
+  return sentence && finding('tool_never_called', sentence);
+}
+
+/** Claims of an answer before which no call was made. */
+export function withoutCalls(
+  prompt: string,
+  claims: readonly AnswerClaim[],
+  sentences: readonly Sentence[],
+  hasBlock: boolean,
+): readonly ClaimFinding[] {
+  const told = new Told([]);
+  const asked = askedStems(prompt);
+
+  const wentWell = sentences.filter(
+    (one) =>
+      !one.isQuestion &&
+      ((!isPlan(one) && WENT_WELL.test(one.lower) && !claims.some(({ sentence }) => sentence === one)) ||
+        claims.some(({ sentence }) => sentence === one && IS_SET.test(one.lower))),
+  );
+  return [
+    ...wentWell.map((one) => finding('tool_never_called', one)),
+    ...claims
+      .filter((claim) => !isText(claim) && !QUOTED.test(claim.sentence.text) && !(hasBlock && isEdit(claim)))
+      .filter(
+        (claim) =>
+          (claim.kind === 'other' && isUnmade(claim, [], told, () => asked)) ||
+          (claim.kind !== 'other' &&
+            (claim.kind === 'lookup' ||
+              claim.isCompleted ||
+              (claim.acts.size > 0 && !isRule(claim.sentence)))),
+      )
+      .map((claim) => finding('tool_never_called', claim.sentence)),
+  ];
+}
+
+/** What is set only by a call. */
+const IS_SET =
+  /\b(?:reminder|alarm|timer|alert|thermostat|heating)s?\b[^.!?;,]{0,60} (?:is|are) (?:now |all )?set\b/;
+const QUOTED = /^\s{0,3}>/;
+/** "as follows" */
+const HELD = /如下|以下の(?:通り|とおり)/;
+/** "I've written a haiku": the answer holds it. */
+const isText = ({ verbs, sentence }: AnswerClaim): boolean =>
+  HELD.test(sentence.text) ||
+  (verbs.length > 0 &&
+    verbs.every((verb) => /^(?:re)?wr[io]t/.test(verb)) &&
+    !/\bfiles?\b|\.[a-z]{2,4}\b|\b(?:to|into|in) (?:the|your) /.test(sentence.lower));
+
+/** "I corrected three typos", beside the corrected text: no file and no place is named. */
+const isEdit = ({ kind, isOwn, verbs, stems, sentence }: AnswerClaim): boolean =>
+  isOwn &&
+  kind !== 'lookup' &&
+  [...verbs, ...stems].length > 0 &&
+  [...verbs, ...stems].every((verb) => OF_TEXT.begin(verb) || EDITS.begin(verb)) &&
+  !/\bfiles?\b|\.[a-z]{2,4}\b|\b(?:on|to|into|in) (?:the|your) (?:file|repo|branch|server|database|account|calendar|system|table|app)/.test(
+    sentence.lower,
+  );
+const EDITS = new Stems('edit chang replac renam modif');
+
+/** "I've completed the searches." */
+const isOfReading = ({ acts, verbs, sentence }: AnswerClaim): boolean =>
+  (acts.size === 0 &&
+    !verbs.some((verb) => PLAIN_CHANGES.test(verb)) &&
+    sentence.words.some(({ text }) => LOOKUPS.begin(text) || READINGS.begin(text))) ||
+  (acts.size === 1 && acts.has('run') && /\b(?:call|search|quer|tool|function)/i.test(sentence.text));
+/** Verbs that name no act and yet are none of a search. */
+const PLAIN_CHANGES =
+  /^(?:comment|repl|lower|rais|increas|paus|extend|waiv|credit|open|fil|lodg|start|stopp|trigger|launch|issu|plac|swapp|split)/;
+const READINGS = new Stems('analy compar calcul lookup look-up assess verif read');
+
+/** Families of the words before the verb: "the exchange has been submitted". */
+const actsBefore = ({ sentence, verbs }: AnswerClaim): ReadonlySet<string> => {
+  const words = sentence.words.map(({ text }) => text);
+  const verb = words.findIndex((word) => verbs.includes(word));
+  return actsIn(words.slice(0, Math.max(0, verb)), '');
+};
+
+/** "Your appointment is booked for Monday": what the user asked for, and no result says it. */
+const isWantedState = (
+  claim: AnswerClaim,
+  told: Told,
+  asked: () => ReadonlySet<string>,
+  prompt: string,
+): boolean =>
+  ((WANTED.test(claim.sentence.lower) &&
+    (claim.acts.size === 0 ? asked().size > 0 : shares(claim.acts, asked()))) ||
+    (ordersIt(prompt) && isOfOrder(claim.sentence))) &&
+  !told.says(claim);
+/** What the user said last, in lower case. */
+const lastMessage = (prompt: string): string =>
+  prompt
+    .slice(prompt.lastIndexOf('\n\n') + 1)
+    .slice(-MAX_LAST_CHARS)
+    .toLowerCase();
+/** "Yes, go ahead", "Set that up." */
+const ordersIt = (prompt: string): boolean => {
+  const last = lastMessage(prompt).trim();
+  return !/[?？]$/.test(last) && ORDERS.test(last);
+};
+const ORDERS =
+  /^(?:yes|yep|yeah|ok(?:ay)?|sure|please|perfect|great|correct|right|do it|go ahead|let['’]s|ja|sí|si|oui|sim|はい|好|可以|是)(?![a-zà-ÿ])|(?<![a-z])(?:go ahead|please|do (?:it|that|so)|(?:set|take|put|sign|book|file|move|change|cancel|send|order|make|add|switch) (?:it|that|this|them|me|my|us|the)|i confirm|bitte|por favor|s['’]il vous plaît)(?![a-zà-ÿ])|お願いします|请/;
+/** What is said of a thing that an order has changed. */
+export const isOfOrder = ({ lower }: Sentence): boolean => OF_ORDER.test(lower);
+const OF_ORDER =
+  /(?:^|[.!,;:–—]|\band)\s{0,3}(?:(?:your|both|all|the) [a-z][^.!?,\n]{0,60}?(?:\.\d[^.!?,\n]{0,40}?)?(?:,\d{3}[^.!?,\n]{0,40}?)? (?:is|are) (?:now |all |officially )?(?:recorded|registered|filed|submitted|activated|deactivated|blocked|locked|unlocked|paused|resumed|extended|moved|rebooked|upgraded|downgraded|switched|split|placed|ordered|opened|transferred|charged|waived|credited|set up|booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated|deleted|removed|sent|created|added|uploaded|published|merged|deployed)\b|(?:your|the) [a-z][^.!?,\n]{0,60} now (?:has|includes?|shows?|contains?|reads?|goes to|ships? to|comes? with)\b)/;
+const WANTED =
+  /(?:^|[.!,;:–—]|\band)\s{0,3}(?:(?:your|both|all|the) [a-z][^.!?,\n]{0,60} (?:is|are)|you(?:['’]re| are)) (?:now |all |officially ){0,2}(?:booked|scheduled|cancelled|canceled|reserved|refunded|changed|updated|confirmed|deleted|removed|sent|created|added|uploaded|published|merged|deployed)\b/;
+
+/** "Are the files deleted?", "Am I still on the list?": the user asks for a state, not for an act. */
+const isInquiry = (prompt: string): boolean => {
+  const last = lastMessage(prompt).trim();
+  return (
+    /[?？]$/.test(last) &&
+    /^(?:is|are|am|was|were|has|have|did|do|does|where|what|when|which|who|how many|ist|sind|wurde|está|est)(?![a-z])/.test(
+      last,
+    ) &&
+    !/please|(?:can|could|would|will) you/.test(last)
+  );
+};
+/** "It has been deleted", to "Has it been deleted?": what was found, not what was done. */
+const answers = ({ isOwn, doneStems, verbs }: AnswerClaim, prompt: string): boolean => {
+  const asked = askedStems(lastMessage(prompt));
+  return !isOwn && [...doneStems, ...verbs.map(verbStem)].some((stem) => asked.has(stem));
+};
+const ALL_SET = /\ball set\b/;
+/** "You're all set. Monday at 10:30 with Dr. Kim": the act is not named, what it arranged is. */
+const isArranged = (sentence: Sentence, sentences: readonly Sentence[]): boolean => {
+  const at = sentences.indexOf(sentence);
+  return sentences
+    .slice(at, at + 3)
+    .some(
+      (one) => !one.isQuestion && !isPlan(one) && (timesIn(one.lower).length > 0 || ARRANGED.test(one.lower)),
+    );
+};
+const ARRANGED =
+  /\byour (?:[a-z-]{1,20} ){0,3}(?:is|are) (?:now )?(?:booked|confirmed|scheduled|reserved|cancelled|canceled)\b|\b(?:confirmation|booking|reservation|appointment) (?:number|id|code)\b/;
+
+/** Whether it is about a thing that the user named last and that no result knows. */
+const isOfUser = ({ words }: Sentence, prompt: string, told: Told): boolean => {
+  const last = new Set(lastMessage(prompt).split(NOT_A_WORD));
+  const subject = words.slice(0, MAX_SUBJECT).find(({ text }) => text.length >= MIN_NOUN && last.has(text));
+  return subject !== undefined && !told.knows(subject.text);
+};
+const MAX_LAST_CHARS = 2048;
+const MAX_SUBJECT = 4;
+const MIN_NOUN = 5;
+
+/** Only reads were made. What a result itself says was done ("status: cancelled") may be told. */
+export function actWithoutCall(
+  claim: AnswerClaim,
+  told: Told,
+  asked: () => ReadonlySet<string>,
+  sentences: readonly Sentence[],
+  prompt: string,
+): ClaimFinding | undefined {
+  if (isInquiry(prompt) && (!claim.isCompleted || claim.places.length > 0 || answers(claim, prompt)))
+    return undefined;
+  if (!claim.isCompleted)
+    return isWantedState(claim, told, asked, prompt)
+      ? finding('tool_never_called', claim.sentence)
+      : undefined;
+  if (isOfReading(claim)) return undefined;
+  if (ALL_SET.test(claim.sentence.lower))
+    return isArranged(claim.sentence, sentences) && asked().size > 0 && !told.saysArranged()
+      ? finding('tool_never_called', claim.sentence)
+      : undefined;
+  if (told.areNamed(claim.places)) return undefined;
+  if (claim.isOwn) return finding('tool_never_called', claim.sentence);
+  // What others did ("notes have been published") is no act of the run, unless the user wanted it.
+  const isOfOthers =
+    claim.acts.size > 0 &&
+    !shares(claim.acts, asked()) &&
+    !shares(actsBefore(claim), asked()) &&
+    !isOfUser(claim.sentence, prompt, told);
+  return isOfOthers || told.says(claim) ? undefined : finding('tool_never_called', claim.sentence);
+}

@@ -1,0 +1,56 @@
+import type { FieldValues } from '../base/index.ts';
+import { reportVerifierError, type SignalConfig } from '../signals/index.ts';
+import { scoreEvidence } from './scorer.ts';
+import type { EvidenceFinding, EvidenceInput } from './types.ts';
+
+/** An answer, and what it may be held against. */
+export interface AnswerInput extends Omit<EvidenceInput, 'answer'> {
+  readonly answer?: string | undefined;
+  /** The part of `retrievedContext` that is made of the results of `steps`: data rather than documents. */
+  readonly stepContext?: string | undefined;
+}
+
+/**
+ * The `evidence_*` fields, none without an answer and evidence, or if they are switched off. Of long texts they take as
+ * long as all other fields.
+ * @returns `'failed'` when they could not be computed, which is reported.
+ */
+export function evidenceOf(input: AnswerInput, config: SignalConfig): FieldValues | 'failed' {
+  const { prompt, answer, steps, stepsArePartial, retrievedContext, stepContext } = input;
+  if (!config.enableEvidence || answer === undefined) return {};
+  if (steps === undefined && retrievedContext === undefined) return {};
+  const documents = documentsIn(retrievedContext, stepContext);
+  try {
+    return evidenceFields({ prompt, answer, steps, stepsArePartial, retrievedContext: documents });
+  } catch (error) {
+    reportVerifierError(error, config);
+    return 'failed';
+  }
+}
+
+/** The context without what the tool calls gave, which comes first. */
+function documentsIn(context: string | undefined, stepContext: string | undefined): string | undefined {
+  if (context === undefined || stepContext === undefined) return context;
+  if (!context.startsWith(stepContext)) return context;
+  const rest = context.slice(stepContext.length).trimStart();
+  return rest === '' ? undefined : rest;
+}
+
+function evidenceFields(input: EvidenceInput): FieldValues {
+  const scores = scoreEvidence(input);
+  if (scores === undefined) return {};
+  return {
+    evidence_risk_score: scores.risk,
+    evidence_risk_level: scores.level,
+    ...(scores.support !== undefined && { evidence_support: scores.support }),
+    evidence_findings: JSON.stringify(scores.findings.map(findingRecord)),
+    ...(scores.sampled !== undefined && { evidence_sampled: scores.sampled }),
+    ...(input.stepsArePartial === true && { evidence_partial: true }),
+  };
+}
+
+/** A finding as it is stored and printed. */
+const findingRecord = ({ startContext, endContext, ...finding }: EvidenceFinding) => ({
+  ...finding,
+  ...(startContext !== undefined && { start_context: startContext, end_context: endContext }),
+});

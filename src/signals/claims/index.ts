@@ -1,2 +1,0 @@
-export { type ClaimFinding, type ClaimInput, type ClaimKind, findClaims } from './find-claims.ts';
-export type { TraceStep } from './outcome.ts';
