@@ -30,3 +30,24 @@ export function sliced(): () => Promise<void> {
     began = performance.now();
   };
 }
+
+/** Work in steps, between which the event loop may turn. */
+export type Steps<T> = Generator<undefined, T>;
+
+/** Takes all steps at once. */
+export function takeAll<T>(steps: Iterator<unknown, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Takes the steps, and lets the event loop turn where they have taken long. */
+export async function takeInSlices<T>(steps: Iterator<unknown, T>): Promise<T> {
+  const turn = sliced();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await turn();
+  }
+}

@@ -35,6 +35,7 @@ export {
   type CompileOptions,
   compileSchema,
   compileStats,
+  compileSteps,
   impliedTypes,
   METASCHEMA,
   parseBoundedContainer,

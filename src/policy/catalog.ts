@@ -2,8 +2,8 @@
  * G2, first half: the tools the servers list right now, each ready to be called or barred with a reason.
  */
 
-import { ownTurn, sliced } from '../base/index.ts';
-import { type CompiledSchema, compileSchema, SchemaRefusedError, type StepBudget } from '../json/index.ts';
+import { ownTurn, type Steps, sliced, takeAll, takeInSlices } from '../base/index.ts';
+import { type CompiledSchema, compileSteps, SchemaRefusedError, type StepBudget } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { type Refusal, refusal } from './decision.ts';
 import type { PinStore } from './pins.ts';
@@ -101,7 +101,7 @@ export class ToolCatalog {
       if (all && listed !== undefined) {
         this.#admit(server, name, listed, false);
         await turn();
-        this.#admit(server, name, listed, true);
+        await takeInSlices(this.#check(listed));
       }
       await turn();
     }
@@ -178,10 +178,10 @@ export class ToolCatalog {
     const listed = this.#servers.get(server)?.get(name);
     const isReady = listed?.tool?.checks !== undefined || listed?.tool?.barred !== undefined;
     if (listed === undefined || isReady || this.#options.isNamed?.(server, name) === false) return;
-    for (const isChecked of [false, true]) {
-      await ownTurn();
-      this.#admit(server, name, listed, isChecked);
-    }
+    await ownTurn();
+    this.#admit(server, name, listed, false);
+    await ownTurn();
+    await takeInSlices(this.#check(listed));
     await ownTurn();
   }
 
@@ -235,9 +235,17 @@ export class ToolCatalog {
 
   #admit(server: string, name: string, listed: Listed, isChecked: boolean): CatalogTool {
     listed.tool ??= this.#identify(server, name, listed);
-    const { tool } = listed;
-    if (isChecked && tool.barred === undefined && tool.checks === undefined) listed.tool = withChecks(tool);
+    if (isChecked) takeAll(this.#check(listed));
     return listed.tool;
+  }
+
+  /** Compiles the schemas of an identified tool, which is barred if they cannot be compiled. */
+  *#check(listed: Listed): Steps<void> {
+    const { tool } = listed;
+    if (tool === undefined || tool.barred !== undefined || tool.checks !== undefined) return;
+    const checked = yield* withChecks(tool);
+    // Who needed the tool meanwhile has the same checks.
+    if (listed.tool === tool) listed.tool = checked;
   }
 
   /** Hashes the definition and compares it with its pin. */
@@ -277,9 +285,9 @@ function isSameNames(before: Listing, after: Listing): boolean {
 }
 
 /** The tool with its schemas compiled, or barred because they cannot be. */
-function withChecks(tool: CatalogTool): CatalogTool {
+function* withChecks(tool: CatalogTool): Steps<CatalogTool> {
   try {
-    return { ...tool, checks: compileChecks(tool.definition) };
+    return { ...tool, checks: yield* compileChecks(tool.definition) };
   } catch (error) {
     if (!(error instanceof SchemaRefusedError)) throw error;
     return { ...tool, barred: refusal('tool_schema_refused', error.message) };
@@ -290,17 +298,19 @@ function duplicate(tool: CatalogTool, other: string): CatalogTool {
   return { ...tool, barred: refusal('tool_duplicate', `The name '${tool.name}' is also used by ${other}`) };
 }
 
-function compileChecks(definition: ToolDefinition): ToolChecks {
-  const input = compileSchema(definition.inputSchema);
+function* compileChecks(definition: ToolDefinition): Steps<ToolChecks> {
+  const input = yield* compileSteps(definition.inputSchema);
   const { outputSchema } = definition;
   if (outputSchema === false)
     throw new SchemaRefusedError("'outputSchema' is false, so no result would fit it");
-  const output = outputSchema === undefined ? undefined : compileSchema(outputSchema);
+  const output = outputSchema === undefined ? undefined : yield* compileSteps(outputSchema);
   const declared = declaredArguments(definition.inputSchema);
   const { names, patterns } = declared;
   const patternProperties = Object.fromEntries(patterns.map((pattern) => [pattern, true]));
   const known =
-    patterns.length === 0 ? undefined : compileSchema({ patternProperties, additionalProperties: false });
+    patterns.length === 0
+      ? undefined
+      : yield* compileSteps({ patternProperties, additionalProperties: false });
   const declares: ToolChecks['declares'] = (name, budget) =>
     names.has(name) || known?.check({ [name]: true }, budget).valid === true;
   return { input, output, declared, declares };

@@ -8,8 +8,8 @@
  */
 import { diag } from '@opentelemetry/api';
 import { type ApprovalLimits, Approvals, approvalLimits } from '../approvals/index.ts';
-import { ObservatoryError, sliced } from '../base/index.ts';
 import { warmEvidence } from '../evidence/index.ts';
+import { ObservatoryError, sliced, takeAll } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { BarredTools } from './barred-tools.ts';
@@ -23,7 +23,7 @@ import { findingsOf, type GateFinding } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { bindingOf, decideHeldCall, isHeld } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
-import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
+import { judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
 import { PinStore } from './pins.ts';
 import type { Policy } from './policy.ts';
@@ -317,7 +317,7 @@ export class PolicyGate {
 
   /** G4: judges the result of a call by the tool as it is listed now. */
   checkOutput(call: Pick<GateCall, 'server' | 'tool' | 'args'>, result: unknown): OutputVerdict {
-    return atOnce(judgeOutput(result, call.args, this.outputContract(call))).verdict;
+    return takeAll(judgeOutput(result, call.args, this.outputContract(call))).verdict;
   }
 
   /** G5: judges a summary against the typed result it is about. */

@@ -13,6 +13,7 @@ import {
   type OptionKinds,
   required,
   sliced,
+  takeInSlices,
 } from '../base/index.ts';
 import { type JsonObject, redactLargeValue } from '../json/index.ts';
 import type { AuditRun, KeptContent, RecordContent } from './audit/index.ts';
@@ -29,14 +30,7 @@ import type { GateFinding } from './findings.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { A_GATE, AN_AUDIT_RUN } from './option-kinds.ts';
-import {
-  inSlices,
-  type JudgedOutput,
-  judgeAnswer,
-  judgeOutput,
-  type OutputVerdict,
-  outputValue,
-} from './output.ts';
+import { type JudgedOutput, judgeAnswer, judgeOutput, type OutputVerdict, outputValue } from './output.ts';
 import type { OutputContract } from './output-contract.ts';
 import type { Redact } from './policy-file.ts';
 import type { Gate, ReasonCode } from './reasons/index.ts';
@@ -146,7 +140,7 @@ async function judge(
   contract: OutputContract | undefined,
 ): Promise<JudgedOutput> {
   if (call.method !== undefined) return judgeAnswer(raw, contract);
-  return await inSlices(judgeOutput(raw, call.args, contract));
+  return await takeInSlices(judgeOutput(raw, call.args, contract));
 }
 
 /** Shadow mode hands on what fails its type, not what is no tool result at all. */

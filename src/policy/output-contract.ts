@@ -3,8 +3,8 @@
  * is known before the call, so a tool whose results could not be accepted is never called.
  */
 import { diag } from '@opentelemetry/api';
-import { sliced } from '../base/index.ts';
-import { type CompiledSchema, compileSchema, isObject, type SchemaVerdict } from '../json/index.ts';
+import { ownTurn, takeInSlices } from '../base/index.ts';
+import { type CompiledSchema, compileSteps, isObject, type SchemaVerdict } from '../json/index.ts';
 import type { CallableTool } from '../mcp-client/index.ts';
 import type { CatalogTool } from './catalog.ts';
 import type { Policy } from './policy.ts';
@@ -83,17 +83,16 @@ export async function structureProblem(
 ): Promise<string | undefined> {
   if (outputSchema === undefined) return undefined;
   if (structure === undefined) return 'the tool declares an outputSchema and returned no structuredContent';
-  const turn = sliced();
   let schema: CompiledSchema;
   try {
-    schema = compileSchema(outputSchema, { checksFormats: false });
+    schema = await takeInSlices(compileSteps(outputSchema, { checksFormats: false }));
   } catch (error) {
     diag.warn(
       `mcp-observatory: the outputSchema of "${name}" cannot be checked: ${(error as Error).message}`,
     );
     return undefined;
   }
-  await turn();
+  await ownTurn();
   const verdict = schema.check(structure);
   return verdict.valid ? undefined : verdict.message;
 }

@@ -1,5 +1,5 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ownTurn, sliced } from '../base/index.ts';
+import { ownTurn, sliced, takeAll } from '../base/index.ts';
 import {
   attachedTo,
   hasLongContent,
@@ -19,7 +19,6 @@ import {
   identitySteps,
   sampledShare,
   type TextIdentities,
-  takeAll,
 } from '../signals/index.ts';
 
 /** Steps of some milliseconds. A step yields `true` if the next one needs a turn of its own. */

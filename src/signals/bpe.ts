@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress, brotliDecompressSync } from 'node:zlib';
-import { packageFile } from '../base/index.ts';
+import { packageFile, type Steps, takeAll } from '../base/index.ts';
 
 /** Encodings of OpenAI's models. */
 export type Encoding = 'o200k_base' | 'cl100k_base';
@@ -45,7 +45,8 @@ function vocabularyOf(encoding: Encoding): Vocabulary {
   let vocabulary = vocabularies.get(encoding);
   if (vocabulary === undefined) {
     // Synchronously: it is needed as a span ends.
-    vocabulary = parse(brotliDecompressSync(readFileSync(packageFile(`vocabularies/${encoding}.br`))));
+    const packed = readFileSync(packageFile(`vocabularies/${encoding}.br`));
+    vocabulary = takeAll(parseInSteps(brotliDecompressSync(packed)));
     vocabularies.set(encoding, vocabulary);
   }
   return vocabulary;
@@ -68,19 +69,11 @@ export async function loadVocabulary(encoding: Encoding): Promise<void> {
   }
 }
 
-/** Reads a vocabulary in the form of `scripts/build-vocabularies.ts`. */
-function parse(file: Buffer): Vocabulary {
-  const steps = parseInSteps(file);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
-
 /** Tokens read in one step. */
 const STEP = 8_192;
 
-function* parseInSteps(file: Buffer): Generator<undefined, Vocabulary, undefined> {
+/** Reads a vocabulary in the form of `scripts/build-vocabularies.ts`. */
+function* parseInSteps(file: Buffer): Steps<Vocabulary> {
   const lengths = file.indexOf('\n') + 1;
   let start = file.indexOf(0, lengths) + 1;
   const ranks = new Map<string, number>();

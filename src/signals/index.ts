@@ -21,7 +21,6 @@ export {
   LARGE_CHARS,
   STEP_CHARS,
   sampledShare,
-  takeAll,
 } from './large-texts.ts';
 export { type CostSource, type PriceInput, priceUsage } from './price.ts';
 export { type PriceOverride, type PriceOverrides, resolvePriceOverrides } from './price-overrides.ts';

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Steps, takeAll, takeInSlices } from '../../base/index.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isOpaque } from './opaque.ts';
 import { isValueKey, pairKind } from './pairs.ts';
@@ -7,16 +7,13 @@ import { isSecretMember } from './values.ts';
 
 /** The text with each secret replaced by `[redacted: <kind>]`. Redacting the outcome again changes nothing. */
 export function redactText(text: string): string {
-  return hasNoSecret(text) ? text : finish(redactSteps(text));
+  return hasNoSecret(text) ? text : takeAll(redactSteps(text));
 }
 
 /** A copy of a JSON value with the secrets of every text redacted, keys included. */
 export function redactValue<T>(value: T): T {
-  return finish(valueSteps(value)) as T;
+  return takeAll(valueSteps(value)) as T;
 }
-
-/** Longest time in milliseconds that the event loop is held. */
-const SLICE_MS = 5;
 
 /** Members after which the caller may pause. */
 const MEMBERS = 64;
@@ -24,27 +21,12 @@ const MEMBERS = 64;
 /** A member that is set like others; assigning it would set the prototype. */
 const OWN = { enumerable: true, writable: true, configurable: true } as const;
 
-/** As {@link redactValue}, for values of any size: lets the event loop turn every {@link SLICE_MS} milliseconds. */
+/** As {@link redactValue}, for values of any size: in slices, between which the event loop turns. */
 export async function redactLargeValue<T>(value: T): Promise<T> {
-  const steps = valueSteps(value);
-  let started = performance.now();
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value as T;
-    if (performance.now() - started < SLICE_MS) continue;
-    await nextTurn();
-    started = performance.now();
-  }
+  return (await takeInSlices(valueSteps(value))) as T;
 }
 
-function finish<T>(steps: Generator<undefined, T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-function* valueSteps(value: unknown): Generator<undefined, unknown> {
+function* valueSteps(value: unknown): Steps<unknown> {
   if (typeof value === 'string') return hasNoSecret(value) ? value : yield* redactSteps(value);
   if (typeof value !== 'object' || value === null) return value;
   yield;
@@ -73,7 +55,7 @@ function memberKind(key: string, { pair, isLogprob }: Reading): NameKind | undef
   return (pair !== undefined && isValueKey(key) ? pair : undefined) ?? nameKind(key);
 }
 
-function* objectSteps(value: object): Generator<undefined, unknown> {
+function* objectSteps(value: object): Steps<unknown> {
   const out: Record<string, unknown> = {};
   let count = 0;
   const reading = readingOf(value);
@@ -103,7 +85,7 @@ const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What stands under the name of a secret: a text, a long number, texts in a list, bytes, an object with the value. */
-function* secretSteps(kind: NameKind, member: unknown): Generator<undefined, unknown> {
+function* secretSteps(kind: NameKind, member: unknown): Steps<unknown> {
   if (typeof member === 'string' && !hasMark(member) && isSecretMember(kind, member, true)) return REDACTED;
   if (typeof member === 'number' && kind === 'strong' && Number.isInteger(member) && member > 999)
     return REDACTED;
@@ -124,11 +106,7 @@ function* secretSteps(kind: NameKind, member: unknown): Generator<undefined, unk
 const isHolder = (key: string): boolean => /^(?:value|val|stringValue|plaintext|secretValue)$/.test(key);
 
 /** A copy of an object of which some members hold secrets. */
-function* membersSteps(
-  kind: NameKind,
-  object: object,
-  holds: (key: string) => boolean,
-): Generator<undefined, unknown> {
+function* membersSteps(kind: NameKind, object: object, holds: (key: string) => boolean): Steps<unknown> {
   const copy = (yield* objectSteps(object)) as Record<string, unknown>;
   for (const key of Object.keys(copy)) {
     const member = copy[key];
@@ -138,7 +116,7 @@ function* membersSteps(
   return copy;
 }
 
-function* listSteps(list: readonly unknown[]): Generator<undefined, unknown> {
+function* listSteps(list: readonly unknown[]): Steps<unknown> {
   const out: unknown[] = [];
   const isOfPairs = list.length > 0 && list.every(isNameAndValue);
   for (const [index, item] of list.entries()) {
@@ -157,7 +135,7 @@ function isNameAndValue(item: unknown): boolean {
   return Array.isArray(item) && item.length === 2 && typeof item[0] === 'string';
 }
 
-function* pairSteps([name, value]: [string, unknown]): Generator<undefined, unknown> {
+function* pairSteps([name, value]: [string, unknown]): Steps<unknown> {
   const kind = nameKind(name);
   return [
     yield* valueSteps(name),

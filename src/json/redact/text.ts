@@ -5,6 +5,7 @@
  * Redacting twice changes nothing: a replacement is taken as the end of the text before it and the beginning of the text
  * after it, and what is left between replacements has been searched as such.
  */
+import type { Steps } from '../../base/index.ts';
 import { type Find, Reading } from './find.ts';
 import { findAt, finderTable, HASH_MASK } from './finders.ts';
 
@@ -36,7 +37,7 @@ export function hasNoSecret(text: string): boolean {
 }
 
 /** The text with each secret replaced by `[redacted: <kind>]`. Yields now and then, for long texts. */
-export function* redactSteps(text: string): Generator<undefined, string> {
+export function* redactSteps(text: string): Steps<string> {
   if (text.length < SHORTEST) return text;
   const out: string[] = [];
   let from = 0;
@@ -68,7 +69,7 @@ interface Part {
  * did not find before, and so on. Texts made for that have many such finds: after a number of them the whole stretch that
  * was searched again is replaced, so that the time stays linear.
  */
-function* redactPiece(piece: string, out: string[]): Generator<undefined, void> {
+function* redactPiece(piece: string, out: string[]): Steps<void> {
   let spare = 32 + piece.length / (8 * LOOK_AHEAD);
   const todo: (Part | string)[] = [{ text: piece, at: 0, isAgain: false }];
   for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
@@ -102,7 +103,7 @@ function* redactPiece(piece: string, out: string[]): Generator<undefined, void> 
   }
 }
 
-function* firstFind(text: string, from: number, reading: Reading): Generator<undefined, Find | undefined> {
+function* firstFind(text: string, from: number, reading: Reading): Steps<Find | undefined> {
   for (let at = from; at < text.length; at += SLICE) {
     const found = findWithin(text, at, Math.min(text.length, at + SLICE), reading);
     if (found !== undefined) return found;

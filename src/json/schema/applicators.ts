@@ -2,19 +2,24 @@
 import { isObject, type JsonObject } from '../lenient-json.ts';
 import { hasAll, misused, namesOf } from './assertions.ts';
 import { Evaluated } from './evaluated.ts';
-import { compilePattern } from './patterns.ts';
+import type { PatternTest } from './patterns.ts';
 import type { SchemaNode, SchemaRun, Validate } from './run.ts';
-import type { StepBudget } from './steps.ts';
 
 /** What applicators are compiled with. */
 export interface ApplicatorContext {
-  readonly budget: StepBudget;
   /** True for 2020-12, where `prefixItems` has the place of an array in `items`. */
   readonly isLatest: boolean;
   /** Compiles a subschema. */
   node(schema: unknown): SchemaNode;
   /** Compiles a subschema that counts against the value if it holds. */
   opposite(schema: unknown): SchemaNode;
+  /** Compiles a pattern for names. */
+  pattern(source: string): SchemaPattern;
+}
+
+/** A compiled pattern. As with nodes, `matches` is set after the object is known to others. */
+export interface SchemaPattern {
+  matches: PatternTest;
 }
 
 type Applicator = (schema: JsonObject, context: ApplicatorContext) => Validate | undefined;
@@ -115,7 +120,7 @@ function members(schema: JsonObject, context: ApplicatorContext): Validate {
   const named = new Map(schema.properties === undefined ? [] : nodesByName(schema, 'properties', context));
   const patterns = (
     schema.patternProperties === undefined ? [] : nodesByName(schema, 'patternProperties', context)
-  ).map(([source, node]) => ({ matches: compilePattern(source, context.budget), node }));
+  ).map(([source, node]) => ({ name: context.pattern(source), node }));
   const { additionalProperties } = schema;
   const further = additionalProperties === undefined ? undefined : context.node(additionalProperties);
   const isClosed = additionalProperties === false;
@@ -138,7 +143,7 @@ function members(schema: JsonObject, context: ApplicatorContext): Validate {
       let isKnown = node !== undefined;
       if (node?.validate(member, run, undefined) === false) return run.under(key);
       for (const pattern of patterns) {
-        if (!pattern.matches(key, run.budget)) continue;
+        if (!pattern.name.matches(key, run.budget)) continue;
         isKnown = true;
         if (!pattern.node.validate(member, run, undefined)) return run.under(key);
       }

@@ -5,12 +5,14 @@
  * references are exponential, `uniqueItems` below `allOf` is a product of sizes. So compiling and checking both draw on
  * a {@link StepBudget}; what goes beyond it is refused. Patterns run in linear time, and references stay in the schema.
  */
+import { type Steps, takeAll } from '../../base/index.ts';
 import { canonicalJson, sha256Hex } from '../canonical-json.ts';
 import { isObject, type JsonObject } from '../lenient-json.ts';
-import { APPLICATORS, LAST_APPLICATORS } from './applicators.ts';
+import { APPLICATORS, LAST_APPLICATORS, type SchemaPattern } from './applicators.ts';
 import { ASSERTIONS, misused } from './assertions.ts';
 import { Evaluated } from './evaluated.ts';
 import { impliedTypes, oppositeOf, type SchemaReading, type SchemaWants, wantsOf } from './implied-types.ts';
+import { compilePattern } from './patterns.ts';
 import { SchemaRefusedError, shown } from './refused.ts';
 import { isOnlyReference, type Resource, Resources } from './resources.ts';
 import { type SchemaNode, SchemaRun, type Validate } from './run.ts';
@@ -70,9 +72,15 @@ export const compileStats = { compiled: 0 };
  * @throws SchemaRefusedError when the schema is too large, of an unknown dialect, invalid, or cannot be checked safely.
  */
 export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
+  return takeAll(compileSteps(schema, options));
+}
+
+/** As {@link compileSchema}, in steps of some milliseconds: cold, the whole can take more than 50. */
+export function* compileSteps(schema: unknown, options: CompileOptions = {}): Steps<CompiledSchema> {
   const { remotes, checksFormats = true, strictWith } = options;
   const budget = new StepBudget();
   let hash: string;
+  let copy: unknown;
   try {
     assertDepth(schema, 0, budget);
     payForWalk(schema, budget);
@@ -81,6 +89,8 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
       throw new SchemaRefusedError(`The schema has more than ${MAX_SCHEMA_BYTES} bytes`);
     }
     hash = sha256Hex(text);
+    // What is compiled is what was hashed, whatever becomes of the schema between two steps.
+    copy = structuredClone(schema);
   } catch (cause) {
     throw refusal(cause);
   }
@@ -91,7 +101,10 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
   if (known !== undefined) return known;
   let outcome: CompiledSchema | SchemaRefusedError;
   try {
-    const { validate, wants } = new Compiler(schema, options, budget);
+    yield;
+    const compiler = new Compiler(copy, options, budget);
+    yield* compiler.steps();
+    const { validate, wants } = compiler;
     compileStats.compiled += 1;
     outcome = {
       hash,
@@ -159,6 +172,10 @@ const COMPILE_STEPS = 250;
 const ENTER_STEPS = 2;
 
 const ALWAYS: SchemaNode = { validate: () => true };
+/** What was not compiled to its end never counts as checked. */
+const notCompiled = (): never => {
+  throw new SchemaRefusedError('A part of the schema was not compiled');
+};
 const NEVER: SchemaNode = { validate: (_, run) => run.fail('boolean schema is false') };
 
 class Compiler {
@@ -167,6 +184,8 @@ class Compiler {
   readonly #resources: Resources;
   readonly #options: CompileOptions;
   readonly #nodes = { wide: new Map<object, SchemaNode>(), narrow: new Map<object, SchemaNode>() };
+  /** What is still to be compiled: subschemas and patterns, each on its own. */
+  readonly #pending: (() => void)[] = [];
   #budget: StepBudget;
 
   constructor(schema: unknown, options: CompileOptions, budget: StepBudget) {
@@ -179,20 +198,29 @@ class Compiler {
     this.validate = (value, run, seen) => node.validate(value, run, seen);
   }
 
+  *steps(): Steps<void> {
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      next();
+      yield;
+    }
+  }
+
+  /** The node of a schema, which is compiled in a later step. */
   #node(schema: unknown, near: Resource, reading: SchemaReading): SchemaNode {
     if (schema === true) return ALWAYS;
     if (schema === false) return NEVER;
     if (!isObject(schema)) throw new SchemaRefusedError('A schema is an object or a boolean');
     const known = this.#nodes[reading].get(schema);
     if (known !== undefined) return known;
-    const node: SchemaNode = { validate: NEVER.validate };
+    const node: SchemaNode = { validate: notCompiled };
     this.#nodes[reading].set(schema, node);
-    this.#budget.enter(COMPILE_STEPS);
-    const resource = this.#resources.ownerOf(schema, near);
-    const validate = combine(this.#keywords(schema, resource, reading));
-    const isTracking = LAST_APPLICATORS.some(([name]) => schema[name] !== undefined);
-    node.validate = inResource(resource, isTracking ? withOwnAnnotations(validate) : validate);
-    this.#budget.leave();
+    this.#budget.spend(COMPILE_STEPS);
+    this.#pending.push(() => {
+      const resource = this.#resources.ownerOf(schema, near);
+      const validate = combine(this.#keywords(schema, resource, reading));
+      const isTracking = LAST_APPLICATORS.some(([name]) => schema[name] !== undefined);
+      node.validate = inResource(resource, isTracking ? withOwnAnnotations(validate) : validate);
+    });
     return node;
   }
 
@@ -229,7 +257,7 @@ class Compiler {
     }
     if (isReference) return found.filter((each) => each !== undefined);
     const context = {
-      budget: this.#budget,
+      pattern: (source: string) => this.#pattern(source),
       isLatest: resource.dialect === '2020-12',
       node: (subschema: unknown) => this.#node(subschema, resource, reading),
       opposite: (subschema: unknown) => {
@@ -244,6 +272,15 @@ class Compiler {
       if (schema[keyword] !== undefined) found.push(applicator(schema, context));
     }
     return found.filter((each) => each !== undefined);
+  }
+
+  /** A pattern of many in one schema, which is compiled in a later step. */
+  #pattern(source: string): SchemaPattern {
+    const pattern: SchemaPattern = { matches: notCompiled };
+    this.#pending.push(() => {
+      pattern.matches = compilePattern(source, this.#budget);
+    });
+    return pattern;
   }
 
   /** Strict schemas must not hold a keyword that does nothing: `maxLenght` would allow everything. */
@@ -283,6 +320,7 @@ class Compiler {
         if (schema !== undefined) {
           this.#budget = run.budget;
           found = this.#node(schema, scope.resource, reading);
+          takeAll(this.steps());
         }
       }
       return found.validate(value, run, seen);

@@ -5,6 +5,7 @@ export {
   type CustomKeyword,
   compileSchema,
   compileStats,
+  compileSteps,
   type SchemaVerdict,
 } from './compile.ts';
 export { impliedTypes, type SchemaReading } from './implied-types.ts';

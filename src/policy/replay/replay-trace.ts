@@ -7,6 +7,7 @@ import {
   type OptionKinds,
   secret,
   sliced,
+  takeAll,
 } from '../../base/index.ts';
 import { type JsonObject, redactValue } from '../../json/index.ts';
 import { decisionToWire } from '../decision.ts';
@@ -14,7 +15,7 @@ import { PolicyGate } from '../gate.ts';
 import type { GateCall, PolicyGateOptions } from '../gate-types.ts';
 import { isRedacted } from '../guarded-call.ts';
 import { parseSummary } from '../host/index.ts';
-import { atOnce, judgeAnswer, judgeOutput } from '../output.ts';
+import { judgeAnswer, judgeOutput } from '../output.ts';
 import type { OutputContract } from '../output-contract.ts';
 import { PinStore } from '../pins.ts';
 import { parsePlan } from '../plan.ts';
@@ -244,7 +245,7 @@ class Replay {
     const { call, contract } = decided;
     const { verdict } =
       call.method === undefined
-        ? atOnce(judgeOutput(data.result, call.args, contract))
+        ? takeAll(judgeOutput(data.result, call.args, contract))
         : judgeAnswer(data.result, contract);
     if (!verdict.accepted) return { reason_code: verdict.reasonCode };
     const { value } = verdict;
