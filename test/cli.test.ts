@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../src/base/version.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../src/cli/command-line/index.ts';
-import { runCli } from '../src/cli/run-cli.ts';
+import { COMMANDS, runCli } from '../src/cli/run-cli.ts';
 
 function manifest() {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -66,12 +66,77 @@ test('a subcommand has a help of its own, which errors name', async () => {
   assert.match(flag.stderr, /^mcp-observatory gate plan: .*\nSee 'mcp-observatory gate plan --help'\.\n$/);
 });
 
-test('every command explains itself with --help', async () => {
-  for (const name of ['demo', 'score', 'db']) {
-    const { code, stdout } = await cli([name, '--help']);
-    assert.equal(code, EXIT_OK);
-    assert.match(stdout, new RegExp(`^Usage: mcp-observatory ${name}`));
+test('--help lists every command in one of six groups', async () => {
+  const { stdout } = await cli(['--help']);
+  const groups = [...stdout.matchAll(/^(\w+):\n((?: {2}\w+ .*\n)+)/gm)].map(([, group = '', lines = '']) => [
+    group,
+    [...lines.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name).join(' '),
+  ]);
+  assert.deepEqual(Object.fromEntries(groups), {
+    look: 'up ui runs mcp tax',
+    guard: 'gate approvals',
+    record: 'golden',
+    run: 'run ask',
+    serve: 'collect db doctor',
+    more: 'demo score reviews drift templates',
+  });
+});
+
+/** Every command and subcommand: those with a help of their own, and those that the usage of a command lists. */
+async function commandLines(): Promise<string[]> {
+  const lines: string[] = [];
+  for (const [name, { load }] of Object.entries(COMMANDS)) {
+    const { help, subcommands = {} } = await load();
+    const [, listed = ''] = /^Usage: mcp-observatory \w+ <([a-z]+(?:\|[a-z]+)+)>/.exec(help) ?? [];
+    const [, further] = /^ +mcp-observatory \w+ ([a-z]+) /m.exec(help) ?? [];
+    const words = [...Object.keys(subcommands), ...listed.split('|'), further ?? ''].filter(
+      (word) => word !== '',
+    );
+    lines.push(name, ...words.map((word) => `${name} ${word}`));
   }
+  return lines;
+}
+
+test('the help of every command and subcommand has under 40 lines of 120 characters', async () => {
+  for (const line of ['', ...(await commandLines())]) {
+    const { code, stdout } = await cli([...line.split(' '), '--help'].filter((word) => word !== ''));
+    assert.equal(code, EXIT_OK);
+    assert.match(stdout, new RegExp(`^Usage: mcp-observatory ${line.split(' ')[0]}`));
+    const shown = stdout.trimEnd().split('\n');
+    assert.ok(shown.length < 40, `${line}: ${shown.length} lines`);
+    assert.deepEqual(
+      shown.filter((text) => text.length > 120),
+      [],
+      line,
+    );
+  }
+});
+
+test('docs/commands.md has every command, in the groups of --help, and no other', async () => {
+  const document = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
+  const firstCells = [...document.matchAll(/^\| (`.*?`) \|/gm)].map(([, cell = '']) => cell);
+  const named = firstCells.flatMap((cell) =>
+    [...cell.matchAll(/`([a-z][\w-]*(?: [a-z][\w-]*)?)/g)].map(([, command = '']) => command),
+  );
+  const known = await commandLines();
+  assert.deepEqual(
+    named.filter((command) => !known.includes(command)),
+    [],
+    'commands that do not exist',
+  );
+  const isNamed = (command: string) =>
+    named.some((name) => name === command || name.startsWith(`${command} `));
+  assert.deepEqual(
+    known.filter((command) => !isNamed(command)),
+    [],
+    'commands without a row',
+  );
+  const groups = [...document.matchAll(/^## ([a-z]+)$/gm)].map(([, group]) => group);
+  const { stdout } = await cli(['--help']);
+  assert.deepEqual(
+    groups,
+    [...stdout.matchAll(/^(\w+):$/gm)].map(([, group]) => group),
+  );
 });
 
 /** The program as the package ships it. */

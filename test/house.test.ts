@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { findDocumentProblems } from '../scripts/check-docs.ts';
 import { findBreaches } from '../scripts/house-rules.ts';
 import { tempDir } from './support/temp-dir.ts';
 
@@ -132,5 +133,26 @@ test('a file over 340 lines is a breach', () => {
   const lines = (count: number) => '\n'.repeat(count);
   assert.deepEqual(breachesOf({ 'base/long.ts': lines(341), 'base/short.ts': lines(340) }), [
     'base/long.ts has 341 lines; split it by idea below 340',
+  ]);
+});
+
+test('documents have budgets of words, for a paragraph too, and links that lead somewhere', () => {
+  const root = tempDir();
+  mkdirSync(join(root, 'docs'));
+  const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ');
+  writeFileSync(join(root, 'CHANGELOG.md'), `# Changes\n${`\n${words(100)}\n`.repeat(5)}`);
+  writeFileSync(
+    join(root, 'docs/a.md'),
+    `# One way\n\n- ${words(119)}\n- ${words(121)}\n\n| ${words(100)} | ${words(100)} |\n`,
+  );
+  writeFileSync(
+    join(root, 'docs/b.md'),
+    'See [a](a.md#one-way), [b](a.md#another), [c](c.md), [d](https://example.com/#e).\n',
+  );
+  assert.deepEqual(findDocumentProblems(root), [
+    'CHANGELOG.md has 502 words, at most 500',
+    `docs/a.md has a paragraph of 122 words: ${`- ${words(121)}`.slice(0, 60)}`,
+    'docs/b.md links to a.md#another: there is no such heading',
+    'docs/b.md links to c.md: there is no such file',
   ]);
 });

@@ -20,8 +20,8 @@ const HELP = `Usage: mcp-observatory approvals <list|show|approve|reject|revoke>
 
 Calls that a policy holds for a person.
 
-  list          those that wait, those approved for more than one call, and the last decisions
-  show ID       one of them with the whole arguments
+  list          calls that wait, approvals good for more than one call, and the last decisions
+  show ID       one call with its whole arguments
   approve ID    let the call through; --for says how often
   reject ID     refuse it
   revoke ID     end an approval that can still be used

@@ -7,50 +7,42 @@ import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory collect [options]
 
-Takes spans over OTLP (HTTP with protobuf or JSON, and gRPC) from any language, computes what the in-process
-processor computes, and writes them to the table mcp_traces. Of logs, the events of Claude Code, Codex and Gemini CLI
-become spans; metrics are accepted and not stored. A request succeeds once its spans are in the database or synced to
-the spool.
+Takes spans of any language over OTLP (HTTP with protobuf or JSON, and gRPC), enriches them, and stores them in
+mcp_traces. The log events of Claude Code, Codex and Gemini CLI become spans; metrics are accepted and not stored.
+A request succeeds once its spans are in the database or synced to the spool.
 
 Where to listen
   --http HOST:PORT       OTLP/HTTP, /healthz and /readyz (default 127.0.0.1:4318; off for none); MCP_OBSERVATORY_HTTP
   --grpc HOST:PORT       OTLP/gRPC (default 127.0.0.1:4317; off for none); MCP_OBSERVATORY_GRPC
   --health HOST:PORT     additional /healthz and /readyz, without TLS (default none)
-
 Where spans go
   --database-url URL     Postgres; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
-  --clickhouse-url URL   ClickHouse instead, http://user:password@host:8123/database; else
-                         MCP_OBSERVATORY_CLICKHOUSE_URL
+  --clickhouse-url URL   ClickHouse instead; else MCP_OBSERVATORY_CLICKHOUSE_URL
   --no-migrate           do not create or update the tables
   --connections N        connections to the database (default 4; 2 to ClickHouse)
-  --spool DIR            keep spans here while the database is unavailable; MCP_OBSERVATORY_SPOOL
-                         (default none: senders are asked to retry)
+  --spool DIR            keep spans here while the database is unavailable; MCP_OBSERVATORY_SPOOL (default none:
+                         senders are asked to retry)
   --spool-size SIZE      maximum size of the spool; when full, senders are asked to retry (default 1g)
   --forward URL          also forward stored spans over OTLP/HTTP, e.g. http://apm:4318/v1/traces;
                          MCP_OBSERVATORY_FORWARD_URL; headers from OTEL_EXPORTER_OTLP_HEADERS
   --keep-attributes NAMES  attributes of your own, separated by commas, that are stored without --capture-content
   --capture-content      keep prompts, answers and error texts that senders put on spans (default: hashed, scored
                          and removed); OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
-
 Who may send
   --token-file FILE      accepted bearer tokens, one per line; or one in MCP_OBSERVATORY_TOKEN
   --tls-cert FILE --tls-key FILE   TLS on both ports
   --tls-client-ca FILE   require client certificates of this authority (mutual TLS)
   --insecure             listen beyond loopback without authentication
-
 Limits; requests beyond them get 413, or 429 or 503 with a retry delay (SIZE: bytes, or 512k, 20m, 1g)
   --max-body SIZE        maximum size of a request, compressed and decompressed (default 20m)
   --max-spans N          maximum spans of a request (default 50000)
   --max-requests N       maximum concurrent requests (default 256)
   --max-memory SIZE      maximum memory of requests in progress (default 64m)
   --max-waiting N        maximum spans of requests in progress (default 65536)
-  --drain-timeout SEC    time to finish them at SIGTERM, in seconds (default 25)
-
-  --metrics-url URL      the collector's own metrics, OTLP/HTTP; OTEL_EXPORTER_OTLP_METRICS_ENDPOINT
+  --drain-timeout SEC    seconds to finish them after SIGTERM or SIGINT (default 25); a second signal exits at once
+Output
   --json                 print the ready line as JSON
-  --help
-
-Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits. A second signal exits at once.`;
+  --metrics-url URL      the collector's own metrics, OTLP/HTTP; OTEL_EXPORTER_OTLP_METRICS_ENDPOINT`;
 
 /** `mcp-observatory collect`: the OTLP service. */
 export const collectCommand: Command = {

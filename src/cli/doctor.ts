@@ -4,9 +4,9 @@ import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory doctor [options] [entry file]
 
-Says what would be hooked in the application of this folder, in which versions, where spans and metrics would be sent,
-whether these places accept them, and what is misconfigured.
-With an entry file it also says whether SDKs are bundled into it, where no hook can reach them.
+Lists the SDKs that would be traced in the application of this folder, with their versions, where spans and metrics
+would be sent, whether those places accept them, and what is misconfigured. With an entry file it also finds SDKs
+bundled into it, which cannot be traced.
 
 Options:
   --folder DIR   folder of the application (default: the current one)

@@ -58,8 +58,8 @@ Exit code 1 while anything awaits approval.`;
 
 const LINT = `Usage: mcp-observatory gate lint --policy FILE [options]
 
-Finds mistakes in a policy: rules that can never decide, contradict or repeat each other, or allow more than they seem to,
-and settings of servers that have no effect. With --servers or --tools also unknown tools and arguments.
+Finds mistakes in a policy: rules that can never decide, contradict or repeat each other, or allow more than they
+seem to, and server settings without effect. With --servers or --tools also unknown tools and arguments.
 
   --policy FILE      policy or allowlist (else SAFE_ALLOWLIST_PATH, else config/allowlist.json)
   --servers FILE     servers, in the form of server_config.json; or --tools FILE with their tools/list results
@@ -90,8 +90,8 @@ Evaluates every gate offline, without servers or a model, and writes the results
 
 const E2E = `Usage: mcp-observatory gate e2e --cases FILE --servers FILE [options]
 
-Runs cases over real servers, with the gate (SAFE) and without (naive), and writes metrics, runs and a table. The planner
-is scripted and adversarial unless --model names one.
+Runs cases over real servers, with the gate (SAFE) and without (naive), and writes metrics, runs and a table. The
+planner is scripted and adversarial unless --model names one.
 
   --cases FILE       JSON lines {"id", "query", "plan"?}
   --servers FILE     servers, in the form of server_config.json

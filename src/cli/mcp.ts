@@ -8,14 +8,15 @@ import { loadMcpSdk, MCP_SERVER_SDK } from './store-mcp.ts';
 const HELP = `Usage: mcp-observatory mcp [options]
 
 An MCP server over stdio for agents that look into traces: list runs by a filter, explain a run, show a span, compare
-runs, health of tools, costs. It only reads, apart from adding up new runs. While 'up' runs, use its endpoint /mcp
-instead: the embedded database takes one process.
+runs, health of tools, costs. It writes only summaries of new runs. While 'up' runs, use its endpoint /mcp instead:
+the embedded database allows one process.
 
 Options:
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
 
-Where the package ${MCP_SERVER_SDK} is not installed, it is fetched once, about 17 MB, into a private folder of your cache.
+If the package ${MCP_SERVER_SDK} is not installed, it is fetched once, about 17 MB, into a private
+folder of your cache.
 
 Runs until its input ends.`;
 

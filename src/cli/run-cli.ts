@@ -14,58 +14,69 @@ import { printable } from './terminal/index.ts';
 
 /** Commands by name, loaded on demand so that `score` does not load Postgres. */
 export const COMMANDS: CommandTable = {
-  demo: {
-    summary: 'the whole path on your machine: real MCP servers, model calls, SQL',
-    load: async () => (await import('./demo.ts')).demoCommand,
+  up: {
+    summary: 'receiver, store and page in one process',
+    load: async () => (await import('./up.ts')).upCommand,
   },
-  score: {
-    summary: 'hashes, cost and hallucination risk of prompts and answers (JSONL)',
-    load: async () => (await import('./score.ts')).scoreCommand,
+  ui: {
+    summary: 'the page over your database: runs, tools, costs',
+    load: async () => (await import('./ui.ts')).uiCommand,
+  },
+  runs: {
+    summary: 'list, explain and compare runs by a filter',
+    load: async () => (await import('./runs.ts')).runsCommand,
+  },
+  mcp: {
+    summary: 'the runs for agents: an MCP server over stdio',
+    load: async () => (await import('./mcp.ts')).mcpCommand,
+  },
+  tax: {
+    summary: 'what tool definitions cost in the model calls that offer them',
+    load: async () => (await import('./tax.ts')).taxCommand,
+  },
+  gate: {
+    summary: 'policies, pins, plans, evidence and audit trails',
+    load: async () => (await import('./gate.ts')).gateCommand,
+  },
+  approvals: {
+    summary: 'decide calls that a policy holds for a person',
+    load: async () => (await import('./approvals.ts')).approvalsCommand,
+  },
+  golden: {
+    summary: 'record runs as files, replay and compare them',
+    load: async () => (await import('./golden/index.ts')).goldenCommand,
   },
   run: {
-    summary: 'let a model work with the tools of your MCP servers (mcpGhost)',
+    summary: 'let a model use the tools of your MCP servers (mcpGhost)',
     load: async () => (await import('./run.ts')).runCommand,
   },
   ask: {
     summary: 'one policy-gated step: plan, check, call, summarize with evidence',
     load: async () => (await import('./ask.ts')).askCommand,
   },
-  gate: {
-    summary:
-      'policies, pins, plans, evidence and audit trails (lint, explain, pin, plan, verify, replay, eval)',
-    load: async () => (await import('./gate.ts')).gateCommand,
+  collect: {
+    summary: 'the OTLP service: spans of any language, enriched and stored',
+    load: async () => (await import('./collect.ts')).collectCommand,
   },
-  golden: {
-    summary: 'record runs as files, replay and compare them',
-    load: async () => (await import('./golden/index.ts')).goldenCommand,
+  db: {
+    summary: 'create, update, inspect, prune and archive the tables',
+    load: async () => (await import('./db.ts')).dbCommand,
   },
-  approvals: {
-    summary: 'list, approve, reject and revoke calls that a policy holds for a person',
-    load: async () => (await import('./approvals.ts')).approvalsCommand,
+  doctor: {
+    summary: 'what would be traced, where spans go, and what is misconfigured',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  demo: {
+    summary: 'the whole path on your machine, without a key or a server',
+    load: async () => (await import('./demo.ts')).demoCommand,
+  },
+  score: {
+    summary: 'hashes, cost and hallucination risk of prompts and answers (JSONL)',
+    load: async () => (await import('./score.ts')).scoreCommand,
   },
   reviews: {
-    summary: 'list, claim and decide answers waiting for human review',
+    summary: 'decide answers that wait for human review',
     load: async () => (await import('./reviews.ts')).reviewsCommand,
-  },
-  runs: {
-    summary: 'list, explain and compare runs by a filter',
-    load: async () => (await import('./runs.ts')).runsCommand,
-  },
-  tax: {
-    summary: 'what the definitions of tools cost of the model calls that offer them',
-    load: async () => (await import('./tax.ts')).taxCommand,
-  },
-  up: {
-    summary: 'receiver, store and page in one process: see what happens',
-    load: async () => (await import('./up.ts')).upCommand,
-  },
-  ui: {
-    summary: 'the page: runs, tools, costs',
-    load: async () => (await import('./ui.ts')).uiCommand,
-  },
-  mcp: {
-    summary: 'the runs for agents: an MCP server over stdio',
-    load: async () => (await import('./mcp.ts')).mcpCommand,
   },
   drift: {
     summary: 'prompt drift by service and tool',
@@ -75,31 +86,34 @@ export const COMMANDS: CommandTable = {
     summary: 'model calls without a prompt template',
     load: async () => (await import('./templates.ts')).templatesCommand,
   },
-  collect: {
-    summary: 'the OTLP service: spans of any language, enriched, into Postgres',
-    load: async () => (await import('./collect.ts')).collectCommand,
-  },
-  doctor: {
-    summary: 'what would be hooked, where spans go, and what is misconfigured',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
-  },
-  db: {
-    summary: 'create, update and inspect the Postgres schema',
-    load: async () => (await import('./db.ts')).dbCommand,
-  },
 };
+
+/** The groups of `--help`, in its order; commands in none of them are under 'more'. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  look: ['up', 'ui', 'runs', 'mcp', 'tax'],
+  guard: ['gate', 'approvals'],
+  record: ['golden'],
+  run: ['run', 'ask'],
+  serve: ['collect', 'db', 'doctor'],
+};
+
+function describeGroup(group: string, names: readonly string[]): string[] {
+  const lines = names.map((name) => `  ${name.padEnd(10)} ${COMMANDS[name]?.summary}`);
+  return ['', `${group}:`, ...lines];
+}
+
+const GROUPED = new Set(Object.values(GROUPS).flat());
 
 const HELP = [
   'Usage: mcp-observatory <command> [options]',
+  ...Object.entries(GROUPS).flatMap(([group, names]) => describeGroup(group, names)),
+  ...describeGroup(
+    'more',
+    Object.keys(COMMANDS).filter((name) => !GROUPED.has(name)),
+  ),
   '',
-  'Commands:',
-  ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`),
-  '',
-  'Options:',
-  '  --help      this text, or that of a command',
-  '  --version   the version of this package',
-  '',
-  'Exit codes: 0 fine, 1 the thing asked about failed, 2 bad usage or an input that cannot be read.',
+  "'mcp-observatory <command> --help' explains one command; --version prints the version of this package.",
+  'Exit codes: 0 for success, 1 when what was checked failed, 2 for bad usage or an input that cannot be read.',
 ].join('\n');
 
 /**

@@ -22,24 +22,24 @@ const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory ui [options]
 
-Serves the page over the database: runs with their explanation, tools, costs, what waits for a person, comparison; and
-an MCP endpoint for agents at /mcp. It reads, adds up new runs, and decides what you decide.
+Serves the page over the database: runs with their explanation, tools, costs, calls that wait for a person, and
+comparisons; and an MCP endpoint for agents at /mcp. It writes only summaries of new runs and your decisions.
 
 Options:
   --port N              port (default ${DEFAULT_PORT})
   --host HOST           address to listen at (default 127.0.0.1)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
-  --token TOKEN         for the page, instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can read it,
-                        in the list of processes or the environment, can decide
+  --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can
+                        read it, in the process list or the environment, can decide
   --database-url URL    Postgres connection string; else MCP_OBSERVATORY_DATABASE_URL, else DATABASE_URL
   --data-dir DIR        embedded database used without one (default ${DEFAULT_DATA_DIR})
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
-  --webhook URL         told of each call that waits for a person (POST of JSON, without the arguments; signed with
-                        MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
+  --webhook URL         POST JSON here for each call that waits for a person, without its arguments; signed with
+                        MCP_OBSERVATORY_WEBHOOK_SECRET if that is set
   --json                print the ready line as JSON
 
-The address that is printed has a token for one browser, which can then decide what waits; the next one is printed when it
-is used. Agents read with the read token.
+The printed address holds a token for one browser, which may then decide; using it prints the next one. Agents read
+with the read token.
 
 Runs until SIGTERM or SIGINT.`;
 

@@ -28,9 +28,9 @@ const END_MS = 20_000;
 
 const HELP = `Usage: mcp-observatory up [options]
 
-One process to see what happens: it takes spans and the events of coding agents over OTLP (HTTP on port ${HTTP_PORT},
-gRPC on port ${GRPC_PORT}), keeps them in an embedded database, and serves the page, and an MCP endpoint for agents at /mcp. It prints how to set up Claude Code,
-Codex, VS Code Copilot and Gemini CLI.
+Receiver, store and page in one process. Takes spans and the events of coding agents over OTLP (HTTP on port
+${HTTP_PORT}, gRPC on port ${GRPC_PORT}), keeps them in an embedded database, and serves the page and, for agents, an
+MCP endpoint at /mcp. Prints the settings for Claude Code, Codex, VS Code Copilot and Gemini CLI.
 
 Options:
   --port N              port of the page (default ${PAGE_PORT})
@@ -39,22 +39,22 @@ Options:
   --capture-content     keep prompts, answers and error texts that senders put on spans (default: hashed, scored
                         and removed); OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT
   --keep AGE            delete spans older than this, in whole days (default 7d; on a server nothing is deleted without
-                        this flag); what is deleted is said on stderr first
-  --max-size SIZE       delete the oldest days when the tables are larger (default 1g; on a server none, and only
-                        with --keep)
+                        this flag); stderr says first what will be deleted
+  --max-size SIZE       delete the oldest days when the tables are larger (default 1g; on a server no limit, and
+                        only with --keep)
   --data-dir DIR        folder of the embedded database (default ${DEFAULT_DATA_DIR})
   --database-url URL    a Postgres server instead; MCP_OBSERVATORY_DATABASE_URL. DATABASE_URL is not used
   --goldens DIR         folder of the goldens that runs can be compared with (default goldens)
   --as NAME             who decides on the page (default: your user), recorded as page:NAME
-  --token TOKEN         for the page, instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can read it,
-                        in the list of processes or the environment, can decide
-  --webhook URL         told of each call that waits for a person (POST of JSON, without the arguments; signed with
-                        MCP_OBSERVATORY_WEBHOOK_SECRET where it is set)
+  --token TOKEN         one token for the page instead of one for each browser; MCP_OBSERVATORY_PAGE_TOKEN. Whoever can
+                        read it, in the process list or the environment, can decide
+  --webhook URL         POST JSON here for each call that waits for a person, without its arguments; signed with
+                        MCP_OBSERVATORY_WEBHOOK_SECRET if that is set
   --json                print the ready line as JSON
 
-All ports listen on 127.0.0.1. The address that is printed has a token for one browser, which can then decide what waits;
-the next one is printed when it is used. Agents read with the read token. Without the package @electric-sql/pglite the embedded database is fetched once, about
-27 MB, into a private folder of your cache.
+All ports listen on 127.0.0.1. The printed address holds a token for one browser, which may then decide; using it
+prints the next one. Agents read with the read token. If the package @electric-sql/pglite is not installed, it is
+fetched once, about 27 MB, into a private folder of your cache.
 
 Runs until SIGTERM or SIGINT; then it finishes the requests in progress and exits, within 25 s.`;
 

@@ -8,8 +8,8 @@
  */
 import { diag } from '@opentelemetry/api';
 import { type ApprovalLimits, Approvals, approvalLimits } from '../approvals/index.ts';
-import { warmEvidence } from '../evidence/index.ts';
 import { ObservatoryError, sliced, takeAll } from '../base/index.ts';
+import { warmEvidence } from '../evidence/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { BarredTools } from './barred-tools.ts';
