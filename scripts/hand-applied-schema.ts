@@ -1,4 +1,10 @@
-import { MIGRATIONS, type Migration, PREPARATION, readMigration } from '../src/postgres/migrations.ts';
+import {
+  MIGRATIONS,
+  type Migration,
+  PREPARATION,
+  readMigration,
+  recordStatement,
+} from '../src/postgres/migrations.ts';
 
 /**
  * All migrations as one file for psql, equivalent to `migrate()`. It may be applied again and does not change a newer
@@ -7,20 +13,19 @@ import { MIGRATIONS, type Migration, PREPARATION, readMigration } from '../src/p
 export function handAppliedScript(): string {
   return [
     '-- The schema of mcp-observatory in one file: psql "$DATABASE_URL" -f schema/postgres.sql',
-    '-- Generated from the numbered files of this folder by `npm run generate`; do not edit. It may be applied again,',
-    '-- and leaves what `mcp-observatory db migrate` leaves.',
+    '-- It may be applied again, and leaves what `mcp-observatory db migrate` leaves. Generated from the numbered',
+    '-- files of this folder by `npm run generate`; do not edit.',
     '\\set ON_ERROR_STOP on',
     'BEGIN;',
     'SET LOCAL client_min_messages = warning;',
     PREPARATION,
-    ...MIGRATIONS.map(guarded),
+    ...MIGRATIONS.map(applyUnlessRecorded),
     'COMMIT;',
     '',
   ].join('\n');
 }
 
-/** Runs a migration unless it is recorded. */
-function guarded(migration: Migration): string {
+function applyUnlessRecorded(migration: Migration): string {
   const tag = `$migration_${migration.id}$`;
   return `
 DO $guard$
@@ -28,11 +33,10 @@ BEGIN
   IF EXISTS (SELECT FROM mcp_observatory_migrations WHERE id = ${migration.id}) THEN
     RETURN;
   END IF;
-  INSERT INTO mcp_observatory_migrations (id, name) VALUES (${migration.id}, '${migration.name}');
+  ${recordStatement(migration)}
   EXECUTE ${tag}
 ${readMigration(migration)}
 ${tag};
 END
-$guard$;
-`;
+$guard$;`;
 }
