@@ -8,7 +8,7 @@ import { createNoopMeter, type Meter, type MeterProvider } from '@opentelemetry/
 import { decodeProtobuf } from '../src/otlp/index.ts';
 import { RowEncoder } from '../src/postgres/row-encoder.ts';
 import { resolveRowLimits } from '../src/postgres/row-limits.ts';
-import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { Enricher } from '../src/processor/index.ts';
 import { bodyOf, SPAN_KINDS } from './otlp-bodies.ts';
 
 const SPANS = 504;
@@ -17,7 +17,7 @@ const only = process.argv[3];
 
 /** Has instruments that nobody reads, as in a service without a metrics back end. */
 const METERS: MeterProvider = { getMeter: (): Meter => createNoopMeter() };
-const processor = new ObservatorySpanProcessor({ meterProvider: METERS, redactContent: true });
+const processor = new Enricher({ meterProvider: METERS, redactContent: true });
 const encoder = new RowEncoder(resolveRowLimits({}));
 
 function cpuOf(work: () => void): number {
@@ -44,8 +44,8 @@ for (const name of Object.keys(SPAN_KINDS)) {
       spans = decodeProtobuf(body, SPANS).spans;
     });
     const enrich = cpuOf(() => {
-      for (const span of spans) processor.expectEnded(span);
-      for (const span of spans) processor.enrichEnded(span);
+      for (const span of spans) processor.expectReceived(span);
+      for (const span of spans) processor.enrichReceived(span);
     });
     const row = cpuOf(() => {
       for (const span of spans) encoder.binary(span);

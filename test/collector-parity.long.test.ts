@@ -17,7 +17,7 @@ import pg from 'pg';
 import { type Collector, startCollector } from '../src/collector/index.ts';
 import { attachInteraction } from '../src/interaction/index.ts';
 import { PostgresSpanExporter } from '../src/postgres/index.ts';
-import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { Enricher, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { readRows } from './support/databases.ts';
 import { DIALECT_CASES } from './support/dialect-cases.ts';
 import { exportSpans } from './support/export.ts';
@@ -184,8 +184,8 @@ describe('a trace in process and through the collector', { skip: noPostgres() },
     await send(collector, 'application/x-protobuf', encodeProtobuf(asProtobuf));
     await send(collector, 'application/json', asJson);
     await collector.close();
-    const observatory = new ObservatorySpanProcessor({ redactContent: true });
-    for (const span of spans) observatory.enrichEnded(span);
+    const enricher = new Enricher({ redactContent: true });
+    for (const span of spans) enricher.enrichReceived(span);
     assert.deepEqual(await readRows(pool, 'trace_id, span_id'), await inProcess(spans));
   });
 

@@ -15,7 +15,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { Enricher, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { MetricReader } from './support/metric-reader.ts';
 import { spanToRow } from './support/span-row.ts';
 import { recordSpans } from './support/spans.ts';
@@ -214,9 +214,9 @@ describe('tokens and cost of a call are counted once', () => {
         const order = spans.map(
           (_, at) => spans[(at * (turn % 2 === 0 ? 1 : -1) + turn + spans.length) % spans.length],
         );
-        const processor = new ObservatorySpanProcessor({ meterProvider: false });
-        for (const span of order) processor.expectEnded(span as ReadableSpan);
-        for (const span of order) processor.enrichEnded(span as ReadableSpan);
+        const enricher = new Enricher({ meterProvider: false });
+        for (const span of order) enricher.expectReceived(span as ReadableSpan);
+        for (const span of order) enricher.enrichReceived(span as ReadableSpan);
         assertCounted(spans, tokens, calls);
       }
     });
@@ -228,8 +228,8 @@ describe('tokens and cost of a call are counted once', () => {
         'our span around that of OpenLLMetry, below a chain'
       ] as (typeof CASES)[string];
       const spans = spansOf(run, isReversed);
-      const processor = new ObservatorySpanProcessor({ meterProvider: false });
-      for (const span of spans) processor.enrichEnded(span);
+      const enricher = new Enricher({ meterProvider: false });
+      for (const span of spans) enricher.enrichReceived(span);
       assertCounted(spans, tokens, calls);
     }
   });
@@ -281,9 +281,9 @@ describe('tokens and cost of a call are counted once', () => {
 
   test('in the service, an estimate that arrives before the usage in the same batch', () => {
     const spans = spansOf(chat(OURS, 100, 'a', [unread]), false);
-    const processor = new ObservatorySpanProcessor({ meterProvider: false });
-    for (const span of spans) processor.expectEnded(span);
-    for (const span of spans) processor.enrichEnded(span);
+    const enricher = new Enricher({ meterProvider: false });
+    for (const span of spans) enricher.expectReceived(span);
+    for (const span of spans) enricher.enrichReceived(span);
     assertCounted(spans, 100, 1);
   });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Span } from '@opentelemetry/api';
 import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { attachInteraction } from '../src/interaction/index.ts';
-import { DeferredEnrichment, enrich, ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { DeferredEnrichment, Enricher, enrich, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import {
   answerHash,
   computeSignals,
@@ -84,18 +84,22 @@ for (const [place, prepare] of Object.entries(CALLS)) {
         const ended: ReadableSpan[] = [];
         const next = { onStart() {}, onEnd: (span: ReadableSpan) => void ended.push(span) };
         const sink = { ...next, async forceFlush() {}, async shutdown() {} };
-        const enricher = new ObservatorySpanProcessor();
+        const enricher = new Enricher();
         const deferred = new DeferredEnrichment(enricher, [sink]);
-        const tracer = new BasicTracerProvider({ spanProcessors: [deferred] }).getTracer('test');
-        await assertFree('enriching', async () => {
-          const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
-          tell(span);
-          span.end();
-          await deferred.settle();
-        });
-        assert.ok(ended.length > 0);
-        assert.equal(enricher.stats.enriched, ended.length);
-        assert.equal(enricher.stats.faults, 0);
+        const processor = new ObservatorySpanProcessor();
+        const enriching = { ours: [deferred], 'of another SDK': [processor, sink] };
+        for (const [whose, spanProcessors] of Object.entries(enriching)) {
+          const tracer = new BasicTracerProvider({ spanProcessors }).getTracer('test');
+          await assertFree(`enriching spans ${whose}`, async () => {
+            const span = tracer.startSpan('chat', { kind: 2, attributes: CHAT_ATTRIBUTES });
+            tell(span);
+            span.end();
+            await deferred.settle();
+          });
+        }
+        assert.ok(ended.length > 1);
+        assert.equal(enricher.stats.enriched + processor.stats.enriched, ended.length);
+        assert.equal(enricher.stats.faults + processor.stats.faults, 0);
       });
     }
   }

@@ -9,7 +9,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { McpInstrumentation } from '../src/instrumentation/mcp/index.ts';
-import { DeferredEnrichment, ObservatorySpanProcessor } from '../src/processor/index.ts';
+import { DeferredEnrichment, Enricher, ObservatorySpanProcessor } from '../src/processor/index.ts';
 import { SDKS, type Sdk } from './support/mcp-sdks.ts';
 
 const ROWS = Array.from({ length: 3 }, (_, id) => ({ id, name: `row ${id}` }));
@@ -63,7 +63,6 @@ interface Recorded {
 async function spansOf(sdk: Sdk, isLate: boolean, captureContent: boolean): Promise<Recorded> {
   const memory = new InMemorySpanExporter();
   const exporting = new SimpleSpanProcessor(memory);
-  const enricher = new ObservatorySpanProcessor();
   const seen: ReadableSpan[] = [];
   const watching = {
     onStart: () => {},
@@ -71,7 +70,9 @@ async function spansOf(sdk: Sdk, isLate: boolean, captureContent: boolean): Prom
     forceFlush: async () => {},
     shutdown: async () => {},
   };
-  const enriching = isLate ? [new DeferredEnrichment(enricher, [exporting])] : [enricher, exporting];
+  const enriching = isLate
+    ? [new DeferredEnrichment(new Enricher(), [exporting])]
+    : [new ObservatorySpanProcessor(), exporting];
   const provider = new NodeTracerProvider({ spanProcessors: [...enriching, watching] });
   provider.register();
   const instrumentation = new McpInstrumentation({ captureContent, contentLimitChars: 100 });

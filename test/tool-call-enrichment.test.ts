@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
-import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { attachInteraction } from '../src/interaction/index.ts';
 import {
-  ObservatorySpanProcessor,
-  type ObservatorySpanProcessorOptions,
-  setGovernance,
-} from '../src/processor/index.ts';
+  BasicTracerProvider,
+  type ReadableSpan,
+  type Span as SdkSpan,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
+import { attachInteraction } from '../src/interaction/index.ts';
+import { Enricher, type ObservatorySpanProcessorOptions, setGovernance } from '../src/processor/index.ts';
 
 /** What a program may do with the span of a tool call before it ends. */
 const CASES: Readonly<Record<string, (span: Span) => void>> = {
@@ -35,9 +36,16 @@ const OPTIONS: readonly ObservatorySpanProcessorOptions[] = [
 function called(
   act: (span: Span) => void,
   { isRoot, isGoverned, hasArguments, options }: Shape,
-  end: (span: Span, processor: ObservatorySpanProcessor) => void,
+  finish: (enricher: Enricher, span: SdkSpan) => void,
 ) {
-  const processor = new ObservatorySpanProcessor(options);
+  const enricher = new Enricher(options);
+  const processor: SpanProcessor = {
+    onStart: (span, parent) => enricher.begin(span, parent),
+    onEnding: (span) => finish(enricher, span),
+    onEnd() {},
+    async forceFlush() {},
+    async shutdown() {},
+  };
   const tracer = new BasicTracerProvider({ spanProcessors: [processor] }).getTracer('mcp-observatory/mcp');
   const around = trace.setSpan(context.active(), tracer.startSpan('run'));
   const parent = isRoot ? context.active() : around;
@@ -49,9 +57,9 @@ function called(
   );
   if (hasArguments) attachInteraction(span, { toolArguments: { b: [1, null], a: 'x' } });
   act(span);
-  end(span, processor);
+  span.end();
   const { attributes: told, events, droppedAttributesCount } = span as unknown as ReadableSpan;
-  return { told, events: events.map(({ name }) => name), droppedAttributesCount, stats: processor.stats };
+  return { told, events: events.map(({ name }) => name), droppedAttributesCount, stats: enricher.stats };
 }
 
 interface Shape {
@@ -62,17 +70,17 @@ interface Shape {
 }
 
 for (const [name, act] of Object.entries(CASES)) {
-  test(`a span of MCP says the same whether it is enriched as it ends or before: ${name}`, () => {
+  test(`a span of MCP says the same whether it is enriched as it ends or late: ${name}`, () => {
     for (const options of OPTIONS) {
       // What cannot be captured of a root, which waits, is left out as it ends; its fields are not.
       if (name === 'arguments that are not JSON' && options.captureContent === true) continue;
       for (const isRoot of [false, true]) {
         for (const isGoverned of [false, true]) {
           const shape = { isRoot, isGoverned, hasArguments: name !== 'no arguments', options };
-          const ended = called(act, shape, (span) => span.end());
-          // `enrichNow` takes the general way.
-          const before = called(act, shape, (span, processor) => processor.enrichNow(span as never));
-          assert.deepEqual(ended, before);
+          const ended = called(act, shape, (enricher, span) => void enricher.enrichEnding(span));
+          // Takes no short cut.
+          const late = called(act, shape, (enricher, span) => enricher.enrichLate(span, span));
+          assert.deepEqual(ended, late);
           assert.equal(ended.stats.enriched + ended.stats.faults > 0, true);
         }
       }

@@ -12,7 +12,7 @@ import {
 } from '../durable/index.ts';
 import { warmEvidence } from '../evidence/index.ts';
 import { PostgresSpanExporter } from '../postgres/index.ts';
-import { ObservatorySpanProcessor, resolveCaptureContent } from '../processor/index.ts';
+import { Enricher, resolveCaptureContent } from '../processor/index.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { CollectorMetrics } from './metrics.ts';
 import { type CollectorOptions, type ResolvedCollectorOptions, resolveCollectorOptions } from './options.ts';
@@ -143,11 +143,11 @@ class RunningCollector implements Collector {
   #gateway(): Gateway {
     const { tokens = [], captureContent, keepAttributes, maxBodyBytes, maxSpans } = this.#options;
     const redactContent = !resolveCaptureContent(captureContent);
-    const processor = new ObservatorySpanProcessor({ redactContent, keepAttributes });
+    const enricher = new Enricher({ redactContent, keepAttributes });
     void warmEvidence();
     return {
       intake: new Intake({
-        processor,
+        enricher,
         writer: this.#writer,
         onSafe: (spans) => this.#forwarder?.forward(spans),
         onIgnored: (signal, count) => this.#metrics.ignored(signal, count),

@@ -21,12 +21,7 @@ import {
   toColumns,
 } from '../base/index.ts';
 import { attachInteraction, type Interaction, OuterCall, withOuterCall } from '../interaction/index.ts';
-import {
-  checkFields,
-  type GovernanceFields,
-  type ObservatorySpanProcessor,
-  toAttributes,
-} from '../processor/index.ts';
+import { checkFields, type Enricher, type GovernanceFields, toAttributes } from '../processor/index.ts';
 import { governanceDecided } from './governance.ts';
 import { countFallback } from './metrics.ts';
 import { StandInSpan } from './stand-in-span.ts';
@@ -39,7 +34,7 @@ export interface CallSettings {
   /** Whether error messages, which may quote content, may be recorded on spans. */
   readonly captureContent: boolean;
   /** Computes the fields, whether or not it is registered. Registered processors skip spans it has enriched. */
-  readonly enricher: ObservatorySpanProcessor;
+  readonly enricher: Enricher;
 }
 
 /** What is recorded on the span when the call has returned. */
@@ -216,7 +211,7 @@ function finish<T>(
     count(description, description.governance);
     return {};
   }
-  const dropped = toAttributes(settings.enricher.enrichNow(note as never));
+  const dropped = toAttributes(settings.enricher.enrichEnding(note as never));
   const known = { ...started, ...dropped };
   const computed = isAsked(description) ? fieldsOf(note, known) : {};
   let decided: GovernanceFields = {};

@@ -14,8 +14,8 @@ import { warmEvidence } from '../evidence/index.ts';
 import { readProviderResponse, responseAttributes } from '../interaction/index.ts';
 import type { ReasonCode } from '../policy/index.ts';
 import {
+  Enricher,
   isName,
-  ObservatorySpanProcessor,
   PROCESSOR_OPTIONS,
   resolveCaptureContent,
   withEvidence,
@@ -52,7 +52,7 @@ export function instrument(options: InstrumentOptions): Interceptor {
     throw invalidOption('`requirePromptTemplate`', "'warn' or 'block'", required);
   const isBlocking = required === 'block';
   const processorOptions = { ...rest, requirePromptTemplate: isBlocking ? undefined : required };
-  const enricher = new ObservatorySpanProcessor(withEvidence(processorOptions));
+  const enricher = new Enricher(withEvidence(processorOptions));
   const captureContent = resolveCaptureContent(options.captureContent);
   const scoresEvidence = options.signals?.enableEvidence !== false;
   const spans = openSpans(serviceName, tracerProvider, exporter);

@@ -27,7 +27,6 @@ export {
 } from './kind.ts';
 export {
   acceptLateWork,
-  type LateReader,
   type LateWork,
   lateCharacters,
   leaveLateWork,

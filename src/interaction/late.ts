@@ -1,6 +1,6 @@
 /**
- * Spans that are written after they have ended, where nobody reads them before: an instrumentation then leaves what takes
- * time, reading a request and its answer, for the time after the call.
+ * Spans that are written after they have ended, in a pipeline of our own in which nobody reads them before: an
+ * instrumentation then leaves what takes time, reading a request and its answer, for the time after the call.
  */
 import type { Span } from '@opentelemetry/api';
 
@@ -14,23 +14,15 @@ export interface LateWork {
   write(): void;
 }
 
-/** Wants to know when work is left, before anybody reads the span. */
-export interface LateReader {
-  left(span: Span): void;
-}
-
 interface LateSpan {
-  /** Until there is work, who wants to know of it, or `null`. */
-  [LATE]?: LateWork | LateReader | null | undefined;
+  /** `null` while work may be left. */
+  [LATE]?: LateWork | null | undefined;
 }
 
-/**
- * Declares that work left on a span will be done before anybody reads the span.
- * @param reader called when work is left. @defaultValue nobody
- */
-export function acceptLateWork(span: object, reader: LateReader | null = null): void {
+/** Declares that work left on a span will be done before anybody reads the span. */
+export function acceptLateWork(span: object): void {
   try {
-    (span as LateSpan)[LATE] = reader;
+    (span as LateSpan)[LATE] = null;
   } catch {
     // A frozen span is written before its end.
   }
@@ -38,21 +30,18 @@ export function acceptLateWork(span: object, reader: LateReader | null = null): 
 
 /** Whether work may be left on a span. */
 export function takesLateWork(span: Span): boolean {
-  const late = (span as LateSpan)[LATE];
-  return late === null || isReader(late);
+  return (span as LateSpan)[LATE] === null;
 }
 
 /** Leaves work on a span that {@link takesLateWork}, which is about to end. */
 export function leaveLateWork(span: Span, work: LateWork): void {
-  const late = (span as LateSpan)[LATE];
   (span as LateSpan)[LATE] = work;
-  if (isReader(late)) late.left(span);
 }
 
 /** Returns and removes the work that was left on a span. */
 export function takeLateWork(span: object): LateWork | undefined {
-  const work = (span as LateSpan)[LATE];
-  if (!isWork(work)) return undefined;
+  const work = (span as LateSpan)[LATE] ?? undefined;
+  if (work === undefined) return undefined;
   try {
     (span as LateSpan)[LATE] = undefined;
   } catch {
@@ -63,14 +52,5 @@ export function takeLateWork(span: object): LateWork | undefined {
 
 /** The characters that the work left on a span holds. */
 export function lateCharacters(span: object): number {
-  const work = (span as LateSpan)[LATE];
-  return isWork(work) ? work.characters : 0;
-}
-
-function isWork(late: LateSpan[typeof LATE]): late is LateWork {
-  return late !== undefined && late !== null && 'write' in late;
-}
-
-function isReader(late: LateSpan[typeof LATE]): late is LateReader {
-  return late !== undefined && late !== null && 'left' in late;
+  return (span as LateSpan)[LATE]?.characters ?? 0;
 }

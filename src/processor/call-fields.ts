@@ -1,7 +1,7 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { attributeOf, type FieldValues } from '../base/index.ts';
-import { evidenceOf } from '../evidence/index.ts';
+import { evidenceOf, warmEvidence } from '../evidence/index.ts';
 import {
   type Interaction,
   type InteractionKind,
@@ -9,10 +9,9 @@ import {
   readInteraction,
 } from '../interaction/index.ts';
 import type { ContextTax } from './context-tax.ts';
-import { enrich, enrichToolCall } from './enrich.ts';
-import { tellScored, withHashes } from './large-texts.ts';
+import { enrich, enrichToolCall, HashMemo } from './enrich.ts';
+import { hasLongTexts, readAhead, takeSteps, tellScored, withHashes } from './long-texts.ts';
 import type { ResolvedProcessorOptions } from './options.ts';
-import { hasLongTexts, readAhead, takeSteps } from './read-ahead.ts';
 import type { WritableSpan } from './set-fields.ts';
 import type { ToolMemory } from './tool-memory.ts';
 
@@ -24,6 +23,8 @@ export class CallFields {
   readonly #tools: ToolMemory;
   readonly #tax: ContextTax | undefined;
   readonly #onFault: (error: unknown) => void;
+  readonly #memo = new HashMemo();
+  #isAnswerExpected = false;
 
   /** @param onFault called with an error that costs only a part of the fields. */
   constructor(
@@ -36,6 +37,18 @@ export class CallFields {
     this.#tools = tools;
     this.#tax = tax;
     this.#onFault = onFault;
+  }
+
+  /** Prepares the scores of answers as the first span begins that may end with one. */
+  expectAnswer(kind: InteractionKind | undefined): void {
+    if (this.#isAnswerExpected || kind === undefined || kind === 'tool') return;
+    this.#isAnswerExpected = true;
+    if (this.#options.signals.enableEvidence) void warmEvidence();
+  }
+
+  /** The fields of a call that our instrumentation of MCP describes; undefined for all others. */
+  ofToolCall(span: ReadableSpan, attached: Interaction | undefined): FieldValues | undefined {
+    return attached && enrichToolCall(span, attached, this.#memo);
   }
 
   /**
@@ -52,7 +65,7 @@ export class CallFields {
     const { signals, prices } = this.#options;
     // With the root of a trace its calls are forgotten.
     if (kind === 'tool' && span.parentSpanContext !== undefined) this.#tools.add(span);
-    const known = attached && enrichToolCall(span, attached);
+    const known = this.ofToolCall(span, attached);
     if (known !== undefined) return known;
     const interaction = withHashes(target, readInteraction(span, attached), isBounded);
     const values = enrich(this.#withTools(span, interaction, kind), {
@@ -62,6 +75,7 @@ export class CallFields {
       // Prices depend on it, and only models have one.
       at: isModelCall(kind) ? startOf(span) : undefined,
       failed: span.status.code === SpanStatusCode.ERROR,
+      memo: this.#memo,
     });
     tellScored(target, interaction);
     if (kind === 'model' && interaction.tools !== undefined && span.attributes[OFFERED_TOOLS] === undefined) {
@@ -70,22 +84,18 @@ export class CallFields {
     return values;
   }
 
-  /** Whether {@link readAhead} is worth it. Never throws. */
-  areLong(span: ReadableSpan): boolean {
+  /**
+   * Reads long texts in turns of the event loop of their own, for {@link of}. Never throws or rejects.
+   * @returns undefined if the texts are short.
+   */
+  readAhead(span: ReadableSpan): Promise<void> | undefined {
+    // What fails here fails once more, where faults are counted.
     try {
-      return hasLongTexts(span);
+      if (!hasLongTexts(span)) return undefined;
+      const steps = readAhead(span, (read, kind) => this.#evidenceOf(span, read, kind));
+      return takeSteps(steps).catch(() => {});
     } catch {
-      // It fails once more, where faults are counted.
-      return false;
-    }
-  }
-
-  /** Reads long texts in turns of the event loop of their own, for {@link of}. Never rejects. */
-  async readAhead(span: ReadableSpan, isBounded: boolean): Promise<void> {
-    try {
-      await takeSteps(readAhead(span, isBounded, (read, kind) => this.#evidenceOf(span, read, kind)));
-    } catch {
-      // It fails once more, where faults are counted.
+      return undefined;
     }
   }
 
@@ -100,7 +110,7 @@ export class CallFields {
   #taxOf(interaction: Interaction, at: Date): FieldValues | undefined {
     try {
       const { model, provider, serviceTier, serverAddress } = interaction;
-      const providerApiUrl = serverAddress === undefined ? undefined : `https://${serverAddress}`;
+      const providerApiUrl = serverAddress === undefined ? undefined : this.#memo.urlOf(serverAddress);
       const price = { model, provider, providerApiUrl, serviceTier, at, overrides: this.#options.prices };
       return this.#tax?.fieldsOf(interaction, price);
     } catch (error) {

@@ -24,25 +24,27 @@ export interface EnrichOptions {
   readonly prices?: PriceOverrides | undefined;
   /** Whether the call failed; without an answer no output tokens are then estimated. */
   readonly failed?: boolean | undefined;
+  /** What is known of the call before. @defaultValue nothing */
+  readonly memo?: HashMemo | undefined;
 }
 
 /**
  * Computes all fields of a call from its interaction: hashes and scores, tokens, cost, the hash of tool arguments.
- * Pure, except for the clock if `at` is not given. Unknown fields are absent.
+ * Unknown fields are absent.
  *
  * @throws ObservatoryError `INVALID_INPUT` for tool arguments that are not a JSON value.
  */
 export function enrich(interaction: Interaction, options: EnrichOptions): FieldValues {
-  const { kind = 'model' } = options;
+  const { kind = 'model', memo = new HashMemo() } = options;
   const { model, provider } = interaction;
   const { config } = options;
   const evidence = interaction.evidence ?? evidenceOf(interaction, config);
   const values: Draft = computeSignals(interaction, config, evidence);
   if (model !== undefined) values.model = model;
   if (provider !== undefined) values.provider = provider;
-  const hash = hashOfArguments(interaction);
+  const hash = memo.hashArguments(interaction);
   if (hash !== undefined) values.tool_args_hash = hash;
-  if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, options);
+  if (kind === 'model' || kind === 'embeddings') addSpend(values, interaction, kind, { ...options, memo });
   else addTokens(values, interaction.usage);
   return values;
 }
@@ -52,41 +54,62 @@ export function enrich(interaction: Interaction, options: EnrichOptions): FieldV
  * describes: it says nothing but its arguments that fields are made of.
  * @returns undefined for all others.
  */
-export function enrichToolCall(span: ReadableSpan, attached: Interaction): FieldValues | undefined {
+export function enrichToolCall(
+  span: ReadableSpan,
+  attached: Interaction,
+  memo: HashMemo,
+): FieldValues | undefined {
   if (span.instrumentationScope?.name !== MCP_SCOPE || attached.toolArguments === undefined) return undefined;
   if (span.attributes[semconv.ATTR_MCP_METHOD_NAME] !== 'tools/call') return undefined;
-  const isKnown = attached.toolArguments === known.of && span.spanContext().spanId === known.caller;
   // A client's parent may be a call that hands on the same object, and changes it before its own end.
   const caller = span.kind === SpanKind.SERVER ? span.parentSpanContext?.spanId : undefined;
-  const hash = isKnown ? known.hash : hashOfArguments(attached, caller);
+  const hash =
+    memo.findHash(attached.toolArguments, span.spanContext().spanId) ?? memo.hashArguments(attached, caller);
   return hash === undefined ? undefined : { tool_args_hash: hash };
 }
 
-/** Arguments that are kept in mind at most. */
+/** Arguments that are remembered at most. */
 const MAX_KNOWN_CHARS = 4096;
-/**
- * The spans of one tool call end one after the other: a framework's, the client's, that of a server in memory, which was
- * given what its caller sent.
- */
-let known: KnownArguments = { text: '', hash: sha256Hex(''), of: undefined, caller: undefined };
 
-interface KnownArguments {
-  readonly text: string;
-  readonly hash: string;
-  readonly of: unknown;
-  readonly caller: string | undefined;
-}
+/** What was computed for the call before, for the next one that has the same. */
+export class HashMemo {
+  #text = '';
+  #hash = sha256Hex('');
+  #arguments: unknown;
+  #caller: string | undefined;
+  #host = '';
+  #url = 'https://';
 
-/** @param caller the id of the span that sent the arguments, on that of a server. */
-function hashOfArguments(
-  { toolArguments, toolArgumentsText }: Interaction,
-  caller?: string,
-): string | undefined {
-  const text = toolArgumentsText ?? (toolArguments === undefined ? undefined : hashableText(toolArguments));
-  if (text === undefined) return undefined;
-  const hash = text === known.text ? known.hash : sha256Hex(text);
-  if (text.length <= MAX_KNOWN_CHARS) known = { text, hash, of: toolArguments, caller };
-  return hash;
+  /**
+   * The hash of tool arguments. The spans of one tool call end one after the other: a framework's, the client's, that of a
+   * server in memory, which was given what its caller sent.
+   * @param caller the id of the span that sent the arguments, on that of a server.
+   */
+  hashArguments({ toolArguments, toolArgumentsText }: Interaction, caller?: string): string | undefined {
+    const text = toolArgumentsText ?? (toolArguments === undefined ? undefined : hashableText(toolArguments));
+    if (text === undefined) return undefined;
+    const hash = text === this.#text ? this.#hash : sha256Hex(text);
+    if (text.length > MAX_KNOWN_CHARS) return hash;
+    this.#text = text;
+    this.#hash = hash;
+    this.#arguments = toolArguments;
+    this.#caller = caller;
+    return hash;
+  }
+
+  /** The hash of the last arguments, if these are the same object and this span has sent it. */
+  findHash(toolArguments: unknown, spanId: string): string | undefined {
+    return toolArguments === this.#arguments && spanId === this.#caller ? this.#hash : undefined;
+  }
+
+  /** The same text again for the host of the call before: it is compared, and not read. */
+  urlOf(host: string): string {
+    if (host !== this.#host) {
+      this.#host = host;
+      this.#url = `https://${host}`;
+    }
+    return this.#url;
+  }
 }
 
 type Draft = { -readonly [C in keyof FieldValues]: FieldValues[C] };
@@ -96,7 +119,7 @@ function addSpend(
   values: Draft,
   interaction: Interaction,
   kind: InteractionKind,
-  options: EnrichOptions,
+  options: EnrichOptions & { readonly memo: HashMemo },
 ): void {
   const usage = interaction.usage ?? estimate(interaction, kind, options);
   addTokens(values, usage);
@@ -107,7 +130,7 @@ function addSpend(
     usage,
     model,
     provider,
-    providerApiUrl: serverAddress === undefined ? undefined : urlOf(serverAddress),
+    providerApiUrl: serverAddress === undefined ? undefined : options.memo.urlOf(serverAddress),
     serviceTier,
     providerCostUsd,
     at: options.at ?? new Date(),
@@ -115,14 +138,6 @@ function addSpend(
   });
   if (costUsd !== undefined) values.cost_usd = costUsd;
   values.cost_source = costSource;
-}
-
-let lastUrl = { host: '', url: 'https://' };
-
-/** The same text again for the host of the call before: it is compared, and not read. */
-function urlOf(host: string): string {
-  if (host !== lastUrl.host) lastUrl = { host, url: `https://${host}` };
-  return lastUrl.url;
 }
 
 /**

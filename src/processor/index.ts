@@ -1,10 +1,11 @@
 export { CAPTURE_CONTENT_VARIABLE, resolveCaptureContent } from './capture-content.ts';
-export { DeferredEnrichment } from './deferred-enrichment.ts';
 export { type EnrichOptions, enrich } from './enrich.ts';
+export { Enricher } from './enricher.ts';
 export { type GovernanceFields, getGovernance, isName, pairFallback, setGovernance } from './governance.ts';
 export { governanceFromBaggage, governanceToBaggage } from './governance-baggage.ts';
+export { DeferredEnrichment } from './late/index.ts';
 export { type ObservatorySpanProcessorOptions, PROCESSOR_OPTIONS, withEvidence } from './options.ts';
-export type { ProcessorStats } from './processor-stats.ts';
 export { RecentMap } from './recent-map.ts';
 export { checkFields, toAttributes, type WritableSpan } from './set-fields.ts';
 export { ObservatorySpanProcessor } from './span-processor.ts';
+export type { ProcessorStats } from './tally.ts';

@@ -51,11 +51,6 @@ export class SpendMetrics {
     this.#given = meterProvider;
   }
 
-  /** Whether anything reads them. */
-  get areRead(): boolean {
-    return this.#current().areRead;
-  }
-
   /**
    * Records an ended call.
    * @param attributes of its span, including the computed fields.

@@ -2,10 +2,9 @@ import { createTraceState, type SpanContext, SpanStatusCode, type TraceState } f
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type AttributeColumn, attributeOf, type FieldValues } from '../base/index.ts';
 import { redactValue } from '../json/index.ts';
-import { EndedSpan } from './ended-span.ts';
 import { isKept } from './kept-attributes.ts';
 import { keptEventName, keptSpanName, keptText, REDACTED } from './kept-names.ts';
-import { hasField, setFields } from './set-fields.ts';
+import { EndedSpan, hasField, setFields } from './set-fields.ts';
 
 type Mutable = Record<string, unknown>;
 

@@ -1,4 +1,5 @@
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import {
   type AttributeColumn,
   attributeOf,
@@ -14,6 +15,19 @@ import { UNSPECIFIED } from './governance.ts';
 export interface WritableSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   setAttribute(key: string, value: AttributeValue): unknown;
+}
+
+/** Writes to an ended span: from another process, or in an SDK without `onEnding`. */
+export class EndedSpan implements WritableSpan {
+  readonly attributes: Record<string, unknown>;
+
+  constructor(span: ReadableSpan) {
+    this.attributes = span.attributes;
+  }
+
+  setAttribute(key: string, value: unknown): void {
+    this.attributes[key] = value;
+  }
 }
 
 /** Field values as attributes: `{prompt_hash}` -> `{'observatory.prompt_hash'}`. */

@@ -54,13 +54,6 @@ export class ToolMemory {
     if (added.length >= 2 * MAX_ENTRIES) added.splice(0, MAX_ENTRIES);
   }
 
-  /** Whether calls inside a tool's span are remembered, whose place it takes as it ends. */
-  isAround(span: ReadableSpan): boolean {
-    const { traceId, spanId } = span.spanContext();
-    const known = this.#traces.get(traceId);
-    return known !== undefined && sorted(known).parents.get(spanId) === true;
-  }
-
   /** The calls of a trace, which is the one used last from now on. */
   #callsOf(traceId: string): KnownCalls {
     if (this.#last?.[0] === traceId) return this.#last[1];

@@ -35,8 +35,6 @@ export interface SignalInput {
 export interface TextIdentities {
   readonly prompt?: TextIdentity | undefined;
   readonly answer?: TextIdentity | undefined;
-  /** The share of them that is hashed, of the one with the smaller share. @defaultValue 1 */
-  readonly share?: number | undefined;
 }
 
 type Draft = { -readonly [Name in keyof FieldValues]: FieldValues[Name] };

@@ -29,6 +29,15 @@ export const processors = [
   new ObservatorySpanProcessor(),
   new PostgresSpanExporter({ connection: 'postgres://x' }),
 ];
+/** The members of the processor are those of a `SpanProcessor` and its counters. */
+export const members = {
+  stats: true,
+  onStart: true,
+  onEnding: true,
+  onEnd: true,
+  forceFlush: true,
+  shutdown: true,
+} satisfies Record<keyof ObservatorySpanProcessor, true>;
 export const instrumentations = getObservatoryInstrumentations({ captureContent: false });
 export const interceptor: Interceptor = instrument({ serviceName: 'consumer' });
 export const engine = new TieredExecutionEngine(

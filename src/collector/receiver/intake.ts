@@ -11,7 +11,7 @@ import {
   type ReceivedSpan,
 } from '../../otlp/index.ts';
 import { spanIdToUuid, traceIdToUuid } from '../../postgres/index.ts';
-import type { ObservatorySpanProcessor } from '../../processor/index.ts';
+import type { Enricher } from '../../processor/index.ts';
 import { STEP_CHARS } from '../../signals/index.ts';
 import { readAgentSpans } from '../agents/index.ts';
 import type { Ticket } from './admission.ts';
@@ -32,7 +32,7 @@ const AHEAD_SECONDS = 86_400;
 
 /** Where spans go. */
 export interface IntakeParts {
-  readonly processor: ObservatorySpanProcessor;
+  readonly enricher: Enricher;
   readonly writer: DurableSpanWriter;
   /** Called with safe spans. */
   readonly onSafe: (spans: readonly ReadableSpan[]) => void;
@@ -114,12 +114,13 @@ export class Intake {
   async #enrich(spans: readonly ReadableSpan[], bytes: number): Promise<void> {
     const mayBeLong = bytes > STEP_CHARS;
     let turnEnds = performance.now() + MAX_TURN_MS;
-    for (const span of spans) this.#parts.processor.expectEnded(span);
+    const { enricher } = this.#parts;
+    for (const span of spans) enricher.expectReceived(span);
     for (const span of spans) {
-      const isLong = mayBeLong && this.#parts.processor.isLong(span);
-      if (isLong) await this.#parts.processor.readAhead(span);
-      this.#parts.processor.enrichEnded(span);
-      if (!isLong && performance.now() < turnEnds) continue;
+      const reading = mayBeLong ? enricher.readAhead(span) : undefined;
+      if (reading !== undefined) await reading;
+      enricher.enrichReceived(span);
+      if (reading === undefined && performance.now() < turnEnds) continue;
       await nextTurn();
       turnEnds = performance.now() + MAX_TURN_MS;
     }
