@@ -1,12 +1,13 @@
 /**
- * JSON of a value with a limit on its size, for content attributes: the work is bounded by the limit, not by the
- * value, so a result of fifty megabytes costs no more than one of fifty kilobytes. What is cut is marked and the text
- * stays valid JSON.
+ * JSON of a value with a limit on its size. The work is bounded by the limit, not by the value: a result of fifty
+ * megabytes costs no more than one of fifty kilobytes. What is cut is marked and the text stays valid JSON.
  */
 const MAX_DEPTH = 32;
 const CUT = '…';
 /** What an empty list or object counts: its brackets. */
 const EMPTY = 2;
+/** And `null`, `true` or `false`. */
+const LITERAL = 4;
 
 /** @param limit Characters of values and keys kept before cutting; brackets, quotes and marks come on top. */
 export function boundedJson(value: unknown, limit: number): string {
@@ -18,6 +19,11 @@ export interface BoundedCopy {
   /** Characters of the texts that it holds; of one that is cut, all of them. */
   readonly characters: number;
   json(): string;
+}
+
+/** The first characters of a value's JSON text. Reads little more of the value than it writes. */
+export function beginningOfJson(value: unknown, maxChars: number): string {
+  return boundedJson(value, maxChars).slice(0, maxChars);
 }
 
 /** As {@link boundedJson}, in two steps: copying takes little of its time, for texts are shared. */
@@ -36,7 +42,7 @@ function trim(value: unknown, budget: Budget, depth: number): unknown {
   if (typeof value === 'string') return trimText(value, budget);
   if (typeof value === 'bigint') return trimText(value.toString(), budget);
   if (typeof value !== 'object' || value === null) {
-    budget.left -= 8;
+    budget.left -= typeof value === 'number' ? String(value).length : LITERAL;
     return typeof value === 'function' || typeof value === 'symbol' ? undefined : value;
   }
   // Everything costs something: a list of a million empty lists is not walked to its end.

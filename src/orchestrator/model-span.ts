@@ -42,11 +42,10 @@ export function attachCompletion(
   });
 }
 
-/** The answer of a completion with the reason it ended; the conventions have a word of their own for calls. */
-function outputMessage({ message, finishReason }: Completion): OutputMessage {
+function outputMessage({ message, finishReason, rawFinishReason }: Completion): OutputMessage {
   return {
     ...toSignalMessage(message),
-    finishReason: finishReason === 'tool_calls' ? 'tool_call' : finishReason,
+    finishReason: finishReason === 'other' ? rawFinishReason : finishReason,
   };
 }
 

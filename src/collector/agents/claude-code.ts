@@ -2,10 +2,10 @@
  * Claude Code: events of its page "Monitoring" (code.claude.com/docs/en/monitoring-usage), Claude Code 2.1. A run is a
  * prompt (`prompt.id`). Input tokens exclude those of the cache, as in Anthropic's API.
  */
+import { answerContent, promptContent } from '../../interaction/index.ts';
 import {
   type AgentCall,
   type AgentDialect,
-  messageJson,
   modelAttributes,
   tokenSum,
   toolAttributes,
@@ -34,7 +34,7 @@ function userPrompt(event: AgentEvent): AgentCall {
     run: runOf(event),
     key: event.text('message.uuid', 'prompt.id'),
     name: 'invoke_agent claude-code',
-    attributes: { 'gen_ai.input.messages': messageJson('user', event.content('prompt')) },
+    attributes: promptContent(event.content('prompt')),
   };
 }
 
@@ -84,7 +84,7 @@ function resends(event: AgentEvent): number | undefined {
 }
 
 function assistantResponse(event: AgentEvent): AgentCall | undefined {
-  const answer = messageJson('assistant', event.content('response'));
+  const answer = event.content('response');
   if (answer === undefined) return undefined;
   const model = event.text('model');
   return {
@@ -94,7 +94,7 @@ function assistantResponse(event: AgentEvent): AgentCall | undefined {
     name: `chat ${model ?? ''}`.trim(),
     attributes: {
       ...modelAttributes({ provider: 'anthropic', model, responseId: event.text('request_id') }),
-      'gen_ai.output.messages': answer,
+      ...answerContent(answer),
     },
   };
 }

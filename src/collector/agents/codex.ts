@@ -3,13 +3,8 @@
  * (developers.openai.com/codex, "Observability and telemetry"). A run is a conversation: Codex has no id for a prompt.
  * Input tokens include those of the cache, output tokens those of reasoning. Tokens come with the end of the stream.
  */
-import {
-  type AgentCall,
-  type AgentDialect,
-  messageJson,
-  modelAttributes,
-  toolAttributes,
-} from './agent-call.ts';
+import { promptContent } from '../../interaction/index.ts';
+import { type AgentCall, type AgentDialect, modelAttributes, toolAttributes } from './agent-call.ts';
 import type { AgentEvent } from './event.ts';
 
 export const codex: AgentDialect = {
@@ -39,7 +34,7 @@ function userPrompt(event: AgentEvent): AgentCall {
     run: runOf(event),
     key: event.fingerprint,
     name: 'invoke_agent codex',
-    attributes: { 'gen_ai.input.messages': messageJson('user', event.content('prompt')) },
+    attributes: promptContent(event.content('prompt')),
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import { sliced } from '../../base/index.ts';
+import { semconv, sliced } from '../../base/index.ts';
 import type { ReceivedLog, ReceivedSpan } from '../../otlp/index.ts';
 import type { AgentCall, AgentDialect } from './agent-call.ts';
 import { claudeCode } from './claude-code.ts';
@@ -109,9 +109,8 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
   const all: Record<string, unknown> = {
     ...(call.kind === 'prompt' ? { 'gen_ai.operation.name': 'invoke_agent' } : {}),
     ...call.attributes,
-    ...(more['gen_ai.output.messages'] === undefined
-      ? {}
-      : { 'gen_ai.output.messages': more['gen_ai.output.messages'] }),
+    [semconv.ATTR_GEN_AI_OUTPUT_MESSAGES]:
+      more[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES] ?? call.attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES],
     'gen_ai.agent.name': agent,
     'gen_ai.conversation.id': session,
     'session.id': session,

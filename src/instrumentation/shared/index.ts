@@ -2,7 +2,6 @@ import * as own from './semconv.ts';
 
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
-export { boundedCopy, boundedJson } from './bounded-json.ts';
 export { attributesOf, type CallDescription, type CallHost, type RequestReader } from './call-description.ts';
 export { addContextSource, callContext } from './context-sources.ts';
 export { errorFacts } from './error-type.ts';

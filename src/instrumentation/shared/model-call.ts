@@ -15,6 +15,8 @@ import {
   type OuterCall,
   outerCallOf,
   recordModelCall,
+  requestContent,
+  responseContent,
   takesLateWork,
 } from '../../interaction/index.ts';
 import { isObject, type JsonObject, KeptValues, numberAt } from '../../json/index.ts';
@@ -32,7 +34,7 @@ import { guard } from './guard.ts';
 import { contextOf, type LooseCall, looseCall, noteAnswer } from './loose-calls.ts';
 import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
-import { addAnswer, addToNative, requestContent, responseContent } from './response-attributes.ts';
+import { addAnswer, addToNative } from './response-attributes.ts';
 import type { ModelResponse } from './response-reader.ts';
 import * as own from './semconv.ts';
 
@@ -124,9 +126,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     const name = model === undefined ? operation : `${operation} ${model}`;
     const kind = SpanKind.CLIENT;
     const attributes = this.#identity;
-    const startTime = startMs === undefined ? undefined : performance.timeOrigin + startMs;
-    const options = startTime === undefined ? { kind, attributes } : { kind, attributes, startTime };
-    const span = this.#host.tracer.startSpan(name, options, parent);
+    const since = startMs === undefined ? {} : { startTime: performance.timeOrigin + startMs };
+    const span = this.#host.tracer.startSpan(name, { kind, attributes, ...since }, parent);
     this.#isLate = this.#call.as.canWait && takesLateWork(span);
     // Not among the start attributes: SDKs copy those twice for the sampler, which does not need these.
     return this.#isLate ? span : span.setAttributes(this.#requestAttributes(this.#call.request));
@@ -295,7 +296,6 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   #write(span: Span, how: Ending, request: JsonObject): void {
     const response = this.#response;
     const errorType = how.facts?.type ?? response.errorType;
-    const { captureContent } = this.#host;
     const { as, reader } = this.#call;
     const status = how.facts?.status ?? this.#status;
     const isNative = this.#owner === 'native';
@@ -321,9 +321,9 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     if (!isNative) attachCall(span, this.#call, request, () => response);
-    if (!captureContent) return;
+    if (!this.#host.captureContent) return;
     if (!isNative) span.setAttributes(requestContent(as.messages(request), as.tools(request)));
-    span.setAttributes(responseContent(response));
+    span.setAttributes(responseContent(response.messages()));
   }
 }
 
