@@ -1,5 +1,7 @@
 /** What the span and the metrics of a model call hold, in the words of the semantic conventions. */
+
 import type { Attributes, Span } from '@opentelemetry/api';
+import { semconv } from '../base/index.ts';
 import {
   attachConversation,
   type CallContent,
@@ -83,7 +85,6 @@ function toSignalMessage(message: ModelMessage): SignalMessage {
   }
 }
 
-const ATTR_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
 export const ATTR_RETRIES = 'observatory.retries';
 
 /** What the span of a model call says of its answer. */
@@ -97,7 +98,9 @@ export function completionAttributes(completion: Completion): Attributes {
       usage,
       finishReasons: [rawFinishReason ?? finishReason],
     }),
-    ...(timeToFirstChunkMs === undefined ? {} : { [ATTR_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
+    ...(timeToFirstChunkMs === undefined
+      ? {}
+      : { [semconv.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
     ...(failedAttempts.length === 0 ? {} : { [ATTR_RETRIES]: failedAttempts.length }),
   };
 }

@@ -46,9 +46,9 @@ export function modelAttributes({
     ...(costUsd === undefined
       ? {}
       : {
-          'gen_ai.usage.cost.amount': costUsd,
-          'gen_ai.usage.cost.currency': 'USD',
-          'gen_ai.usage.cost.source': 'provider',
+          [semconv.ATTR_GEN_AI_USAGE_COST_AMOUNT]: costUsd,
+          [semconv.ATTR_GEN_AI_USAGE_COST_CURRENCY]: 'USD',
+          [semconv.ATTR_GEN_AI_USAGE_COST_SOURCE]: 'provider',
         }),
   };
 }

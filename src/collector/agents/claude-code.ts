@@ -2,6 +2,7 @@
  * Claude Code: events of its page "Monitoring" (code.claude.com/docs/en/monitoring-usage), Claude Code 2.1. A run is a
  * prompt (`prompt.id`). Input tokens exclude those of the cache, as in Anthropic's API.
  */
+import { semconv } from '../../base/index.ts';
 import { answerContent, promptContent } from '../../interaction/index.ts';
 import {
   type AgentCall,
@@ -71,8 +72,8 @@ function apiError(event: AgentEvent): AgentCall {
     name: `chat ${model ?? ''}`.trim(),
     attributes: {
       ...modelAttributes({ provider: 'anthropic', model, responseId: event.text('request_id') }),
-      'http.response.status_code': event.count('status_code'),
-      'http.request.resend_count': resends(event),
+      [semconv.ATTR_HTTP_RESPONSE_STATUS_CODE]: event.count('status_code'),
+      [semconv.ATTR_HTTP_REQUEST_RESEND_COUNT]: resends(event),
     },
     failure: { type: status ?? 'api_error', message: event.content('error') },
   };

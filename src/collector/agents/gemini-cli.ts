@@ -3,6 +3,7 @@
  * include those of the cache and not those of tool results; output tokens exclude thoughts, as in Gemini's API. The
  * event `gen_ai.client.inference.operation.details` repeats a response and is left out.
  */
+import { semconv } from '../../base/index.ts';
 import { answerContent, promptContent } from '../../interaction/index.ts';
 import {
   type AgentCall,
@@ -90,7 +91,9 @@ function toolCall(event: AgentEvent): AgentCall | undefined {
     failure:
       isFailed || isRejected
         ? {
-            type: isRejected ? 'rejected' : (event.text('error_type', 'error.type') ?? 'tool_error'),
+            type: isRejected
+              ? 'rejected'
+              : (event.text('error_type', semconv.ATTR_ERROR_TYPE) ?? 'tool_error'),
             message: event.content('error') ?? event.content('error.message'),
           }
         : undefined,

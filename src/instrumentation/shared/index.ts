@@ -1,5 +1,3 @@
-import * as own from './semconv.ts';
-
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
 export { attributesOf, type CallDescription, type CallHost, type RequestReader } from './call-description.ts';
@@ -26,4 +24,3 @@ export {
 export { openCalls } from './open-calls.ts';
 export { AnswerReader, type ModelResponse, type ResponseReader } from './response-reader.ts';
 export { providerOfHost, serverAddress } from './server.ts';
-export { own };

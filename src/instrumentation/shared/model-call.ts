@@ -36,7 +36,6 @@ import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
 import { addAnswer, addToNative } from './response-attributes.ts';
 import type { ModelResponse } from './response-reader.ts';
-import * as own from './semconv.ts';
 
 /** The call that a span is of. A property: one more value in the context costs another copy of it in each call. */
 const CALL: unique symbol = Symbol('mcp-observatory.model-call');
@@ -136,7 +135,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   #requestAttributes(request: JsonObject): Attributes {
     const attributes = this.#call.as.attributes(request);
     // The sequences are text that the prompt's author chose.
-    if (!this.#host.captureContent) delete attributes[own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
+    if (!this.#host.captureContent) delete attributes[names.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
     return attributes;
   }
 
@@ -304,15 +303,15 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     else addAnswer(attributes, response);
     const isCut = how.isRead === true && as.saysEnd(request) && !reader.isComplete;
     const streamEnd = isCut ? 'cut' : how.streamEnd;
-    if (streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = streamEnd;
+    if (streamEnd !== undefined) attributes[names.ATTR_STREAM_END] = streamEnd;
     if (!isNative) {
-      if (this.#retries > 0) attributes[own.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
-      if (status !== undefined) attributes[own.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
+      if (this.#retries > 0) attributes[names.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
+      if (status !== undefined) attributes[names.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
       // The owner of the outer span decides whether its call failed: it may have retried.
       if (errorType !== undefined && this.#owner === 'own') attributes[names.ATTR_ERROR_TYPE] = errorType;
       if (this.#firstChunkMs !== undefined) {
         const toFirst = (this.#firstChunkMs - this.#startMs) / 1000;
-        attributes[own.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
+        attributes[names.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
       }
     }
     span.setAttributes(attributes);

@@ -2,7 +2,6 @@ import type { Attributes } from '@opentelemetry/api';
 import { semconv as names } from '../../base/index.ts';
 import { addResponse } from '../../interaction/index.ts';
 import type { ModelResponse } from './response-reader.ts';
-import * as own from './semconv.ts';
 
 /** Adds the attributes of a response that hold no content. */
 export function addAnswer(attributes: Attributes, response: ModelResponse): void {
@@ -10,7 +9,7 @@ export function addAnswer(attributes: Attributes, response: ModelResponse): void
   if (response.attributes !== undefined) Object.assign(attributes, response.attributes);
   addResponse(attributes, { responseId, model, usage });
   const longWrite = usage?.cacheWrite1hTokens;
-  if (longWrite !== undefined) attributes[own.ATTR_ANTHROPIC_CACHE_WRITE_1H] = longWrite;
+  if (longWrite !== undefined) attributes[names.ATTR_ANTHROPIC_CACHE_WRITE_1H] = longWrite;
   addEnd(attributes, response);
 }
 
@@ -23,5 +22,5 @@ export function addToNative(attributes: Attributes, response: ModelResponse): vo
 
 function addEnd(attributes: Attributes, { toolCallCount, finishReasons: reasons }: ModelResponse): void {
   if (reasons.length > 0) attributes[names.ATTR_GEN_AI_RESPONSE_FINISH_REASONS] = [...reasons];
-  if (toolCallCount > 0) attributes[own.ATTR_TOOL_CALL_COUNT] = toolCallCount;
+  if (toolCallCount > 0) attributes[names.ATTR_TOOL_CALL_COUNT] = toolCallCount;
 }
