@@ -76,7 +76,7 @@ export {
   type ManagedProvider,
   runningProvider,
 } from './sdk.ts';
-export { ownTurn, sliced } from './slices.ts';
+export { atOnce, inSlices, ownTurn, type Steps, sliced } from './slices.ts';
 export { hasDiagLogger, useStderrDiag, warnAtOnce, warnVisibly } from './stderr-diag.ts';
 export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';

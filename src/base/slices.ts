@@ -30,3 +30,28 @@ export function sliced(): () => Promise<void> {
     began = performance.now();
   };
 }
+
+/** Work in steps of a few milliseconds. A step yields `true` if the next one needs a turn of its own. */
+export type Steps<Result> = Generator<boolean | undefined, Result>;
+
+/** Takes all steps at once. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Takes the steps, and lets the event loop turn where they have taken long. */
+export async function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
+  let turn = sliced();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (step.value !== true) await turn();
+    else {
+      await ownTurn();
+      turn = sliced();
+    }
+  }
+}

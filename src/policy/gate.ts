@@ -7,7 +7,7 @@
  * is deny. Any failure inside the gate is a denial with a reason code.
  */
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError, sliced } from '../base/index.ts';
+import { atOnce, ObservatoryError, sliced } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import type { ToolDefinition } from '../mcp-client/index.ts';
 import { warmEvidence } from '../signals/index.ts';
@@ -23,7 +23,7 @@ import { findingsOf, type GateFinding } from './findings.ts';
 import { checked, type DecisionRecorder, type GateCall, type PolicyGateOptions } from './gate-types.ts';
 import { decideHeldCall, isHeld } from './held-call.ts';
 import { checkInput, type InputVerdict } from './input-policy.ts';
-import { atOnce, judgeOutput, type OutputVerdict } from './output.ts';
+import { judgeOutput, type OutputVerdict } from './output.ts';
 import { type OutputContract, OutputContracts } from './output-contract.ts';
 import { PinStore } from './pins.ts';
 import type { Policy } from './policy.ts';

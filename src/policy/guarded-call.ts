@@ -9,6 +9,7 @@ import {
   attributeOf,
   checkKinds,
   checkOptions,
+  inSlices,
   kinds,
   type OptionKinds,
   required,
@@ -29,14 +30,7 @@ import type { GateFinding } from './findings.ts';
 import type { PolicyGate } from './gate.ts';
 import type { GateCall } from './gate-types.ts';
 import { A_GATE, AN_AUDIT_RUN } from './option-kinds.ts';
-import {
-  inSlices,
-  type JudgedOutput,
-  judgeAnswer,
-  judgeOutput,
-  type OutputVerdict,
-  outputValue,
-} from './output.ts';
+import { type JudgedOutput, judgeAnswer, judgeOutput, type OutputVerdict, outputValue } from './output.ts';
 import type { OutputContract } from './output-contract.ts';
 import type { Redact } from './policy-file.ts';
 import type { Gate, ReasonCode } from './reasons/index.ts';

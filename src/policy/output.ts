@@ -3,7 +3,7 @@
  * asks for: `isError`, the output schema, the size, the echo of ids, and the agreement of text and structure are all
  * checked. A typed result that fails is withheld. Results no type vouches for are cut to size and marked untrusted.
  */
-import { sliced } from '../base/index.ts';
+import type { Steps } from '../base/index.ts';
 import {
   canonicalJson,
   checkJsonValue,
@@ -35,9 +35,6 @@ export interface JudgedOutput {
   /** The result to hand on if the verdict lets it pass, before secrets are taken out of it. */
   readonly result: unknown;
 }
-
-/** Work in steps, between which the event loop may turn. */
-type Steps<T> = Generator<undefined, T>;
 
 /**
  * Judges a `CallToolResult`, in steps each of which has a budget of its own: the whole may take longer than the event
@@ -72,24 +69,6 @@ export function* judgeOutput(
   }
   const result = untrustedResult(raw, maxBytes);
   return { verdict: { accepted: true, value: outputValue(result), isTyped: false }, result };
-}
-
-/** Takes all steps at once. */
-export function atOnce<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
-
-/** Takes the steps, and lets the event loop turn where they have taken long. */
-export async function inSlices<T>(steps: Steps<T>): Promise<T> {
-  const turn = sliced();
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-    await turn();
-  }
 }
 
 /** Judges the answer to what is no tool call: an object within the size. MCP types it, so it counts as typed. */

@@ -1,6 +1,6 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { attributeOf, type FieldValues } from '../base/index.ts';
+import { attributeOf, type FieldValues, inSlices, ownTurn } from '../base/index.ts';
 import {
   type Interaction,
   type InteractionKind,
@@ -12,7 +12,7 @@ import type { ContextTax } from './context-tax.ts';
 import { enrich, enrichToolCall } from './enrich.ts';
 import { tellScored, withHashes } from './large-texts.ts';
 import type { ResolvedProcessorOptions } from './options.ts';
-import { hasLongTexts, readAhead, takeSteps } from './read-ahead.ts';
+import { hasLongTexts, readAhead } from './read-ahead.ts';
 import type { WritableSpan } from './set-fields.ts';
 import type { ToolMemory } from './tool-memory.ts';
 
@@ -83,7 +83,9 @@ export class CallFields {
   /** Reads long texts in turns of the event loop of their own, for {@link of}. Never rejects. */
   async readAhead(span: ReadableSpan, isBounded: boolean): Promise<void> {
     try {
-      await takeSteps(readAhead(span, isBounded, (read, kind) => this.#evidenceOf(span, read, kind)));
+      await inSlices(readAhead(span, isBounded, (read, kind) => this.#evidenceOf(span, read, kind)));
+      // What follows has a turn of its own.
+      await ownTurn();
     } catch {
       // It fails once more, where faults are counted.
     }

@@ -1,5 +1,5 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ownTurn, sliced } from '../base/index.ts';
+import { atOnce, type Steps } from '../base/index.ts';
 import {
   attachedTo,
   hasLongContent,
@@ -19,24 +19,7 @@ import {
   identitySteps,
   sampledShare,
   type TextIdentities,
-  takeAll,
 } from '../signals/index.ts';
-
-/** Steps of some milliseconds. A step yields `true` if the next one needs a turn of its own. */
-type Steps<Result> = Generator<boolean | undefined, Result>;
-
-/** Takes the first step at once and the others in turns of the event loop. What follows has a turn of its own. */
-export async function takeSteps(steps: Steps<void>): Promise<void> {
-  let turn = sliced();
-  for (const needsTurn of steps) {
-    if (needsTurn !== true) await turn();
-    else {
-      await ownTurn();
-      turn = sliced();
-    }
-  }
-  await ownTurn();
-}
 
 /** Whether the texts of a span that is still to be enriched take many milliseconds to read. */
 export function hasLongTexts(span: ReadableSpan): boolean {
@@ -79,7 +62,7 @@ export function* readAhead(
  */
 export function boundedIdentities(read: Interaction): TextIdentities | undefined {
   if (!areLong([read.prompt, read.answer])) return undefined;
-  return takeAll(identify(read, true));
+  return atOnce(identify(read, true));
 }
 
 function* identify({ prompt, answer }: Interaction, isBounded: boolean): Steps<TextIdentities> {

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress, brotliDecompressSync } from 'node:zlib';
-import { packageFile } from '../base/index.ts';
+import { atOnce, inSlices, packageFile, type Steps } from '../base/index.ts';
 
 /** Encodings of OpenAI's models. */
 export type Encoding = 'o200k_base' | 'cl100k_base';
@@ -45,7 +44,9 @@ function vocabularyOf(encoding: Encoding): Vocabulary {
   let vocabulary = vocabularies.get(encoding);
   if (vocabulary === undefined) {
     // Synchronously: it is needed as a span ends.
-    vocabulary = parse(brotliDecompressSync(readFileSync(packageFile(`vocabularies/${encoding}.br`))));
+    vocabulary = atOnce(
+      parseInSteps(brotliDecompressSync(readFileSync(packageFile(`vocabularies/${encoding}.br`)))),
+    );
     vocabularies.set(encoding, vocabulary);
   }
   return vocabulary;
@@ -60,27 +61,15 @@ export function hasVocabulary(encoding: Encoding): boolean {
 export async function loadVocabulary(encoding: Encoding): Promise<void> {
   if (vocabularies.has(encoding)) return;
   const packed = await readFile(packageFile(`vocabularies/${encoding}.br`));
-  const steps = parseInSteps(await promisify(brotliDecompress)(packed));
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return void vocabularies.set(encoding, value);
-    await nextTurn();
-  }
-}
-
-/** Reads a vocabulary in the form of `scripts/build-vocabularies.ts`. */
-function parse(file: Buffer): Vocabulary {
-  const steps = parseInSteps(file);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  const file: Buffer = await promisify(brotliDecompress)(packed);
+  vocabularies.set(encoding, await inSlices(parseInSteps(file)));
 }
 
 /** Tokens read in one step. */
 const STEP = 8_192;
 
-function* parseInSteps(file: Buffer): Generator<undefined, Vocabulary, undefined> {
+/** Reads a vocabulary in the form of `scripts/build-vocabularies.ts`. */
+function* parseInSteps(file: Buffer): Steps<Vocabulary> {
   const lengths = file.indexOf('\n') + 1;
   let start = file.indexOf(0, lengths) + 1;
   const ranks = new Map<string, number>();

@@ -23,7 +23,6 @@ export {
   LARGE_CHARS,
   STEP_CHARS,
   sampledShare,
-  takeAll,
 } from './large-texts.ts';
 export {
   type AnswerSegment,

@@ -3,6 +3,7 @@
  * than a megabyte are scored on a sample of half a megabyte.
  */
 import { createHash } from 'node:crypto';
+import { atOnce, type Steps } from '../base/index.ts';
 import { encodeAndNormalize, normalized, source } from './workspace.ts';
 
 /** Longer texts are hashed in pieces wherever they can be cut, in UTF-16 code units. */
@@ -26,7 +27,7 @@ export interface TextIdentity {
  * where a text of up to a megabyte cannot be cut; other computations of this folder may run between two steps.
  * @param replaceVolatile see `normalize`.
  */
-export function* identitySteps(text: string, replaceVolatile: boolean): Generator<undefined, TextIdentity> {
+export function* identitySteps(text: string, replaceVolatile: boolean): Steps<TextIdentity> {
   const whole = createHash('sha256');
   const normal = createHash('sha256');
   let codePoints = 0;
@@ -44,15 +45,7 @@ export function* identitySteps(text: string, replaceVolatile: boolean): Generato
 
 /** As {@link identitySteps}, at once. */
 export function textIdentity(text: string, replaceVolatile: boolean): TextIdentity {
-  return takeAll(identitySteps(text, replaceVolatile));
-}
-
-/** Takes all steps at once. */
-export function takeAll<Result>(steps: Iterator<unknown, Result>): Result {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return atOnce(identitySteps(text, replaceVolatile));
 }
 
 /** Bytes of a text that is hashed whole while a caller waits. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { atOnce, inSlices } from '../../base/index.ts';
 import { type NameKind, nameKind } from './names.ts';
 import { isOpaque } from './opaque.ts';
 import { isValueKey, pairKind } from './pairs.ts';
@@ -7,16 +7,13 @@ import { isSecretMember } from './values.ts';
 
 /** The text with each secret replaced by `[redacted: <kind>]`. Redacting the outcome again changes nothing. */
 export function redactText(text: string): string {
-  return hasNoSecret(text) ? text : finish(redactSteps(text));
+  return hasNoSecret(text) ? text : atOnce(redactSteps(text));
 }
 
 /** A copy of a JSON value with the secrets of every text redacted, keys included. */
 export function redactValue<T>(value: T): T {
-  return finish(valueSteps(value)) as T;
+  return atOnce(valueSteps(value)) as T;
 }
-
-/** Longest time in milliseconds that the event loop is held. */
-const SLICE_MS = 5;
 
 /** Members after which the caller may pause. */
 const MEMBERS = 64;
@@ -24,24 +21,9 @@ const MEMBERS = 64;
 /** A member that is set like others; assigning it would set the prototype. */
 const OWN = { enumerable: true, writable: true, configurable: true } as const;
 
-/** As {@link redactValue}, for values of any size: lets the event loop turn every {@link SLICE_MS} milliseconds. */
+/** As {@link redactValue}, for values of any size: lets the event loop turn meanwhile. */
 export async function redactLargeValue<T>(value: T): Promise<T> {
-  const steps = valueSteps(value);
-  let started = performance.now();
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value as T;
-    if (performance.now() - started < SLICE_MS) continue;
-    await nextTurn();
-    started = performance.now();
-  }
-}
-
-function finish<T>(steps: Generator<undefined, T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return (await inSlices(valueSteps(value))) as T;
 }
 
 function* valueSteps(value: unknown): Generator<undefined, unknown> {

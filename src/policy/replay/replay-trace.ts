@@ -1,5 +1,6 @@
 /** Decides again what a run decided, from what its trace kept. Nothing is called. */
 import {
+  atOnce,
   checkOptions,
   checkValue,
   either,
@@ -14,7 +15,7 @@ import { PolicyGate } from '../gate.ts';
 import type { GateCall, PolicyGateOptions } from '../gate-types.ts';
 import { isRedacted } from '../guarded-call.ts';
 import { parseSummary } from '../host/index.ts';
-import { atOnce, judgeAnswer, judgeOutput } from '../output.ts';
+import { judgeAnswer, judgeOutput } from '../output.ts';
 import type { OutputContract } from '../output-contract.ts';
 import { PinStore } from '../pins.ts';
 import { parsePlan } from '../plan.ts';
