@@ -202,7 +202,7 @@ async function timed(count: number, work: () => Promise<void>): Promise<Measure>
   };
 }
 
-async function exportAll(count: number, options: PostgresSpanExporterOptions, atOnce: number): Promise<void> {
+async function exportAll(count: number, options: PostgresSpanExporterOptions, takeAll: number): Promise<void> {
   const exporter = new PostgresSpanExporter(options);
   const parts: ReadableSpan[][] = [];
   for (let i = 0; i < count; i += BATCH) parts.push(spans.slice(i, Math.min(i + BATCH, count)));
@@ -212,7 +212,7 @@ async function exportAll(count: number, options: PostgresSpanExporterOptions, at
       if (code !== 0) throw error ?? new Error('An export failed');
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, next));
+  await Promise.all(Array.from({ length: takeAll }, next));
 }
 
 /** As a program ends spans: one after the other, the processor batches and sends them. */

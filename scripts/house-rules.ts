@@ -52,6 +52,7 @@ export function findBreaches(root: string): string[] {
     ...files.flatMap(checkOrder),
     ...files.flatMap(checkDoors),
     ...files.flatMap(checkOutput),
+    ...files.flatMap(checkAttributeNames),
     ...checkCycles(files),
     ...checkNames(files),
   ];
@@ -134,6 +135,35 @@ function checkOutput({ path, text }: SourceFile): string[] {
   const [found] = /\bprocess\.std(?:out|err)\b|\bconsole\.\w+\(/.exec(text) ?? [];
   if (found === undefined || WRITERS.includes(path)) return [];
   return [`${path} uses ${found}: print through the Output of the command, or report through diag`];
+}
+
+/**
+ * Where names stand as strings: the semantic conventions' own, the sources of the fields, and the tables of what other
+ * instrumentations write. Names of other conventions (`llm.*`, `ai.*`, `traceloop.*`) are not looked for.
+ */
+const NAMING: readonly string[] = [
+  'base/semconv.ts',
+  'base/fields.ts',
+  'interaction/dialects/',
+  'interaction/usage.ts',
+];
+
+/** Attributes, metrics and events of the conventions; `gen_ai` has no other use. */
+const CONVENTIONAL_NAME = new RegExp(
+  `'(?:${[
+    String.raw`(?:gen_ai|rpc|jsonrpc|network)\.[\w.]+`,
+    String.raw`mcp\.(?:method|session|protocol|resource)\.[\w.]+`,
+    String.raw`mcp\.(?:client|server)\.\w+\.duration`,
+    String.raw`(?:openai|anthropic)\.(?:api|request|response|usage)\.[\w.]+`,
+    String.raw`http\.(?:request|response)\.[\w.]+`,
+    String.raw`(?:server|client)\.(?:address|port)|error\.type|service\.name`,
+  ].join('|')})'`,
+);
+
+function checkAttributeNames({ path, text }: SourceFile): string[] {
+  const [found] = CONVENTIONAL_NAME.exec(text) ?? [];
+  if (found === undefined || NAMING.some((place) => path.startsWith(place))) return [];
+  return [`${path} spells ${found}: use the constant of base/semconv.ts`];
 }
 
 /** The folders around a file, outermost first: `a/b/c.ts` is in `a` and `a/b`. */

@@ -82,6 +82,20 @@ test('a folder entered other than by its index.ts is a breach, also where a nest
   ]);
 });
 
+test('an attribute of the conventions spelled outside the tables of names is a breach', () => {
+  const files = {
+    'base/semconv.ts': "export const ATTR_TOOL = 'gen_ai.tool.name';\n",
+    'interaction/dialects/old.ts': "const OLD = 'gen_ai.prompt';\n",
+    'golden/a.ts': "/** As `gen_ai.tool.name`. */\nspan.setAttribute('gen_ai.tool.name', name);\n",
+    'golden/b.ts': "guard('mcp.request', run); const api = 'openai.chat';\n",
+    'ui/c.tsx': "const failed = attributes['error.type'];\n",
+  };
+  assert.deepEqual(breachesOf(files), [
+    "golden/a.ts spells 'gen_ai.tool.name': use the constant of base/semconv.ts",
+    "ui/c.tsx spells 'error.type': use the constant of base/semconv.ts",
+  ]);
+});
+
 test('a file that prints past the outputs of its command is a breach', () => {
   const files = {
     'cli/main.ts': 'process.stderr.write(message);\n',

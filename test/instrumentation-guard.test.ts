@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
-import { boundedJson, Guard } from '../src/instrumentation/shared/index.ts';
+import { Guard } from '../src/instrumentation/shared/index.ts';
+import { boundedJson } from '../src/json/index.ts';
 import { CAPTURE_CONTENT_VARIABLE, resolveCaptureContent } from '../src/processor/index.ts';
 
 test('a throw in our own code is counted and goes no further', () => {

@@ -9,6 +9,7 @@ import {
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ObservatoryError } from './errors.ts';
 import { type Constructor, INSTALL_SDK, type Loaded, load, loadNow, locate } from './locate.ts';
+import * as semconv from './semconv.ts';
 
 /**
  * The OpenTelemetry SDK is the application's, not ours: SDK 2 and SDK 3 need different lines of the API package, so a
@@ -104,7 +105,7 @@ function resourceOf(resources: Loaded, serviceName: string | undefined): unknown
     envDetector: unknown;
     resourceFromAttributes(attributes: Record<string, string>): unknown;
   };
-  const named = (name: string): unknown => resourceFromAttributes({ 'service.name': name });
+  const named = (name: string): unknown => resourceFromAttributes({ [semconv.ATTR_SERVICE_NAME]: name });
   const resource = defaultResource()
     .merge(named('unknown_service:node'))
     .merge(detectResources({ detectors: [envDetector] }));

@@ -24,6 +24,8 @@ export const ATTR_NETWORK_TRANSPORT = 'network.transport';
 
 export const ATTR_GEN_AI_OPERATION_NAME = 'gen_ai.operation.name';
 export const ATTR_GEN_AI_PROVIDER_NAME = 'gen_ai.provider.name';
+/** Before 1.37; others still write it. */
+export const ATTR_GEN_AI_SYSTEM = 'gen_ai.system';
 export const ATTR_GEN_AI_CONVERSATION_ID = 'gen_ai.conversation.id';
 export const ATTR_GEN_AI_REQUEST_MODEL = 'gen_ai.request.model';
 export const ATTR_GEN_AI_RESPONSE_MODEL = 'gen_ai.response.model';
@@ -75,6 +77,62 @@ export const GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL = 'execute_tool';
 export const ERROR_TYPE_VALUE_TOOL_ERROR = 'tool_error';
 export const ERROR_TYPE_VALUE_OTHER = '_OTHER';
 
+export const ATTR_HTTP_RESPONSE_STATUS_CODE = 'http.response.status_code';
+export const ATTR_HTTP_REQUEST_RESEND_COUNT = 'http.request.resend_count';
+
+export const ATTR_GEN_AI_OUTPUT_TYPE = 'gen_ai.output.type';
+export const ATTR_GEN_AI_REQUEST_CHOICE_COUNT = 'gen_ai.request.choice.count';
+export const ATTR_GEN_AI_REQUEST_ENCODING_FORMATS = 'gen_ai.request.encoding_formats';
+export const ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY = 'gen_ai.request.frequency_penalty';
+export const ATTR_GEN_AI_REQUEST_MAX_TOKENS = 'gen_ai.request.max_tokens';
+export const ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY = 'gen_ai.request.presence_penalty';
+export const ATTR_GEN_AI_REQUEST_SEED = 'gen_ai.request.seed';
+export const ATTR_GEN_AI_REQUEST_STOP_SEQUENCES = 'gen_ai.request.stop_sequences';
+export const ATTR_GEN_AI_REQUEST_STREAM = 'gen_ai.request.stream';
+export const ATTR_GEN_AI_REQUEST_TEMPERATURE = 'gen_ai.request.temperature';
+export const ATTR_GEN_AI_REQUEST_TOP_K = 'gen_ai.request.top_k';
+export const ATTR_GEN_AI_REQUEST_TOP_P = 'gen_ai.request.top_p';
+export const ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
+export const ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT = 'gen_ai.embeddings.dimension.count';
+
+export const ATTR_OPENAI_API_TYPE = 'openai.api.type';
+export const ATTR_OPENAI_REQUEST_SERVICE_TIER = 'openai.request.service_tier';
+export const ATTR_OPENAI_RESPONSE_SERVICE_TIER = 'openai.response.service_tier';
+export const ATTR_OPENAI_RESPONSE_SYSTEM_FINGERPRINT = 'openai.response.system_fingerprint';
+
+/** The name Anthropic's own spans use; the one-hour part of the cache write has another price. */
+export const ATTR_ANTHROPIC_CACHE_WRITE_1H = 'anthropic.usage.cache_creation.ephemeral_1h_input_tokens';
+
+/** Anthropic's name for the tier that served the call, which prices differ by. */
+export const ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER = 'anthropic.response.service_tier';
+
+/** How many tool calls the answer asks the application to make; absent for none. */
+export const ATTR_TOOL_CALL_COUNT = 'observatory.tool_call_count';
+/**
+ * Why a span ended before its response: `closed` by the reader of a stream, `abandoned` unread, or `cut` by the other
+ * side, which ended the stream without the provider's last word. Absent otherwise.
+ */
+export const ATTR_STREAM_END = 'observatory.stream_end';
+
+export const OPERATION_CHAT = 'chat';
+export const OPERATION_EMBEDDINGS = 'embeddings';
+export const OPERATION_GENERATE_CONTENT = 'generate_content';
+export const OPERATION_TEXT_COMPLETION = 'text_completion';
+
+export const ATTR_SERVICE_INSTANCE_ID = 'service.instance.id';
+export const ATTR_GEN_AI_AGENT_NAME = 'gen_ai.agent.name';
+export const ATTR_GEN_AI_WORKFLOW_NAME = 'gen_ai.workflow.name';
+export const ATTR_GEN_AI_TOOL_TYPE = 'gen_ai.tool.type';
+export const ATTR_GEN_AI_TOKEN_TYPE = 'gen_ai.token.type';
+/** Proposed for the conventions: what a provider says that a call cost. */
+export const ATTR_GEN_AI_USAGE_COST_AMOUNT = 'gen_ai.usage.cost.amount';
+export const ATTR_GEN_AI_USAGE_COST_CURRENCY = 'gen_ai.usage.cost.currency';
+export const ATTR_GEN_AI_USAGE_COST_SOURCE = 'gen_ai.usage.cost.source';
+
+export const METRIC_GEN_AI_CLIENT_OPERATION_DURATION = 'gen_ai.client.operation.duration';
+export const METRIC_GEN_AI_CLIENT_TIME_TO_FIRST_CHUNK = 'gen_ai.client.operation.time_to_first_chunk';
+export const METRIC_GEN_AI_CLIENT_TIME_PER_OUTPUT_CHUNK = 'gen_ai.client.operation.time_per_output_chunk';
+export const METRIC_GEN_AI_CLIENT_TOKEN_USAGE = 'gen_ai.client.token.usage';
 export const METRIC_MCP_CLIENT_OPERATION_DURATION = 'mcp.client.operation.duration';
 export const METRIC_MCP_SERVER_OPERATION_DURATION = 'mcp.server.operation.duration';
 export const METRIC_MCP_CLIENT_SESSION_DURATION = 'mcp.client.session.duration';

@@ -31,11 +31,11 @@ export function sliced(): () => Promise<void> {
   };
 }
 
-/** Work in steps, between which the event loop may turn. */
-export type Steps<T> = Generator<undefined, T>;
+/** Work in steps of a few milliseconds. A step yields `true` if the next one needs a turn of its own. */
+export type Steps<Result> = Generator<boolean | undefined, Result>;
 
 /** Takes all steps at once. */
-export function takeAll<T>(steps: Iterator<unknown, T>): T {
+export function takeAll<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -43,11 +43,15 @@ export function takeAll<T>(steps: Iterator<unknown, T>): T {
 }
 
 /** Takes the steps, and lets the event loop turn where they have taken long. */
-export async function takeInSlices<T>(steps: Iterator<unknown, T>): Promise<T> {
-  const turn = sliced();
+export async function takeInSlices<Result>(steps: Steps<Result>): Promise<Result> {
+  let turn = sliced();
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    await turn();
+    if (step.value !== true) await turn();
+    else {
+      await ownTurn();
+      turn = sliced();
+    }
   }
 }

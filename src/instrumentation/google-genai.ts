@@ -1,5 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { semconv } from '../base/index.ts';
 import { holdsTextAlone, parseRequest, present } from '../interaction/index.ts';
 import {
   isObject,
@@ -19,7 +20,6 @@ import {
   type ModelInstrumentationConfig,
   type ModelResponse,
   observeApiPromise,
-  own,
   type PatchPoint,
   type RequestReader,
   type ResponseReader,
@@ -88,7 +88,7 @@ function describe(self: ModelsModule, params: unknown, call: Call): CallDescript
   const config = objectAt(params, 'config');
   const isEmbedding = call === 'embed';
   return {
-    operation: isEmbedding ? own.OPERATION_EMBEDDINGS : own.OPERATION_GENERATE_CONTENT,
+    operation: isEmbedding ? semconv.OPERATION_EMBEDDINGS : semconv.OPERATION_GENERATE_CONTENT,
     provider: self.apiClient?.isVertexAI?.() === true ? 'gcp.vertex_ai' : 'gcp.gemini',
     model: modelName(params),
     server: serverAddress(objectAt(config, 'httpOptions')?.baseUrl ?? self.apiClient?.getBaseUrl?.()),
@@ -131,18 +131,18 @@ function requestAttributes(params: JsonObject, stream: boolean): Attributes {
   const config = objectAt(params, 'config');
   const choices = numberAt(config, 'candidateCount');
   return present({
-    [own.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(config, 'temperature'),
-    [own.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(config, 'topP'),
-    [own.ATTR_GEN_AI_REQUEST_TOP_K]: numberAt(config, 'topK'),
-    [own.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(config, 'maxOutputTokens'),
-    [own.ATTR_GEN_AI_REQUEST_SEED]: numberAt(config, 'seed'),
-    [own.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY]: numberAt(config, 'frequencyPenalty'),
-    [own.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY]: numberAt(config, 'presencePenalty'),
-    [own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(config, 'stopSequences'),
-    [own.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT]: numberAt(config, 'outputDimensionality'),
-    [own.ATTR_GEN_AI_REQUEST_CHOICE_COUNT]: choices === 1 ? undefined : choices,
-    [own.ATTR_GEN_AI_REQUEST_STREAM]: stream ? true : undefined,
-    [own.ATTR_GEN_AI_OUTPUT_TYPE]: outputType(config),
+    [semconv.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(config, 'temperature'),
+    [semconv.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(config, 'topP'),
+    [semconv.ATTR_GEN_AI_REQUEST_TOP_K]: numberAt(config, 'topK'),
+    [semconv.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(config, 'maxOutputTokens'),
+    [semconv.ATTR_GEN_AI_REQUEST_SEED]: numberAt(config, 'seed'),
+    [semconv.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY]: numberAt(config, 'frequencyPenalty'),
+    [semconv.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY]: numberAt(config, 'presencePenalty'),
+    [semconv.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(config, 'stopSequences'),
+    [semconv.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT]: numberAt(config, 'outputDimensionality'),
+    [semconv.ATTR_GEN_AI_REQUEST_CHOICE_COUNT]: choices === 1 ? undefined : choices,
+    [semconv.ATTR_GEN_AI_REQUEST_STREAM]: stream ? true : undefined,
+    [semconv.ATTR_GEN_AI_OUTPUT_TYPE]: outputType(config),
   });
 }
 

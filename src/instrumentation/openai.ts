@@ -14,7 +14,6 @@ import {
   moduleFiles,
   noteRetry,
   observeApiPromise,
-  own,
   type PatchPoint,
   providerOfHost,
   type RequestReader,
@@ -63,12 +62,12 @@ interface TracedApi {
   readonly as: RequestReader;
 }
 
-const CHAT = api(own.OPERATION_CHAT, openAiChat, {
+const CHAT = api(semconv.OPERATION_CHAT, openAiChat, {
   type: 'chat_completions',
   speaks: true,
   saysEnd: true,
 });
-const RESPONSES = api(own.OPERATION_CHAT, openAiResponses, {
+const RESPONSES = api(semconv.OPERATION_CHAT, openAiResponses, {
   type: 'responses',
   speaks: true,
   saysEnd: true,
@@ -77,18 +76,18 @@ const RESPONSES = api(own.OPERATION_CHAT, openAiResponses, {
       stringAt(body, 'conversation') ?? stringAt(objectAt(body, 'conversation'), 'id'),
   }),
 });
-const EMBEDDINGS = api(own.OPERATION_EMBEDDINGS, openAiChat, {
+const EMBEDDINGS = api(semconv.OPERATION_EMBEDDINGS, openAiChat, {
   speaks: false,
   saysEnd: false,
   attributes: (body) => {
     const format = stringAt(body, 'encoding_format');
     return {
-      [own.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT]: numberAt(body, 'dimensions'),
-      [own.ATTR_GEN_AI_REQUEST_ENCODING_FORMATS]: format === undefined ? undefined : [format],
+      [semconv.ATTR_GEN_AI_EMBEDDINGS_DIMENSION_COUNT]: numberAt(body, 'dimensions'),
+      [semconv.ATTR_GEN_AI_REQUEST_ENCODING_FORMATS]: format === undefined ? undefined : [format],
     };
   },
 });
-const COMPLETIONS = api(own.OPERATION_TEXT_COMPLETION, openAiChat, { speaks: true, saysEnd: false });
+const COMPLETIONS = api(semconv.OPERATION_TEXT_COMPLETION, openAiChat, { speaks: true, saysEnd: false });
 
 interface ApiTraits {
   readonly type?: 'chat_completions' | 'responses';
@@ -159,8 +158,8 @@ function defaultProvider({ _client: client }: ApiResource): string {
 
 function responseAttributes({ serviceTier }: Answer, whole: unknown): Attributes {
   return present({
-    [own.ATTR_OPENAI_RESPONSE_SERVICE_TIER]: serviceTier,
-    [own.ATTR_OPENAI_RESPONSE_SYSTEM_FINGERPRINT]: stringAt(whole, 'system_fingerprint'),
+    [semconv.ATTR_OPENAI_RESPONSE_SERVICE_TIER]: serviceTier,
+    [semconv.ATTR_OPENAI_RESPONSE_SYSTEM_FINGERPRINT]: stringAt(whole, 'system_fingerprint'),
   });
 }
 
@@ -178,21 +177,21 @@ function requestAttributes(body: JsonObject, apiType: ApiTraits['type']): Attrib
   const format = objectAt(body, 'response_format') ?? objectAt(objectAt(body, 'text'), 'format');
   const speaks = listAt(body, 'modalities').includes('audio');
   return present({
-    [own.ATTR_OPENAI_API_TYPE]: apiType,
-    [own.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(body, 'temperature'),
-    [own.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(body, 'top_p'),
-    [own.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY]: numberAt(body, 'frequency_penalty'),
-    [own.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY]: numberAt(body, 'presence_penalty'),
-    [own.ATTR_GEN_AI_REQUEST_SEED]: numberAt(body, 'seed'),
-    [own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(body, 'stop'),
-    [own.ATTR_GEN_AI_REQUEST_MAX_TOKENS]:
+    [semconv.ATTR_OPENAI_API_TYPE]: apiType,
+    [semconv.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(body, 'temperature'),
+    [semconv.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(body, 'top_p'),
+    [semconv.ATTR_GEN_AI_REQUEST_FREQUENCY_PENALTY]: numberAt(body, 'frequency_penalty'),
+    [semconv.ATTR_GEN_AI_REQUEST_PRESENCE_PENALTY]: numberAt(body, 'presence_penalty'),
+    [semconv.ATTR_GEN_AI_REQUEST_SEED]: numberAt(body, 'seed'),
+    [semconv.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(body, 'stop'),
+    [semconv.ATTR_GEN_AI_REQUEST_MAX_TOKENS]:
       numberAt(body, 'max_completion_tokens') ??
       numberAt(body, 'max_tokens') ??
       numberAt(body, 'max_output_tokens'),
-    [own.ATTR_GEN_AI_REQUEST_CHOICE_COUNT]: choices === 1 ? undefined : choices,
-    [own.ATTR_GEN_AI_REQUEST_STREAM]: body.stream === true ? true : undefined,
-    [own.ATTR_OPENAI_REQUEST_SERVICE_TIER]: tier === 'auto' ? undefined : tier,
-    [own.ATTR_GEN_AI_OUTPUT_TYPE]:
+    [semconv.ATTR_GEN_AI_REQUEST_CHOICE_COUNT]: choices === 1 ? undefined : choices,
+    [semconv.ATTR_GEN_AI_REQUEST_STREAM]: body.stream === true ? true : undefined,
+    [semconv.ATTR_OPENAI_REQUEST_SERVICE_TIER]: tier === 'auto' ? undefined : tier,
+    [semconv.ATTR_GEN_AI_OUTPUT_TYPE]:
       OUTPUT_TYPE[stringAt(format, 'type') ?? ''] ?? (speaks ? 'speech' : undefined),
   });
 }

@@ -13,7 +13,7 @@ export interface RequestedToolCall {
 
 /** One choice of an answer. */
 export interface OutputMessage extends Message {
-  /** In the provider's own words. */
+  /** In our words, or in the provider's own where we have none. */
   readonly finishReason?: string | undefined;
 }
 
@@ -22,13 +22,17 @@ export function outputMessages(answer: Answer): OutputMessage[] {
   return answer.choices().map(outputMessage);
 }
 
-function outputMessage({ parts, rawFinishReason }: Choice): OutputMessage {
+function outputMessage({ parts, finishReason, rawFinishReason }: Choice): OutputMessage {
   const said: MessagePart[] = [];
   for (const part of parts) {
     if (part.type === 'text') said.push({ type: 'text', content: part.text });
     else said.push(...messageParts(part));
   }
-  return { role: 'assistant', parts: said, finishReason: rawFinishReason };
+  return {
+    role: 'assistant',
+    parts: said,
+    finishReason: finishReason === 'other' ? rawFinishReason : finishReason,
+  };
 }
 
 /** A part in the words of the semantic conventions; a part that they have none for is left out. */

@@ -13,6 +13,15 @@ export {
   takeInteraction,
   wantsInteraction,
 } from './attached.ts';
+export {
+  answerContent,
+  contentJson,
+  contentText,
+  MAX_CONTENT_CHARS,
+  promptContent,
+  requestContent,
+  responseContent,
+} from './content.ts';
 export { keptAnswer, keptConversation, openingOf, readContinuation } from './continuation.ts';
 export { type AttachedConversation, attachConversation } from './conversation.ts';
 export { hasLongContent, readInteraction, readWritten } from './dialects/index.ts';

@@ -1,3 +1,4 @@
+import { semconv } from '../base/index.ts';
 import { type JsonObject, textOf } from '../json/index.ts';
 import { readTextField } from './scalars.ts';
 import type { SpanView } from './span-view.ts';
@@ -53,8 +54,8 @@ export function isAggregate(span: SpanView, isGenAi: boolean = looksGenAi(span.a
 }
 
 const KIND_NAMES = [
-  'gen_ai.operation.name',
-  'mcp.method.name',
+  semconv.ATTR_GEN_AI_OPERATION_NAME,
+  semconv.ATTR_MCP_METHOD_NAME,
   'openinference.span.kind',
   'traceloop.span.kind',
   'ai.operationId',
@@ -62,9 +63,10 @@ const KIND_NAMES = [
 ] as const;
 
 function decideKind(span: SpanView, attributes: JsonObject): InteractionKind {
-  const method = textOf(attributes['mcp.method.name']);
+  const method = textOf(attributes[semconv.ATTR_MCP_METHOD_NAME]);
   if (method !== undefined) return method === 'tools/call' ? 'tool' : 'other';
-  const operation = textOf(attributes['gen_ai.operation.name']) ?? textOf(attributes['llm.request.type']);
+  const operation =
+    textOf(attributes[semconv.ATTR_GEN_AI_OPERATION_NAME]) ?? textOf(attributes['llm.request.type']);
   const byOperation =
     operation === undefined
       ? undefined

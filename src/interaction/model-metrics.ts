@@ -2,8 +2,6 @@ import type { Attributes, Histogram, Meter } from '@opentelemetry/api';
 import { semconv } from '../base/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 
-const TOKEN_TYPE = 'gen_ai.token.type';
-
 /** The histograms of semconv 1.41 for model calls. */
 export interface ModelMetrics {
   /** False where no meter provider is set: then nothing is computed for them. */
@@ -24,18 +22,18 @@ export function createModelMetrics(meter: Meter): ModelMetrics {
   return {
     enabled: meter.constructor.name !== 'NoopMeter',
     operationDuration: seconds(
-      'gen_ai.client.operation.duration',
+      semconv.METRIC_GEN_AI_CLIENT_OPERATION_DURATION,
       'GenAI operation duration, from the call to the end of its response.',
     ),
     timeToFirstChunk: seconds(
-      'gen_ai.client.operation.time_to_first_chunk',
+      semconv.METRIC_GEN_AI_CLIENT_TIME_TO_FIRST_CHUNK,
       'Time from the call to the first chunk of a streamed response.',
     ),
     timePerOutputChunk: seconds(
-      'gen_ai.client.operation.time_per_output_chunk',
+      semconv.METRIC_GEN_AI_CLIENT_TIME_PER_OUTPUT_CHUNK,
       'Time between two chunks of a streamed response, for each chunk after the first.',
     ),
-    tokenUsage: meter.createHistogram('gen_ai.client.token.usage', {
+    tokenUsage: meter.createHistogram(semconv.METRIC_GEN_AI_CLIENT_TOKEN_USAGE, {
       unit: '{token}',
       description: 'Number of input and output tokens used.',
       advice: { explicitBucketBoundaries: [...semconv.GEN_AI_TOKEN_BUCKETS] },
@@ -55,6 +53,8 @@ export function recordModelCall(
 ): void {
   operationDuration.record(seconds, about);
   const { inputTokens, outputTokens } = usage ?? {};
-  if (inputTokens !== undefined) tokenUsage.record(inputTokens, { ...about, [TOKEN_TYPE]: 'input' });
-  if (outputTokens !== undefined) tokenUsage.record(outputTokens, { ...about, [TOKEN_TYPE]: 'output' });
+  if (inputTokens !== undefined)
+    tokenUsage.record(inputTokens, { ...about, [semconv.ATTR_GEN_AI_TOKEN_TYPE]: 'input' });
+  if (outputTokens !== undefined)
+    tokenUsage.record(outputTokens, { ...about, [semconv.ATTR_GEN_AI_TOKEN_TYPE]: 'output' });
 }

@@ -13,7 +13,7 @@ import type { Message } from './messages.ts';
 export interface CallContent {
   /** The input messages, including system messages. */
   readonly input: readonly Message[];
-  /** The output messages, with the finish reason as the semantic conventions name it. */
+  /** The output messages, with the finish reason in the words of any provider. */
   readonly output: readonly (Message & { readonly finishReason?: string | undefined })[];
   /** The available tools, in the form of `gen_ai.tool.definitions`. */
   readonly toolDefinitions?: readonly unknown[] | undefined;

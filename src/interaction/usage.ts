@@ -2,7 +2,9 @@
  * Token counts of a span as the semantic conventions define them: input includes tokens read from and written to the
  * provider's cache, output includes reasoning.
  */
+
 import type { AttributeColumn } from '../base/index.ts';
+import { semconv } from '../base/index.ts';
 import { countOf, type JsonObject, textOf } from '../json/index.ts';
 import type { TokenUsage } from '../signals/index.ts';
 import { includeCache } from '../wire/index.ts';
@@ -46,7 +48,7 @@ export function readUsage(
     outputTokens,
     cacheReadTokens: scalars.cached_prompt_tokens,
     cacheWriteTokens: scalars.cache_write_tokens,
-    cacheWrite1hTokens: countOf(attributes['anthropic.usage.cache_creation.ephemeral_1h_input_tokens']),
+    cacheWrite1hTokens: countOf(attributes[semconv.ATTR_ANTHROPIC_CACHE_WRITE_1H]),
     reasoningTokens: scalars.reasoning_tokens,
   };
   return isCacheExclusive(usage, span, provider) ? includeCache(usage) : usage;

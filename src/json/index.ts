@@ -1,4 +1,4 @@
-export { beginningOfJson } from './bounded-json.ts';
+export { type BoundedCopy, beginningOfJson, boundedCopy, boundedJson } from './bounded-json.ts';
 export {
   type CanonicalJsonOptions,
   canonicalHash,

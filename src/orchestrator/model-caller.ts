@@ -1,4 +1,4 @@
-import { errorMessage } from '../base/index.ts';
+import { errorMessage, semconv } from '../base/index.ts';
 import { withOwnSignal } from '../mcp-client/index.ts';
 import { digest } from './compaction.ts';
 import type { EventListener } from './events.ts';
@@ -80,7 +80,7 @@ export class ModelCaller {
     const { conversation, options, telemetry, emit } = this.#session;
     return await telemetry.step(
       'plan',
-      { 'gen_ai.operation.name': 'plan', 'gen_ai.agent.name': options.namespace },
+      { [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'plan', [semconv.ATTR_GEN_AI_AGENT_NAME]: options.namespace },
       async () => {
         const messages = [...conversation.forModel(true), userText(PLAN_REQUEST)];
         const { message } = await this.#call(messages, tools, { toolChoice: 'none' });

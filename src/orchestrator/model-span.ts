@@ -1,5 +1,7 @@
 /** What the span and the metrics of a model call hold, in the words of the semantic conventions. */
+
 import type { Attributes, Span } from '@opentelemetry/api';
+import { semconv } from '../base/index.ts';
 import {
   attachConversation,
   type CallContent,
@@ -42,11 +44,10 @@ export function attachCompletion(
   });
 }
 
-/** The answer of a completion with the reason it ended; the conventions have a word of their own for calls. */
-function outputMessage({ message, finishReason }: Completion): OutputMessage {
+function outputMessage({ message, finishReason, rawFinishReason }: Completion): OutputMessage {
   return {
     ...toSignalMessage(message),
-    finishReason: finishReason === 'tool_calls' ? 'tool_call' : finishReason,
+    finishReason: finishReason === 'other' ? rawFinishReason : finishReason,
   };
 }
 
@@ -84,7 +85,6 @@ function toSignalMessage(message: ModelMessage): SignalMessage {
   }
 }
 
-const ATTR_TIME_TO_FIRST_CHUNK = 'gen_ai.response.time_to_first_chunk';
 export const ATTR_RETRIES = 'observatory.retries';
 
 /** What the span of a model call says of its answer. */
@@ -98,7 +98,9 @@ export function completionAttributes(completion: Completion): Attributes {
       usage,
       finishReasons: [rawFinishReason ?? finishReason],
     }),
-    ...(timeToFirstChunkMs === undefined ? {} : { [ATTR_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
+    ...(timeToFirstChunkMs === undefined
+      ? {}
+      : { [semconv.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK]: timeToFirstChunkMs / 1000 }),
     ...(failedAttempts.length === 0 ? {} : { [ATTR_RETRIES]: failedAttempts.length }),
   };
 }

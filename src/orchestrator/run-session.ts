@@ -1,3 +1,4 @@
+import { semconv } from '../base/index.ts';
 import { usageAttributes } from '../interaction/index.ts';
 import type { ServerPool } from '../mcp-client/index.ts';
 import { CircuitBreakers } from './breaker.ts';
@@ -48,7 +49,7 @@ export async function runSession(opened: OpenedRun, changes: () => number): Prom
       emit({ type: 'breaker', ...change });
       span.addEvent('breaker', {
         'observatory.server': change.server,
-        'gen_ai.tool.name': change.tool,
+        [semconv.ATTR_GEN_AI_TOOL_NAME]: change.tool,
         'observatory.breaker_state': change.state,
       });
     }),

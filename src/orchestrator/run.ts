@@ -1,4 +1,4 @@
-import { errorMessage } from '../base/index.ts';
+import { errorMessage, semconv } from '../base/index.ts';
 import { beginningOfJson } from '../json/index.ts';
 import { type Conflict, conflictNotice } from './conflicts.ts';
 import { followPlan, type PlanStep } from './declared-plan.ts';
@@ -203,7 +203,7 @@ export class GhostRun {
       const verdict = this.#loops.record(log.iterations, name, trace);
       if (verdict === 'fine') continue;
       emit({ type: 'loop', toolName: name, decision: verdict });
-      span.addEvent('loop', { 'gen_ai.tool.name': name, 'observatory.loop_decision': verdict });
+      span.addEvent('loop', { [semconv.ATTR_GEN_AI_TOOL_NAME]: name, 'observatory.loop_decision': verdict });
       if (worst !== 'stop') worst = verdict;
     }
     return worst;

@@ -28,8 +28,6 @@ import {
 } from './providers/index.ts';
 import { callToolResult } from './tool-text.ts';
 
-const ATTR_AGENT_NAME = 'gen_ai.agent.name';
-const ATTR_REQUEST_STREAM = 'gen_ai.request.stream';
 /** Name of the server in the config, which tells apart two servers with a tool of the same name. */
 const ATTR_SERVER = 'observatory.mcp_server';
 
@@ -47,7 +45,10 @@ export class RunTelemetry {
 
   /** Runs a whole run in its `invoke_agent` span. */
   async agent<T>(name: string, parent: Context, run: (span: Span) => Promise<T>): Promise<T> {
-    const attributes: Attributes = { ...this.#modelAttributes('invoke_agent'), [ATTR_AGENT_NAME]: name };
+    const attributes: Attributes = {
+      ...this.#modelAttributes('invoke_agent'),
+      [semconv.ATTR_GEN_AI_AGENT_NAME]: name,
+    };
     const span = this.#tracer.startSpan(`invoke_agent ${name}`, { attributes }, parent);
     return await inSpan(span, parent, () => run(span));
   }
@@ -71,7 +72,7 @@ export class RunTelemetry {
   ): Promise<Completion> {
     const attributes = {
       ...this.#modelAttributes('chat'),
-      ...(stream ? { [ATTR_REQUEST_STREAM]: true } : {}),
+      ...(stream ? { [semconv.ATTR_GEN_AI_REQUEST_STREAM]: true } : {}),
       ...(this.#provider.serverAddress === undefined
         ? {}
         : { [semconv.ATTR_SERVER_ADDRESS]: this.#provider.serverAddress }),
@@ -139,7 +140,7 @@ export class RunTelemetry {
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
       [semconv.ATTR_GEN_AI_TOOL_NAME]: facts.tool,
       [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: facts.callId,
-      'gen_ai.tool.type': 'function',
+      [semconv.ATTR_GEN_AI_TOOL_TYPE]: 'function',
       [ATTR_SERVER]: facts.server,
       ...(facts.retry === 0 ? {} : { [ATTR_RETRIES]: facts.retry }),
     };

@@ -1,6 +1,6 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { attributeOf, type FieldValues } from '../base/index.ts';
+import { attributeOf, type FieldValues, ownTurn, takeInSlices } from '../base/index.ts';
 import { evidenceOf, warmEvidence } from '../evidence/index.ts';
 import {
   type Interaction,
@@ -10,7 +10,7 @@ import {
 } from '../interaction/index.ts';
 import type { ContextTax } from './context-tax.ts';
 import { enrich, enrichToolCall, HashMemo } from './enrich.ts';
-import { hasLongTexts, readAhead, takeSteps, tellScored, withHashes } from './long-texts.ts';
+import { hasLongTexts, readAhead, tellScored, withHashes } from './long-texts.ts';
 import type { ResolvedProcessorOptions } from './options.ts';
 import type { WritableSpan } from './set-fields.ts';
 import type { ToolMemory } from './tool-memory.ts';
@@ -93,7 +93,10 @@ export class CallFields {
     try {
       if (!hasLongTexts(span)) return undefined;
       const steps = readAhead(span, (read, kind) => this.#evidenceOf(span, read, kind));
-      return takeSteps(steps).catch(() => {});
+      // What follows has a turn of its own.
+      return takeInSlices(steps)
+        .then(ownTurn)
+        .catch(() => {});
     } catch {
       return undefined;
     }

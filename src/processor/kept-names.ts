@@ -1,4 +1,5 @@
 /** Names of spans and events, and types of errors, where content is removed: they can quote it too. */
+import { semconv } from '../base/index.ts';
 import { redactText } from '../json/index.ts';
 
 /** Replaces text that cannot be deleted. */
@@ -69,6 +70,7 @@ const MAX_KEPT_CHARS = 8_192;
 /** What stays of a text under a name that stays. */
 export function keptText(key: string, text: string): string {
   if (text.length > MAX_KEPT_CHARS) return REDACTED;
-  if (key === 'error.type' || key === 'exception.type') return ERROR_TYPE.test(text) ? text : '_OTHER';
+  if (key === semconv.ATTR_ERROR_TYPE || key === 'exception.type')
+    return ERROR_TYPE.test(text) ? text : '_OTHER';
   return redactText(text);
 }

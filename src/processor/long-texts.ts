@@ -3,7 +3,7 @@
  * enriched late or was received they are read ahead, in turns of the event loop.
  */
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { ownTurn, sliced, takeAll } from '../base/index.ts';
+import { type Steps, takeAll } from '../base/index.ts';
 import {
   attachedTo,
   hasLongContent,
@@ -29,22 +29,6 @@ import type { WritableSpan } from './set-fields.ts';
 const SCORES_SAMPLED = 'observatory.scores_sampled';
 /** The share of the prompt or the answer that is hashed, where it is not the whole text. */
 const HASHES_SAMPLED = 'observatory.hashes_sampled';
-
-/** Steps of some milliseconds. A step yields `true` if the next one needs a turn of its own. */
-type Steps<Result> = Generator<boolean | undefined, Result>;
-
-/** Takes the first step at once and the others in turns of the event loop. What follows has a turn of its own. */
-export async function takeSteps(steps: Steps<void>): Promise<void> {
-  let turn = sliced();
-  for (const needsTurn of steps) {
-    if (needsTurn !== true) await turn();
-    else {
-      await ownTurn();
-      turn = sliced();
-    }
-  }
-  await ownTurn();
-}
 
 /** Whether the texts of a span that is still to be enriched take many milliseconds to read. */
 export function hasLongTexts(span: ReadableSpan): boolean {

@@ -1,4 +1,5 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { semconv } from '../base/index.ts';
 import type { InteractionKind } from '../interaction/index.ts';
 
 /** Names the calls of one kind of one process, as far as its spans tell it from others. */
@@ -7,7 +8,12 @@ export function processKey(kind: InteractionKind, { resource }: ReadableSpan): s
   return kind === 'model' ? model : embeddings;
 }
 
-const PROCESS = ['service.name', 'service.instance.id', 'host.name', 'process.pid'] as const;
+const PROCESS = [
+  semconv.ATTR_SERVICE_NAME,
+  semconv.ATTR_SERVICE_INSTANCE_ID,
+  'host.name',
+  'process.pid',
+] as const;
 
 /** A process, as the kinds of its calls are kept in mind by. */
 interface ProcessKeys {

@@ -43,7 +43,8 @@ export class ToolMemory {
     const tool = textOf(span.attributes[semconv.ATTR_GEN_AI_TOOL_NAME]);
     if (tool === undefined || span.kind === SpanKind.SERVER) return;
     const { traceId, spanId } = span.spanContext();
-    const isError = span.status.code === SpanStatusCode.ERROR || span.attributes['error.type'] !== undefined;
+    const isError =
+      span.status.code === SpanStatusCode.ERROR || span.attributes[semconv.ATTR_ERROR_TYPE] !== undefined;
     const { added } = this.#callsOf(traceId);
     added.push({
       spanId,

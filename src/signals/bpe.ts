@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress, brotliDecompressSync } from 'node:zlib';
-import { packageFile, type Steps, takeAll } from '../base/index.ts';
+import { packageFile, type Steps, takeAll, takeInSlices } from '../base/index.ts';
 
 /** Encodings of OpenAI's models. */
 export type Encoding = 'o200k_base' | 'cl100k_base';
@@ -45,8 +44,9 @@ function vocabularyOf(encoding: Encoding): Vocabulary {
   let vocabulary = vocabularies.get(encoding);
   if (vocabulary === undefined) {
     // Synchronously: it is needed as a span ends.
-    const packed = readFileSync(packageFile(`vocabularies/${encoding}.br`));
-    vocabulary = takeAll(parseInSteps(brotliDecompressSync(packed)));
+    vocabulary = takeAll(
+      parseInSteps(brotliDecompressSync(readFileSync(packageFile(`vocabularies/${encoding}.br`)))),
+    );
     vocabularies.set(encoding, vocabulary);
   }
   return vocabulary;
@@ -61,12 +61,8 @@ export function hasVocabulary(encoding: Encoding): boolean {
 export async function loadVocabulary(encoding: Encoding): Promise<void> {
   if (vocabularies.has(encoding)) return;
   const packed = await readFile(packageFile(`vocabularies/${encoding}.br`));
-  const steps = parseInSteps(await promisify(brotliDecompress)(packed));
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return void vocabularies.set(encoding, value);
-    await nextTurn();
-  }
+  const file: Buffer = await promisify(brotliDecompress)(packed);
+  vocabularies.set(encoding, await takeInSlices(parseInSteps(file)));
 }
 
 /** Tokens read in one step. */

@@ -18,7 +18,6 @@ export {
   type BoundedIdentity,
   boundedIdentity,
   identitySteps,
-  LARGE_CHARS,
   STEP_CHARS,
   sampledShare,
 } from './large-texts.ts';

@@ -1,6 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type OpenAI from 'openai';
-import { packageFile } from '../../base/index.ts';
+import { packageFile, semconv } from '../../base/index.ts';
 import { instrument } from '../../execution/index.ts';
 import { type Golden, playGolden, readGolden } from '../../golden/index.ts';
 import type { Database } from '../../postgres/index.ts';
@@ -96,7 +96,10 @@ async function openModel(options: DemoOptions, golden: Golden): Promise<DemoMode
 async function inWorkflow(name: string, work: () => Promise<void>): Promise<string> {
   const span = trace.getTracer(SERVICE).startSpan(`invoke_workflow ${name}`, {
     kind: SpanKind.INTERNAL,
-    attributes: { 'gen_ai.operation.name': 'invoke_workflow', 'gen_ai.workflow.name': name },
+    attributes: {
+      [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'invoke_workflow',
+      [semconv.ATTR_GEN_AI_WORKFLOW_NAME]: name,
+    },
   });
   try {
     await context.with(trace.setSpan(context.active(), span), work);

@@ -10,6 +10,7 @@ import {
   isApproved,
   readExchange,
 } from '../../golden/index.ts';
+import { type FinishReason, readFinishReason } from '../../wire/index.ts';
 import { usageError } from '../command-line/index.ts';
 import { tellStory } from './inspect/index.ts';
 
@@ -39,18 +40,11 @@ export const ERROR_KINDS: ReadonlyMap<string, string> = new Map([
   ['limit', 'the run is stopped by a limit: turns, budget, or a loop'],
 ]);
 
-/** Providers' finish reasons, in lower case, by kind of failure. */
-const KIND_OF_REASON: ReadonlyMap<string, string> = new Map([
-  ['length', 'truncated'],
-  ['max_tokens', 'truncated'],
-  ['max_output_tokens', 'truncated'],
-  ['content_filter', 'refused'],
-  ['refusal', 'refused'],
-  ['safety', 'refused'],
-  ['recitation', 'refused'],
-  ['prohibited_content', 'refused'],
-  ['malformed_function_call', 'malformed_call'],
-]);
+const KIND_OF_REASON: Readonly<Partial<Record<FinishReason, string>>> = {
+  length: 'truncated',
+  content_filter: 'refused',
+  malformed_call: 'malformed_call',
+};
 
 const LIMITS: ReadonlySet<string> = new Set(['max_iterations', 'budget', 'loop']);
 
@@ -74,7 +68,7 @@ function exchangeKinds(exchange: Golden['provider_responses'][number]): string[]
   if (failure?.kind === 'http_429') kinds.push('rate_limit');
   else if (failure?.kind === 'cut') kinds.push('cut_stream');
   else if (failure !== undefined) kinds.push('provider_error');
-  const kind = refused ? 'refused' : KIND_OF_REASON.get(finishReason?.toLowerCase() ?? '');
+  const kind = refused ? 'refused' : KIND_OF_REASON[readFinishReason(finishReason)];
   if (kind !== undefined) kinds.push(kind);
   // Arguments that are not JSON stay text.
   if (calls.some(({ arguments: args }) => typeof args === 'string')) kinds.push('malformed_call');

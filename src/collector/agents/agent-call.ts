@@ -1,3 +1,6 @@
+import { semconv } from '../../base/index.ts';
+import { contentText, responseAttributes } from '../../interaction/index.ts';
+import type { TokenUsage } from '../../signals/index.ts';
 import type { AgentEvent } from './event.ts';
 
 /** What an event becomes: a row of the run it belongs to. */
@@ -23,34 +26,29 @@ export interface AgentDialect {
 }
 
 /** Attributes of a model call with what the agent knows of it. */
-export function modelAttributes(parts: {
+export function modelAttributes({
+  provider,
+  model,
+  costUsd,
+  responseId,
+  ...usage
+}: TokenUsage & {
   readonly provider: string | undefined;
   readonly model: string | undefined;
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly cacheReadTokens?: number | undefined;
-  readonly cacheWriteTokens?: number | undefined;
-  readonly reasoningTokens?: number | undefined;
   readonly costUsd?: number | undefined;
   readonly responseId?: string | undefined;
 }): Record<string, unknown> {
-  const { costUsd } = parts;
   return {
-    'gen_ai.operation.name': 'chat',
-    'gen_ai.provider.name': parts.provider,
-    'gen_ai.request.model': parts.model,
-    'gen_ai.response.id': parts.responseId,
-    'gen_ai.usage.input_tokens': parts.inputTokens,
-    'gen_ai.usage.output_tokens': parts.outputTokens,
-    'gen_ai.usage.cache_read.input_tokens': parts.cacheReadTokens,
-    'gen_ai.usage.cache_creation.input_tokens': parts.cacheWriteTokens,
-    'gen_ai.usage.reasoning.output_tokens': parts.reasoningTokens,
+    [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'chat',
+    [semconv.ATTR_GEN_AI_PROVIDER_NAME]: provider,
+    [semconv.ATTR_GEN_AI_REQUEST_MODEL]: model,
+    ...responseAttributes({ responseId, usage }),
     ...(costUsd === undefined
       ? {}
       : {
-          'gen_ai.usage.cost.amount': costUsd,
-          'gen_ai.usage.cost.currency': 'USD',
-          'gen_ai.usage.cost.source': 'provider',
+          [semconv.ATTR_GEN_AI_USAGE_COST_AMOUNT]: costUsd,
+          [semconv.ATTR_GEN_AI_USAGE_COST_CURRENCY]: 'USD',
+          [semconv.ATTR_GEN_AI_USAGE_COST_SOURCE]: 'provider',
         }),
   };
 }
@@ -64,20 +62,13 @@ export function toolAttributes(parts: {
   readonly result?: string | undefined;
 }): Record<string, unknown> {
   return {
-    'gen_ai.operation.name': 'execute_tool',
-    'gen_ai.tool.name': parts.tool,
-    'gen_ai.tool.call.id': parts.callId,
+    [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'execute_tool',
+    [semconv.ATTR_GEN_AI_TOOL_NAME]: parts.tool,
+    [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: parts.callId,
     'observatory.mcp_server': parts.server,
-    'gen_ai.tool.call.arguments': parts.arguments,
-    'gen_ai.tool.call.result': parts.result,
+    [semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS]: parts.arguments && contentText(parts.arguments),
+    [semconv.ATTR_GEN_AI_TOOL_CALL_RESULT]: parts.result && contentText(parts.result),
   };
-}
-
-/** A message in the form of the semantic conventions, as JSON text; undefined without a text. */
-export function messageJson(role: 'user' | 'assistant', text: string | undefined): string | undefined {
-  return text === undefined
-    ? undefined
-    : JSON.stringify([{ role, parts: [{ type: 'text', content: text }] }]);
 }
 
 /** Sum of the counts that are known; undefined if none is. */

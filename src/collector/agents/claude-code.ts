@@ -2,10 +2,11 @@
  * Claude Code: events of its page "Monitoring" (code.claude.com/docs/en/monitoring-usage), Claude Code 2.1. A run is a
  * prompt (`prompt.id`). Input tokens exclude those of the cache, as in Anthropic's API.
  */
+import { semconv } from '../../base/index.ts';
+import { answerContent, promptContent } from '../../interaction/index.ts';
 import {
   type AgentCall,
   type AgentDialect,
-  messageJson,
   modelAttributes,
   tokenSum,
   toolAttributes,
@@ -34,7 +35,7 @@ function userPrompt(event: AgentEvent): AgentCall {
     run: runOf(event),
     key: event.text('message.uuid', 'prompt.id'),
     name: 'invoke_agent claude-code',
-    attributes: { 'gen_ai.input.messages': messageJson('user', event.content('prompt')) },
+    attributes: promptContent(event.content('prompt')),
   };
 }
 
@@ -71,8 +72,8 @@ function apiError(event: AgentEvent): AgentCall {
     name: `chat ${model ?? ''}`.trim(),
     attributes: {
       ...modelAttributes({ provider: 'anthropic', model, responseId: event.text('request_id') }),
-      'http.response.status_code': event.count('status_code'),
-      'http.request.resend_count': resends(event),
+      [semconv.ATTR_HTTP_RESPONSE_STATUS_CODE]: event.count('status_code'),
+      [semconv.ATTR_HTTP_REQUEST_RESEND_COUNT]: resends(event),
     },
     failure: { type: status ?? 'api_error', message: event.content('error') },
   };
@@ -84,7 +85,7 @@ function resends(event: AgentEvent): number | undefined {
 }
 
 function assistantResponse(event: AgentEvent): AgentCall | undefined {
-  const answer = messageJson('assistant', event.content('response'));
+  const answer = event.content('response');
   if (answer === undefined) return undefined;
   const model = event.text('model');
   return {
@@ -94,7 +95,7 @@ function assistantResponse(event: AgentEvent): AgentCall | undefined {
     name: `chat ${model ?? ''}`.trim(),
     attributes: {
       ...modelAttributes({ provider: 'anthropic', model, responseId: event.text('request_id') }),
-      'gen_ai.output.messages': answer,
+      ...answerContent(answer),
     },
   };
 }

@@ -3,13 +3,9 @@
  * (developers.openai.com/codex, "Observability and telemetry"). A run is a conversation: Codex has no id for a prompt.
  * Input tokens include those of the cache, output tokens those of reasoning. Tokens come with the end of the stream.
  */
-import {
-  type AgentCall,
-  type AgentDialect,
-  messageJson,
-  modelAttributes,
-  toolAttributes,
-} from './agent-call.ts';
+import { semconv } from '../../base/index.ts';
+import { promptContent } from '../../interaction/index.ts';
+import { type AgentCall, type AgentDialect, modelAttributes, toolAttributes } from './agent-call.ts';
 import type { AgentEvent } from './event.ts';
 
 export const codex: AgentDialect = {
@@ -39,17 +35,17 @@ function userPrompt(event: AgentEvent): AgentCall {
     run: runOf(event),
     key: event.fingerprint,
     name: 'invoke_agent codex',
-    attributes: { 'gen_ai.input.messages': messageJson('user', event.content('prompt')) },
+    attributes: promptContent(event.content('prompt')),
   };
 }
 
 /** Only those that failed: the others are followed by their stream. */
 function apiRequest(event: AgentEvent): AgentCall | undefined {
   const message = event.content('error.message');
-  const status = event.count('http.response.status_code');
+  const status = event.count(semconv.ATTR_HTTP_RESPONSE_STATUS_CODE);
   if (message === undefined && (status ?? 200) < 400) return undefined;
   const call = modelCall(event, { type: String(status ?? 'api_error'), message });
-  return { ...call, attributes: { ...call.attributes, 'http.response.status_code': status } };
+  return { ...call, attributes: { ...call.attributes, [semconv.ATTR_HTTP_RESPONSE_STATUS_CODE]: status } };
 }
 
 function streamEvent(event: AgentEvent): AgentCall | undefined {

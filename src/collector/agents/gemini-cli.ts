@@ -3,10 +3,11 @@
  * include those of the cache and not those of tool results; output tokens exclude thoughts, as in Gemini's API. The
  * event `gen_ai.client.inference.operation.details` repeats a response and is left out.
  */
+import { semconv } from '../../base/index.ts';
+import { answerContent, promptContent } from '../../interaction/index.ts';
 import {
   type AgentCall,
   type AgentDialect,
-  messageJson,
   modelAttributes,
   tokenSum,
   toolAttributes,
@@ -33,7 +34,7 @@ function userPrompt(event: AgentEvent): AgentCall {
     run: runOf(event),
     key: event.text('prompt_id'),
     name: 'invoke_agent gemini-cli',
-    attributes: { 'gen_ai.input.messages': messageJson('user', event.content('prompt')) },
+    attributes: promptContent(event.content('prompt')),
   };
 }
 
@@ -45,8 +46,7 @@ function apiResponse(event: AgentEvent): AgentCall {
     cacheReadTokens: event.count('cached_content_token_count'),
     reasoningTokens,
   });
-  const answer = messageJson('assistant', event.content('response_text'));
-  return { ...call, attributes: { ...call.attributes, 'gen_ai.output.messages': answer } };
+  return { ...call, attributes: { ...call.attributes, ...answerContent(event.content('response_text')) } };
 }
 
 function apiError(event: AgentEvent): AgentCall {
@@ -91,7 +91,9 @@ function toolCall(event: AgentEvent): AgentCall | undefined {
     failure:
       isFailed || isRejected
         ? {
-            type: isRejected ? 'rejected' : (event.text('error_type', 'error.type') ?? 'tool_error'),
+            type: isRejected
+              ? 'rejected'
+              : (event.text('error_type', semconv.ATTR_ERROR_TYPE) ?? 'tool_error'),
             message: event.content('error') ?? event.content('error.message'),
           }
         : undefined,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import { sliced } from '../../base/index.ts';
+import { semconv, sliced } from '../../base/index.ts';
 import type { ReceivedLog, ReceivedSpan } from '../../otlp/index.ts';
 import type { AgentCall, AgentDialect } from './agent-call.ts';
 import { claudeCode } from './claude-code.ts';
@@ -84,7 +84,8 @@ function namesOf(event: AgentEvent): string[] {
   const { body, eventName } = event.log;
   const attribute = event.text('event.name');
   const names = [attribute, eventName, typeof body === 'string' ? body : undefined];
-  if (event.log.resource.attributes['service.name'] === 'claude-code') names.push(`claude_code.${attribute}`);
+  if (event.log.resource.attributes[semconv.ATTR_SERVICE_NAME] === 'claude-code')
+    names.push(`claude_code.${attribute}`);
   return names.filter((name) => name !== undefined);
 }
 
@@ -107,17 +108,16 @@ function spanOf({ dialect, event, call }: Found, more: AgentCall['attributes'] =
   const context = { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
   const session = call.run[0] === '' ? undefined : call.run[0];
   const all: Record<string, unknown> = {
-    ...(call.kind === 'prompt' ? { 'gen_ai.operation.name': 'invoke_agent' } : {}),
+    ...(call.kind === 'prompt' ? { [semconv.ATTR_GEN_AI_OPERATION_NAME]: 'invoke_agent' } : {}),
     ...call.attributes,
-    ...(more['gen_ai.output.messages'] === undefined
-      ? {}
-      : { 'gen_ai.output.messages': more['gen_ai.output.messages'] }),
-    'gen_ai.agent.name': agent,
-    'gen_ai.conversation.id': session,
+    [semconv.ATTR_GEN_AI_OUTPUT_MESSAGES]:
+      more[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES] ?? call.attributes[semconv.ATTR_GEN_AI_OUTPUT_MESSAGES],
+    [semconv.ATTR_GEN_AI_AGENT_NAME]: agent,
+    [semconv.ATTR_GEN_AI_CONVERSATION_ID]: session,
     'session.id': session,
     'observatory.client_name': agent,
     'user.id': event.text('user.account_uuid', 'user.account_id', 'user.id', 'installation.id'),
-    'error.type': call.failure?.type,
+    [semconv.ATTR_ERROR_TYPE]: call.failure?.type,
   };
   for (const name of Object.keys(all)) if (all[name] === undefined) delete all[name];
   return {

@@ -5,7 +5,6 @@ import { PROVIDERS } from '../../wire/index.ts';
 import { attributeAt, contentOf, notCaptured, type SpanRow, unusable } from './spans.ts';
 import type { StoredCall, StoredRun, StoredTool, StoredTurn } from './stored-run.ts';
 
-const ATTR_AGENT_NAME = 'gen_ai.agent.name';
 const ATTR_SERVER = 'observatory.mcp_server';
 const ATTR_STOP_REASON = 'observatory.stop_reason';
 
@@ -31,8 +30,8 @@ export function readRun(traceId: string, spans: readonly SpanRow[], agentSpan?: 
   return {
     traceId,
     provider,
-    model: String(agent.attributes['gen_ai.request.model'] ?? agent.model),
-    namespace: textAt(agent, ATTR_AGENT_NAME) ?? 'mcp_ghost',
+    model: String(agent.attributes[semconv.ATTR_GEN_AI_REQUEST_MODEL] ?? agent.model),
+    namespace: textAt(agent, semconv.ATTR_GEN_AI_AGENT_NAME) ?? 'mcp_ghost',
     startedAt: new Date(agent.startedMs),
     durationMs: agent.endedMs - agent.startedMs,
     stopReason: textAt(agent, ATTR_STOP_REASON),

@@ -1,6 +1,7 @@
 import { ObservatoryError, semconv } from '../../base/index.ts';
 import { type Message, parseInstructions, parseMessages } from '../../interaction/index.ts';
 import { canonicalUuid, type Queryable, uuidToSpanId } from '../../postgres/index.ts';
+import { readFinishReason } from '../../wire/index.ts';
 
 /** The columns of a span that a run is read from. */
 export interface SpanRow {
@@ -147,5 +148,5 @@ export function unusable(message: string): ObservatoryError {
 }
 
 function wantsCalls({ finishReason }: SpanRow): boolean {
-  return finishReason === 'tool_calls' || finishReason === 'tool_use';
+  return readFinishReason(finishReason ?? undefined) === 'tool_calls';
 }

@@ -1,5 +1,6 @@
 import { type Attributes, context } from '@opentelemetry/api';
 import { InstrumentationNodeModuleDefinition } from '@opentelemetry/instrumentation';
+import { semconv } from '../../base/index.ts';
 import { holdsTextAlone, outerCallOf, parseRequest, present } from '../../interaction/index.ts';
 import { isObject, type JsonObject, numberAt, objectAt, stringAt, stringsAt } from '../../json/index.ts';
 import { type Answer, anthropicMessages } from '../../wire/index.ts';
@@ -14,7 +15,6 @@ import {
   moduleFiles,
   noteRetry,
   observeApiPromise,
-  own,
   type PatchPoint,
   providerOfHost,
   type RequestReader,
@@ -155,7 +155,7 @@ function describeCall(
   hideTracerFromOuterCall(self);
   const server = serverAddress(self._client?.baseURL);
   return {
-    operation: own.OPERATION_CHAT,
+    operation: semconv.OPERATION_CHAT,
     provider: providerOfHost(server?.address) ?? 'anthropic',
     model: stringAt(body, 'model'),
     server,
@@ -187,19 +187,19 @@ function observe(result: unknown, call: ModelCallSpan): void {
 }
 
 function responseAttributes({ serviceTier }: Answer): Attributes {
-  return present({ [own.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER]: serviceTier });
+  return present({ [semconv.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER]: serviceTier });
 }
 
 function requestAttributes(body: JsonObject): Attributes {
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   return present({
-    [own.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(body, 'max_tokens'),
-    [own.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(body, 'temperature'),
-    [own.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(body, 'top_p'),
-    [own.ATTR_GEN_AI_REQUEST_TOP_K]: numberAt(body, 'top_k'),
-    [own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(body, 'stop_sequences'),
-    [own.ATTR_GEN_AI_REQUEST_STREAM]: body.stream === true ? true : undefined,
-    [own.ATTR_GEN_AI_OUTPUT_TYPE]: stringAt(format, 'type') === 'json_schema' ? 'json' : undefined,
+    [semconv.ATTR_GEN_AI_REQUEST_MAX_TOKENS]: numberAt(body, 'max_tokens'),
+    [semconv.ATTR_GEN_AI_REQUEST_TEMPERATURE]: numberAt(body, 'temperature'),
+    [semconv.ATTR_GEN_AI_REQUEST_TOP_P]: numberAt(body, 'top_p'),
+    [semconv.ATTR_GEN_AI_REQUEST_TOP_K]: numberAt(body, 'top_k'),
+    [semconv.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: stringsAt(body, 'stop_sequences'),
+    [semconv.ATTR_GEN_AI_REQUEST_STREAM]: body.stream === true ? true : undefined,
+    [semconv.ATTR_GEN_AI_OUTPUT_TYPE]: stringAt(format, 'type') === 'json_schema' ? 'json' : undefined,
   });
 }
 

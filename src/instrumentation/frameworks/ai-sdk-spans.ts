@@ -230,11 +230,12 @@ function settle(span: Span, known: Attributes, content: Attributes, host: CallHo
   attachInteraction(span, read);
   const operation = textOf(known['ai.operationId']) ?? '';
   if (!host.metrics.enabled || !operation.includes('.do')) return;
-  const model = textOf(known['gen_ai.request.model'] ?? known['ai.model.id']);
+  const model = textOf(known[semconv.ATTR_GEN_AI_REQUEST_MODEL] ?? known['ai.model.id']);
   const about: Attributes = {
     [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation.startsWith('ai.embed') ? 'embeddings' : 'chat',
     [semconv.ATTR_GEN_AI_PROVIDER_NAME]:
-      normalizeProvider(textOf(known['gen_ai.system'] ?? known['ai.model.provider']) ?? '') ?? '_OTHER',
+      normalizeProvider(textOf(known[semconv.ATTR_GEN_AI_SYSTEM] ?? known['ai.model.provider']) ?? '') ??
+      '_OTHER',
     ...(model === undefined ? {} : { [semconv.ATTR_GEN_AI_REQUEST_MODEL]: model }),
   };
   recordModelCall(host.metrics, about, read.usage, (performance.now() - startMs) / 1000);

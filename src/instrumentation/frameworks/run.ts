@@ -32,9 +32,6 @@ import {
   type ResponseReader,
 } from '../shared/index.ts';
 
-const ATTR_AGENT_NAME = 'gen_ai.agent.name';
-const ATTR_WORKFLOW_NAME = 'gen_ai.workflow.name';
-const ATTR_TOOL_TYPE = 'gen_ai.tool.type';
 const ATTR_SERVER_NAME = 'observatory.mcp.server.name';
 
 export interface RunDescription {
@@ -88,7 +85,7 @@ export class FrameworkRun {
     const isAgent = operation === 'invoke_agent';
     const attributes = present({
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: operation,
-      [isAgent ? ATTR_AGENT_NAME : ATTR_WORKFLOW_NAME]: name,
+      [isAgent ? semconv.ATTR_GEN_AI_AGENT_NAME : semconv.ATTR_GEN_AI_WORKFLOW_NAME]: name,
       [semconv.ATTR_GEN_AI_PROVIDER_NAME]: provider === undefined ? undefined : normalizeProvider(provider),
       [semconv.ATTR_GEN_AI_CONVERSATION_ID]: conversationId,
     });
@@ -172,7 +169,7 @@ export class FrameworkModelCall {
     parent: Context,
     onChosen: (key: string, by: SpanContext) => void = () => {},
   ) {
-    const attributes: Attributes = isStream === true ? { 'gen_ai.request.stream': true } : {};
+    const attributes: Attributes = isStream === true ? { [semconv.ATTR_GEN_AI_REQUEST_STREAM]: true } : {};
     this.#onChosen = onChosen;
     this.#operation = operation ?? 'chat';
     this.#isNamed = model !== undefined;
@@ -257,7 +254,7 @@ export class FrameworkToolCall {
       [semconv.ATTR_GEN_AI_OPERATION_NAME]: semconv.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
       [semconv.ATTR_GEN_AI_TOOL_NAME]: name,
       [semconv.ATTR_GEN_AI_TOOL_CALL_ID]: id,
-      [ATTR_TOOL_TYPE]: 'function',
+      [semconv.ATTR_GEN_AI_TOOL_TYPE]: 'function',
       [ATTR_SERVER_NAME]: server,
     });
     const options = { kind: SpanKind.INTERNAL, attributes, links };

@@ -1,7 +1,8 @@
 /** What stands on the span of an operation, beside what the message says of itself. */
 import { type Attributes, type Context, type Span, SpanStatusCode } from '@opentelemetry/api';
 import { semconv } from '../../base/index.ts';
-import { attributesOf, boundedCopy } from '../shared/index.ts';
+import { boundedCopy } from '../../json/index.ts';
+import { attributesOf } from '../shared/index.ts';
 import { HTTP_CLIENT_KEY } from './connection.ts';
 import type { McpSettings, RequestId } from './internal-types.ts';
 import { clipped } from './methods.ts';

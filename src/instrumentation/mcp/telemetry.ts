@@ -1,11 +1,11 @@
 import { diag, type Meter, type Tracer } from '@opentelemetry/api';
 import { MCP_SCOPE } from '../../base/index.ts';
+import { MAX_CONTENT_CHARS } from '../../interaction/index.ts';
 import { Guard, resolveCaptureContent } from '../shared/index.ts';
 import type { McpSettings } from './internal-types.ts';
 import { McpMetrics } from './metrics.ts';
 import type { McpInstrumentationConfig } from './types.ts';
 
-const DEFAULT_CONTENT_LIMIT_CHARS = 16_384;
 const DEFAULT_MAX_METRIC_NAMES = 200;
 
 /**
@@ -48,7 +48,7 @@ function createMetrics(meter: Meter, config: McpInstrumentationConfig): McpMetri
 function resolveSettings(config: McpInstrumentationConfig): McpSettings {
   return Object.freeze({
     captureContent: resolveCaptureContent(config.captureContent),
-    contentLimitChars: countOr(config.contentLimitChars, DEFAULT_CONTENT_LIMIT_CHARS, 'contentLimitChars'),
+    contentLimitChars: countOr(config.contentLimitChars, MAX_CONTENT_CHARS, 'contentLimitChars'),
     propagate: config.propagate,
   });
 }

@@ -32,7 +32,7 @@ export interface McpInstrumentationConfig extends InstrumentationConfig {
   /**
    * Characters of arguments, of a result or of an error message kept when content is captured. The rest is cut
    * before anything is serialized.
-   * @defaultValue 16384
+   * @defaultValue 262144, as of all content
    */
   readonly contentLimitChars?: number | undefined;
   /**

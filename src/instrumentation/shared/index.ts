@@ -1,8 +1,5 @@
-import * as own from './semconv.ts';
-
 export { resolveCaptureContent } from '../../processor/index.ts';
 export { observeApiPromise } from './api-promise.ts';
-export { boundedCopy, boundedJson } from './bounded-json.ts';
 export { attributesOf, type CallDescription, type CallHost, type RequestReader } from './call-description.ts';
 export { addContextSource, callContext } from './context-sources.ts';
 export { errorFacts } from './error-type.ts';
@@ -27,4 +24,3 @@ export {
 export { openCalls } from './open-calls.ts';
 export { AnswerReader, type ModelResponse, type ResponseReader } from './response-reader.ts';
 export { providerOfHost, serverAddress } from './server.ts';
-export { own };

@@ -15,6 +15,8 @@ import {
   type OuterCall,
   outerCallOf,
   recordModelCall,
+  requestContent,
+  responseContent,
   takesLateWork,
 } from '../../interaction/index.ts';
 import { isObject, type JsonObject, KeptValues, numberAt } from '../../json/index.ts';
@@ -32,9 +34,8 @@ import { guard } from './guard.ts';
 import { contextOf, type LooseCall, looseCall, noteAnswer } from './loose-calls.ts';
 import { observeStream, type StreamObserver } from './observe-stream.ts';
 import { type OpenCall, openCalls } from './open-calls.ts';
-import { addAnswer, addToNative, requestContent, responseContent } from './response-attributes.ts';
+import { addAnswer, addToNative } from './response-attributes.ts';
 import type { ModelResponse } from './response-reader.ts';
-import * as own from './semconv.ts';
 
 /** The call that a span is of. A property: one more value in the context costs another copy of it in each call. */
 const CALL: unique symbol = Symbol('mcp-observatory.model-call');
@@ -124,9 +125,8 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     const name = model === undefined ? operation : `${operation} ${model}`;
     const kind = SpanKind.CLIENT;
     const attributes = this.#identity;
-    const startTime = startMs === undefined ? undefined : performance.timeOrigin + startMs;
-    const options = startTime === undefined ? { kind, attributes } : { kind, attributes, startTime };
-    const span = this.#host.tracer.startSpan(name, options, parent);
+    const since = startMs === undefined ? {} : { startTime: performance.timeOrigin + startMs };
+    const span = this.#host.tracer.startSpan(name, { kind, attributes, ...since }, parent);
     this.#isLate = this.#call.as.canWait && takesLateWork(span);
     // Not among the start attributes: SDKs copy those twice for the sampler, which does not need these.
     return this.#isLate ? span : span.setAttributes(this.#requestAttributes(this.#call.request));
@@ -135,7 +135,7 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   #requestAttributes(request: JsonObject): Attributes {
     const attributes = this.#call.as.attributes(request);
     // The sequences are text that the prompt's author chose.
-    if (!this.#host.captureContent) delete attributes[own.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
+    if (!this.#host.captureContent) delete attributes[names.ATTR_GEN_AI_REQUEST_STOP_SEQUENCES];
     return attributes;
   }
 
@@ -295,7 +295,6 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
   #write(span: Span, how: Ending, request: JsonObject): void {
     const response = this.#response;
     const errorType = how.facts?.type ?? response.errorType;
-    const { captureContent } = this.#host;
     const { as, reader } = this.#call;
     const status = how.facts?.status ?? this.#status;
     const isNative = this.#owner === 'native';
@@ -304,15 +303,15 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
     else addAnswer(attributes, response);
     const isCut = how.isRead === true && as.saysEnd(request) && !reader.isComplete;
     const streamEnd = isCut ? 'cut' : how.streamEnd;
-    if (streamEnd !== undefined) attributes[own.ATTR_STREAM_END] = streamEnd;
+    if (streamEnd !== undefined) attributes[names.ATTR_STREAM_END] = streamEnd;
     if (!isNative) {
-      if (this.#retries > 0) attributes[own.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
-      if (status !== undefined) attributes[own.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
+      if (this.#retries > 0) attributes[names.ATTR_HTTP_REQUEST_RESEND_COUNT] = this.#retries;
+      if (status !== undefined) attributes[names.ATTR_HTTP_RESPONSE_STATUS_CODE] = status;
       // The owner of the outer span decides whether its call failed: it may have retried.
       if (errorType !== undefined && this.#owner === 'own') attributes[names.ATTR_ERROR_TYPE] = errorType;
       if (this.#firstChunkMs !== undefined) {
         const toFirst = (this.#firstChunkMs - this.#startMs) / 1000;
-        attributes[own.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
+        attributes[names.ATTR_GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK] = toFirst;
       }
     }
     span.setAttributes(attributes);
@@ -321,9 +320,9 @@ export class ModelCallSpan implements ResponseObserver, StreamObserver, OpenCall
       span.setStatus({ code: SpanStatusCode.ERROR, message });
     }
     if (!isNative) attachCall(span, this.#call, request, () => response);
-    if (!captureContent) return;
+    if (!this.#host.captureContent) return;
     if (!isNative) span.setAttributes(requestContent(as.messages(request), as.tools(request)));
-    span.setAttributes(responseContent(response));
+    span.setAttributes(responseContent(response.messages()));
   }
 }
 

@@ -112,10 +112,10 @@ function joinEvidence(
 /** The tier that served the call, else the requested one. */
 function readServiceTier(attributes: SpanView['attributes']): string | undefined {
   return firstText(
-    attributes['openai.response.service_tier'],
+    attributes[semconv.ATTR_OPENAI_RESPONSE_SERVICE_TIER],
     attributes['gen_ai.openai.response.service_tier'],
-    attributes['anthropic.response.service_tier'],
-    attributes['openai.request.service_tier'],
+    attributes[semconv.ATTR_ANTHROPIC_RESPONSE_SERVICE_TIER],
+    attributes[semconv.ATTR_OPENAI_REQUEST_SERVICE_TIER],
     attributes['gen_ai.openai.request.service_tier'],
     attributes['anthropic.request.service_tier'],
   );
@@ -129,9 +129,9 @@ function readProviderCost(attributes: SpanView['attributes']): number | undefine
   const openInference = amountOf(attributes['llm.cost.total']);
   if (openInference !== undefined) return openInference;
   // Proposed for the semantic conventions (semantic-conventions-genai#443).
-  if (attributes['gen_ai.usage.cost.source'] !== 'provider') return undefined;
-  const currency = attributes['gen_ai.usage.cost.currency'];
-  return currency === 'USD' ? amountOf(attributes['gen_ai.usage.cost.amount']) : undefined;
+  if (attributes[semconv.ATTR_GEN_AI_USAGE_COST_SOURCE] !== 'provider') return undefined;
+  const currency = attributes[semconv.ATTR_GEN_AI_USAGE_COST_CURRENCY];
+  return currency === 'USD' ? amountOf(attributes[semconv.ATTR_GEN_AI_USAGE_COST_AMOUNT]) : undefined;
 }
 
 function amountOf(value: unknown): number | undefined {

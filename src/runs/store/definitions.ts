@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sliced } from '../../base/index.ts';
+import { semconv, sliced } from '../../base/index.ts';
 import { readOfferedTools } from '../../interaction/index.ts';
 import { canonicalJson } from '../../json/index.ts';
 import { BARRED_AS, BARRED_TOOL } from '../../policy/index.ts';
@@ -85,8 +85,8 @@ const OFFERED = `WITH sets AS (
     SELECT s.*, (SELECT max(last_time) FROM mcp_tool_sets t WHERE t.offered_tools_hash = s.hash) AS at FROM sets s
   )
   SELECT ${msOf('first', 'firstMs')}, ${msOf('last', 'lastMs')}, calls::float8 AS calls, (
-    SELECT CASE WHEN length(m.attributes ->> 'gen_ai.tool.definitions') <= ${MAX_SET_CHARS}
-      THEN m.attributes ->> 'gen_ai.tool.definitions' END
+    SELECT CASE WHEN length(m.attributes ->> '${semconv.ATTR_GEN_AI_TOOL_DEFINITIONS}') <= ${MAX_SET_CHARS}
+      THEN m.attributes ->> '${semconv.ATTR_GEN_AI_TOOL_DEFINITIONS}' END
     FROM mcp_traces m WHERE m.start_time = l.at AND m.model = ANY (l.models) AND m.offered_tools_hash = l.hash LIMIT 1
   ) AS definitions, (
     SELECT json_object_agg(t.tool_name, t.server_name) FROM mcp_tool_sets t WHERE t.offered_tools_hash = l.hash

@@ -1,4 +1,4 @@
-import { ownTurn, sliced } from '../../base/index.ts';
+import { ownTurn, semconv, sliced } from '../../base/index.ts';
 import { conversationText, type Message, parseMessages, readInteraction } from '../../interaction/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask } from './runs.ts';
@@ -92,12 +92,12 @@ function said(row: Record<string, unknown>, limitOf: (name: TextName) => number)
     events: Array.isArray(row.events) ? row.events : [],
     ...(typeof row.scope === 'string' && { instrumentationScope: { name: row.scope } }),
   } as never);
-  const messages = parseMessages(parsed(attributes['gen_ai.input.messages']));
+  const messages = parseMessages(parsed(attributes[semconv.ATTR_GEN_AI_INPUT_MESSAGES]));
   const values: Readonly<Record<TextName, unknown>> = {
     prompt: lastUserText(messages) ?? read.prompt,
     answer: read.answer,
-    arguments: read.toolArguments ?? attributes['gen_ai.tool.call.arguments'],
-    result: attributes['gen_ai.tool.call.result'],
+    arguments: read.toolArguments ?? attributes[semconv.ATTR_GEN_AI_TOOL_CALL_ARGUMENTS],
+    result: attributes[semconv.ATTR_GEN_AI_TOOL_CALL_RESULT],
   };
   const texts: Partial<Record<TextName, string>> = {};
   const cut: Partial<Record<TextName, number>> = {};

@@ -1,4 +1,4 @@
-import { ownTurn } from '../../base/index.ts';
+import { ownTurn, semconv } from '../../base/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
 import { ask, type RunRow } from './runs.ts';
 
@@ -57,7 +57,7 @@ const COLUMNS = `right(replace(span_id::text, '-', ''), 16) AS id, right(replace
   policy_reason AS reason, coalesce(gate_blocked, false) AS "isBlocked",
   coalesce(evidence_risk_level, hallucination_risk_level) AS risk, evidence_findings AS findings,
   coalesce(tool_claim_mismatch, false) AS "claimMismatch", tool_args_hash AS "argsHash",
-  left(attributes->>'jsonrpc.request.id', 100) AS "requestId",
+  left(attributes->>'${semconv.ATTR_JSONRPC_REQUEST_ID}', 100) AS "requestId",
   offered_tools_tokens AS "offeredTokens", ${finite('offered_tools_cost_usd')} AS "offeredUsd",
   left(offered_tools_list, 10000) AS "offeredList"`;
 

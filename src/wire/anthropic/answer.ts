@@ -1,27 +1,17 @@
 import { countOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../json/index.ts';
 import type { TokenUsage } from '../../signals/index.ts';
-import { type Answer, type AssistantPart, checkArguments, type FinishReason } from '../contract/index.ts';
+import { type Answer, type AssistantPart, checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnthropicError } from './error.ts';
 
 /** In semconv words. */
 export const ANTHROPIC_NAME = 'anthropic';
-
-const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  tool_use: 'tool_calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'context_length',
-  refusal: 'content_filter',
-  pause_turn: 'pause',
-};
 
 /** Reads a `message`, also as Bedrock and Vertex AI serve it. */
 export function readMessage(whole: unknown): Answer {
   const message = objectOf(whole);
   const blocks = listOf(message.content).filter(isObject);
   const reason = textOf(message.stop_reason);
-  const finishReason = (reason === undefined ? undefined : FINISH_REASONS[reason]) ?? 'other';
+  const finishReason = readFinishReason(reason);
   return {
     provider: ANTHROPIC_NAME,
     id: textOf(message.id),

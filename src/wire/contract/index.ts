@@ -17,6 +17,7 @@ export {
 } from './conversation.ts';
 export { defineApi } from './define-api.ts';
 export { errorWord, firstCode } from './error-code.ts';
+export { readFinishReason, toConventionalFinish } from './finish-words.ts';
 export { pairCallsWithResults, wireCallId } from './pairing.ts';
 export { StreamRoom, TextBuffer } from './text-buffer.ts';
 export type {

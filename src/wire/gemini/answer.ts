@@ -5,28 +5,12 @@ import {
   type AssistantPart,
   type Choice,
   checkArguments,
-  type FinishReason,
+  readFinishReason,
 } from '../contract/index.ts';
 import { readGeminiError } from './error.ts';
 
 /** In semconv words. */
 export const GEMINI_NAME = 'gcp.gemini';
-
-const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
-  STOP: 'stop',
-  MAX_TOKENS: 'length',
-  SAFETY: 'content_filter',
-  RECITATION: 'content_filter',
-  LANGUAGE: 'content_filter',
-  BLOCKLIST: 'content_filter',
-  PROHIBITED_CONTENT: 'content_filter',
-  SPII: 'content_filter',
-  IMAGE_SAFETY: 'content_filter',
-  MALFORMED_FUNCTION_CALL: 'malformed_call',
-  UNEXPECTED_TOOL_CALL: 'malformed_call',
-  TOO_MANY_TOOL_CALLS: 'malformed_call',
-  CONTINUATION: 'pause',
-};
 
 /** Reads a `GenerateContentResponse`, from the Gemini API or Vertex AI. */
 export function readContent(whole: unknown): Answer {
@@ -58,7 +42,7 @@ function choiceOf(candidate: JsonObject, responseId: string | undefined): Choice
   const newId = () => `call_${responseId ?? 'gemini'}_${assigned++}`;
   const parts = partsOf(candidate).map((part) => readPart(part, newId));
   const raw = reasonOf(candidate);
-  const reason = (raw === undefined ? undefined : FINISH_REASONS[raw]) ?? 'other';
+  const reason = readFinishReason(raw);
   const isCalling = reason === 'stop' && parts.some(({ type }) => type === 'tool_call');
   return { parts, finishReason: isCalling ? 'tool_calls' : reason, rawFinishReason: raw };
 }

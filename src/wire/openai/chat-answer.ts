@@ -10,19 +10,10 @@ import {
   textOf,
 } from '../../json/index.ts';
 import type { Answer, AssistantPart, Choice, FinishReason, ToolCallPart } from '../contract/index.ts';
-import { checkArguments } from '../contract/index.ts';
+import { checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnswerError } from './error.ts';
 import { isOpenAiModel } from './models.ts';
 import { readOpenAiUsage, readReportedCost } from './usage.ts';
-
-const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  tool_calls: 'tool_calls',
-  tool_call: 'tool_calls',
-  function_call: 'tool_calls',
-  length: 'length',
-  content_filter: 'content_filter',
-};
 
 /**
  * Reads a `chat.completion`, a legacy `text_completion` or a list of embeddings, as OpenAI, Azure, OpenRouter, Groq,
@@ -143,7 +134,7 @@ export function calledFunction(call: unknown): JsonObject {
 }
 
 function finishReasonOf(raw: string | undefined, parts: readonly AssistantPart[]): FinishReason {
-  const reason = (raw === undefined ? undefined : FINISH_REASONS[raw]) ?? 'other';
+  const reason = readFinishReason(raw);
   if (reason !== 'stop') return reason;
   if (parts.some((part) => part.type === 'text' && part.isRefusal)) return 'content_filter';
   // Some compatible servers say `stop` beside tool calls.

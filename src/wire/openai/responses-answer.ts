@@ -13,11 +13,10 @@ import type {
   AssistantPart,
   Choice,
   ErrorReport,
-  FinishReason,
   TextPart,
   ToolCallPart,
 } from '../contract/index.ts';
-import { checkArguments } from '../contract/index.ts';
+import { checkArguments, readFinishReason } from '../contract/index.ts';
 import { readAnswerError } from './error.ts';
 import { isOpenAiModel } from './models.ts';
 import { readOpenAiUsage, readReportedCost } from './usage.ts';
@@ -74,17 +73,10 @@ function errorOf(response: JsonObject): ErrorReport | undefined {
   return { ...error, code: error?.code ?? (response.status === 'failed' ? 'failed' : 'error') };
 }
 
-const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  tool_call: 'tool_calls',
-  length: 'length',
-  content_filter: 'content_filter',
-};
-
 function readChoice(items: readonly JsonObject[], reason: string | undefined): Choice {
   const parts = items.flatMap((item, index) => readItem(item, index));
   const refused = reason === 'stop' && parts.some((part) => part.type === 'text' && part.isRefusal);
-  const finishReason = (reason === undefined ? undefined : FINISH_REASONS[reason]) ?? 'other';
+  const finishReason = readFinishReason(reason);
   return { parts, finishReason: refused ? 'content_filter' : finishReason, rawFinishReason: reason };
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../../../golden/index.ts';
 import type { Message } from '../../../interaction/index.ts';
 import { priceUsage } from '../../../signals/index.ts';
+import { type FinishReason, readFinishReason } from '../../../wire/index.ts';
 import type { FailurePoint, ModelStep, Outcome, Step, Story, TextStep, Totals } from './story.ts';
 import { type CalledTool, recordsOf, ToolSteps } from './tool-steps.ts';
 import { spaced } from './words.ts';
@@ -155,19 +156,13 @@ function sumOfAll(numbers: readonly (number | undefined)[]): number | undefined 
   return numbers.length === 0 ? undefined : sum;
 }
 
-/** Providers' finish reasons of incomplete answers. */
-const UNFINISHED: ReadonlyMap<string, string> = new Map([
-  ['length', 'the answer was cut off by the output limit'],
-  ['max_tokens', 'the answer was cut off by the output limit'],
-  ['max_output_tokens', 'the answer was cut off by the output limit'],
-  ['model_context_window_exceeded', 'the context window is full'],
-  ['content_filter', 'the provider blocked the answer'],
-  ['refusal', 'the model refused'],
-  ['safety', 'the provider blocked the answer'],
-  ['recitation', 'the provider blocked the answer'],
-  ['prohibited_content', 'the provider blocked the answer'],
-  ['malformed_function_call', 'the tool call could not be read'],
-]);
+/** Why an answer is incomplete. */
+const UNFINISHED: Readonly<Partial<Record<FinishReason, string>>> = {
+  length: 'the answer was cut off by the output limit',
+  context_length: 'the context window is full',
+  content_filter: 'the provider blocked the answer',
+  malformed_call: 'the tool call could not be read',
+};
 
 /** The failures of a run in step order, then those that belong to no step. */
 function failurePoints(golden: Golden, steps: readonly Step[], outcome: Outcome): FailurePoint[] {
@@ -191,7 +186,8 @@ function failureOf(step: Step, number: number): FailurePoint[] {
   }
   if (step.kind !== 'model') return [];
   const what = `${step.model ?? 'the model'}, turn ${step.turn}`;
-  const reason = step.refused ? 'refusal' : (step.finishReason?.toLowerCase() ?? '');
-  const message = step.failure ?? UNFINISHED.get(reason);
+  const isRefused = step.refused || step.finishReason === 'refusal';
+  const unfinished = isRefused ? 'the model refused' : UNFINISHED[readFinishReason(step.finishReason)];
+  const message = step.failure ?? unfinished;
   return message === undefined ? [] : [{ step: number, what, message }];
 }
