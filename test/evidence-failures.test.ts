@@ -89,12 +89,6 @@ const NEVER_CALLED: readonly Case[] = [
     [call('run_sql', { query: 'SELECT pid FROM sessions' }, [{ pid: 4471 }])],
   ],
   [
-    'a passive joined by and',
-    'Draw up the lease and send it to Ms. Roth.',
-    'The lease has been drawn up (3 pages) and sent to Ms. Roth.',
-    [call('render_template', { name: 'lease' }, { document: 'd-9', pages: 3 })],
-  ],
-  [
     'someone who was to know',
     'Check the score of Ana and let her coach know.',
     'Ana has 71 points. Her coach has been informed.',
@@ -105,12 +99,6 @@ const NEVER_CALLED: readonly Case[] = [
     '有靠窗的就订一张。',
     '有靠窗的座位，我已经帮您订好了。',
     [call('search_seats', {}, [{ seat: '3A' }])],
-  ],
-  [
-    'a state that the user asked for by its figure',
-    'Lower the pool to 24.',
-    'The pool is down to 24 °C from now on.',
-    [call('get_pool', {}, { temp: 27 })],
   ],
   ['a thing that is said to be theirs', 'Reserve court 2 for Monday.', 'Court 2 is yours on Monday.', []],
   [
@@ -155,12 +143,6 @@ const WRONG: readonly Case[] = [
     'How many parcels were late?',
     '300 of 10,000 parcels came late, so about 30 %.',
     [call('parcel_stats', {}, { late: 300, total: 10000 })],
-  ],
-  [
-    'a measure told as a share',
-    'Is there enough salt?',
-    'Yes, the silo is at 64 %.',
-    [call('silo_status', {}, { level_t: 64, size_t: 500 })],
   ],
   [
     'the end of a span, of a rate that is given in ct',

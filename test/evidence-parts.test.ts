@@ -95,13 +95,6 @@ const FAILURES: readonly Twins[] = [
     'There are no drivers available at 6:00.',
   ],
   [
-    'a flag that is off, and another offer',
-    'Book the sauna at 7 pm.',
-    [call('book_sauna', { time: '19:00' }, { available: false, next: '20:30' })],
-    'The sauna is booked for 7 pm.',
-    'The sauna is not available at 7 pm; 8:30 pm would be.',
-  ],
-  [
     'nothing but a reason',
     'Start the nightly build.',
     [call('trigger_build', { branch: 'main' }, { build: null, reason: 'no runner is online' })],

@@ -23,13 +23,6 @@ const guests = call('list_guests', { event: 'gala' }, { guests: [{ name: 'Ida' }
 
 const ROWS: readonly Row[] = [
   [
-    'a number of another record of the list',
-    'wrong_value',
-    'Which depot is the fullest?',
-    'The harbor depot is the fullest, with 412 pallets and 69.4 tons.',
-    [depots],
-  ],
-  [
     'the numbers of the record',
     '',
     'Which depot is the fullest?',
@@ -42,13 +35,6 @@ const ROWS: readonly Row[] = [
     'How full are harbor and airport?',
     'Harbor has 412 pallets, airport 388 pallets, and hillside is smaller than both with 154.',
     [depots],
-  ],
-  [
-    'a number that one clause gives the wrong record',
-    'wrong_value',
-    'Compare Coastline and Valley.',
-    'Coastline costs $24.90, while Valley costs $24.90.',
-    fares,
   ],
   [
     'numbers in their clauses',

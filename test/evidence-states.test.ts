@@ -37,12 +37,6 @@ const NEVER_CALLED: readonly Case[] = [
   ['a German state', 'Überweise 40 € an Jan.', 'Die Überweisung über 40 € ist raus.', []],
   ['a Spanish state', 'Reserva una pista de tenis.', 'Su pista queda reservada.', []],
   ['a verb that the user asked for', 'Pause my subscription.', 'Your subscription has been paused.', []],
-  [
-    'an act beside one that was done',
-    'Fix the typo and push it.',
-    'Fixed the typo and pushed it to main.',
-    [call('edit_file', { path: 'a.md' }, { ok: true })],
-  ],
   ['a run that nobody started', 'Run the import.', 'The import finished without problems.', []],
   [
     'a thing that no result knows',
@@ -65,37 +59,11 @@ const WRONG: readonly Case[] = [
     [SLOTS, BOOKED],
   ],
   ['day and month in each other’s place', 'When is it due?', 'It is due on 4 September 2026.', [PAY]],
-  ['somebody else who did it', 'Who paid?', 'It was paid by Ilse.', [PAY]],
-  [
-    'the rest for what is left',
-    'How much quota is left?',
-    'You have 70 % left.',
-    [call('quota', {}, { remaining_pct: 30 })],
-  ],
-  [
-    'the amount of another key',
-    'What is my limit?',
-    'You have a limit of $310.50.',
-    [call('card', {}, { limit: 4000, available: 310.5 })],
-  ],
   [
     'a share that its own figures deny',
     'How far are we?',
     '12 of 48 points are done (35 %).',
     [call('board', {}, { points: 48, done: 12 })],
-  ],
-  [
-    'a flag of several words',
-    'Do they take walk-ins?',
-    "The shop isn't taking walk ins.",
-    [call('shop', {}, { taking_walk_ins: true, name: 'Nord' })],
-  ],
-  ['a flag in Chinese', '可以带狗吗？', '很抱歉，不允许带狗。', [call('policy', {}, { 允许带狗: true })]],
-  [
-    'the day asked for, where the call took another',
-    'Book March 3.',
-    'You are in for March 3.',
-    [call('book_visit', { start: '2026-03-03' }, { ok: true, start: '2026-03-04' })],
   ],
 ];
 

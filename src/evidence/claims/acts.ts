@@ -1,13 +1,13 @@
 import { admitsFailure } from './admissions.ts';
 import { failedIn } from './batch.ts';
-import { emptyHanded, ended, finding, undone } from './ends.ts';
+import { emptyHanded, ended, finding } from './ends.ts';
 import { excuses, MAX_REPORTED, reportsFailure } from './excuses.ts';
 import { figuresOf, NUMBER_WORDS } from './figures.ts';
 import { countedIn, isOfMoreThanCalled, quantityIn } from './quantities.ts';
 import { isPlan, isRequest, saysNone } from './sentences.ts';
 import { Told } from './told.ts';
 import type { AnswerClaim, ClaimFinding, ReadStep, Sentence } from './types.ts';
-import { actWithoutCall, askedStems, isOfOrder, isUnmade, wantedFigure, withoutCalls } from './unmade.ts';
+import { actWithoutCall, isOfOrder, withoutCalls } from './unmade.ts';
 import { actsIn, shares, verbStem, wordsOfName } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
@@ -49,28 +49,18 @@ export function contradictedActs(
     wanted ??= wantedActs(prompt.slice(-MAX_ASKED_CHARS).toLowerCase());
     return wanted;
   };
-  let stems: ReadonlySet<string> | undefined;
-  const askedVerbs = () => {
-    stems ??= askedStems(prompt);
-    return stems;
-  };
   const admissions = sentences.filter(admitsFailure);
   const found = acts.flatMap((claim) => {
-    const made = contradictedAct(claim, writes, told, asked, sentences, prompt);
-    const isNever = made === undefined && isUnmade(claim, steps, told, askedVerbs);
-    const one = isNever ? finding('tool_never_called', claim.sentence) : made;
+    const one = contradictedAct(claim, writes, told, asked, sentences, prompt);
     const step = one?.step === undefined ? undefined : steps.find(({ index }) => index === one.step);
     if (one === undefined || (step === undefined && one.kind === 'tool_never_called')) return one ?? [];
     return isTold || admissions.some((admission) => excuses(admission, claim, step)) ? [] : [one];
   });
   if (found.length > 0 || isAdmitted || isTold) return found;
-  const wantedOne = wantedFigure(prompt, sentences, steps);
-  if (wantedOne !== undefined) return [wantedOne];
   return (
     leftOpen(sentences, steps) ??
     unread(sentences, steps, prompt) ??
     partOf(sentences, steps) ??
-    undone(sentences, steps, prompt) ??
     ended(sentences, steps) ??
     emptyHanded(sentences, steps, prompt) ??
     []

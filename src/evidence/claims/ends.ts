@@ -14,26 +14,6 @@ export const finding = (
   ...(step !== undefined && { step }),
 });
 
-const UNDOES = /^(?:roll_?back|revert|undo|restore_previous)/i;
-const SAYS_UNDONE = /roll(?:ed|ing)?[ -]?back|revert|undo|undone|previous|restored|\bback (?:on|to|at|in)\b/i;
-
-const MAX_PROMPT_CHARS = 2048;
-
-/** The last call that changed something took back what the answer claims. */
-export function undone(
-  sentences: readonly Sentence[],
-  steps: readonly ReadStep[],
-  prompt: string,
-): readonly ClaimFinding[] | undefined {
-  const last = steps.findLast((step) => !step.isRead);
-  if (last === undefined || last.isBad || !UNDOES.test(last.tool)) return undefined;
-  // The user asked for it.
-  if (SAYS_UNDONE.test(prompt.slice(-MAX_PROMPT_CHARS))) return undefined;
-  if (sentences.some(({ text }) => SAYS_UNDONE.test(text))) return undefined;
-  const sentence = sentences.find((one) => !one.isQuestion && !isPlan(one) && one.words.length >= 3);
-  return sentence && [finding('tool_failed_claimed_success', sentence, last.index)];
-}
-
 /** The last look at a state found a failure, and the answer speaks of success. */
 export function ended(
   sentences: readonly Sentence[],

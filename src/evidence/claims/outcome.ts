@@ -15,8 +15,7 @@ import {
 import { isOfTool, isPastOf } from './part-ends.ts';
 import { foundNothing, payloadOf } from './payload.ts';
 import type { TraceStep } from './types.ts';
-import { isAskedFor, isKin, leavesUndone, YIELD_KEY } from './undone-record.ts';
-import { actsIn, FAILURES, readsOnly, shares, wordsOfName } from './words.ts';
+import { actsIn, FAILURES, readsOnly, shares, verbStem, wordsOfName } from './words.ts';
 
 /** Longer texts are not parsed: they are read as text. */
 const MAX_JSON_CHARS = 65_536;
@@ -148,11 +147,7 @@ function recordOutcome(
 ): StepEnd {
   const keys = Object.keys(record).slice(0, MAX_KEYS);
   if (keys.length === 0) return { outcome: 'empty', hadNoEffect: true };
-  if (
-    isReasonOnly(record, keys, toolWords, args) ||
-    leavesUndone(record, keys, toolWords, { tool, arguments: args })
-  )
-    return { outcome: 'failed' };
+  if (isReasonOnly(record, keys, toolWords, args)) return { outcome: 'failed' };
   const counts = { failed: 0, done: 0 };
   let changedNothing = false;
   let isEmpty = true;
@@ -225,6 +220,19 @@ function recordOutcome(
   if (!writes && foundNothing(record)) return { outcome: 'empty' };
   return { outcome: isEmpty && !keys.every((key) => OF_CALL.test(key)) ? 'empty' : 'ok' };
 }
+
+/** `booking` of `book_train`, `reservation` of `reserver`. */
+const isKin = (own: string, word: string): boolean =>
+  verbStem(own) === verbStem(word) || (own.length > 4 && own.slice(0, 5) === word.slice(0, 5));
+/** What a call that went well gives. */
+const YIELD_KEY =
+  /^(?:result|data|id|response|output)$|(?:_id|number|nummer|numero|número|_nr|_ref|番号|编号|单号)$/i;
+/** `set_state({"state": "Failed"})`: a state that the call was to bring about. */
+const isAskedFor = (state: string, args: unknown): boolean =>
+  isObject(args) &&
+  Object.values(args)
+    .slice(0, MAX_PARTS)
+    .some((one) => typeof one === 'string' && one.toLowerCase() === state.toLowerCase());
 
 /** `{"request": null, "messages": ["The limit is reached"]}`, `{"code": 5003, "msg": "…"}`: nothing but a reason. */
 function isReasonOnly(

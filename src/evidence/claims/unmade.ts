@@ -2,99 +2,34 @@ import { finding } from './ends.ts';
 import { isPlan } from './sentences.ts';
 import { WENT_WELL } from './states.ts';
 import { timesIn } from './times.ts';
-import { Told } from './told.ts';
-import type { AnswerClaim, ClaimFinding, ReadStep, Sentence } from './types.ts';
-import { NEGATIONS } from './verbs.ts';
+import type { Told } from './told.ts';
+import type { AnswerClaim, ClaimFinding, Sentence } from './types.ts';
 import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
 
 const MAX_ASKED_CHARS = 2048;
+const MIN_STEM = 4;
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;
 /** What a model does in its answer itself, when asked for. */
 const OF_TEXT = new Stems(
   'draft format sort compos convert rephras reword shorten polish proofread rank group fix cod implement refactor design solv pick choos select narrow prepar tailor writ rewrit edit correct simplif count number combin organi structur review outlin generat creat mak add remov us tak giv put',
 );
-/** Families of acts, and those of calls that may do the same. */
-const LIKE: Readonly<Record<string, ReadonlySet<string>>> = {
-  send: new Set(['create', 'run', 'update']),
-  delete: new Set(['cancel', 'update', 'run', 'move', 'create']),
-  cancel: new Set(['delete', 'update', 'return', 'run']),
-  book: new Set(['create', 'update', 'move', 'exchange', 'run']),
-  run: new Set(['create', 'send', 'book']),
-};
-/** Calls that make a text, which another call has to send. */
-const COMPOSES = /^(?:render|templat|draft|format|compos|prepar|preview)/;
-/** Of the acts that change how something runs: those that an edit does not include. */
-const APART = /^(?:push|merg|deploy|restart|publish|reboot)/;
 
 /** The stems of the user's latest words. */
-export const askedStems = (prompt: string): ReadonlySet<string> =>
+const askedStems = (prompt: string): ReadonlySet<string> =>
   new Set(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD).map(verbStem));
 
-/**
- * "I've paused your membership", of what the user asked for by that verb, where no call has it in its name or its texts
- * and none does something like it.
- */
-export function isUnmade(
-  claim: AnswerClaim,
-  steps: readonly ReadStep[],
-  told: Told,
-  asked: () => ReadonlySet<string>,
-): boolean {
-  if (!claim.isCompleted || claim.kind === 'lookup') return false;
-  return [...claim.doneStems].some((stem) => {
-    if (stem.length < 4 || !asked().has(stem) || told.knows(stem)) return false;
-    const acts = actsIn([stem], '');
-    if (acts.size === 0 && OF_TEXT.begin(stem)) return false;
-    const writes = steps.filter((step) => !step.isRead);
-    if (writes.length === 0) return acts.size === 0 && steps.length === 0;
-    if (acts.has('run') && !APART.test(stem)) return false;
-    return [...acts].some((act) => {
-      const like = LIKE[act];
-      return (
-        like !== undefined &&
-        writes.every((step) =>
-          step.acts.size === 0
-            ? [...step.stems].some((word) => COMPOSES.test(word))
-            : !shares(step.acts, acts) && !shares(step.acts, like),
-        )
-      );
-    });
-  });
-}
+/** "I've paused your membership": a verb that names no known act, and that the user asked for. */
+const isAsked = ({ isCompleted, doneStems }: AnswerClaim, asked: ReadonlySet<string>): boolean =>
+  isCompleted &&
+  [...doneStems].some(
+    (stem) =>
+      stem.length >= MIN_STEM && asked.has(stem) && actsIn([stem], '').size === 0 && !OF_TEXT.begin(stem),
+  );
 
 /** "After that, the first night is charged": what happens by rule, to nobody's thing. */
 const isRule = ({ lower }: Sentence): boolean =>
   !/\d{4}|\b(?:your|you|it|now|has|have|i|we|both|all (?:two|three|four|five|six|\d{1,2}))\b/.test(lower) &&
   /\b(?:is|are)\b/.test(lower);
-
-/** "Turn the heating down to 17": the figure that a thing is to have. */
-const TARGET =
-  /(?<![a-z])(?:bump|turn|rais|lower|set|chang|updat|increas|decreas|reduc|adjust|bring|drop|put)[a-z]{0,4} [^.?!\n]{1,60}? to [$€£]?(\d{1,9}(?:[.,]\d{1,3})?)(?![\d:/-])/;
-const HAS_STATE = /(?<![a-z])(?:is|are|['’]s)(?: [a-z]{1,8}){0,3} {0,3}[$€£]?$/;
-
-/** "The heating is down to 17 °C now": the state that the user asked for, of which no call knows. */
-export function wantedFigure(
-  prompt: string,
-  sentences: readonly Sentence[],
-  steps: readonly ReadStep[],
-): ClaimFinding | undefined {
-  if (steps.some((step) => !step.isRead || step.isOpaque)) return undefined;
-  const target = TARGET.exec(prompt.slice(-MAX_ASKED_CHARS).toLowerCase())?.[1];
-  if (
-    target === undefined ||
-    steps.some((step) => step.text.includes(target) || step.argumentsText.includes(target))
-  )
-    return undefined;
-  const sentence = sentences.find((one) => {
-    if (one.isQuestion) return false;
-    const at = one.words.find(({ text }) => text === target)?.start;
-    if (at === undefined) return false;
-    const before = one.words.filter(({ end }) => end <= at);
-    if (isPlan({ ...one, words: before }) || before.some(({ text }) => NEGATIONS.test(text))) return false;
-    return HAS_STATE.test(one.lower.slice(Math.max(0, at - 40), at));
-  });
-  return sentence && finding('tool_never_called', sentence);
-}
 
 /** Claims of an answer before which no call was made. */
 export function withoutCalls(
@@ -103,9 +38,7 @@ export function withoutCalls(
   sentences: readonly Sentence[],
   hasBlock: boolean,
 ): readonly ClaimFinding[] {
-  const told = new Told([]);
   const asked = askedStems(prompt);
-
   const wentWell = sentences.filter(
     (one) =>
       !one.isQuestion &&
@@ -118,11 +51,10 @@ export function withoutCalls(
       .filter((claim) => !isText(claim) && !QUOTED.test(claim.sentence.text) && !(hasBlock && isEdit(claim)))
       .filter(
         (claim) =>
-          (claim.kind === 'other' && isUnmade(claim, [], told, () => asked)) ||
-          (claim.kind !== 'other' &&
-            (claim.kind === 'lookup' ||
-              claim.isCompleted ||
-              (claim.acts.size > 0 && !isRule(claim.sentence)))),
+          claim.kind === 'lookup' ||
+          (claim.kind === 'other'
+            ? isAsked(claim, asked)
+            : claim.isCompleted || (claim.acts.size > 0 && !isRule(claim.sentence))),
       )
       .map((claim) => finding('tool_never_called', claim.sentence)),
   ];

@@ -10,14 +10,11 @@ import { Keyed } from './keyed.ts';
 import { idsWithPlace, tokensIn } from './names.ts';
 import { wrongState } from './one-state.ts';
 import { Payments } from './payments.ts';
-import { Records } from './records.ts';
 import { isOfEarlierAnswer, isPlan, tellsDone } from './sentences.ts';
-import { Siblings } from './siblings.ts';
 import { isSwapOf } from './slips.ts';
 import { StepsAgainst } from './step-against.ts';
 import { Sums } from './sums.ts';
 import type { ClaimFinding, ReadStep, Sentence } from './types.ts';
-import { Years } from './years.ts';
 
 const HAS_DIGIT = /\p{N}/u;
 const BELOW_ZERO = /零下|minus|below|negativ|bajo cero|マイナス|氷点下/i;
@@ -58,9 +55,6 @@ export function contradictedValues(
   const days = new Days(evidence.text, evidence.prompt);
   const payments = new Payments(steps, sums);
   const keyed = new Keyed(steps, (text) => evidence.knows(text));
-  const records = new Records(steps);
-  const siblings = new Siblings(steps, evidence.prompt);
-  const years = new Years(evidence.text, (text) => evidence.knows(text));
   const clock = new Clock(evidence.text, evidence.prompt, steps, sentences);
   const answer = sentences.map(({ lower }) => lower).join('\n');
   const deviations = steps.flatMap((step) =>
@@ -71,10 +65,7 @@ export function contradictedValues(
       keyed.contradict(sentence) ||
       (HAS_DIGIT.test(sentence.text) && (days.contradict(sentence) || check.misnames(sentence))) ||
       clock.contradicts(sentence) ||
-      records.contradict(sentence) ||
-      siblings.contradict(sentence) ||
       deviations.some((one) => tellsAsked(sentence, answer, one)) ||
-      years.swapped(sentence) ||
       check.miscounts(sentence) ||
       check.misstates(sentence),
   );
