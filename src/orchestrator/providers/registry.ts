@@ -97,9 +97,20 @@ async function connectProvider(wire: WireProvider, options: ProviderOptions): Pr
       const model = callOptions.model ?? defaultModel;
       const api = connection.apiFor(model);
       const request = api.writeRequest({ ...callOptions, model, messages, tools });
-      return await complete(wire.name, connection, api, request, options, callOptions);
+      return await complete(
+        { provider: wire.name, connection, api, request, settings: options },
+        callOptions,
+      );
     },
   };
+}
+
+interface ProviderRequest {
+  readonly provider: string;
+  readonly connection: WireConnection;
+  readonly api: WireApi;
+  readonly request: object;
+  readonly settings: ProviderOptions;
 }
 
 interface Received {
@@ -109,11 +120,7 @@ interface Received {
 
 /** Makes a request under the retry policy, streaming unless told not to, and reads the answer. */
 async function complete(
-  provider: string,
-  connection: WireConnection,
-  api: WireApi,
-  request: object,
-  settings: ProviderOptions,
+  { provider, connection, api, request, settings }: ProviderRequest,
   options: CompletionOptions,
 ): Promise<Completion> {
   const { value, failedAttempts, timeToFirstChunkMs } = await withRetries<Received>(
