@@ -12,7 +12,7 @@ const SUBCOMMANDS: CommandTable = {
     load: async () => (await import('./replay.ts')).goldenReplayCommand,
   },
   inspect: {
-    summary: 'read a golden step by step, in the terminal or as a page',
+    summary: 'read a golden step by step',
     load: async () => (await import('./inspect.ts')).goldenInspectCommand,
   },
   list: {
