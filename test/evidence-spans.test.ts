@@ -75,15 +75,16 @@ test('calls of turns that the request no longer holds count too', () => {
   chat(tracer, {}, (s) =>
     attachCompletion(
       s,
-      'openai',
-      'gpt-4o',
-      [{ role: 'user', parts: [{ type: 'text', text: 'Go on.' }] }],
-      [],
+      { provider: 'openai', model: 'gpt-4o' },
       {
-        message: { role: 'assistant', parts: [{ type: 'text', text: ANSWER }] },
-        finishReason: 'stop',
-      } as unknown as Completion,
-      history,
+        request: [{ role: 'user', parts: [{ type: 'text', text: 'Go on.' }] }],
+        tools: [],
+        completion: {
+          message: { role: 'assistant', parts: [{ type: 'text', text: ANSWER }] },
+          finishReason: 'stop',
+        } as unknown as Completion,
+        history,
+      },
     ),
   );
   assert.deepEqual(kindsOf(spanToRow(span()).evidence_findings), ['tool_failed_claimed_success']);

@@ -17,8 +17,10 @@ export interface ApprovalBinding {
   readonly policyHash: string;
 }
 
+export const APPROVAL_SCOPES = ['once', 'session', 'definition'] as const;
+
 /** How far an approval goes: one call, the same call in one session, or the same call under this definition of the tool. */
-export type ApprovalScope = 'once' | 'session' | 'definition';
+export type ApprovalScope = (typeof APPROVAL_SCOPES)[number];
 
 /** How long approvals can be used once they are given, in milliseconds. Absent is a scope that cannot be given. */
 export interface ApprovalLimits {

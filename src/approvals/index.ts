@@ -3,6 +3,7 @@
  * It may import `base`, `json` and `postgres`.
  */
 export {
+  APPROVAL_SCOPES,
   type ApprovalAnswer,
   type ApprovalBinding,
   type ApprovalDocument,

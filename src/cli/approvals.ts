@@ -1,7 +1,6 @@
-import { type ApprovalScope, decideNow, PostgresReviewQueue } from '../approvals/index.ts';
+import { APPROVAL_SCOPES, type ApprovalScope, decideNow, PostgresReviewQueue } from '../approvals/index.ts';
 import { canonicalUuid, DEFAULT_DATA_DIR, type Queryable } from '../postgres/index.ts';
 import { listWaiting, readWaiting, type WaitingDetail, type WaitingRow } from '../runs/index.ts';
-import { approvalJson, formatApproval, formatApprovals } from './approval-format.ts';
 import {
   type Command,
   type CommandIo,
@@ -13,7 +12,8 @@ import {
   readSubcommand,
   usageError,
 } from './command-line/index.ts';
-import { personOf } from './page-access.ts';
+import { namedPerson } from './page-access.ts';
+import { approvalJson, formatApproval, formatApprovals } from './review-format.ts';
 import { printableLine } from './terminal/index.ts';
 
 const HELP = `Usage: mcp-observatory approvals <list|show|approve|reject|revoke> [ID] [options]
@@ -96,7 +96,7 @@ async function decide(request: Request, how: 'approve' | 'reject'): Promise<numb
   const scope = how === 'approve' ? scopeOf(values.for) : undefined;
   if (how === 'reject' && values.for !== undefined) throw usageError("'--for' is of approve");
   const queue = new PostgresReviewQueue({ connection: db });
-  await decideNow(queue, id, { how, by: workerOf(request), note: values.note, scope });
+  await decideNow(queue, id, { how, by: namedPerson(values.as), note: values.note, scope });
   return await tell(request, how);
 }
 
@@ -104,7 +104,7 @@ async function revoke(request: Request): Promise<number> {
   const { db, values } = request;
   const { id } = await read(request, 'revoke');
   const queue = new PostgresReviewQueue({ connection: db });
-  await queue.revoke(id, { by: workerOf(request), note: values.note });
+  await queue.revoke(id, { by: namedPerson(values.as), note: values.note });
   return await tell(request, 'revoke');
 }
 
@@ -131,16 +131,8 @@ async function read({ db, id }: Request, verb: string): Promise<WaitingDetail> {
   return found;
 }
 
-const SCOPES: readonly ApprovalScope[] = ['once', 'session', 'definition'];
-
 function scopeOf(text: string | undefined): ApprovalScope | undefined {
-  const scope = SCOPES.find((one) => one === (text ?? 'once'));
+  const scope = APPROVAL_SCOPES.find((one) => one === (text ?? 'once'));
   if (scope !== undefined) return scope;
-  throw usageError(`'--for' is one of ${SCOPES.join(', ')}, got '${text}'`);
-}
-
-function workerOf({ values }: Request): string {
-  const name = personOf(values.as);
-  if (name !== undefined) return name;
-  throw usageError('Say who you are with --as NAME');
+  throw usageError(`'--for' is one of ${APPROVAL_SCOPES.join(', ')}, got '${text}'`);
 }

@@ -4,7 +4,7 @@ import { nodeProblem } from '../base/index.ts';
 
 const problem = nodeProblem();
 if (problem === undefined) {
-  void import('./program.ts').then(({ runProgram }) => runProgram());
+  void import('./run-cli.ts').then(({ runProgram }) => runProgram());
 } else {
   process.stderr.write(`${problem}\n`);
   process.exitCode = 2;

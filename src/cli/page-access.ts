@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync } from 
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage, replacePrivateFile } from '../base/index.ts';
-import { type CommandIo, print } from './command-line/index.ts';
+import { type CommandIo, print, usageError } from './command-line/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 /** A page that runs, as other commands of the same user find it. */
@@ -105,7 +105,7 @@ function ownText(path: string): string | undefined {
 }
 
 /** Who uses the command: a name that was given, else the user of the operating system. */
-export function personOf(given: string | undefined): string | undefined {
+function personOf(given: string | undefined): string | undefined {
   if (given !== undefined && given !== '') return given;
   try {
     return userInfo().username;
@@ -113,4 +113,11 @@ export function personOf(given: string | undefined): string | undefined {
     // A user without an entry in the system's list.
     return undefined;
   }
+}
+
+/** The same, for a decision. @throws ObservatoryError `INVALID_OPTION` where nobody is known. */
+export function namedPerson(given: string | undefined): string {
+  const name = personOf(given);
+  if (name !== undefined) return name;
+  throw usageError('Say who you are with --as NAME');
 }

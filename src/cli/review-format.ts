@@ -1,5 +1,10 @@
+/**
+ * What waits for a person, as wire documents and as text. Text of models and callers is shown without control and
+ * bidirectional characters, which can disguise it.
+ */
 import { cleanPreview, type Review, type ReviewInFull } from '../approvals/index.ts';
 import { snakeKeys } from '../base/index.ts';
+import type { WaitingDetail, WaitingLists, WaitingRow } from '../runs/index.ts';
 import { printableLine } from './terminal/index.ts';
 
 /** A review as a wire document, with content and response if they were read. */
@@ -17,37 +22,105 @@ export function reviewJson(review: Review | ReviewInFull): object {
 /** Reviews as human-readable lines. */
 export function formatReviews(reviews: readonly Review[]): string {
   if (reviews.length === 0) return 'No reviews';
-  const lines = reviews.map(({ id, status, createdAt, toolName, fallbackReason, claimedBy, decidedBy }) =>
-    [id, status.padEnd(8), createdAt, toolName ?? '-', fallbackReason, decidedBy ?? claimedBy ?? '']
-      .map(shown)
-      .join('  ')
-      .trimEnd(),
-  );
-  return lines.join('\n');
+  return reviews
+    .map(({ id, status, createdAt, toolName, fallbackReason, claimedBy, decidedBy }) =>
+      formatLine([
+        id,
+        status.padEnd(8),
+        createdAt,
+        toolName ?? '-',
+        fallbackReason,
+        decidedBy ?? claimedBy ?? '',
+      ]),
+    )
+    .join('\n');
 }
 
-/**
- * One review as human-readable text. Text of models and callers is shown without control and bidirectional characters,
- * which can disguise it.
- */
+const MAX_REVIEW_CHARS = 100_000;
+
+/** One review as human-readable text. */
 export function formatReview(review: ReviewInFull): string {
   const { content, response, ...facts } = reviewJson(review) as Record<string, unknown>;
-  const lines = Object.entries(facts)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name.padEnd(24)} ${shown(String(value))}`);
-  lines.push('content', indented(content));
-  if (response !== null) lines.push('response', indented(response));
-  return lines.join('\n');
+  const parts = response === null ? { content } : { content, response };
+  return [
+    ...formatFacts(facts, 24),
+    ...Object.entries(parts).flatMap(([name, value]) => [
+      name,
+      indented(JSON.stringify(value, null, 2), MAX_REVIEW_CHARS),
+    ]),
+  ].join('\n');
 }
 
-const MAX_SHOWN_CHARS = 100_000;
-
-function indented(value: unknown): string {
-  const text = cleanPreview(JSON.stringify(value, null, 2), MAX_SHOWN_CHARS);
-  return text.replace(/^/gm, '  ');
+/** Approvals as a wire document: times are ISO 8601 UTC. */
+export function approvalJson(value: WaitingLists | WaitingDetail): object {
+  if ('id' in value) return oneJson(value);
+  const { open, standing, decided } = value;
+  return { open: open.map(oneJson), standing: standing.map(oneJson), decided: decided.map(oneJson) };
 }
 
-/** Forces text onto one line. */
-function shown(text: string): string {
-  return printableLine(cleanPreview(text));
+function oneJson(row: WaitingRow): object {
+  const entries = Object.entries(row).map(([name, value]) =>
+    name.endsWith('Ms') ? [`${name.slice(0, -2)}At`, timeOf(value as number | null)] : [name, value],
+  );
+  const { content, ...rest } = Object.fromEntries(entries) as Record<string, unknown>;
+  return { ...snakeKeys(rest), ...(typeof content === 'string' ? { arguments: JSON.parse(content) } : {}) };
+}
+
+const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+/** Three lists as text. */
+export function formatApprovals({ open, standing, decided }: WaitingLists): string {
+  const part = (title: string, rows: readonly WaitingRow[]) => [
+    ...(rows.length === 0 ? [] : ['', title]),
+    ...rows.map(formatRow),
+  ];
+  return [
+    open.length === 0 ? 'Nothing waits' : `${open.length} waiting`,
+    ...open.map(formatRow),
+    ...part('Approved for more than one call', standing),
+    ...part('Decided', decided),
+  ].join('\n');
+}
+
+function formatRow(row: WaitingRow): string {
+  const { id, status, createdMs, server, tool, caller, decidedBy, scope, standsMs } = row;
+  const reach = scope === null ? '' : `for ${scope}`;
+  const until = standsMs === null ? '' : `until ${timeOf(standsMs)}`;
+  return formatLine([
+    id,
+    status.padEnd(8),
+    timeOf(createdMs) ?? '',
+    `${server ?? '-'}/${tool ?? '-'}`,
+    `asked by ${caller ?? 'nobody named'}`,
+    [decidedBy ?? '', reach, until].filter((text) => text !== '').join(' '),
+  ]);
+}
+
+/** Longest arguments that are shown. They are bounded where they are stored. */
+const MAX_ARGUMENTS_CHARS = 2_000_000;
+
+/** One approval with its arguments. */
+export function formatApproval(row: WaitingDetail): string {
+  const { arguments: _, ...facts } = approvalJson(row) as Record<string, unknown>;
+  return [...formatFacts(facts, 16), 'arguments', indented(row.content, MAX_ARGUMENTS_CHARS)].join('\n');
+}
+
+function formatFacts(facts: Readonly<Record<string, unknown>>, width: number): string[] {
+  return Object.entries(facts)
+    .filter(([, value]) => value !== null && (!Array.isArray(value) || value.length > 0))
+    .map(([name, value]) => {
+      const text = Array.isArray(value) ? value.join(', ') : String(value);
+      return `${name.padEnd(width)} ${printableLine(cleanPreview(text))}`;
+    });
+}
+
+function formatLine(texts: readonly string[]): string {
+  return texts
+    .map((text) => printableLine(cleanPreview(text)))
+    .join('  ')
+    .trimEnd();
+}
+
+function indented(text: string, maxChars: number): string {
+  return cleanPreview(text, maxChars).replace(/^/gmu, '  ');
 }

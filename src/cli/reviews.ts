@@ -15,7 +15,7 @@ import {
   readSubcommand,
   usageError,
 } from './command-line/index.ts';
-import { personOf } from './page-access.ts';
+import { namedPerson } from './page-access.ts';
 import { formatReview, formatReviews, reviewJson } from './review-format.ts';
 import { printableLine } from './terminal/index.ts';
 
@@ -106,7 +106,7 @@ async function show({ queue, id, values, io }: Request): Promise<number> {
 async function claim(request: Request): Promise<number> {
   const { queue, id, values, io } = request;
   const leaseMs = values.lease === undefined ? undefined : parseDuration('--lease', values.lease);
-  const claimed = await queue.claim({ worker: workerOf(request), id, toolName: values.tool, leaseMs });
+  const claimed = await queue.claim({ worker: namedPerson(values.as), id, toolName: values.tool, leaseMs });
   if (claimed === undefined) {
     if (values.json) print(io, { review_id: null });
     else io.stderr.writeLine(id === undefined ? 'No review is free' : `The review ${id} is not free`);
@@ -129,7 +129,7 @@ async function decide(request: Request, verb: 'approve' | 'reject'): Promise<num
   const held: ReviewClaim = {
     id: needed(id, verb),
     token: numberFlag('--token', values.token, { whole: true }),
-    claimedBy: workerOf(request),
+    claimedBy: namedPerson(values.as),
   };
   const { note } = values;
   const decided =
@@ -172,12 +172,6 @@ function readText(path: string): string {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
     throw usageError(`The file '${path}' cannot be read (${code})`, cause);
   }
-}
-
-function workerOf({ values }: Request): string {
-  const name = personOf(values.as);
-  if (name !== undefined) return name;
-  throw usageError('Say who you are with --as NAME');
 }
 
 function needed(id: string | undefined, verb: string): string {

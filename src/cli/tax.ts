@@ -67,7 +67,12 @@ export const taxCommand: Command = {
     print(
       io,
       values.json
-        ? taxJson(db.name, sinceMs, untilMs, report, by, lines)
+        ? {
+            database: db.name,
+            from: new Date(sinceMs).toISOString(),
+            until: new Date(untilMs).toISOString(),
+            ...taxJson(report, by, lines),
+          }
         : formatTax(db.name, report, by, lines),
     );
     return failOver !== undefined && shareOf(report) > failOver ? EXIT_FAILED : EXIT_OK;
@@ -119,18 +124,12 @@ const shareOf = ({ tokens, promptTokens }: TaxReport): number =>
   promptTokens === 0 ? 0 : tokens / promptTokens;
 
 function taxJson(
-  database: string,
-  sinceMs: number,
-  untilMs: number,
   { tools: _, ...totals }: TaxReport,
   by: 'tool' | 'server',
   lines: readonly TaxLine[],
 ): object {
   const rows = lines.map(({ tool, ...line }) => snakeKeys(by === 'tool' ? { ...line, tool } : line));
   return {
-    database,
-    from: new Date(sinceMs).toISOString(),
-    until: new Date(untilMs).toISOString(),
     ...snakeKeys(totals),
     share: shareOf({ ...totals, tools: [] }),
     [by === 'tool' ? 'tools' : 'servers']: rows,

@@ -65,7 +65,7 @@ export async function openLink(
   let refusal: unknown;
   for (const openCarrier of carriers) {
     try {
-      return await openWithSdk(config, openCarrier, options, signal, hooks);
+      return await openWithSdk({ config, options, signal, hooks }, openCarrier);
     } catch (error) {
       refusal ??= error;
       // Try the other transport only if the server is up and refuses this one.
@@ -88,19 +88,21 @@ class HttpRefusal extends Error {
 /** The server answered `initialize` with a JSON-RPC error: it may speak only the newer protocol. */
 class ProtocolRefusal extends Error {}
 
-async function openWithSdk(
-  config: ServerConfig,
-  openCarrier: OpenCarrier,
-  options: ConnectionOptions,
-  signal: AbortSignal,
-  hooks: LinkHooks,
-): Promise<ServerLink> {
+interface Opening {
+  readonly config: ServerConfig;
+  readonly options: ConnectionOptions;
+  readonly signal: AbortSignal;
+  readonly hooks: LinkHooks;
+}
+
+async function openWithSdk(opening: Opening, openCarrier: OpenCarrier): Promise<ServerLink> {
+  const { config, signal } = opening;
   const order: Record<ProtocolChoice, readonly Sdk[]> = { auto: ['v1', 'v2'], v1: ['v1'], v2: ['v2'] };
   let refusal: unknown;
   let onlyMissing = false;
   for (const sdk of order[config.protocol]) {
     try {
-      return await openOnce(config, sdk, openCarrier, options, signal, hooks);
+      return await openOnce(opening, sdk, openCarrier);
     } catch (error) {
       const peerMissing = ObservatoryError.isInstance(error) && error.code === 'MISSING_PEER';
       // Report the first failure. A missing package is a failure only after the other client was tried.
@@ -116,12 +118,9 @@ async function openWithSdk(
 }
 
 async function openOnce(
-  config: ServerConfig,
+  { config, options, signal, hooks }: Opening,
   sdk: Sdk,
   openCarrier: OpenCarrier,
-  options: ConnectionOptions,
-  signal: AbortSignal,
-  hooks: LinkHooks,
 ): Promise<ServerLink> {
   let link: ServerLink | undefined;
   let lost: string | undefined;

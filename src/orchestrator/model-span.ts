@@ -12,15 +12,19 @@ import { type Completion, type ModelMessage, type ModelTool, visibleText } from 
 
 type OutputMessage = CallContent['output'][number];
 
-/** Hands over what a model call said, without a completion when it failed. */
+/** A model call and its answer, which is absent when it failed. */
+export interface ToldCall {
+  readonly request: readonly ModelMessage[];
+  readonly tools: readonly ModelTool[];
+  readonly completion?: Completion;
+  readonly history?: readonly ModelMessage[] | undefined;
+}
+
+/** Hands over what a model call said. */
 export function attachCompletion(
   span: Span,
-  provider: string,
-  model: string,
-  request: readonly ModelMessage[],
-  tools: readonly ModelTool[],
-  completion: Completion | undefined,
-  history?: readonly ModelMessage[],
+  { provider, model }: { readonly provider: string; readonly model: string },
+  { request, tools, completion, history }: ToldCall,
 ): void {
   const messages = (): SignalMessage[] => request.map(toSignalMessage);
   attachConversation(span, {

@@ -18,7 +18,7 @@ import {
   recordModelCall,
 } from '../interaction/index.ts';
 import type { ToolCallOutcome } from '../mcp-client/index.ts';
-import { ATTR_RETRIES, attachCompletion, completionAttributes } from './model-span.ts';
+import { ATTR_RETRIES, attachCompletion, completionAttributes, type ToldCall } from './model-span.ts';
 import {
   type Completion,
   type ModelMessage,
@@ -88,12 +88,12 @@ export class RunTelemetry {
       // The span is made here, where retries and streaming are known: one of the SDK would count the same tokens again.
       const completion = await context.with(active, () => withoutTracing(call));
       span.setAttributes(completionAttributes(completion));
-      this.#tell(span, request, tools, completion, past);
+      this.#tell(span, { request, tools, completion, history: past });
       this.#record(startedAt, {}, completion);
       return completion;
     } catch (error) {
       const errorType = markFailed(span, error);
-      this.#tell(span, request, tools);
+      this.#tell(span, { request, tools });
       if (error instanceof ProviderError) span.setAttribute(ATTR_RETRIES, error.failedAttempts.length);
       this.#record(startedAt, { [semconv.ATTR_ERROR_TYPE]: errorType });
       throw error;
@@ -110,14 +110,8 @@ export class RunTelemetry {
     recordModelCall(this.#metrics, about, usage, (performance.now() - startedAt) / 1000);
   }
 
-  #tell(
-    span: Span,
-    request: readonly ModelMessage[],
-    tools: readonly ModelTool[],
-    completion?: Completion,
-    history?: readonly ModelMessage[],
-  ): void {
-    attachCompletion(span, this.#provider.name, this.#model, request, tools, completion, history);
+  #tell(span: Span, call: ToldCall): void {
+    attachCompletion(span, { provider: this.#provider.name, model: this.#model }, call);
   }
 
   /**

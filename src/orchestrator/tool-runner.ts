@@ -33,6 +33,15 @@ export interface CallReport {
   readonly trace?: FinishedCall;
 }
 
+/** A call with all of its tries. */
+interface MadeCall extends Pick<CallReport, 'entries' | 'retried'> {
+  readonly call: ToolCallPart;
+  readonly toolName: string;
+  readonly tool: OfferedTool | undefined;
+  readonly args: JsonObject;
+  readonly ending: Ending;
+}
+
 /** Runs the tool calls of one run, each with its retries, and reports how they ended. */
 export class ToolRunner {
   readonly #session: Session;
@@ -140,7 +149,7 @@ export class ToolRunner {
         );
         if (!isAborted(signal)) continue;
       }
-      return await this.#report(call, toolName, tool, args, ending, entries, retried);
+      return await this.#report({ call, toolName, tool, args, ending, entries, retried });
     }
   }
 
@@ -175,15 +184,8 @@ export class ToolRunner {
     };
   }
 
-  async #report(
-    call: ToolCallPart,
-    toolName: string,
-    tool: OfferedTool | undefined,
-    args: JsonObject,
-    ending: Ending,
-    entries: readonly ToolChainEntry[],
-    retried: readonly RunError[],
-  ): Promise<CallReport> {
+  async #report(made: MadeCall): Promise<CallReport> {
+    const { call, toolName, tool, args, ending, entries, retried } = made;
     const resultText = await comparable(ending.text);
     const { cap } = this.#session;
     const { text } = cap.apply(ending.text);

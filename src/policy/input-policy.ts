@@ -96,7 +96,9 @@ const RULES_IN_ORDER: readonly { readonly id: string; readonly pattern: RegExp }
   {
     id: 'override-then-act',
     pattern: new RegExp(
-      `\\b(?:ignore|disregard|bypass|override|forget|skip|disable|turn off) (?:[a-z'-]{1,20} ){0,3}${RULES}\\b[,;:.]? (?:and|then|to|so|and then|&) ?(?:then )?(?:[a-z'-]{1,20} )?(?:call|use|run|invoke|execute|open|access|delete|drop|enable|trigger) ${GAP}(?:tools?|functions?|commands?|servers?|apis?|docs?|documents?|records?|everything|database)`,
+      `\\b(?:ignore|disregard|bypass|override|forget|skip|disable|turn off) (?:[a-z'-]{1,20} ){0,3}${RULES}\\b[,;:.]? ` +
+        "(?:and|then|to|so|and then|&) ?(?:then )?(?:[a-z'-]{1,20} )?" +
+        `(?:call|use|run|invoke|execute|open|access|delete|drop|enable|trigger) ${GAP}(?:tools?|functions?|commands?|servers?|apis?|docs?|documents?|records?|everything|database)`,
     ),
   },
   {

@@ -1,8 +1,19 @@
 /** Whether a value looks like a secret rather than like a word, a number, a placeholder or code. */
 
 /** Words that stand where a secret would. */
-const PLACEHOLDER =
-  /^(?:true|false|null|nil|none|undefined|void|yes|no|on|off|required|optional|enabled|disabled|string|str|number|int|bool|boolean|object|any|bytes|secret|secrets|password|passwd|pass|pwd|passphrase|token|api[_-]?key|key|value|user|username|bearer|basic|oauth\d?|oauth2?[_-]\w{1,20}|hidden|masked|removed|omitted|redacted|unknown|missing|unused|dummy|mock(?:ed)?|fake|test(?:ing)?|sample|placeholder|function|not[-_ ](?:needed|set|used|required|provided)|n\/?a|tbd|todo|invalid|expired|example|default|empty|changed|same|\W+|[xX]{3,}|(?:your|my|the|some|an?|insert|enter|replace)[-_ ].*|[A-Z]+(?:_[A-Z]+)+|(?:sha|md|hs|rs|es|aes|base|utf|ipv?|http|rfc|bcrypt|argon)-?\d{1,4}(?:-\w{1,8})?)$/i;
+const PLACEHOLDERS: ReadonlySet<string> = new Set(
+  `any api-key api_key apikey basic bearer bool boolean bytes changed default disabled dummy empty enabled example
+  expired fake false function hidden int invalid key masked missing mock mocked n/a na nil no none null number object
+  off omitted on optional pass passphrase passwd password placeholder pwd redacted removed required same sample secret
+  secrets str string tbd test testing todo token true undefined unknown unused user username value void yes`.split(
+    /\s+/,
+  ),
+);
+const LONGEST_PLACEHOLDER = 12;
+
+/** Forms of such words: `your-key`, `API_KEY`, `xxxx`, `sha-256`. */
+const PLACEHOLDER_FORM =
+  /^(?:oauth\d?|oauth2?[_-]\w{1,20}|not[-_ ](?:needed|set|used|required|provided)|\W+|x{3,}|(?:your|my|the|some|an?|insert|enter|replace)[-_ ].*|[a-z]+(?:_[a-z]+)+|(?:sha|md|hs|rs|es|aes|base|utf|ipv?|http|rfc|bcrypt|argon)-?\d{1,4}(?:-\w{1,8})?)$/i;
 
 /** References to a variable, templates, masks. */
 const REFERENCE =
@@ -24,7 +35,8 @@ const PROSE =
   /(?:^|\s)(?:the|a|an|is|are|was|be|must|should|may|can|not|no|your|my|of|for|to|from|at|in|on|by|with|and|or|if|this|that|it|as)\s/i;
 
 export function isPlaceholder(value: string): boolean {
-  return PLACEHOLDER.test(value) || REFERENCE.test(value) || URL_OR_PATH.test(value);
+  const isWord = value.length <= LONGEST_PLACEHOLDER && PLACEHOLDERS.has(value.toLowerCase());
+  return isWord || PLACEHOLDER_FORM.test(value) || REFERENCE.test(value) || URL_OR_PATH.test(value);
 }
 
 /** Whether words are a sentence: `The user's password`, `must be at least twelve`. */

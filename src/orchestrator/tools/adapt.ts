@@ -3,13 +3,11 @@ import type { CallableTool, ServerTool } from '../../mcp-client/index.ts';
 import { type ConvertedSchema, convertSchema, type ToolProvider } from './convert.ts';
 import type { RelaxedConstraint, Schema } from './json-schema.ts';
 import { type Arguments, mapArguments } from './map-arguments.ts';
-import type { SchemaLimits } from './normalize.ts';
 import { chooseToolNames, type NamespaceMode } from './tool-names.ts';
 
 export interface AdaptToolsOptions {
   /** Whether the server's name stands before the tool's. @defaultValue 'collision' */
   readonly namespace?: NamespaceMode | undefined;
-  readonly limits?: SchemaLimits | undefined;
 }
 
 /** A tool in the form a provider takes, and the way back to the server's. */
@@ -46,7 +44,7 @@ export function adaptTools(
 ): AdaptedTools {
   checkValue('the tools of adaptTools()', tools, kinds.list);
   checkValue('the provider of adaptTools()', provider, kinds.string);
-  checkKinds(options, { namespace: kinds.string, limits: kinds.object }, 'adaptTools()');
+  checkKinds(options, { namespace: kinds.string }, 'adaptTools()');
   const names = chooseToolNames(
     tools.map(({ server, tool }) => ({ server, name: tool.name })),
     options.namespace,
@@ -55,7 +53,7 @@ export function adaptTools(
   const unsupported: UnsupportedTool[] = [];
   tools.forEach(({ server, tool }, i) => {
     try {
-      const converted = convertSchema(tool.inputSchema as Schema, provider, options.limits);
+      const converted = convertSchema(tool.inputSchema as Schema, provider);
       adapted.push(adapt(names[i] as string, server, tool, converted));
     } catch (error) {
       // Whatever a schema holds, it must not cost the other tools.

@@ -8,7 +8,7 @@ import {
   Unconvertible,
 } from './json-schema.ts';
 import type { ArgumentMapping } from './map-arguments.ts';
-import { normalizeSchema, type SchemaLimits } from './normalize.ts';
+import { normalizeSchema } from './normalize.ts';
 import { ANTHROPIC_KEYS, GEMINI_KEYS, type KeyRule, renameProperties } from './property-keys.ts';
 import { collectReferences, neededDefinitions, type ReferencedSchema } from './references.ts';
 import { type ObjectRoot, toObjectRoot, wrap } from './root.ts';
@@ -34,26 +34,24 @@ const CONDITIONS = [
   'propertyNames',
 ];
 
+/** Most characters of a converted schema as JSON; a tool with more is unsupported. */
+const MAX_CHARS = 200_000;
+
 /**
  * Converts the input schema of one tool for one provider.
  *
  * @throws Unconvertible with the reason when no acceptable schema can say it.
  */
-export function convertSchema(
-  inputSchema: Schema,
-  provider: ToolProvider,
-  limits: SchemaLimits = {},
-): ConvertedSchema {
-  const object = toObjectRoot(collectReferences(normalizeSchema(inputSchema, limits)));
+export function convertSchema(inputSchema: Schema, provider: ToolProvider): ConvertedSchema {
+  const object = toObjectRoot(collectReferences(normalizeSchema(inputSchema)));
   const { schema, wrapped, relaxed, rule } = forProvider(object, provider);
   const renamed =
     rule === undefined ? { schema, renames: new Map<string, string>() } : renameProperties(schema, rule);
   const parameters = assemble(renamed.schema);
   assertJsonSchema(parameters);
-  const maxChars = limits.maxChars ?? 200_000;
   const chars = JSON.stringify(parameters).length;
-  if (chars > maxChars)
-    throw new Unconvertible(`its schema has ${chars} characters, more than the ${maxChars} allowed`);
+  if (chars > MAX_CHARS)
+    throw new Unconvertible(`its schema has ${chars} characters, more than the ${MAX_CHARS} allowed`);
   return { parameters, relaxed, mapping: { wrapped, renames: renamed.renames, shown: renamed.schema } };
 }
 

@@ -36,6 +36,25 @@ const KEPT = new Set([
   'maximum',
 ]);
 
+/** Keywords that are written together with those beside them. */
+const WITH_NEIGHBORS = new Set([
+  'prefixItems',
+  'items',
+  'anyOf',
+  'oneOf',
+  'additionalProperties',
+  'patternProperties',
+  'properties',
+  'required',
+  'propertyOrdering',
+  'enum',
+  'const',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  '$defs',
+  'unevaluatedProperties',
+]);
+
 export interface GeminiSchema extends ReferencedSchema {
   readonly relaxed: readonly RelaxedConstraint[];
 }
@@ -96,7 +115,8 @@ class GeminiConverter {
     const notes = new GeminiNotes();
     for (const [keyword, value] of Object.entries(whole)) {
       if (KEPT.has(keyword)) out[keyword] = value;
-      else if (value !== undefined) this.#keyword(out, keyword, value, path, notes, place);
+      else if (value === undefined || WITH_NEIGHBORS.has(keyword)) continue;
+      else if (notes.add(keyword, value)) this.#relax(path, keyword);
     }
     this.#items(out, whole, path, place);
     if (!this.#alternatives(out, whole, path, place) || !this.#properties(out, whole, path)) return false;
@@ -120,41 +140,12 @@ class GeminiConverter {
     return { $ref: schema.$ref ?? referenceTo(name) };
   }
 
-  #keyword(
-    out: Schema,
-    keyword: string,
-    value: unknown,
-    path: string,
-    notes: GeminiNotes,
-    place: 'free' | 'bound',
-  ): void {
-    switch (keyword) {
-      case 'prefixItems':
-        out[keyword] = (value as AnySchema[]).map((each, i) =>
-          this.#orEmpty(this.#schema(each, `${path}/prefixItems/${i}`, place), `${path}/prefixItems/${i}`),
-        );
-        break;
-      case 'items':
-      case 'anyOf':
-      case 'oneOf':
-      case 'additionalProperties':
-      case 'patternProperties':
-      case 'properties':
-      case 'required':
-      case 'propertyOrdering':
-      case 'enum':
-      case 'const':
-      case 'exclusiveMinimum':
-      case 'exclusiveMaximum':
-      case '$defs':
-      case 'unevaluatedProperties':
-        break; // with their neighbors, after this
-      default:
-        if (notes.add(keyword, value)) this.#relax(path, keyword);
-    }
-  }
-
   #items(out: Schema, schema: Schema, path: string, place: 'free' | 'bound'): void {
+    if (schema.prefixItems !== undefined) {
+      out.prefixItems = (schema.prefixItems as AnySchema[]).map((each, i) =>
+        this.#orEmpty(this.#schema(each, `${path}/prefixItems/${i}`, place), `${path}/prefixItems/${i}`),
+      );
+    }
     if (schema.items === undefined) return;
     const items = this.#schema(schema.items as AnySchema, `${path}/items`, place);
     if (items !== false) {

@@ -9,15 +9,10 @@ import {
   Unconvertible,
 } from './json-schema.ts';
 
-/** Bounds on one tool's schema; a tool beyond them is unsupported. */
-export interface SchemaLimits {
-  /** Levels of nesting, of schemas and of the values in them. @defaultValue 64 */
-  readonly maxDepth?: number | undefined;
-  /** Objects, lists and values in the schema. @defaultValue 20000 */
-  readonly maxNodes?: number | undefined;
-  /** Characters of the converted schema as JSON. @defaultValue 200000 */
-  readonly maxChars?: number | undefined;
-}
+/** Levels of nesting, of schemas and of the values in them; a tool beyond this or the next is unsupported. */
+const MAX_DEPTH = 64;
+/** Objects, lists and values in a schema. */
+const MAX_NODES = 20_000;
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
 const LISTS_OF_STRINGS = new Set(['required', 'propertyOrdering']);
@@ -56,20 +51,13 @@ const STRINGS = new Set([
  *
  * @throws Unconvertible when the schema is too large or too deep, circular objects included.
  */
-export function normalizeSchema(schema: Schema, limits: SchemaLimits = {}): Schema {
-  const copy = new Normalizer(limits).schema(schema, 0);
+export function normalizeSchema(schema: Schema): Schema {
+  const copy = new Normalizer().schema(schema, 0);
   return copy === true || copy === false ? {} : copy;
 }
 
 class Normalizer {
-  readonly #maxDepth: number;
-  readonly #maxNodes: number;
   #nodes = 0;
-
-  constructor(limits: SchemaLimits) {
-    this.#maxDepth = limits.maxDepth ?? 64;
-    this.#maxNodes = limits.maxNodes ?? 20_000;
-  }
 
   schema(raw: unknown, depth: number): AnySchema {
     this.#count(depth);
@@ -163,12 +151,9 @@ class Normalizer {
   }
 
   #count(depth: number): void {
-    if (depth > this.#maxDepth)
-      throw new Unconvertible(
-        `its schema is nested more than ${this.#maxDepth} levels deep, or contains itself`,
-      );
-    if (++this.#nodes > this.#maxNodes)
-      throw new Unconvertible(`its schema has more than ${this.#maxNodes} parts`);
+    if (depth > MAX_DEPTH)
+      throw new Unconvertible(`its schema is nested more than ${MAX_DEPTH} levels deep, or contains itself`);
+    if (++this.#nodes > MAX_NODES) throw new Unconvertible(`its schema has more than ${MAX_NODES} parts`);
   }
 }
 

@@ -3,7 +3,7 @@ import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace
 import { ownTurn } from '../../base/index.ts';
 import { acceptLateWork, lateCharacters, takeLateWork } from '../../interaction/index.ts';
 import type { Enricher } from '../enricher.ts';
-import { writeEnded } from './write-ended.ts';
+import { EndedSpan, type WritableSpan } from '../set-fields.ts';
 
 /** Spans that wait; a program that ends more without awaiting anything enriches the oldest as further ones end. */
 const MAX_SPANS = 8_192;
@@ -153,5 +153,37 @@ export class DeferredEnrichment implements SpanProcessor {
     } catch {
       // A processor or a span that throws must not hold up the spans after it, nor end the process from a timer.
     }
+  }
+}
+
+/** How the spans of all SDK lines remember that they have ended; from then on they ignore what is set. */
+interface SdkSpan extends WritableSpan {
+  _ended: boolean;
+}
+
+/**
+ * Runs `write` with a target for a span of our own pipeline that has ended, and that nobody has exported yet. It is the
+ * span itself, opened for that time, so that the limits of the SDK hold as they do in `onEnding`: number of attributes,
+ * length of values, events.
+ */
+function writeEnded<T>(span: ReadableSpan, write: (target: WritableSpan) => T): T {
+  const own = span as unknown as SdkSpan;
+  const hasEnded = own._ended;
+  if (typeof hasEnded !== 'boolean' || typeof own.setAttribute !== 'function' || !reopen(own))
+    return write(new EndedSpan(span));
+  try {
+    return write(own);
+  } finally {
+    own._ended = hasEnded;
+  }
+}
+
+/** @returns false for a span that somebody has frozen. */
+function reopen(span: SdkSpan): boolean {
+  try {
+    span._ended = false;
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError } from './parts.tsx';
 import { lock, sessionHeaders } from './session.tsx';
 
 /** An answer of the server: the last good one stays while the next is on its way. */
@@ -8,12 +9,6 @@ export interface Question<T> {
   readonly isLoading: boolean;
   /** Asks again. */
   readonly retry: () => void;
-}
-
-export interface ApiError {
-  readonly code: string;
-  readonly message: string;
-  readonly status: number;
 }
 
 /** What the server tells all pages: counts up when runs have changed. */

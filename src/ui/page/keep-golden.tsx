@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type ApiError, post, saveFile } from './data.ts';
-import { CopyButton } from './parts.tsx';
+import { post, saveFile } from './data.ts';
+import { type ApiError, CopyButton } from './parts.tsx';
 import { link } from './route.ts';
 
 interface Kept {

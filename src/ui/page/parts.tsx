@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { formatCount, formatDuration, formatUsd } from '../../runs/index.ts';
-import type { ApiError } from './data.ts';
 
 /** Paths of the icons, on a grid of 16 pixels. */
 const PATHS = {
@@ -90,6 +89,13 @@ export function Time({ ms }: { ms: number }) {
       {isToday ? clock : `${day} ${clock.slice(0, 5)}`}
     </time>
   );
+}
+
+/** Why the server did not answer. */
+export interface ApiError {
+  readonly code: string;
+  readonly message: string;
+  readonly status: number;
 }
 
 /** What to do when the server has no answer. */

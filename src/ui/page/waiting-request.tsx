@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WaitingDetail, WaitingRow } from '../../runs/index.ts';
-import { type ApiError, post, useData } from './data.ts';
-import { CopyButton, Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
+import { post, useData } from './data.ts';
+import { type ApiError, CopyButton, Empty, Icon, type Status, Tag, Time, Trouble } from './parts.tsx';
 import { link } from './route.ts';
 import { useKeysOfWaiting, type WaitingDecision } from './waiting-keys.ts';
 import { ToolFacts, ToolGrounds, ToolTag, toolSentence } from './waiting-tool.tsx';

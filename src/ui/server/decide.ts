@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type DecisionNow, decideNow, PostgresReviewQueue } from '../../approvals/index.ts';
+import { APPROVAL_SCOPES, type DecisionNow, decideNow, PostgresReviewQueue } from '../../approvals/index.ts';
 import { invalidOption, ObservatoryError } from '../../base/index.ts';
 import { isObject } from '../../json/index.ts';
 import type { Queryable } from '../../postgres/index.ts';
@@ -8,7 +8,6 @@ import { readWaiting, type WaitingDetail } from '../../runs/index.ts';
 const MAX_NOTE_CHARS = 2000;
 
 const DECISIONS = ['approve', 'reject', 'revoke'] as const;
-const SCOPES = ['once', 'session', 'definition'] as const;
 
 /**
  * Decides what waits: `{"decision": "approve" | "reject", "note": "...", "scope": "once" | "session" | "definition"}`; or
@@ -28,7 +27,7 @@ export async function decideWaiting(
   const by = person === undefined ? 'page' : `page:${person}`;
   const { decision, note, scope = 'once' } = isObject(body) ? body : {};
   const how = memberOf('decision', DECISIONS, decision);
-  const reach = memberOf('scope', SCOPES, scope);
+  const reach = memberOf('scope', APPROVAL_SCOPES, scope);
   if (note !== undefined && (typeof note !== 'string' || note.length > MAX_NOTE_CHARS)) {
     throw invalidOption('note', `a text of at most ${MAX_NOTE_CHARS} characters`, typeof note);
   }
