@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { importPeer, loadPeer, VERSION } from '../base/index.ts';
 import { type JsonObject, objectAt } from '../json/index.ts';
 import {
+  answeredRequests,
   capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
@@ -31,35 +32,20 @@ export async function openV1(transport: Transport, options: SessionOptions): Pro
       ]),
     { neededFor: 'This MCP server' },
   );
-  const { handlers, guard, server } = options;
   const client = new Client(
     { name: 'mcp-observatory', version: VERSION },
     {
-      capabilities: capabilitiesOf(handlers),
+      capabilities: capabilitiesOf(options.handlers),
     },
   );
-  const { onElicitation, onSampling, roots } = handlers;
-  if (onElicitation) {
-    client.setRequestHandler(types.ElicitRequestSchema, ({ params }, { signal }) =>
-      guard(server, 'elicitation/create', params, async () => ({
-        ...(await onElicitation(params, { server, signal })),
-      })),
-    );
-  }
-  if (onSampling) {
-    client.setRequestHandler(
-      types.CreateMessageRequestSchema,
-      async ({ params }, { signal }) =>
-        // The SDK checks the form of the answer before it sends it.
-        (await guard(server, 'sampling/createMessage', params, async () => ({
-          ...(await onSampling(params, { server, signal })),
-        }))) as never,
-    );
-  }
-  if (roots) {
-    client.setRequestHandler(
-      types.ListRootsRequestSchema,
-      async () => (await guard(server, 'roots/list', {}, async () => ({ roots: [...roots] }))) as never,
+  const schemas = {
+    'elicitation/create': types.ElicitRequestSchema,
+    'sampling/createMessage': types.CreateMessageRequestSchema,
+    'roots/list': types.ListRootsRequestSchema,
+  };
+  for (const { method, answer } of answeredRequests(options)) {
+    client.setRequestHandler(schemas[method] as (typeof schemas)['roots/list'], ({ params }, { signal }) =>
+      answer(params, signal),
     );
   }
   client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => options.onToolsChanged());

@@ -3,6 +3,7 @@ import { importPeer, loadPeer, VERSION } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import {
   ANY_RESULT,
+  answeredRequests,
   capabilitiesOf,
   type McpSession,
   NO_SDK_TIMEOUT_MS,
@@ -24,41 +25,19 @@ export async function openV2(transport: Transport, options: SessionOptions): Pro
     () => importPeer<typeof import('@modelcontextprotocol/client')>('@modelcontextprotocol/client'),
     { neededFor: 'This MCP server' },
   );
-  const { handlers, guard, server } = options;
   const client = new Client(
     { name: 'mcp-observatory', version: VERSION },
     {
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT_MS } },
-      capabilities: capabilitiesOf(handlers),
+      capabilities: capabilitiesOf(options.handlers),
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 0, onChanged: () => options.onToolsChanged() },
       },
     },
   );
-  const { onElicitation, onSampling, roots } = handlers;
-  if (onElicitation) {
-    client.setRequestHandler(
-      'elicitation/create',
-      async ({ params }, { mcpReq: { signal } }) =>
-        (await guard(server, 'elicitation/create', params, async () => ({
-          ...(await onElicitation(params, { server, signal })),
-        }))) as never,
-    );
-  }
-  if (onSampling) {
-    client.setRequestHandler(
-      'sampling/createMessage',
-      async ({ params }, { mcpReq: { signal } }) =>
-        // The SDK checks the form of the answer before it sends it.
-        (await guard(server, 'sampling/createMessage', params, async () => ({
-          ...(await onSampling(params, { server, signal })),
-        }))) as never,
-    );
-  }
-  if (roots) {
-    client.setRequestHandler(
-      'roots/list',
-      async () => (await guard(server, 'roots/list', {}, async () => ({ roots: [...roots] }))) as never,
+  for (const { method, answer } of answeredRequests(options)) {
+    client.setRequestHandler(method as 'roots/list', ({ params }, { mcpReq: { signal } }) =>
+      answer(params, signal),
     );
   }
   // `callTool` is needed because it mirrors arguments into headers (SEP-2243). Its check of the result is bypassed: one

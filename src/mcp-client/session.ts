@@ -148,3 +148,33 @@ export function capabilitiesOf(handlers: ServerRequestHandlers) {
     ...(handlers.roots && { roots: {} }),
   };
 }
+
+/** A request of a server that there is a handler for, and its answer, in the form of either SDK. */
+interface AnsweredRequest {
+  readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
+  answer(params: JsonObject | undefined, signal: AbortSignal): Promise<never>;
+}
+
+/** The requests of a server that a client answers, each through the guard. The SDKs check the form of the answers. */
+export function answeredRequests({ handlers, guard, server }: SessionOptions): readonly AnsweredRequest[] {
+  const { onElicitation, onSampling, roots } = handlers;
+  const guarded = (
+    method: AnsweredRequest['method'],
+    answer: NonNullable<ServerRequestHandlers['onElicitation' | 'onSampling']>,
+  ): AnsweredRequest => ({
+    method,
+    answer: (given = {}, signal) => {
+      // A decision about a list of roots is for any: all that is in its parameters is metadata of the request.
+      const params = method === 'roots/list' ? {} : given;
+      const answered = guard(server, method, params, async () => ({
+        ...(await answer(params, { server, signal })),
+      }));
+      return answered as Promise<never>;
+    },
+  });
+  return [
+    ...(onElicitation ? [guarded('elicitation/create', onElicitation)] : []),
+    ...(onSampling ? [guarded('sampling/createMessage', onSampling)] : []),
+    ...(roots ? [guarded('roots/list', () => ({ roots: [...roots] }))] : []),
+  ];
+}
