@@ -4,6 +4,7 @@
  */
 export type { TraceStep } from './claims/index.ts';
 export { evidenceOf } from './fields.ts';
+export { FUNCTION_WORDS, isNegation, verbStemOf } from './language/index.ts';
 export {
   type AnswerSegment,
   type FindingPlace,

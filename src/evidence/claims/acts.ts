@@ -1,3 +1,4 @@
+import { verbStemOf } from '../language/index.ts';
 import { admitsFailure } from './admissions.ts';
 import { failedIn } from './batch.ts';
 import { emptyHanded, ended, finding } from './ends.ts';
@@ -8,7 +9,7 @@ import { isPlan, isRequest, saysNone } from './sentences.ts';
 import { Told } from './told.ts';
 import type { AnswerClaim, ClaimFinding, ReadStep, Sentence } from './types.ts';
 import { actWithoutCall, isOfOrder, withoutCalls } from './unmade.ts';
-import { actsIn, shares, verbStem, wordsOfName } from './words.ts';
+import { actsIn, shares, wordsOfName } from './words.ts';
 
 /** Claimed acts whose calls failed, never happened or failed in part, and answers from results that hold nothing. */
 export function contradictedActs(
@@ -168,17 +169,16 @@ const isNamedIn = ({ text }: Sentence, step: ReadStep): boolean => {
 /** Whether the sentence has all words of a tool's name: "retried the payment" of `retry_payment`. */
 const isToolNamed = ({ words }: Sentence, { stems }: ReadStep): boolean => {
   if (stems.size < 2) return false;
-  const said = new Set(words.map(({ text }) => plainStem(text)));
-  return [...stems].every((stem) => said.has(plainStem(stem)));
+  const said = new Set(words.map(({ text }) => verbStemOf(text)));
+  return [...stems].every((stem) => said.has(verbStemOf(stem)));
 };
-const plainStem = (word: string): string => verbStem(word).replace(/y$/, 'i');
 
 /** How many words of the tool's name the claim has, of calls for the same thing. */
 const fits = ({ sentence, ids }: AnswerClaim, step: ReadStep): number =>
-  shares(ids, step.ids) ? sentence.words.filter(({ text }) => step.stems.has(verbStem(text))).length : 0;
+  shares(ids, step.ids) ? sentence.words.filter(({ text }) => step.stems.has(verbStemOf(text))).length : 0;
 
 const speaksOf = ({ sentence }: AnswerClaim, step: ReadStep): boolean =>
-  sentence.words.some(({ text }) => text === 'now' || step.stems.has(verbStem(text)));
+  sentence.words.some(({ text }) => text === 'now' || step.stems.has(verbStemOf(text)));
 
 const MAX_CLAIMS = 48;
 const NOT_A_WORD = /[^\p{L}\p{N}]+/u;

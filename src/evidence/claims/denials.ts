@@ -1,8 +1,9 @@
+import { verbStemOf } from '../language/index.ts';
 import { withoutPoliteness } from './admissions.ts';
 import { finding } from './ends.ts';
 import { idsIn, isConditional, isPlan } from './sentences.ts';
 import type { AnswerClaim, ClaimFinding, ReadStep, Sentence } from './types.ts';
-import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares, verbStem } from './words.ts';
+import { actsIn, hasUnspacedScript, PLAIN_ACTS, shares } from './words.ts';
 
 /** Patterns of text in lower case. */
 const DENIED =
@@ -83,7 +84,7 @@ function deniedList(text: string, steps: readonly ReadStep[]): ReadStep | undefi
     ? /(?<![a-z])(?:last [a-z]{3,12}|yesterday|today)(?![a-z])/.exec(text)?.[0]
     : '';
   if (time === undefined) return undefined;
-  const looks = steps.filter((step) => step.isRead && step.stems.has(verbStem(noun)));
+  const looks = steps.filter((step) => step.isRead && step.stems.has(verbStemOf(noun)));
   return looks.length > 0 &&
     looks.every(
       ({ value, argumentsText }) =>
@@ -121,13 +122,13 @@ const isClear = ({ value, stems }: ReadStep): boolean =>
       key.length <= MAX_STATUS_KEY &&
       STATUS.test(key) &&
       !DONE_STATE.test(member) &&
-      !stems.has(verbStem(member.toLowerCase())),
+      !stems.has(verbStemOf(member.toLowerCase())),
   );
 
 /** "the virtual call queue could not be joined": of `join_virtual_call_queue`. */
 const isNamed = ({ stems }: ReadStep, after: readonly string[], text: string): boolean => {
   if (stems.size < 2) return false;
-  const said = new Set([...after, ...text.split(NOT_A_WORD)].map(verbStem));
+  const said = new Set([...after, ...text.split(NOT_A_WORD)].map(verbStemOf));
   return [...stems].every((stem) => said.has(stem));
 };
 

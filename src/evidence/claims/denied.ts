@@ -1,8 +1,9 @@
 import { isObject } from '../../json/index.ts';
+import { verbStemOf } from '../language/index.ts';
 import { finding } from './ends.ts';
 import { isConditional, isPlan } from './sentences.ts';
 import type { ClaimFinding, ReadStep, Sentence } from './types.ts';
-import { verbStem, wordsOfName } from './words.ts';
+import { wordsOfName } from './words.ts';
 
 const MAX_DEPTH = 4;
 const MAX_NODES = 400;
@@ -68,7 +69,7 @@ export function deniedFinds(
   const words = denial.words
     .map(({ text }) => text)
     .filter((text) => text.length >= MIN_STEM && !STOP.has(text) && /^\p{L}+$/u.test(text));
-  if (words.length === 0 || !words.every((word) => given.includes(verbStem(word).slice(0, 6)))) return [];
+  if (words.length === 0 || !words.every((word) => given.includes(verbStemOf(word).slice(0, 6)))) return [];
   const isFound = lists.some(
     ({ words: names, list }) =>
       list.length > 0 &&
@@ -76,7 +77,7 @@ export function deniedFinds(
       names.some(
         (name) =>
           name.length >= MIN_STEM &&
-          words.some((word) => verbStem(word).slice(0, 6) === verbStem(name).slice(0, 6)),
+          words.some((word) => verbStemOf(word).slice(0, 6) === verbStemOf(name).slice(0, 6)),
       ),
   );
   const isSearched =

@@ -1,8 +1,9 @@
+import { verbStemOf } from '../language/index.ts';
 import { reportsTrouble } from './admissions.ts';
 import { failedIn } from './batch.ts';
 import { idsIn } from './sentences.ts';
 import type { AnswerClaim, ReadStep, Sentence } from './types.ts';
-import { actsIn, Stems, shares, verbStem, wordsOfName } from './words.ts';
+import { actsIn, Stems, shares, wordsOfName } from './words.ts';
 
 /** Whether an admitted failure may be the one that contradicts the claim: a plain claim of that very act is excused by its own failure only. */
 export function excuses(admission: Sentence, claim: AnswerClaim, step: ReadStep | undefined): boolean {
@@ -17,7 +18,7 @@ export function excuses(admission: Sentence, claim: AnswerClaim, step: ReadStep 
     lower,
   );
   const isOther = acts.size > 0 && !shares(acts, step.acts) && !shares(acts, claim.acts);
-  if (isOther && !admission.words.some(({ text }) => step.stems.has(verbStem(text)))) return false;
+  if (isOther && !admission.words.some(({ text }) => step.stems.has(verbStemOf(text)))) return false;
   const ids = [...idsIn(lower)].filter((id) => /\d{4}/.test(id));
   const given = step.argumentsText.toLowerCase();
   return ids.length === 0 || ids.some((id) => claim.ids.has(id) || given.includes(id));
@@ -68,7 +69,7 @@ export function reportsFailure(
         !(typeof step.value === 'object' && step.isBad && fine.includes(stem)) &&
         !COMMON_REASONS.begin(word) &&
         !given.includes(start) &&
-        !step.stems.has(verbStem(word)) &&
+        !step.stems.has(verbStemOf(word)) &&
         !asked.includes(start)
       );
     });

@@ -1,4 +1,5 @@
 import { isObject } from '../../json/index.ts';
+import { verbStemOf } from '../language/index.ts';
 import { batchOf, FAILED_LIST, isRefused } from './batch.ts';
 import {
   EMPTY_TEXT,
@@ -15,7 +16,7 @@ import {
 import { isOfTool, isPastOf } from './part-ends.ts';
 import { foundNothing, payloadOf } from './payload.ts';
 import type { TraceStep } from './types.ts';
-import { actsIn, FAILURES, readsOnly, shares, verbStem, wordsOfName } from './words.ts';
+import { actsIn, FAILURES, readsOnly, shares, wordsOfName } from './words.ts';
 
 /** Longer texts are not parsed: they are read as text. */
 const MAX_JSON_CHARS = 65_536;
@@ -223,7 +224,7 @@ function recordOutcome(
 
 /** `booking` of `book_train`, `reservation` of `reserver`. */
 const isKin = (own: string, word: string): boolean =>
-  verbStem(own) === verbStem(word) || (own.length > 4 && own.slice(0, 5) === word.slice(0, 5));
+  verbStemOf(own) === verbStemOf(word) || (own.length > 4 && own.slice(0, 5) === word.slice(0, 5));
 /** What a call that went well gives. */
 const YIELD_KEY =
   /^(?:result|data|id|response|output)$|(?:_id|number|nummer|numero|número|_nr|_ref|番号|编号|单号)$/i;

@@ -1,5 +1,6 @@
+import { verbStemOf } from '../language/index.ts';
 import type { AnswerClaim, ReadStep, Sentence } from './types.ts';
-import { shares, verbStem } from './words.ts';
+import { shares } from './words.ts';
 
 /** Words for a number, and for all of something, which is 0. */
 const COUNTS: Readonly<Record<string, number>> = Object.fromEntries(
@@ -81,4 +82,4 @@ const isCountedBy = (noun: string, before: string | undefined, calls: readonly R
   noun.endsWith('s') &&
   before !== undefined &&
   (Object.hasOwn(COUNTS, before) || /^(?:your|the|pending|of)$/.test(before)) &&
-  calls.every((step) => step.stems.has(verbStem(noun)));
+  calls.every((step) => step.stems.has(verbStemOf(noun)));

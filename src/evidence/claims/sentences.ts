@@ -1,9 +1,10 @@
+import { verbStemOf } from '../language/index.ts';
 import { sentenceEnds } from '../support/index.ts';
 import { admitsFailure } from './admissions.ts';
 import { BARE, IN_EFFECT, IN_PLACE, LOOKED_UP, SENT_OFF, WENT_THROUGH } from './states.ts';
 import type { AnswerClaim, Sentence } from './types.ts';
-import { isHedge, isSaid, NEGATIONS, verbsIn } from './verbs.ts';
-import { actsIn, hasUnspacedScript, LOOKUPS, NO_ACTS, PLAIN_ACTS, verbStem, wordsIn } from './words.ts';
+import { isDenial, isHedge, isSaid, verbsIn } from './verbs.ts';
+import { actsIn, hasUnspacedScript, LOOKUPS, NO_ACTS, PLAIN_ACTS, wordsIn } from './words.ts';
 
 /** Longer sentences are read up to here, so that work on a sentence is bounded. */
 const MAX_SENTENCE_CHARS = 600;
@@ -118,7 +119,7 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
     (isOther && (acts.size > 0 || PLAIN_ACTS.occurIn(texts, lower)));
   const doneStems = new Set(
     other.flatMap(({ text, form }) =>
-      form !== 'state' && text.endsWith('ed') ? [verbStem(text)] : (IRREGULAR[text] ?? []),
+      form !== 'state' && text.endsWith('ed') ? [verbStemOf(text)] : (IRREGULAR[text] ?? []),
     ),
   );
   if (isAct)
@@ -126,7 +127,7 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
       sentence,
       doneStems,
       kind: 'act',
-      stems: new Set(other.map(({ text }) => verbStem(text))),
+      stems: new Set(other.map(({ text }) => verbStemOf(text))),
       isCompleted: isThrough || isOther || places.length > 0 || done.some(({ form }) => form !== 'state'),
       isOwn:
         done.some(({ form }) => form === 'own') ||
@@ -164,7 +165,7 @@ function claimIn(sentence: Sentence): AnswerClaim | undefined {
         ...rest,
         kind: 'other',
         isOwn: other.some(({ form }) => form === 'own'),
-        stems: new Set(other.map(({ text }) => verbStem(text))),
+        stems: new Set(other.map(({ text }) => verbStemOf(text))),
       };
 }
 
@@ -193,7 +194,7 @@ function standsIn({ lower, words }: Sentence, phrase: RegExp): boolean {
   return (
     at >= 0 &&
     !words.some(
-      (word, i) => word.end <= at && word.start > from && (isHedge(words, i) || NEGATIONS.test(word.text)),
+      (word, i) => word.end <= at && word.start > from && (isHedge(words, i) || isDenial(word.text)),
     )
   );
 }

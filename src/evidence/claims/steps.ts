@@ -1,10 +1,11 @@
 import { isObject } from '../../json/index.ts';
+import { verbStemOf } from '../language/index.ts';
 import { shareOf } from './asked-for.ts';
 import { outcomeOf, unwrapped } from './outcome.ts';
 import { oddCalls } from './part-ends.ts';
 import { idsIn } from './sentences.ts';
 import type { ReadStep, TraceStep } from './types.ts';
-import { actsIn, readsOnly, verbStem, wordsOfName } from './words.ts';
+import { actsIn, readsOnly, wordsOfName } from './words.ts';
 
 const MAX_NAMES = 6;
 const MAX_STEP_CHARS = 16_384;
@@ -155,7 +156,7 @@ function readStep(given: TraceStep, index: number, room: number, argumentsRoom: 
     isBad: outcome === 'failed' || (outcome === 'empty' && hadNoEffect && !isRead),
     isRead,
     acts,
-    stems: new Set(nameWords.map(verbStem)),
+    stems: new Set(nameWords.map(verbStemOf)),
     isRetried: false,
     value,
     arguments: args,

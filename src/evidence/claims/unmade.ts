@@ -1,10 +1,11 @@
+import { verbStemOf } from '../language/index.ts';
 import { finding } from './ends.ts';
 import { isPlan } from './sentences.ts';
 import { WENT_WELL } from './states.ts';
 import { timesIn } from './times.ts';
 import type { Told } from './told.ts';
 import type { AnswerClaim, ClaimFinding, Sentence } from './types.ts';
-import { actsIn, LOOKUPS, Stems, shares, verbStem } from './words.ts';
+import { actsIn, LOOKUPS, Stems, shares } from './words.ts';
 
 const MAX_ASKED_CHARS = 2048;
 const MIN_STEM = 4;
@@ -16,7 +17,7 @@ const OF_TEXT = new Stems(
 
 /** The stems of the user's latest words. */
 const askedStems = (prompt: string): ReadonlySet<string> =>
-  new Set(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD).map(verbStem));
+  new Set(prompt.slice(-MAX_ASKED_CHARS).toLowerCase().split(NOT_A_WORD).map(verbStemOf));
 
 /** "I've paused your membership": a verb that names no known act, and that the user asked for. */
 const isAsked = ({ isCompleted, doneStems }: AnswerClaim, asked: ReadonlySet<string>): boolean =>
@@ -147,7 +148,7 @@ const isInquiry = (prompt: string): boolean => {
 /** "It has been deleted", to "Has it been deleted?": what was found, not what was done. */
 const answers = ({ isOwn, doneStems, verbs }: AnswerClaim, prompt: string): boolean => {
   const asked = askedStems(lastMessage(prompt));
-  return !isOwn && [...doneStems, ...verbs.map(verbStem)].some((stem) => asked.has(stem));
+  return !isOwn && [...doneStems, ...verbs.map(verbStemOf)].some((stem) => asked.has(stem));
 };
 const ALL_SET = /\ball set\b/;
 /** "You're all set. Monday at 10:30 with Dr. Kim": the act is not named, what it arranged is. */

@@ -1,3 +1,4 @@
+import { isNegation } from '../language/index.ts';
 import type { Sentence, Word } from './types.ts';
 import { actsIn, NO_ACTS } from './words.ts';
 
@@ -26,8 +27,9 @@ export function isHedge(words: readonly Word[], i: number): boolean {
 }
 const IS_DAY = /^\d{1,4}(?:st|nd|rd|th)?$/;
 const SEES = set('see confirm assure');
-export const NEGATIONS =
-  /^(?:not|no|cannot|unable|never|nothing|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$|n't$/;
+/** Whether a word denies; contractions may have lost their end. */
+export const isDenial = (word: string): boolean => isNegation(word) || CUT_OFF.test(word);
+const CUT_OFF = /^(?:unable|couldn|didn|wasn|weren|hasn|haven|isn|aren|won)$/;
 /** A participle: what follows "have" and is none is a thing that one has. */
 const COMPLETED = /(?:[dntw]|[ndmt]e|un|ut|ung)$/;
 const STATE_ENDING = /(?:ed|en|nt|id|lt|de|pt|plit)$/;
@@ -150,7 +152,7 @@ const TIMES = set('once if when after until unless whether');
 const CLAUSE_BREAK = /[,;:–—]/;
 
 function isHedged(text: string, words: readonly Word[], from: number, verb: number): boolean {
-  for (let i = from; i < verb; i++) if (NEGATIONS.test((words[i] as Word).text)) return true;
+  for (let i = from; i < verb; i++) if (isDenial((words[i] as Word).text)) return true;
   let isAfterAnd = false;
   for (let i = from - 1; i >= Math.max(0, from - 10); i--) {
     const word = words[i] as Word;
@@ -160,7 +162,7 @@ function isHedged(text: string, words: readonly Word[], from: number, verb: numb
     if (word.text === 'and') isAfterAnd = true;
     if (isAfterAnd) {
       if (TIMES.has(word.text) || (word.text === 'soon' && next.text === 'as')) return true;
-    } else if (isHedge(words, i) || NEGATIONS.test(word.text)) return true;
+    } else if (isHedge(words, i) || isDenial(word.text)) return true;
   }
   return false;
 }

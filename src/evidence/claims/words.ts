@@ -108,9 +108,6 @@ export const shares = (left: ReadonlySet<string>, right: ReadonlySet<string>): b
   return false;
 };
 
-/** The beginning of a word that its forms share: "pushed", "push". */
-export const verbStem = (word: string): string => word.replace(/(?:ing|ed|e|s)$/, '').replace(/(.)\1$/, '$1');
-
 /** Acts of looking something up. */
 export const LOOKUPS = new Stems(
   'found find locat verif retriev check look identif search fetch pull review access ping quer',

@@ -1,4 +1,4 @@
-import { stemOf, type Tokenizer, type Tokens } from './tokens.ts';
+import { shortStemOf, type Tokenizer, type Tokens } from './tokens.ts';
 
 /** Words of which one excludes the others in its place: a sentence with another one than its passage says something else. */
 const GROUPS = `increase decrease
@@ -75,8 +75,8 @@ toujours jamais`;
 const GROUPS_OF = new Map<string, number[]>();
 for (const [group, words] of GROUPS.split('\n').entries())
   for (const word of words.split(' ')) {
-    const groups = GROUPS_OF.get(stemOf(word));
-    if (groups === undefined) GROUPS_OF.set(stemOf(word), [group]);
+    const groups = GROUPS_OF.get(shortStemOf(word));
+    if (groups === undefined) GROUPS_OF.set(shortStemOf(word), [group]);
     else if (!groups.includes(group)) groups.push(group);
   }
 

@@ -1,3 +1,4 @@
+import { FUNCTION_WORDS, isNegation, NEGATIONS, stemOf } from '../language/index.ts';
 import { sentenceEnds } from './sentence-ends.ts';
 
 /** What a token is: bits of {@link Tokens.flags}. */
@@ -27,33 +28,20 @@ const CAPITAL = /\p{Lu}/u;
 const WORD_PART = /[\p{L}\p{M}\p{N}]/u;
 const JOINERS = ".,'’:/-";
 
-const set = (words: string) => new Set(words.split(/\s+/));
-/** Function words of English, German, Spanish, French and Portuguese. */
-const FUNCTION_WORDS = set(
-  `a an and are as at be been but by can could did do does for from had has have he her his him i if in into is it its me my no not of on or our she so such than that the their them then there these they this those to was we were what when where which who whom will with would you your us am also more most some any other about over after before between during out up down just only very may might must shall should being having because while how why each both few own same too s t d ll re ve m one
-  der die das den dem des ein eine einen einem einer und oder aber ist sind war waren wird werden hat haben mit von zu zum zur im in auf für an bei nach aus als auch nicht es er sie wir ihr ich
-  el la los las un una unos unas y o pero es son fue ser estar está con de del al en por para que se su sus lo le les como más no
-  le les des du et ou mais est sont était avec dans sur pour par qui ce cette il elle ils elles on au aux ne pas plus
-  os as um uma e ou mas são foi com do da dos das no na nos nas por que se seu sua ao`,
-);
-const NEGATIONS = set(
-  `not no never none neither nor without cannot can't won't isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't couldn't wouldn't shouldn't unable fail failed nicht kein keine keinen nie niemals ohne ningún ninguno ninguna nunca jamás sin pas jamais sans aucun aucune não nenhum nenhuma 不 没 無 未 非`,
-);
+const joined = (lists: Readonly<Record<string, ReadonlySet<string>>>): ReadonlySet<string> =>
+  new Set(Object.values(lists).flatMap((list) => [...list]));
+const ALL_FUNCTION_WORDS = joined(FUNCTION_WORDS);
+const ALL_NEGATIONS = joined(NEGATIONS);
+/** Verbs that say that something is not so. */
+const FAILS: ReadonlySet<string> = new Set(['unable', 'fail', 'failed']);
+const denies = (word: string): boolean => ALL_NEGATIONS.has(word) || FAILS.has(word) || isNegation(word);
 
 /** At most this many tokens are read of a text. */
 export const MAX_TOKENS = 16_384;
 
-const ENDINGS = ['ing', 'ed', 'es', 's', 'ly'];
-
-export function stemOf(word: string): string {
-  let stem = word.endsWith("'s") || word.endsWith('’s') ? word.slice(0, -2) : word;
-  if (stem.length > 4) {
-    if (stem.endsWith('ies') || stem.endsWith('ied')) stem = `${stem.slice(0, -3)}y`;
-    const ending = ENDINGS.find((one) => stem.endsWith(one));
-    if (ending !== undefined) stem = stem.slice(0, -ending.length);
-  }
-  return stem.length > 7 ? stem.slice(0, 7) : stem;
-}
+/** Stems are cut to these many letters. */
+const MAX_STEM = 7;
+export const shortStemOf = (word: string): string => stemOf(word).slice(0, MAX_STEM);
 
 /** Classes of characters: a part of a word, a whole word, or what joins two parts. */
 const OTHER = 1;
@@ -124,7 +112,7 @@ export class Tokenizer {
     if (known !== undefined) return known;
     if (PLAIN_WORD.test(word)) {
       const parts = [
-        { id: this.#idOf(stemOf(word)), flags: plainMeaningOf(word), offset: 0, length: word.length },
+        { id: this.#idOf(shortStemOf(word)), flags: plainMeaningOf(word), offset: 0, length: word.length },
       ];
       this.#words.set(word, parts);
       return parts;
@@ -136,7 +124,7 @@ export class Tokenizer {
     for (const raw of isNumber ? [word] : word.split(/[.,:/-]/)) {
       const part = raw.toLowerCase();
       if (part !== '') {
-        const stem = isNumber ? numberStemOf(part) : stemOf(part);
+        const stem = isNumber ? numberStemOf(part) : shortStemOf(part);
         parts.push({
           id: this.#idOf(stem),
           flags: (isNumber ? NUMBER : 0) | (isName ? NAME : 0) | meaningOf(part, isNumber),
@@ -162,7 +150,7 @@ export class Tokenizer {
 /** Most words: nothing to split, to fold or to look up in the tables of Unicode. */
 const PLAIN_WORD = /^[a-z]+$/;
 const plainMeaningOf = (word: string): number =>
-  (word.length > 1 && !FUNCTION_WORDS.has(word) ? CONTENT : 0) | (NEGATIONS.has(word) ? NEGATION : 0);
+  (word.length > 1 && !ALL_FUNCTION_WORDS.has(word) ? CONTENT : 0) | (denies(word) ? NEGATION : 0);
 
 const numberStemOf = (part: string): string => {
   const plain = part.normalize('NFKC');
@@ -172,8 +160,8 @@ const numberStemOf = (part: string): string => {
 function meaningOf(part: string, isNumber: boolean): number {
   const isContent = UNSPACED.test(part)
     ? !HIRAGANA.test(part)
-    : isNumber || (part.length > 1 && !FUNCTION_WORDS.has(part));
-  return (isContent ? CONTENT : 0) | (NEGATIONS.has(part.replace('’', "'")) ? NEGATION : 0);
+    : isNumber || (part.length > 1 && !ALL_FUNCTION_WORDS.has(part));
+  return (isContent ? CONTENT : 0) | (denies(part) ? NEGATION : 0);
 }
 
 /** A word goes on over a joiner if a part follows: "co-operate", "2019-05-04", "isn't". */

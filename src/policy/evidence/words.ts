@@ -1,17 +1,5 @@
 /** Words, numbers and names of claims and quotes. English where language matters; ASCII letters are not assumed. */
-
-const STOP_WORDS: ReadonlySet<string> = new Set(
-  (
-    'a an the and or but of to in on at by for from with as is are was were be been being it its this that these those ' +
-    'there here they them their he she his her you your we our us i my me will would can could should shall may might ' +
-    'must do does did has have had having not no nor never if then than so such into over under about after before up ' +
-    'down out off also very more most some any each all both what which who whom whose when where why how via per'
-  ).split(' '),
-);
-
-const NEGATIONS: ReadonlySet<string> = new Set(
-  'not no never none nor neither nobody nothing nowhere cannot without hardly barely scarcely'.split(' '),
-);
+import { FUNCTION_WORDS, isNegation, verbStemOf } from '../../evidence/index.ts';
 
 /** Words that turn or narrow a sentence: left out of a quote, the quote says more than its source. */
 const QUALIFIERS: ReadonlySet<string> = new Set(
@@ -28,29 +16,9 @@ export function contentStems(text: string): ReadonlySet<string> {
   const stems = new Set<string>();
   for (const word of wordsOf(text)) {
     const isWordy = /\p{L}/u.test(word) && word.length >= 2;
-    if (isWordy && !STOP_WORDS.has(word) && !isNegation(word)) stems.add(stem(word));
+    if (isWordy && !FUNCTION_WORDS.en.has(word) && !isNegation(word)) stems.add(verbStemOf(word));
   }
   return stems;
-}
-
-/** A light English stemmer: plural, -ing, -ed, -ly, final e and doubled consonants. */
-function stem(word: string): string {
-  let out = word.replace(/['’]s$/, '');
-  if (out.length > 3)
-    out = out
-      .replace(/(?:sses)$/, 'ss')
-      .replace(/ies$/, 'y')
-      .replace(/([^s])s$/, '$1');
-  if (out.length > 5) out = out.replace(/(?:ing|ed|ly|er)$/, '');
-  return out.length > 3 ? out.replace(/([^aeiouls])\1$/, '$1').replace(/e$/, '') : out;
-}
-
-function isNegation(word: string): boolean {
-  return NEGATIONS.has(word) || isContraction(word);
-}
-
-function isContraction(word: string): boolean {
-  return /n['’]t$/.test(word);
 }
 
 /** True when the text says that something is not so. `No. 5` and `No 5` are numbers, not negations. */
@@ -60,7 +28,7 @@ export function isNegated(text: string): boolean {
 
 /** True when the text holds a word that can turn a quote next to it: a negation or a restriction. */
 export function holdsQualifier(text: string): boolean {
-  return wordsOf(withoutNumero(text)).some((word) => isContraction(word) || QUALIFIERS.has(word));
+  return wordsOf(withoutNumero(text)).some((word) => QUALIFIERS.has(word) || /n['’]t$/.test(word));
 }
 
 function withoutNumero(text: string): string {
