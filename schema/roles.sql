@@ -38,9 +38,6 @@ GRANT SELECT ON mcp_traces, mcp_traces_hex, mcp_prompt_drift, mcp_prompt_templat
 GRANT SELECT ON mcp_traces_hourly, mcp_traces_daily, mcp_traces_rollup_state, mcp_tools_hourly, mcp_models_hourly,
   mcp_definitions_hourly, mcp_sessions, mcp_runs, mcp_runs_hourly, mcp_runs_state, mcp_tax_hourly, mcp_tax_state, mcp_tool_sets, mcp_tool_tax TO mcp_observatory_reader;
 
--- What an earlier version of this file granted.
-REVOKE ALL ON mcp_reviews, mcp_approvals FROM mcp_observatory_writer, mcp_observatory_reader, mcp_observatory_reviewer;
-
 GRANT EXECUTE ON FUNCTION mcp_reviews_submit, mcp_reviews_outcomes, mcp_approvals_take TO mcp_observatory_writer;
 GRANT SELECT (
   review_id, status, created_at, expires_at, fallback_reason, tool_name, service, model, risk_tier, prompt_template_id,

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { ObservatoryError } from '../src/base/errors.ts';
 import { databaseStatus, migrate, type Queryable } from '../src/postgres/index.ts';
-import { LATEST_MIGRATION, MIGRATIONS, migrationScript } from '../src/postgres/migrations.ts';
+import { LATEST_MIGRATION, MIGRATIONS } from '../src/postgres/migrations.ts';
 import { schemaObjects } from '../src/postgres/schema-objects.ts';
 import {
   findPsql,
@@ -156,30 +156,6 @@ describe('on Postgres', { skip: noPostgres() }, () => {
     );
     assert.equal(open?.may, false);
     assert.deepEqual((await withPool(url, migrate)).remade, []);
-  });
-
-  test('a partition with spans of two starts keeps them and its key; the others have that of the span', async () => {
-    const url = await newDatabase();
-    await withPool(url, async (pool) => {
-      for (const migration of MIGRATIONS.filter(({ id }) => id < 18))
-        await pool.query(migrationScript(migration));
-    });
-    await runSql(
-      url,
-      `INSERT INTO mcp_traces (trace_id, span_id, start_time, end_time, span_name, span_kind, status_code, attributes, resource, events, links)
-       SELECT md5('t')::uuid, md5('s')::uuid, date_trunc('day', now()) + n * interval '1 second', now(), 'n', 'internal', 'unset', '{}', '{}', '[]', '[]'
-       FROM generate_series(1, 2) AS n`,
-    );
-    await withPool(url, migrate);
-    const keys = await runSql(
-      url,
-      `SELECT pg_get_constraintdef(c.oid) AS key, count(*)::integer AS partitions, sum((SELECT count(*) FROM mcp_traces t WHERE t.tableoid = conrelid))::integer AS rows
-       FROM pg_constraint c JOIN pg_inherits ON inhrelid = conrelid WHERE contype = 'p' GROUP BY 1 ORDER BY 1`,
-    );
-    assert.deepEqual(keys, [
-      { key: 'PRIMARY KEY (trace_id, span_id)', partitions: 4, rows: 0 },
-      { key: 'PRIMARY KEY (trace_id, span_id, start_time)', partitions: 1, rows: 2 },
-    ]);
   });
 
   test('what cannot be made again is named by a typed error', async () => {

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ObservatoryError } from '../base/index.ts';
 import { sqlStateOf, toObservatoryError, withoutData } from './database-error.ts';
-import { LATEST_MIGRATION, MIGRATIONS, type Migration, migrationScript } from './migrations.ts';
+import { LATEST_MIGRATION, MIGRATIONS, migrationScript } from './migrations.ts';
 import { refuseOtherTables } from './own-tables.ts';
 import { makeMissing, missingObjects } from './schema-objects.ts';
 import { execScript, nameOfDatabase, type Queryable } from './types.ts';
@@ -9,11 +8,8 @@ import { execScript, nameOfDatabase, type Queryable } from './types.ts';
 /** The oldest server the schema is tested on. */
 const MIN_SERVER_VERSION = 130_000;
 
-/** unique_violation, duplicate_schema, duplicate_table, duplicate_object: another process was faster. */
-const ALREADY_DONE: ReadonlySet<string> = new Set(['23505', '42P06', '42P07', '42710']);
-
-/** How often a migration may find its objects present without its version being recorded. */
-const MAX_FRUITLESS_ATTEMPTS = 5;
+/** unique_violation, duplicate_table, duplicate_object, duplicate_function: another process was faster, or it is in the way. */
+const ALREADY_DONE: ReadonlySet<string> = new Set(['23505', '42P07', '42710', '42723']);
 
 /** Missing objects named in a message. */
 const MAX_LISTED = 8;
@@ -29,8 +25,9 @@ export interface MigrationResult {
 }
 
 /**
- * Creates or updates the tables, and makes again, empty, what was made before and is missing. Processes may run it
- * concurrently: all succeed, and each migration is applied once. A migration and its record are one transaction.
+ * Creates or updates the tables in one transaction, and makes again, empty, what was made before and is missing.
+ * Processes may run it concurrently: all succeed, and each migration is applied once. The table `mcp_traces` of the
+ * Python package is taken over (`schema/002_first_table.sql`).
  *
  * @param db may use another connection for each call, as a pool does.
  * @throws ObservatoryError `DATABASE_SCHEMA_TOO_NEW` when a newer version of this package has migrated the database,
@@ -73,27 +70,21 @@ export function tooNew(version: number): ObservatoryError {
   );
 }
 
+/** All migrations that are missing are one transaction, so a failure leaves the database as it was. */
 async function applyPending(db: Queryable): Promise<Pick<MigrationResult, 'applied' | 'version'>> {
-  const applied: string[] = [];
-  let version = await schemaVersion(db);
-  let fruitless = 0;
-  while (version < LATEST_MIGRATION) {
-    const migration = migrationAfter(version);
+  for (;;) {
+    const version = await schemaVersion(db);
+    if (version > LATEST_MIGRATION) throw tooNew(version);
+    const pending = MIGRATIONS.filter(({ id }) => id > version);
+    if (pending.length === 0) return { applied: [], version };
     try {
-      await execScript(db, migrationScript(migration));
-      applied.push(migration.name);
+      await execScript(db, migrationScript(pending));
+      return { applied: pending.map(({ name }) => name), version: LATEST_MIGRATION };
     } catch (error) {
       if (!ALREADY_DONE.has(sqlStateOf(error) ?? '')) throw error;
-      fruitless += 1;
-      if (fruitless > MAX_FRUITLESS_ATTEMPTS) throw inTheWay(migration, error);
-      await sleep(20 * fruitless);
+      if ((await schemaVersion(db)) === version) throw inTheWay(error);
     }
-    const before = version;
-    version = await schemaVersion(db);
-    if (version > before) fruitless = 0;
   }
-  if (version > LATEST_MIGRATION) throw tooNew(version);
-  return { applied, version };
 }
 
 /** @throws ObservatoryError `DATABASE_SCHEMA_MISSING` */
@@ -121,18 +112,12 @@ export function firstNames(names: readonly string[]): string {
   return names.length > MAX_LISTED ? `${shown} and ${names.length - MAX_LISTED} more` : shown;
 }
 
-function migrationAfter(version: number): Migration {
-  const next = MIGRATIONS.find((migration) => migration.id > version);
-  if (next === undefined) throw new RangeError(`No migration follows ${version}`);
-  return next;
-}
-
-function inTheWay(migration: Migration, error: unknown): ObservatoryError {
+function inTheWay(error: unknown): ObservatoryError {
   const cause = withoutData(error);
   return new ObservatoryError(
     'DATABASE_REFUSED',
-    `Migration ${migration.name} cannot be applied: ${cause.message}. Something of that name, which mcp-observatory ` +
-      'did not make, is in the way; rename it, or use another database or schema',
+    `The schema cannot be made: ${cause.message}. Something of that name, which mcp-observatory did not make, is in ` +
+      'the way; rename it, or use another database or schema',
     { cause },
   );
 }

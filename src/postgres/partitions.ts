@@ -5,7 +5,7 @@ import { execScript, type Queryable } from './types.ts';
 /** Days for which partitions are created in advance; rows of other days go to the default partition. */
 const DAYS_AHEAD = 3;
 
-/** Key of the advisory lock for creating and dropping partitions; also in `schema/002_partitions.sql`. */
+/** Key of the advisory lock for creating and dropping partitions; also in `schema/001_traces.sql`. */
 const LOCK_KEY = '7882267396523914869';
 
 /** Waiting long for the lock of a partition would block its writers, which queue behind it. */

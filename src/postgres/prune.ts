@@ -32,10 +32,10 @@ export interface PruneResult {
 
 /**
  * Deletes the spans that started before a time by dropping whole partitions, which costs little and frees the disk at
- * once. The day that contains the time is kept. Single rows are deleted only from the default partition and from one
- * that holds rows from before partitions existed. Sessions and runs that ended before and the context tax are forgotten;
- * other hourly roll-ups stay, and are brought up to date first. Spans as far in the future as the time is in the past,
- * and at least a day, are deleted too: a wrong clock must not keep them for ever.
+ * once. The day that contains the time is kept. Single rows are deleted only from the default partition. Sessions and
+ * runs that ended before and the context tax are forgotten; other hourly roll-ups stay, and are brought up to date
+ * first. Spans as far in the future as the time is in the past, and at least a day, are deleted too: a wrong clock must
+ * not keep them for ever.
  *
  * Processes may run it concurrently, and writers do not wait long.
  *

@@ -20,7 +20,7 @@ const SCRATCH = 'mcp_observatory_scratch';
 
 let known: ReadonlyMap<string, string> | undefined;
 
-/** What the migrations leave, by name; without that of a table from before partitions, which few databases have. */
+/** What the migrations leave in an empty database, by name. */
 export function schemaObjects(): ReadonlyMap<string, string> {
   known ??= readObjects();
   return known;
@@ -67,7 +67,7 @@ export async function makeMissing(db: Queryable): Promise<void> {
       `SELECT set_config('${SCRATCH}.target', current_schema(), true);`,
       `CREATE SCHEMA ${SCRATCH};`,
       `SET LOCAL search_path = ${SCRATCH};`,
-      ...MIGRATIONS.map(migrationScript),
+      migrationScript(MIGRATIONS),
       MOVE,
       `DROP SCHEMA ${SCRATCH} CASCADE;`,
     ].join('\n'),

@@ -113,7 +113,7 @@ test('the programs run from the installed package', async () => {
   assert.ok((scored.cost_usd as number) > 0);
   const { modules } = JSON.parse(await command(['doctor', '--json'])) as { modules: { state: string }[] };
   assert.equal(modules.filter(({ state }) => state === 'hooked').length, 2);
-  assert.match(await command(['db', 'migrate', '--data-dir', 'database']), /001_mcp_traces|version/);
+  assert.match(await command(['db', 'migrate', '--data-dir', 'database']), /001_traces|version/);
   assert.match(await command(['demo']), /mismatch/);
   assert.match(await command(['collect', '--help']), /Usage: mcp-observatory collect/);
 

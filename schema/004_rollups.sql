@@ -1,6 +1,81 @@
--- The roll-ups of many spans take a sixth less CPU time: what several sums need is computed once for each row (OFFSET 0
--- keeps the planner from copying it into each), groups are counted in hash tables before what they hold is sorted, and
--- spans are not sorted for the name of a run. The figures are those of before.
+-- Hourly roll-ups of mcp_traces for dashboards: small, and kept when the spans they count are pruned.
+--
+-- Each row carries the id of the transaction that inserted it. A refresh counts exactly the rows of transactions that
+-- ended since the last one, however late their spans came, and adds them up; it never reads an hour again.
+
+-- Two servers with a tool of the same name are two lines.
+CREATE TABLE mcp_traces_hourly (
+  hour timestamptz NOT NULL,
+  service text NOT NULL,
+  provider text NOT NULL,
+  model text NOT NULL,
+  operation text NOT NULL,
+  method text NOT NULL,
+  tool_name text NOT NULL,
+  prompt_template_id text NOT NULL,
+  is_shadow boolean NOT NULL,
+  spans bigint NOT NULL,
+  errors bigint NOT NULL,
+  duration_ms_sum double precision NOT NULL,
+  duration_ms_max double precision NOT NULL,
+  duration_buckets bigint[] NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  cached_prompt_tokens bigint NOT NULL,
+  cost_usd double precision NOT NULL,
+  unpriced bigint NOT NULL,
+  scored bigint NOT NULL,
+  risk_sum double precision NOT NULL,
+  high_risk bigint NOT NULL,
+  gate_blocked bigint NOT NULL,
+  fallbacks bigint NOT NULL,
+  retries bigint NOT NULL,
+  server_name text NOT NULL DEFAULT '',
+  PRIMARY KEY (hour, service, provider, model, operation, method, tool_name, prompt_template_id, is_shadow, server_name)
+);
+COMMENT ON TABLE mcp_traces_hourly IS 'Spans of mcp_traces counted by the hour they started in (UTC); an absent name is an empty text';
+COMMENT ON COLUMN mcp_traces_hourly.duration_buckets IS 'Spans by duration: below 1, 2, 5, 10, 20, 50, 100, 200, 500 ms, 1, 2, 5, 10, 30, 60, 300 s, and longer';
+COMMENT ON COLUMN mcp_traces_hourly.unpriced IS 'Model calls whose cost is not known; they are not in cost_usd';
+COMMENT ON COLUMN mcp_traces_hourly.scored IS 'Spans with a hallucination risk; risk_sum divided by it is their mean';
+
+CREATE TABLE mcp_tools_hourly (
+  hour timestamptz NOT NULL,
+  server_name text NOT NULL,
+  tool_name text NOT NULL,
+  client_name text NOT NULL,
+  span_kind text NOT NULL,
+  spans bigint NOT NULL,
+  errors bigint NOT NULL,
+  gate_blocked bigint NOT NULL,
+  duration_ms_sum double precision NOT NULL,
+  duration_ms_max double precision NOT NULL,
+  duration_buckets bigint[] NOT NULL,
+  PRIMARY KEY (hour, server_name, tool_name, client_name, span_kind)
+);
+COMMENT ON TABLE mcp_tools_hourly IS 'MCP spans and tool calls by server, tool and client, and the hour they started in (UTC); an absent name is an empty text';
+COMMENT ON COLUMN mcp_tools_hourly.span_kind IS 'A call that both sides recorded counts once as client and once as server';
+COMMENT ON COLUMN mcp_tools_hourly.duration_buckets IS 'As in mcp_traces_hourly';
+
+CREATE TABLE mcp_models_hourly (
+  hour timestamptz NOT NULL,
+  provider text NOT NULL,
+  model text NOT NULL,
+  user_id text NOT NULL,
+  is_shadow boolean NOT NULL,
+  calls bigint NOT NULL,
+  errors bigint NOT NULL,
+  duration_ms_sum double precision NOT NULL,
+  duration_ms_max double precision NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  cached_prompt_tokens bigint NOT NULL,
+  cost_usd double precision NOT NULL,
+  unpriced bigint NOT NULL,
+  high_risk bigint NOT NULL,
+  PRIMARY KEY (hour, provider, model, user_id, is_shadow)
+);
+COMMENT ON TABLE mcp_models_hourly IS 'Model calls by model and user, and the hour they started in (UTC); an absent name is an empty text';
+COMMENT ON COLUMN mcp_models_hourly.unpriced IS 'Calls whose cost is not known; they are not in cost_usd';
 
 -- The definitions of tools that policy gates saw, so that those which changed are not looked for in all spans.
 CREATE TABLE mcp_definitions_hourly (
@@ -15,25 +90,66 @@ CREATE TABLE mcp_definitions_hourly (
 );
 COMMENT ON TABLE mcp_definitions_hourly IS 'Calls that a policy gate decided by tool and hash of its definition, and the hour they started in (UTC); an absent name is an empty text';
 
--- What gates said of tools that they do not offer: such a span has a definition and is no call.
-CREATE INDEX mcp_traces_barred ON mcp_traces (start_time) WHERE tool_hash IS NOT NULL AND tool_name IS NULL;
+CREATE TABLE mcp_sessions (
+  session_id text PRIMARY KEY,
+  first_time timestamptz NOT NULL,
+  last_time timestamptz NOT NULL,
+  client_name text,
+  user_id text,
+  spans bigint NOT NULL,
+  errors bigint NOT NULL,
+  model_calls bigint NOT NULL,
+  tool_calls bigint NOT NULL,
+  served_tool_calls bigint NOT NULL,
+  prompt_tokens bigint NOT NULL,
+  completion_tokens bigint NOT NULL,
+  cost_usd double precision NOT NULL,
+  high_risk bigint NOT NULL,
+  gate_blocked bigint NOT NULL
+);
+CREATE INDEX mcp_sessions_last_time ON mcp_sessions (last_time DESC);
+COMMENT ON TABLE mcp_sessions IS 'Spans of mcp_traces counted by session; db prune removes sessions that ended before its time';
+COMMENT ON COLUMN mcp_sessions.served_tool_calls IS 'Tool calls as their servers recorded them; tool_calls are those that callers recorded';
 
--- The spans counted before; a refresh that runs meanwhile would count others.
-DO $counted$ BEGIN
-  PERFORM pg_advisory_xact_lock(7882267396523914870);
-END $counted$;
-INSERT INTO mcp_definitions_hourly
-SELECT date_trunc('hour', start_time, 'UTC'), mcp_traces_short(server_name), mcp_traces_short(tool_name),
-  mcp_traces_short(tool_hash), min(start_time), max(start_time), count(*)
-FROM mcp_traces, mcp_traces_rollup_state
-WHERE tool_hash IS NOT NULL AND (ingest_xid IS NULL OR ingest_xid < next_xid)
-GROUP BY 1, 2, 3, 4;
+CREATE TABLE mcp_traces_rollup_state (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  next_xid bigint NOT NULL,
+  refreshed_at timestamptz NOT NULL
+);
+COMMENT ON TABLE mcp_traces_rollup_state IS 'Rows of transactions before next_xid are counted in mcp_traces_hourly';
+
+-- A name as a key: never null, and never too long for an index.
+CREATE FUNCTION mcp_traces_short(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT CASE WHEN name IS NULL THEN '' WHEN octet_length(name) <= 240 THEN name ELSE left(name, 50) || '~' || md5(name) END
+$function$;
+
+CREATE FUNCTION mcp_traces_add_buckets(a bigint[], b bigint[]) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a ELSE
+    (SELECT array_agg(coalesce(x, 0) + coalesce(y, 0) ORDER BY i) FROM unnest(a, b) WITH ORDINALITY AS u (x, y, i)) END
+$function$;
+
+CREATE AGGREGATE mcp_traces_sum_buckets(bigint[]) (SFUNC = mcp_traces_add_buckets, STYPE = bigint[], PARALLEL = SAFE, COMBINEFUNC = mcp_traces_add_buckets);
+
+-- The duration, in milliseconds, that this fraction of the spans does not exceed, interpolated inside its bucket; the
+-- lower bound of the last bucket, which has no end. NULL where there are no spans.
+CREATE FUNCTION mcp_traces_percentile(buckets bigint[], fraction double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  WITH bounds AS (
+    SELECT i, n, sum(n) OVER (ORDER BY i) AS upto, sum(n) OVER () * fraction AS wanted,
+      (ARRAY[0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000, 300000])[i] AS low,
+      (ARRAY[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000, 300000, 300000])[i] AS high
+    FROM unnest(buckets) WITH ORDINALITY AS u (n, i)
+  )
+  SELECT low + (high - low) * ((wanted - (upto - n)) / n)::double precision
+  FROM bounds WHERE n > 0 AND upto >= wanted ORDER BY i LIMIT 1
+$function$;
 
 -- Counts what was inserted since the last refresh. Returns the spans counted, NULL when another process is at it. Run it
 -- as often as the dashboard should be fresh; any number of processes may. Rows of a transaction that is still open are
 -- counted once every transaction that began before it has ended. Groups are counted in hash tables: sorting wide rows
 -- takes most of a minute for a million; what they hold is inserted in the order of its key.
-CREATE OR REPLACE FUNCTION mcp_traces_refresh_rollups() RETURNS bigint
+CREATE FUNCTION mcp_traces_refresh_rollups() RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET work_mem = '64MB' SET enable_sort = off SET jit = off AS $function$
 DECLARE
   from_xid bigint;
@@ -80,7 +196,7 @@ BEGIN
           SELECT *, floor(date_part('epoch', start_time) / 3600) AS hour_number, counted_on IS NULL AS is_counted,
             retries AS tries, greatest(date_part('epoch', end_time - start_time) * 1000, 0) AS ms
           FROM mcp_traces
-          WHERE ingest_xid >= from_xid AND ingest_xid < to_xid OR from_xid IS NULL AND (ingest_xid IS NULL OR ingest_xid < to_xid)
+          WHERE ingest_xid >= coalesce(from_xid, 0) AND ingest_xid < to_xid
           OFFSET 0
         ) AS inserted
       ) AS classed
@@ -222,131 +338,17 @@ BEGIN
 END
 $function$;
 
--- Adds what was inserted since the last refresh. Returns the spans added, NULL when another process is at it. Of a call that
--- several sides recorded it counts the spans of each side apart, since its spans come in any order; the page pairs the
--- spans of one run by their parents (factsOf), which can tell more calls apart, and a refused call from a failed one.
-CREATE OR REPLACE FUNCTION mcp_runs_refresh() RETURNS bigint
-LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $function$
-DECLARE
-  from_xid bigint;
-  to_xid bigint;
-  counted bigint;
-BEGIN
-  IF NOT pg_try_advisory_xact_lock(7882267396523914871) THEN
-    RETURN NULL;
-  END IF;
-  SELECT next_xid INTO from_xid FROM mcp_runs_state FOR UPDATE;
-  to_xid := txid_snapshot_xmin(txid_current_snapshot());
-  IF from_xid = to_xid THEN
-    RETURN 0;
-  END IF;
-  WITH fresh AS (
-    SELECT trace_id, start_time, end_time, parent_span_id IS NULL AS is_root, span_name, service, client_name, user_id,
-      session_id, conversation_id, left(model, 200) AS model, left(tool_name, 200) AS tool_name,
-      left(server_name, 200) AS server_name, status_code = 'error' AS is_error,
-      -- 1: a client's span of a call, 2: a server's, 3: another one.
-      CASE WHEN method = 'tools/call' AND span_kind = 'client' THEN 1
-        WHEN method = 'tools/call' AND span_kind = 'server' THEN 2
-        WHEN operation = 'execute_tool' THEN 3 END AS call,
-      cost_source IS NOT NULL OR prompt_tokens IS NOT NULL AS is_model,
-      policy_decision = 'deny' OR coalesce(gate_blocked, false) AND policy_decision IS NULL AS is_denied,
-      policy_decision = 'require_approval' AS is_held,
-      CASE WHEN prompt_tokens BETWEEN 0 AND 1000000000 THEN prompt_tokens END AS prompt_tokens,
-      CASE WHEN completion_tokens BETWEEN 0 AND 1000000000 THEN completion_tokens END AS completion_tokens,
-      CASE WHEN cached_prompt_tokens BETWEEN 0 AND 1000000000 THEN cached_prompt_tokens END AS cached_prompt_tokens,
-      CASE WHEN cost_usd BETWEEN 0 AND 1e9 THEN cost_usd END AS cost_usd, cost_source = 'unknown' AS is_unpriced,
-      CASE coalesce(evidence_risk_level, hallucination_risk_level)
-        WHEN 'high' THEN 3 WHEN 'medium' THEN 2 WHEN 'low' THEN 1 ELSE 0 END AS risk,
-      coalesce(evidence_findings LIKE '%"kind":"unsupported%', false) AS is_unsupported,
-      coalesce(tool_claim_mismatch, false)
-        OR coalesce(replace(evidence_findings, '"kind":"unsupported', '') LIKE '%"kind":"%', false) AS is_contradicted,
-      coalesce(is_shadow, false) AS is_shadow
-    FROM mcp_traces
-    WHERE ingest_xid >= from_xid AND ingest_xid < to_xid OR from_xid IS NULL AND (ingest_xid IS NULL OR ingest_xid < to_xid)
-    OFFSET 0
-  ), summed AS (
-    SELECT trace_id, min(start_time) AS started_at, max(end_time) AS ended_at, bool_or(is_root) AS has_root,
-      min(start_time) FILTER (WHERE is_root) AS root_at, count(*) FILTER (WHERE is_root) AS roots,
-      min(left(span_name, 300)) FILTER (WHERE is_root) AS name,
-      left(coalesce(max(service) FILTER (WHERE is_root), min(service)), 200) AS service,
-      left(min(client_name), 200) AS client_name, left(min(user_id), 200) AS user_id,
-      left(min(session_id), 300) AS session_id, left(min(conversation_id), 300) AS conversation_id,
-      coalesce((array_agg(DISTINCT model) FILTER (WHERE model IS NOT NULL))[1:50], '{}') AS models,
-      coalesce((array_agg(DISTINCT tool_name) FILTER (WHERE tool_name IS NOT NULL AND call IS NOT NULL))[1:50], '{}') AS tools,
-      coalesce((array_agg(DISTINCT server_name) FILTER (WHERE server_name IS NOT NULL))[1:50], '{}') AS servers,
-      coalesce((array_agg(DISTINCT tool_name) FILTER (WHERE tool_name IS NOT NULL AND call IS NOT NULL AND is_error))[1:50], '{}')
-        AS failed_tools,
-      count(*) AS spans, count(*) FILTER (WHERE is_error) AS errors, count(*) FILTER (WHERE is_model) AS model_calls,
-      count(*) FILTER (WHERE call = 1) AS client_calls, count(*) FILTER (WHERE call = 2) AS server_calls,
-      count(*) FILTER (WHERE call = 3) AS other_calls,
-      count(*) FILTER (WHERE is_error AND call = 1) AS client_failures,
-      count(*) FILTER (WHERE is_error AND call = 2) AS server_failures,
-      count(*) FILTER (WHERE is_error AND call = 3) AS other_failures,
-      count(*) FILTER (WHERE is_denied) AS denied, count(*) FILTER (WHERE is_held) AS held,
-      coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,
-      coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt_tokens, coalesce(sum(cost_usd), 0) AS cost_usd,
-      count(cost_usd) AS priced, count(*) FILTER (WHERE is_unpriced) AS unpriced, max(risk) AS risk,
-      bool_or(is_contradicted) AS contradicted, bool_or(is_unsupported) AS unsupported, bool_or(is_shadow) AS is_shadow
-    FROM fresh
-    GROUP BY trace_id
-  ), merged AS (
-    INSERT INTO mcp_runs AS old
-    SELECT trace_id, started_at, ended_at, has_root, coalesce(root_at, started_at),
-      -- Looked up where there is more than one root, or none yet: sorting the spans of each run by time takes longer.
-      coalesce(
-        CASE WHEN roots = 1 THEN name
-          WHEN roots > 1 THEN (SELECT left(span_name, 300) FROM mcp_traces AS root
-            WHERE root.trace_id = summed.trace_id AND root.start_time = summed.root_at AND root.parent_span_id IS NULL LIMIT 1)
-        END,
-        (SELECT left(span_name, 300) FROM mcp_traces AS earliest
-          WHERE earliest.trace_id = summed.trace_id AND earliest.start_time = summed.started_at LIMIT 1), ''),
-      service, client_name, user_id, session_id, conversation_id, models, tools, servers, failed_tools, spans, errors,
-      model_calls, client_calls, server_calls, other_calls, client_failures, server_failures, other_failures, denied, held,
-      prompt_tokens, completion_tokens, cached_prompt_tokens, cost_usd, priced, unpriced, risk, contradicted, unsupported,
-      is_shadow
-    FROM summed
-    ON CONFLICT (trace_id) DO UPDATE SET
-      started_at = least(old.started_at, excluded.started_at),
-      ended_at = greatest(old.ended_at, excluded.ended_at),
-      has_root = old.has_root OR excluded.has_root,
-      root_at = CASE WHEN mcp_runs_is_named_by(old, excluded) THEN excluded.root_at ELSE old.root_at END,
-      name = CASE WHEN mcp_runs_is_named_by(old, excluded) THEN excluded.name ELSE old.name END,
-      service = CASE WHEN mcp_runs_is_named_by(old, excluded) THEN coalesce(excluded.service, old.service)
-        ELSE coalesce(old.service, excluded.service) END,
-      client_name = coalesce(old.client_name, excluded.client_name),
-      user_id = coalesce(old.user_id, excluded.user_id),
-      session_id = coalesce(old.session_id, excluded.session_id),
-      conversation_id = coalesce(old.conversation_id, excluded.conversation_id),
-      models = mcp_runs_names(old.models, excluded.models),
-      tools = mcp_runs_names(old.tools, excluded.tools),
-      servers = mcp_runs_names(old.servers, excluded.servers),
-      failed_tools = mcp_runs_names(old.failed_tools, excluded.failed_tools),
-      spans = old.spans + excluded.spans,
-      errors = old.errors + excluded.errors,
-      model_calls = old.model_calls + excluded.model_calls,
-      client_calls = old.client_calls + excluded.client_calls,
-      server_calls = old.server_calls + excluded.server_calls,
-      other_calls = old.other_calls + excluded.other_calls,
-      client_failures = old.client_failures + excluded.client_failures,
-      server_failures = old.server_failures + excluded.server_failures,
-      other_failures = old.other_failures + excluded.other_failures,
-      denied = old.denied + excluded.denied,
-      held = old.held + excluded.held,
-      prompt_tokens = old.prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = old.completion_tokens + excluded.completion_tokens,
-      cached_prompt_tokens = old.cached_prompt_tokens + excluded.cached_prompt_tokens,
-      cost_usd = old.cost_usd + excluded.cost_usd,
-      priced = old.priced + excluded.priced,
-      unpriced = old.unpriced + excluded.unpriced,
-      risk = greatest(old.risk, excluded.risk),
-      contradicted = old.contradicted OR excluded.contradicted,
-      unsupported = old.unsupported OR excluded.unsupported,
-      is_shadow = old.is_shadow OR excluded.is_shadow
-    RETURNING 1
-  )
-  SELECT coalesce(sum(spans), 0) INTO counted FROM summed;
-  INSERT INTO mcp_runs_state (next_xid, refreshed_at) VALUES (to_xid, now())
-    ON CONFLICT (is_only) DO UPDATE SET next_xid = excluded.next_xid, refreshed_at = excluded.refreshed_at;
-  RETURN counted;
-END
-$function$;
+CREATE VIEW mcp_traces_daily AS
+SELECT date_trunc('day', hour AT TIME ZONE 'UTC')::date AS day, service, provider, model, operation, method, tool_name,
+  prompt_template_id, is_shadow, sum(spans)::bigint AS spans, sum(errors)::bigint AS errors,
+  sum(duration_ms_sum) / sum(spans) AS duration_ms_mean, max(duration_ms_max) AS duration_ms_max,
+  mcp_traces_percentile(mcp_traces_sum_buckets(duration_buckets), 0.5) AS duration_ms_p50,
+  mcp_traces_percentile(mcp_traces_sum_buckets(duration_buckets), 0.95) AS duration_ms_p95,
+  sum(prompt_tokens)::bigint AS prompt_tokens, sum(completion_tokens)::bigint AS completion_tokens,
+  sum(cached_prompt_tokens)::bigint AS cached_prompt_tokens, sum(cost_usd) AS cost_usd, sum(unpriced)::bigint AS unpriced,
+  sum(risk_sum) / nullif(sum(scored), 0) AS risk_mean, sum(high_risk)::bigint AS high_risk,
+  sum(gate_blocked)::bigint AS gate_blocked, sum(fallbacks)::bigint AS fallbacks, sum(retries)::bigint AS retries,
+  server_name
+FROM mcp_traces_hourly
+GROUP BY day, service, provider, model, operation, method, tool_name, prompt_template_id, is_shadow, server_name;
+COMMENT ON VIEW mcp_traces_daily IS 'mcp_traces_hourly by the day (UTC), with the median and the 95th percentile of the duration';

@@ -68,7 +68,85 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
   SELECT CASE WHEN b <@ a THEN a ELSE ARRAY(SELECT DISTINCT name FROM unnest(a || b) AS u (name) ORDER BY name LIMIT 50) END
 $function$;
 
--- Adds what was inserted since the last refresh. Returns the spans added, NULL when another process is at it.
+-- Whether the spans added give the run its name: they hold its root, or an earlier span than those before.
+CREATE FUNCTION mcp_runs_is_named_by(old mcp_runs, fresh mcp_runs) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT CASE WHEN old.has_root = fresh.has_root THEN fresh.root_at < old.root_at ELSE fresh.has_root END
+$function$;
+
+-- Figures over runs by the hour, for the strip above a list of runs: a day of 250,000 runs is read as some 2,000 rows.
+-- Triggers keep them what a sum over mcp_runs gives: runs change while their spans arrive, and go when they are pruned.
+
+CREATE TABLE mcp_runs_hourly (
+  hour timestamptz NOT NULL,
+  duration_class smallint NOT NULL,
+  runs bigint NOT NULL,
+  spans bigint NOT NULL,
+  failed bigint NOT NULL,
+  contradicted bigint NOT NULL,
+  unsupported bigint NOT NULL,
+  held bigint NOT NULL,
+  cost_usd double precision NOT NULL,
+  unpriced bigint NOT NULL,
+  PRIMARY KEY (hour, duration_class)
+);
+COMMENT ON TABLE mcp_runs_hourly IS 'Runs of mcp_runs by the hour they started in (UTC) and how long they took';
+COMMENT ON COLUMN mcp_runs_hourly.duration_class IS '0: at most 1 ms; n: at most 1.1 ^ n ms, and longer than n - 1';
+COMMENT ON COLUMN mcp_runs_hourly.unsupported IS 'Runs with a claim that no source supports, and none that the trace contradicts';
+
+CREATE FUNCTION mcp_runs_duration_class(started_at timestamptz, ended_at timestamptz) RETURNS smallint
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT ceil(ln(least(greatest(date_part('epoch', ended_at - started_at) * 1000, 1), 1e12)) / ln(1.1::double precision))::smallint
+$function$;
+
+-- Adds runs to mcp_runs_hourly, and takes away what they were before.
+CREATE FUNCTION mcp_runs_count_hourly() RETURNS trigger
+LANGUAGE plpgsql SET timezone = 'UTC' AS $function$
+BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    DELETE FROM mcp_runs_hourly;
+    RETURN NULL;
+  END IF;
+  EXECUTE format($sql$
+    INSERT INTO mcp_runs_hourly AS old
+    SELECT date_trunc('hour', started_at) AS hour, mcp_runs_duration_class(started_at, ended_at) AS duration_class,
+      sum(sign), sum(sign * spans), coalesce(sum(sign) FILTER (WHERE failed_calls > 0 OR errors > 0), 0),
+      coalesce(sum(sign) FILTER (WHERE contradicted), 0), coalesce(sum(sign) FILTER (WHERE unsupported AND NOT contradicted), 0),
+      coalesce(sum(sign) FILTER (WHERE held > 0), 0), sum(sign * cost_usd), sum(sign * unpriced)
+    FROM (%s) AS changed
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (hour, duration_class) DO UPDATE SET
+      runs = old.runs + excluded.runs,
+      spans = old.spans + excluded.spans,
+      failed = old.failed + excluded.failed,
+      contradicted = old.contradicted + excluded.contradicted,
+      unsupported = old.unsupported + excluded.unsupported,
+      held = old.held + excluded.held,
+      cost_usd = old.cost_usd + excluded.cost_usd,
+      unpriced = old.unpriced + excluded.unpriced
+  $sql$, CASE TG_OP
+    WHEN 'INSERT' THEN 'SELECT 1 AS sign, * FROM added'
+    WHEN 'DELETE' THEN 'SELECT -1 AS sign, * FROM removed'
+    ELSE 'SELECT 1 AS sign, * FROM added UNION ALL SELECT -1, * FROM removed' END);
+  IF TG_OP = 'DELETE' THEN
+    DELETE FROM mcp_runs_hourly WHERE runs = 0;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE TRIGGER mcp_runs_added AFTER INSERT ON mcp_runs
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION mcp_runs_count_hourly();
+CREATE TRIGGER mcp_runs_changed AFTER UPDATE ON mcp_runs
+  REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION mcp_runs_count_hourly();
+CREATE TRIGGER mcp_runs_emptied AFTER TRUNCATE ON mcp_runs
+  FOR EACH STATEMENT EXECUTE FUNCTION mcp_runs_count_hourly();
+CREATE TRIGGER mcp_runs_removed AFTER DELETE ON mcp_runs
+  REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION mcp_runs_count_hourly();
+
+-- Adds what was inserted since the last refresh. Returns the spans added, NULL when another process is at it. Of a call that
+-- several sides recorded it counts the spans of each side apart, since its spans come in any order; the page pairs the
+-- spans of one run by their parents (factsOf), which can tell more calls apart, and a refused call from a failed one.
 CREATE FUNCTION mcp_runs_refresh() RETURNS bigint
 LANGUAGE plpgsql SET work_mem = '64MB' SET jit = off AS $function$
 DECLARE
@@ -88,10 +166,11 @@ BEGIN
     SELECT trace_id, start_time, end_time, parent_span_id IS NULL AS is_root, span_name, service, client_name, user_id,
       session_id, conversation_id, left(model, 200) AS model, left(tool_name, 200) AS tool_name,
       left(server_name, 200) AS server_name, status_code = 'error' AS is_error,
+      -- 1: a client's span of a call, 2: a server's, 3: another one.
+      CASE WHEN method = 'tools/call' AND span_kind = 'client' THEN 1
+        WHEN method = 'tools/call' AND span_kind = 'server' THEN 2
+        WHEN operation = 'execute_tool' THEN 3 END AS call,
       cost_source IS NOT NULL OR prompt_tokens IS NOT NULL AS is_model,
-      CASE WHEN method = 'tools/call' AND span_kind = 'client' THEN 'client'
-        WHEN method = 'tools/call' AND span_kind = 'server' THEN 'server'
-        WHEN operation = 'execute_tool' THEN 'other' END AS call,
       policy_decision = 'deny' OR coalesce(gate_blocked, false) AND policy_decision IS NULL AS is_denied,
       policy_decision = 'require_approval' AS is_held,
       CASE WHEN prompt_tokens BETWEEN 0 AND 1000000000 THEN prompt_tokens END AS prompt_tokens,
@@ -105,12 +184,12 @@ BEGIN
         OR coalesce(replace(evidence_findings, '"kind":"unsupported', '') LIKE '%"kind":"%', false) AS is_contradicted,
       coalesce(is_shadow, false) AS is_shadow
     FROM mcp_traces
-    WHERE ingest_xid >= from_xid AND ingest_xid < to_xid OR from_xid IS NULL AND (ingest_xid IS NULL OR ingest_xid < to_xid)
+    WHERE ingest_xid >= coalesce(from_xid, 0) AND ingest_xid < to_xid
+    OFFSET 0
   ), summed AS (
     SELECT trace_id, min(start_time) AS started_at, max(end_time) AS ended_at, bool_or(is_root) AS has_root,
-      coalesce(min(start_time) FILTER (WHERE is_root), min(start_time)) AS root_at,
-      coalesce((array_agg(left(span_name, 300) ORDER BY start_time) FILTER (WHERE is_root))[1],
-        (array_agg(left(span_name, 300) ORDER BY start_time))[1]) AS name,
+      min(start_time) FILTER (WHERE is_root) AS root_at, count(*) FILTER (WHERE is_root) AS roots,
+      min(left(span_name, 300)) FILTER (WHERE is_root) AS name,
       left(coalesce(max(service) FILTER (WHERE is_root), min(service)), 200) AS service,
       left(min(client_name), 200) AS client_name, left(min(user_id), 200) AS user_id,
       left(min(session_id), 300) AS session_id, left(min(conversation_id), 300) AS conversation_id,
@@ -120,11 +199,11 @@ BEGIN
       coalesce((array_agg(DISTINCT tool_name) FILTER (WHERE tool_name IS NOT NULL AND call IS NOT NULL AND is_error))[1:50], '{}')
         AS failed_tools,
       count(*) AS spans, count(*) FILTER (WHERE is_error) AS errors, count(*) FILTER (WHERE is_model) AS model_calls,
-      count(*) FILTER (WHERE call = 'client') AS client_calls, count(*) FILTER (WHERE call = 'server') AS server_calls,
-      count(*) FILTER (WHERE call = 'other') AS other_calls,
-      count(*) FILTER (WHERE call = 'client' AND is_error) AS client_failures,
-      count(*) FILTER (WHERE call = 'server' AND is_error) AS server_failures,
-      count(*) FILTER (WHERE call = 'other' AND is_error) AS other_failures,
+      count(*) FILTER (WHERE call = 1) AS client_calls, count(*) FILTER (WHERE call = 2) AS server_calls,
+      count(*) FILTER (WHERE call = 3) AS other_calls,
+      count(*) FILTER (WHERE is_error AND call = 1) AS client_failures,
+      count(*) FILTER (WHERE is_error AND call = 2) AS server_failures,
+      count(*) FILTER (WHERE is_error AND call = 3) AS other_failures,
       count(*) FILTER (WHERE is_denied) AS denied, count(*) FILTER (WHERE is_held) AS held,
       coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,
       coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt_tokens, coalesce(sum(cost_usd), 0) AS cost_usd,
@@ -133,7 +212,21 @@ BEGIN
     FROM fresh
     GROUP BY trace_id
   ), merged AS (
-    INSERT INTO mcp_runs AS old SELECT * FROM summed
+    INSERT INTO mcp_runs AS old
+    SELECT trace_id, started_at, ended_at, has_root, coalesce(root_at, started_at),
+      -- Looked up where there is more than one root, or none yet: sorting the spans of each run by time takes longer.
+      coalesce(
+        CASE WHEN roots = 1 THEN name
+          WHEN roots > 1 THEN (SELECT left(span_name, 300) FROM mcp_traces AS root
+            WHERE root.trace_id = summed.trace_id AND root.start_time = summed.root_at AND root.parent_span_id IS NULL LIMIT 1)
+        END,
+        (SELECT left(span_name, 300) FROM mcp_traces AS earliest
+          WHERE earliest.trace_id = summed.trace_id AND earliest.start_time = summed.started_at LIMIT 1), ''),
+      service, client_name, user_id, session_id, conversation_id, models, tools, servers, failed_tools, spans, errors,
+      model_calls, client_calls, server_calls, other_calls, client_failures, server_failures, other_failures, denied, held,
+      prompt_tokens, completion_tokens, cached_prompt_tokens, cost_usd, priced, unpriced, risk, contradicted, unsupported,
+      is_shadow
+    FROM summed
     ON CONFLICT (trace_id) DO UPDATE SET
       started_at = least(old.started_at, excluded.started_at),
       ended_at = greatest(old.ended_at, excluded.ended_at),
@@ -178,10 +271,4 @@ BEGIN
     ON CONFLICT (is_only) DO UPDATE SET next_xid = excluded.next_xid, refreshed_at = excluded.refreshed_at;
   RETURN counted;
 END
-$function$;
-
--- Whether the spans added give the run its name: they hold its root, or an earlier span than those before.
-CREATE FUNCTION mcp_runs_is_named_by(old mcp_runs, fresh mcp_runs) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
-  SELECT CASE WHEN old.has_root = fresh.has_root THEN fresh.root_at < old.root_at ELSE fresh.has_root END
 $function$;

@@ -4,14 +4,6 @@
 --
 -- A request for an approval is given in its parts: caller, server, tool, definition, digest of the arguments, policy, and the
 -- arguments. From these the server makes both the content that people look at and the fingerprint of what is approved.
--- Requests from before this are not matched any more: their calls ask again.
-
-DROP FUNCTION mcp_approvals_take(
-  text, double precision, uuid, double precision, text, uuid, uuid, json, text, text, text, double precision, double precision
-);
-COMMENT ON COLUMN mcp_approvals.fingerprint IS 'SHA-256 of the call that the content of the review shows, hex: of caller, server, tool, definition, digest, policy and arguments as a JSON array';
-COMMENT ON COLUMN mcp_reviews.decided_by IS 'Who decided, as they named themselves; page:NAME where it was on the page';
-
 DO $migration$
 BEGIN
   EXECUTE replace($functions$
@@ -270,16 +262,3 @@ $migration$;
 REVOKE ALL ON FUNCTION mcp_reviews_check_ms, mcp_approvals_take, mcp_reviews_submit, mcp_reviews_outcomes,
   mcp_reviews_claim, mcp_reviews_decide, mcp_reviews_record, mcp_reviews_expire, mcp_approvals_revoke, mcp_approvals_announce,
   mcp_approvals_announced FROM PUBLIC;
-
--- Rights that roles have from an earlier schema/roles.sql: until it is run again, they can neither ask nor decide.
-DO $rights$
-DECLARE
-  role text;
-BEGIN
-  FOREACH role IN ARRAY ARRAY['mcp_observatory_writer', 'mcp_observatory_reviewer'] LOOP
-    IF EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
-      EXECUTE format('REVOKE ALL ON mcp_reviews, mcp_approvals FROM %I', role);
-    END IF;
-  END LOOP;
-END
-$rights$;

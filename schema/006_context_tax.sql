@@ -1,99 +1,5 @@
 -- What the definitions of tools cost of the model calls that offer them, by server and tool.
 
-ALTER TABLE mcp_traces
-  ADD COLUMN offered_tools integer,
-  ADD COLUMN offered_tools_tokens integer,
-  ADD COLUMN offered_tools_cost_usd double precision,
-  ADD COLUMN offered_tools_hash text,
-  ADD COLUMN offered_tools_list text;
-COMMENT ON COLUMN mcp_traces.offered_tools IS 'Tools whose definitions the model call carried';
-COMMENT ON COLUMN mcp_traces.offered_tools_tokens IS 'Part of `prompt_tokens` that these definitions took';
-COMMENT ON COLUMN mcp_traces.offered_tools_cost_usd IS 'Part of `cost_usd` that these definitions took';
-COMMENT ON COLUMN mcp_traces.offered_tools_hash IS 'SHA-256 of the definitions offered, hex: the same for the same tools';
-COMMENT ON COLUMN mcp_traces.offered_tools_list IS 'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute';
-
-CREATE OR REPLACE VIEW mcp_traces_hex AS
-SELECT
-  replace(trace_id::text, '-', '') AS trace_id,
-  right(replace(span_id::text, '-', ''), 16) AS span_id,
-  right(replace(parent_span_id::text, '-', ''), 16) AS parent_span_id,
-  service,
-  model,
-  tool_name,
-  start_time,
-  end_time,
-  prompt_tokens,
-  completion_tokens,
-  cost_usd,
-  retries,
-  fallback_used,
-  confidence,
-  risk_tier,
-  prompt_template_id,
-  prompt_hash,
-  normalized_prompt_hash,
-  answer_hash,
-  grounding_score,
-  verifier_score,
-  self_consistency_score,
-  numeric_variance_score,
-  tool_claim_mismatch,
-  hallucination_risk_score,
-  hallucination_risk_level,
-  prompt_size_chars,
-  is_shadow,
-  replace(shadow_parent_trace_id::text, '-', '') AS shadow_parent_trace_id,
-  gate_blocked,
-  fallback_type,
-  fallback_reason,
-  span_name,
-  span_kind,
-  status_code,
-  status_message,
-  scope,
-  provider,
-  operation,
-  method,
-  session_id,
-  conversation_id,
-  response_id,
-  finish_reason,
-  cached_prompt_tokens,
-  cache_write_tokens,
-  reasoning_tokens,
-  tokens_estimated,
-  cost_source,
-  policy_decision,
-  policy_reason,
-  policy_hash,
-  tool_hash,
-  tool_args_hash,
-  verifier_reason,
-  shadow_disagreement_score,
-  shadow_numeric_variance,
-  attributes,
-  resource,
-  events,
-  links,
-  evidence_risk_score,
-  evidence_risk_level,
-  evidence_support,
-  evidence_findings,
-  evidence_sampled,
-  server_name,
-  client_name,
-  user_id,
-  connection_id,
-  run_id,
-  counted_on,
-  evidence_partial,
-  offered_tools,
-  offered_tools_tokens,
-  offered_tools_cost_usd,
-  offered_tools_hash,
-  offered_tools_list
-FROM mcp_traces;
-
 CREATE TABLE mcp_tool_sets (
   offered_tools_hash text NOT NULL,
   server_name text NOT NULL,
@@ -163,16 +69,26 @@ BEGIN
     RETURN 0;
   END IF;
   WITH fresh AS MATERIALIZED (
-    SELECT start_time, mcp_traces_short(provider) AS provider, mcp_traces_short(model) AS model,
-      left(offered_tools_hash, 64) AS offered_tools_hash, offered_tools_list,
-      CASE WHEN offered_tools_tokens BETWEEN 0 AND 1000000000 AND counted_on IS NULL THEN offered_tools_tokens END AS tokens,
-      CASE WHEN offered_tools_cost_usd BETWEEN 0 AND 1e9 THEN offered_tools_cost_usd END AS cost_usd,
-      CASE WHEN prompt_tokens BETWEEN 0 AND 1000000000 THEN prompt_tokens END AS prompt_tokens
-    FROM mcp_traces
-    WHERE offered_tools_hash IS NOT NULL
-      AND (ingest_xid >= from_xid AND ingest_xid < to_xid OR from_xid IS NULL AND (ingest_xid IS NULL OR ingest_xid < to_xid))
+    SELECT hour, mcp_traces_short(provider) AS provider, mcp_traces_short(model) AS model,
+      left(offered_tools_hash, 64) AS offered_tools_hash, offered_tools_list, last_time, calls, tokens, cost_usd, unpriced,
+      prompt_tokens
+    FROM (
+      SELECT date_trunc('hour', start_time) AS hour, provider, model, offered_tools_hash, offered_tools_list,
+        max(start_time) AS last_time, count(*) FILTER (WHERE is_paid) AS calls,
+        sum(offered_tools_tokens) FILTER (WHERE is_paid) AS tokens,
+        sum(offered_tools_cost_usd) FILTER (WHERE is_paid AND offered_tools_cost_usd BETWEEN 0 AND 1e9) AS cost_usd,
+        count(*) FILTER (WHERE is_paid AND (offered_tools_cost_usd BETWEEN 0 AND 1e9) IS NOT TRUE) AS unpriced,
+        sum(prompt_tokens) FILTER (WHERE is_paid AND prompt_tokens BETWEEN 0 AND 1000000000) AS prompt_tokens
+      FROM (
+        SELECT *, counted_on IS NULL AND offered_tools_tokens BETWEEN 0 AND 1000000000 AS is_paid
+        FROM mcp_traces
+        WHERE offered_tools_hash IS NOT NULL
+          AND ingest_xid >= coalesce(from_xid, 0) AND ingest_xid < to_xid
+      ) AS inserted
+      GROUP BY hour, provider, model, offered_tools_hash, offered_tools_list
+    ) AS groups
   ), lists AS (
-    SELECT offered_tools_hash, offered_tools_list, max(start_time) AS last_time FROM fresh
+    SELECT offered_tools_hash, offered_tools_list, max(last_time) AS last_time FROM fresh
     WHERE offered_tools_list IS NOT NULL GROUP BY offered_tools_hash, offered_tools_list
   ), told AS (
     INSERT INTO mcp_tool_sets
@@ -184,9 +100,9 @@ BEGIN
       tokens = excluded.tokens, total_tokens = excluded.total_tokens, last_time = excluded.last_time
   ), summed AS (
     INSERT INTO mcp_tax_hourly AS old
-    SELECT date_trunc('hour', start_time) AS hour, provider, model, offered_tools_hash, count(*), sum(tokens),
-      coalesce(sum(cost_usd), 0), count(*) FILTER (WHERE cost_usd IS NULL), coalesce(sum(prompt_tokens), 0)
-    FROM fresh WHERE tokens IS NOT NULL
+    SELECT hour, provider, model, offered_tools_hash, sum(calls), sum(tokens), coalesce(sum(cost_usd), 0), sum(unpriced),
+      coalesce(sum(prompt_tokens), 0)
+    FROM fresh WHERE calls > 0
     GROUP BY hour, provider, model, offered_tools_hash
     ORDER BY hour, provider, model, offered_tools_hash
     ON CONFLICT (hour, provider, model, offered_tools_hash) DO UPDATE SET
@@ -196,7 +112,7 @@ BEGIN
       unpriced = old.unpriced + excluded.unpriced,
       prompt_tokens = old.prompt_tokens + excluded.prompt_tokens
   )
-  SELECT count(*) INTO counted FROM fresh WHERE tokens IS NOT NULL;
+  SELECT coalesce(sum(calls), 0) INTO counted FROM fresh;
   INSERT INTO mcp_tax_state (next_xid, refreshed_at) VALUES (to_xid, now())
     ON CONFLICT (is_only) DO UPDATE SET next_xid = excluded.next_xid, refreshed_at = excluded.refreshed_at;
   RETURN counted;

@@ -1,4 +1,32 @@
--- The table of spans, one row each. Columns and their meaning: src/fields.ts.
+-- The table of spans, one row each. Columns and their meaning: src/base/fields.ts.
+--
+-- It is partitioned by day (UTC), and old days are dropped whole. Rows outside of all days, because a clock is wrong or
+-- they are imported, go to mcp_traces_default. The key of each partition is that of a span, so that a span is stored
+-- once by its ids, also when it is sent again with another start. A key of the whole table would have to hold
+-- start_time: two starts on two days are two rows.
+
+-- A table of the Python package, recognized by its times without time zone, is set aside; 002 takes it over.
+DO $aside$
+DECLARE
+  first constant regclass := to_regclass(quote_ident(current_schema()) || '.mcp_traces');
+  index_name text;
+BEGIN
+  IF (SELECT count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+      WHERE attrelid = first AND relkind = 'r' AND NOT attisdropped
+        AND (attname, atttypid) IN (('trace_id', 'uuid'::regtype), ('span_id', 'uuid'::regtype),
+          ('start_time', 'timestamp'::regtype), ('end_time', 'timestamp'::regtype))) < 4 THEN
+    RETURN;
+  END IF;
+  ALTER TABLE mcp_traces RENAME TO mcp_traces_first;
+  -- Its indexes must not have the names of ours.
+  FOR index_name IN
+    SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+    WHERE indrelid = first AND starts_with(relname, 'mcp_traces_')
+  LOOP
+    EXECUTE format('ALTER INDEX %I RENAME TO %I', index_name, replace(index_name, 'mcp_traces_', 'mcp_traces_first_'));
+  END LOOP;
+END
+$aside$;
 
 CREATE TABLE mcp_traces (
   trace_id uuid NOT NULL,
@@ -62,16 +90,50 @@ CREATE TABLE mcp_traces (
   resource jsonb NOT NULL,
   events jsonb NOT NULL,
   links jsonb NOT NULL,
-  PRIMARY KEY (trace_id, span_id)
-);
+  ingest_xid bigint DEFAULT txid_current(),
+  evidence_risk_score double precision,
+  evidence_risk_level text,
+  evidence_support double precision,
+  evidence_findings text,
+  evidence_sampled double precision,
+  server_name text,
+  client_name text,
+  user_id text,
+  connection_id text,
+  run_id text,
+  counted_on text,
+  evidence_partial boolean,
+  offered_tools integer,
+  offered_tools_tokens integer,
+  offered_tools_cost_usd double precision,
+  offered_tools_hash text,
+  offered_tools_list text
+) PARTITION BY RANGE (start_time);
+CREATE TABLE mcp_traces_default PARTITION OF mcp_traces (PRIMARY KEY (trace_id, span_id)) DEFAULT;
 
--- The primary key serves lookups by trace_id alone, so trace_id has no index of its own.
+-- The key of a partition serves lookups by trace_id alone, so trace_id has no index of its own.
 CREATE INDEX mcp_traces_service_start_time ON mcp_traces (service, start_time DESC);
 -- Spans that are no model call have neither model nor prompt; leaving them out keeps these indexes small.
 CREATE INDEX mcp_traces_model_start_time ON mcp_traces (model, start_time DESC) WHERE model IS NOT NULL;
 CREATE INDEX mcp_traces_prompt_hash ON mcp_traces (prompt_hash) WHERE prompt_hash IS NOT NULL;
 CREATE INDEX mcp_traces_normalized_prompt_hash ON mcp_traces (normalized_prompt_hash)
   WHERE normalized_prompt_hash IS NOT NULL;
+CREATE INDEX mcp_traces_ingest_xid ON mcp_traces USING brin (ingest_xid) WITH (pages_per_range = 32, autosummarize = on);
+-- A session, a conversation, a run: few rows each. The same id on many rows takes next to no space.
+CREATE INDEX mcp_traces_session_id ON mcp_traces (session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX mcp_traces_conversation_id ON mcp_traces (conversation_id) WHERE conversation_id IS NOT NULL;
+CREATE INDEX mcp_traces_run_id ON mcp_traces (run_id) WHERE run_id IS NOT NULL;
+-- The newest of something: runs, calls of a tool, and what went wrong, which is rare.
+CREATE INDEX mcp_traces_roots ON mcp_traces (start_time DESC) WHERE parent_span_id IS NULL;
+CREATE INDEX mcp_traces_tool_name_start_time ON mcp_traces (tool_name, start_time DESC) WHERE tool_name IS NOT NULL;
+CREATE INDEX mcp_traces_errors ON mcp_traces (start_time DESC) WHERE status_code = 'error';
+CREATE INDEX mcp_traces_high_risk ON mcp_traces (start_time DESC) WHERE hallucination_risk_level = 'high';
+CREATE INDEX mcp_traces_high_evidence_risk ON mcp_traces (start_time DESC) WHERE evidence_risk_level = 'high';
+CREATE INDEX mcp_traces_gate_blocked ON mcp_traces (start_time DESC) WHERE gate_blocked;
+-- Calls by the definition that a policy gate saw, for tools whose definition changed.
+CREATE INDEX mcp_traces_tool_hash ON mcp_traces (start_time) WHERE tool_hash IS NOT NULL;
+-- What gates said of tools that they do not offer: such a span has a definition and is no call.
+CREATE INDEX mcp_traces_barred ON mcp_traces (start_time) WHERE tool_hash IS NOT NULL AND tool_name IS NULL;
 
 -- The same rows with ids as OpenTelemetry writes them: 32 and 16 hex digits. To look one trace up, filter the table
 -- instead, which takes the hex form too and can use its key: SELECT ... FROM mcp_traces WHERE trace_id = '4bf9...'.
@@ -137,10 +199,28 @@ SELECT
   attributes,
   resource,
   events,
-  links
+  links,
+  evidence_risk_score,
+  evidence_risk_level,
+  evidence_support,
+  evidence_findings,
+  evidence_sampled,
+  server_name,
+  client_name,
+  user_id,
+  connection_id,
+  run_id,
+  counted_on,
+  evidence_partial,
+  offered_tools,
+  offered_tools_tokens,
+  offered_tools_cost_usd,
+  offered_tools_hash,
+  offered_tools_list
 FROM mcp_traces;
 
 COMMENT ON TABLE mcp_traces IS 'OpenTelemetry spans of MCP and model traffic, one row each; written by mcp-observatory';
+COMMENT ON TABLE mcp_traces_default IS 'Rows of mcp_traces that no other partition takes';
 COMMENT ON VIEW mcp_traces_hex IS 'mcp_traces with ids in the hex form of OpenTelemetry';
 COMMENT ON COLUMN mcp_traces.trace_id IS 'End-to-end request correlation: the 16 bytes of the OTel trace id';
 COMMENT ON COLUMN mcp_traces.span_id IS 'Span-level unique id: the 8-byte OTel span id, left-padded with zeros';
@@ -182,7 +262,7 @@ COMMENT ON COLUMN mcp_traces.scope IS 'Instrumentation scope that made the span'
 COMMENT ON COLUMN mcp_traces.provider IS 'Model provider, in the words of the semantic conventions';
 COMMENT ON COLUMN mcp_traces.operation IS 'What the span does: chat, embeddings, execute_tool, invoke_agent ...';
 COMMENT ON COLUMN mcp_traces.method IS 'MCP method, e.g. tools/call';
-COMMENT ON COLUMN mcp_traces.session_id IS 'MCP session, or the session the application governs by';
+COMMENT ON COLUMN mcp_traces.session_id IS 'MCP session, the session the application governs by, or else the connection';
 COMMENT ON COLUMN mcp_traces.conversation_id IS 'Conversation or thread the call belongs to';
 COMMENT ON COLUMN mcp_traces.response_id IS 'Id the provider gave its response';
 COMMENT ON COLUMN mcp_traces.finish_reason IS 'Why the model stopped; several are joined by a comma';
@@ -203,3 +283,58 @@ COMMENT ON COLUMN mcp_traces.attributes IS 'Attributes that no column holds';
 COMMENT ON COLUMN mcp_traces.resource IS 'Resource attributes that no column holds';
 COMMENT ON COLUMN mcp_traces.events IS 'Span events';
 COMMENT ON COLUMN mcp_traces.links IS 'Span links';
+COMMENT ON COLUMN mcp_traces.ingest_xid IS 'Transaction that inserted the row; what roll-ups have counted is known by it';
+COMMENT ON COLUMN mcp_traces.evidence_risk_score IS 'How unlikely the answer is to be true to its tool calls and documents (0..1)';
+COMMENT ON COLUMN mcp_traces.evidence_risk_level IS 'Bucket of the evidence risk: low, medium or high';
+COMMENT ON COLUMN mcp_traces.evidence_support IS 'Share of the words of the answer that its best passages have (0..1)';
+COMMENT ON COLUMN mcp_traces.evidence_findings IS 'Contradicted and unsupported places of the answer: JSON list of kinds and offsets, no text';
+COMMENT ON COLUMN mcp_traces.evidence_sampled IS 'Share of the documents that was read, where not all was (0..1)';
+COMMENT ON COLUMN mcp_traces.server_name IS 'MCP server, by the name it gives itself: not verified';
+COMMENT ON COLUMN mcp_traces.client_name IS 'MCP client, by the name it gives itself: not verified';
+COMMENT ON COLUMN mcp_traces.user_id IS 'User the call was made for, as the application names it';
+COMMENT ON COLUMN mcp_traces.connection_id IS 'One connection of an MCP client, or one client of a stateless server; chosen at random';
+COMMENT ON COLUMN mcp_traces.run_id IS 'Run of an agent or of the orchestrator that the call belongs to';
+COMMENT ON COLUMN mcp_traces.counted_on IS 'Where tokens and cost are counted instead: children, or the id of the span of the same call';
+COMMENT ON COLUMN mcp_traces.evidence_partial IS 'True when the evidence scores may have seen only a part of the tool calls';
+COMMENT ON COLUMN mcp_traces.offered_tools IS 'Tools whose definitions the model call carried';
+COMMENT ON COLUMN mcp_traces.offered_tools_tokens IS 'Part of `prompt_tokens` that these definitions took';
+COMMENT ON COLUMN mcp_traces.offered_tools_cost_usd IS 'Part of `cost_usd` that these definitions took';
+COMMENT ON COLUMN mcp_traces.offered_tools_hash IS 'SHA-256 of the definitions offered, hex: the same for the same tools';
+COMMENT ON COLUMN mcp_traces.offered_tools_list IS 'Servers, tools and estimated tokens of the definitions, JSON; on the first call with them and once a minute';
+
+-- Makes the partitions of today and the days ahead that are not there yet, and returns how many. Processes may call it
+-- at once. Writing goes on meanwhile, but for rows of the default partition.
+CREATE FUNCTION mcp_traces_create_partitions(days_ahead integer DEFAULT 3) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET timezone = 'UTC' SET lock_timeout = '5s' SET client_min_messages = 'warning' AS $function$
+DECLARE
+  made integer := 0;
+  part text;
+  from_time timestamptz;
+  to_time timestamptz;
+BEGIN
+  PERFORM pg_advisory_xact_lock(7882267396523914869);
+  FOR day IN 0 .. days_ahead LOOP
+    from_time := current_date + day;
+    to_time := current_date + day + 1;
+    part := 'mcp_traces_' || to_char(from_time, 'YYYYMMDD');
+    CONTINUE WHEN to_regclass(part) IS NOT NULL;
+    -- Made apart and attached when it is whole: that does not lock the table, as CREATE TABLE PARTITION OF does.
+    EXECUTE format('CREATE TABLE %I (LIKE mcp_traces INCLUDING ALL, PRIMARY KEY (trace_id, span_id))', part);
+    LOCK TABLE mcp_traces_default IN SHARE ROW EXCLUSIVE MODE;
+    EXECUTE format('WITH moved AS (DELETE FROM mcp_traces_default WHERE start_time >= %L AND start_time < %L RETURNING *)
+      INSERT INTO %I SELECT * FROM moved', from_time, to_time, part);
+    EXECUTE format('ALTER TABLE mcp_traces ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', part, from_time, to_time);
+    made := made + 1;
+  END LOOP;
+  RETURN made;
+END
+$function$;
+REVOKE ALL ON FUNCTION mcp_traces_create_partitions(integer) FROM PUBLIC;
+
+DO $partitions$
+BEGIN
+  -- It runs with the rights of its owner, so it must not find a table that its caller put in the way.
+  EXECUTE format('ALTER FUNCTION mcp_traces_create_partitions(integer) SET search_path = %I, pg_temp', current_schema());
+  PERFORM mcp_traces_create_partitions();
+END
+$partitions$;
