@@ -82,5 +82,6 @@ export { nodeProblem } from './supported-node.ts';
 export { isTracingSuppressed, withoutTracing } from './suppress-tracing.ts';
 export { withoutUserInfo } from './user-info.ts';
 export { VERSION } from './version.ts';
+export { isDoneWithin } from './within.ts';
 export { fetchWithinOrigin } from './within-origin.ts';
 export { semconv };

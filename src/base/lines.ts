@@ -17,7 +17,7 @@ export type Line = string | ObservatoryError;
  * also ends lines at U+2028 and U+2029, which JSON allows in strings, and takes time quadratic in the length of a line.
  */
 export async function* readLines(input: Readable): AsyncGenerator<Line> {
-  const line = new LineBuffer();
+  const line = new PartialLine();
   let first = true;
   for await (const data of input) {
     const chunk: Buffer = typeof data === 'string' ? Buffer.from(data) : data;
@@ -34,7 +34,7 @@ export async function* readLines(input: Readable): AsyncGenerator<Line> {
 }
 
 /** The parts of a line received so far. */
-class LineBuffer {
+class PartialLine {
   #parts: Buffer[] = [];
   #size = 0;
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { diag, type MeterProvider } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { isDoneWithin } from '../base/index.ts';
 import { ClickHouseSpanExporter } from '../clickhouse/index.ts';
 import {
   createOtlpExporter,
@@ -195,8 +196,10 @@ class RunningCollector implements Collector {
 /** Flushes the metrics if their provider supports it. Never rejects. */
 async function flush(meterProvider: MeterProvider, limitMs: number): Promise<void> {
   if (!('forceFlush' in meterProvider) || typeof meterProvider.forceFlush !== 'function') return;
-  const late = new Promise((resolve) => setTimeout(resolve, limitMs).unref());
-  await Promise.race([Promise.resolve(meterProvider.forceFlush()).catch(() => {}), late]);
+  await isDoneWithin(
+    limitMs,
+    Promise.resolve(meterProvider.forceFlush()).catch(() => {}),
+  );
 }
 
 /** How long spans for ClickHouse wait for others, so that inserts are few: each makes files that the server merges. */

@@ -1,6 +1,6 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
-import { errorMessage, ObservatoryError } from '../base/index.ts';
+import { errorMessage, isDoneWithin, ObservatoryError } from '../base/index.ts';
 import { atExit } from './at-exit.ts';
 import type { OwnExporter } from './back-end.ts';
 import type { DurableSpanProcessorOptions, ResolvedDurableOptions } from './options.ts';
@@ -271,14 +271,8 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
   }
 
   async #withinTime(limitMs: number, work: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const { waiting } = this.#counters;
-        reject(notSafe(waiting, `because they were not stored within ${limitMs} ms`));
-      }, limitMs);
-    });
-    await Promise.race([work, late]).finally(() => clearTimeout(timer));
+    if (await isDoneWithin(limitMs, work)) return;
+    throw notSafe(this.#counters.waiting, `because they were not stored within ${limitMs} ms`);
   }
 
   #tellLosses(): void {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import { errorMessage } from '../base/index.ts';
+import { errorMessage, isDoneWithin } from '../base/index.ts';
+import { abortController } from './abort-controller.ts';
 import { isAbsent, type OwnExporter } from './back-end.ts';
-import { abortController, isDoneBy } from './deadline.ts';
 import { Delivery } from './delivery.ts';
 import { Drain } from './drain.ts';
 import { Losses } from './losses.ts';
@@ -264,7 +264,7 @@ export class SafeKeeping {
       if (this.#mode.drainsAtShutdown) while (isDraining() && !this.isGivingUp) await sleep(POLL_MS);
       await this.#drain?.stop();
     };
-    const isFinished = await isDoneBy(deadline, finish());
+    const isFinished = await isDoneWithin(deadline - performance.now(), finish());
     clearTimeout(late);
     // Blocks the event loop for as long as the disk takes, which is better than losing spans.
     const lost = isFinished ? [] : this.keepNow(rest());
@@ -274,7 +274,7 @@ export class SafeKeeping {
     const closed = Promise.all([this.#spool?.close(), ending]).catch((error: unknown) =>
       this.log.warn('close', 1, () => `could not be closed: ${errorMessage(error)}`),
     );
-    await isDoneBy(deadline, closed);
+    await isDoneWithin(deadline - performance.now(), closed);
     // Exports that timed out may still be under way in the exporter.
     this.#giveUp.abort();
     this.#endMetrics();

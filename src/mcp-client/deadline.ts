@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** What the signal of a {@link Deadline} says when it fires. */
 interface DeadlineReasons {
   /** When the time ran out. */
@@ -78,12 +76,4 @@ export async function withOwnSignal<T>(
   } finally {
     if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
   }
-}
-
-/** Waits for `promise` to settle, but no longer than `timeoutMs`. Never rejects and leaves no timer behind. */
-export async function within(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
-  const done = new AbortController();
-  const timer = delay(timeoutMs, undefined, { signal: done.signal }).catch(() => undefined);
-  await Promise.race([promise.catch(() => undefined), timer]);
-  done.abort();
 }

@@ -1,9 +1,8 @@
 import { diag } from '@opentelemetry/api';
-import { checkOptions, kinds, ObservatoryError, type OptionKinds } from '../base/index.ts';
+import { checkOptions, isDoneWithin, kinds, ObservatoryError, type OptionKinds } from '../base/index.ts';
 import type { JsonObject } from '../json/index.ts';
 import { loadServerConfig, type ParseConfigOptions } from './config.ts';
 import { ServerConnection } from './connection.ts';
-import { within } from './deadline.ts';
 import { type OpenLink, openLink } from './link.ts';
 import { MESSAGE_KINDS } from './message-meter.ts';
 import { LIST_KINDS } from './tool-list.ts';
@@ -99,7 +98,8 @@ export class ServerPool {
   async toolsSettled(limitMs: number): Promise<void> {
     const unsettled = this.servers.filter((each) => each.toolsUnsettled);
     if (unsettled.length === 0) return;
-    await within(Promise.all(unsettled.map((each) => each.toolsSettled())), limitMs);
+    const settled = Promise.allSettled(unsettled.map((each) => each.toolsSettled()));
+    await isDoneWithin(limitMs, settled);
   }
 
   /** @throws ObservatoryError `INVALID_OPTION` when the config names no such server. */

@@ -6,8 +6,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sliced } from '../base/index.ts';
-import { within } from './deadline.ts';
+import { isDoneWithin, sliced } from '../base/index.ts';
 
 /**
  * The environment variable that marks every process of a spawned server. A process that leaves its group (a daemon, a
@@ -39,7 +38,7 @@ export async function endTree(
   const known = exited ? [] : await findMembers(pid, marker, since);
   const deadline = performance.now() + closeTimeoutMs;
   child.stdin?.end();
-  if (!exited) await within(exit, closeTimeoutMs / 3);
+  if (!exited) await isDoneWithin(closeTimeoutMs / 3, exit);
   if (signalGroup(pid, 'SIGTERM')) {
     for (let pause = POLL_MS; performance.now() < deadline && (await groupLives(pid, known)); pause *= 1.5) {
       await delay(Math.min(pause, 4 * POLL_MS));
@@ -49,7 +48,7 @@ export async function endTree(
   const found = [...known.filter(isAlive), ...(await findMembers(pid, marker, since))];
   const left = [...new Map(found.map((each) => [each.pid, each])).values()];
   signalProcesses(left, 'SIGKILL');
-  await within(exit, REAP_MS);
+  await isDoneWithin(REAP_MS, exit);
   const reapDeadline = performance.now() + REAP_MS;
   while (performance.now() < reapDeadline && left.some(isAlive)) await delay(POLL_MS);
 }
@@ -61,7 +60,7 @@ async function endTreeOnWindows(child: ChildProcess, pid: number, exit: Promise<
     windowsHide: true,
   });
   taskkill.on('error', () => child.kill('SIGKILL'));
-  await within(exit, REAP_MS);
+  await isDoneWithin(REAP_MS, exit);
 }
 
 async function groupLives(pid: number, known: readonly ProcessIdentity[]): Promise<boolean> {

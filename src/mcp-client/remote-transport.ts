@@ -1,8 +1,7 @@
-import { fetchWithinOrigin, importPeer, loadPeer, ObservatoryError } from '../base/index.ts';
+import { fetchWithinOrigin, importPeer, isDoneWithin, loadPeer, ObservatoryError } from '../base/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import { answersInTurn } from './answers-in-turn.ts';
 import type { RemoteServerConfig } from './config.ts';
-import { within } from './deadline.ts';
 import { refusalOf, SessionExpired, withHeaders } from './http-refusal.ts';
 import type { MessageLimits } from './message-meter.ts';
 import { RequestWatch } from './request-watch.ts';
@@ -105,7 +104,8 @@ export async function openRemoteTransport(
     redirect: () => redirect,
     close: async () => {
       backlog.close();
-      if (transport.terminateSession) await within(transport.terminateSession(), TERMINATE_TIMEOUT_MS);
+      const terminated = transport.terminateSession?.().catch(() => undefined);
+      if (terminated) await isDoneWithin(TERMINATE_TIMEOUT_MS, terminated);
       reconnections.close();
       await transport.close().catch(() => undefined);
       watch.close();

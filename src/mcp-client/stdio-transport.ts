@@ -3,11 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
-import { ObservatoryError } from '../base/index.ts';
+import { isDoneWithin, ObservatoryError } from '../base/index.ts';
 import { isObject, objectOf } from '../json/index.ts';
 import { AnswerBacklog } from './answer-backlog.ts';
 import type { StdioServerConfig } from './config.ts';
-import { within } from './deadline.ts';
 import { serverEnvironment } from './environment.ts';
 import { LineBuffer, TailBuffer } from './line-buffer.ts';
 import type { MessageLimits } from './message-meter.ts';
@@ -178,14 +177,14 @@ export class StdioTransport implements Transport {
     this.#backlog.close();
     if (this.#ending === undefined) this.#causeOfEnd ??= exitOf(child);
     if (child.stdout !== null && !child.stdout.readableEnded) {
-      await within(new Promise<void>((resolve) => child.stdout?.once('close', resolve)), DRAIN_MS);
+      await isDoneWithin(DRAIN_MS, new Promise<void>((resolve) => child.stdout?.once('close', resolve)));
     }
     await this.close();
   }
 
   /** The exit code of a server says more than a pipe that ends or breaks: whichever is seen first, report the exit. */
   async #awaitExit(child: ChildProcess): Promise<void> {
-    if (!hasExited(child)) await within(this.#exit, EXIT_LAG_MS);
+    if (!hasExited(child)) await isDoneWithin(EXIT_LAG_MS, this.#exit);
     // On a busy machine the timer runs before the exit event that is already waiting.
     if (!hasExited(child)) await nextTurn();
   }

@@ -1,6 +1,5 @@
 import { diag } from '@opentelemetry/api';
-import { errorMessage, ObservatoryError } from '../base/index.ts';
-import { onNaturalEnd } from './natural-end.ts';
+import { errorMessage, isDoneWithin, ObservatoryError } from '../base/index.ts';
 
 /** The parts of the SDK needed at exit. */
 export interface Flushable {
@@ -74,20 +73,54 @@ const MARGIN_MS = 100;
 
 /** Settles when the work does or the deadline passes. Failures are logged through `diag`, never thrown. */
 async function within(deadlineMs: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      diag.warn(
-        `mcp-observatory: telemetry was not flushed within ${deadlineMs} ms; what was queued may be lost`,
-      );
-      resolve();
-    }, deadlineMs + MARGIN_MS);
-  });
   const done = work.catch((error: unknown) => {
     // Lost spans were logged when they were dropped.
     if (error instanceof ObservatoryError && error.code === 'SPANS_NOT_SAFE') return;
     diag.warn(`mcp-observatory: flush at exit failed: ${errorMessage(error)}`);
   });
-  await Promise.race([done, deadline]);
-  clearTimeout(timer);
+  if (await isDoneWithin(deadlineMs + MARGIN_MS, done)) return;
+  diag.warn(
+    `mcp-observatory: telemetry was not flushed within ${deadlineMs} ms; what was queued may be lost`,
+  );
+}
+
+/**
+ * Calls `work` once, when the event loop has nothing left to do, and lets the process end after it.
+ *
+ * `beforeExit` comes again whenever a listener has started something. The application's listeners see it as often as
+ * they would without the work: not while they still start something of their own, and not for the end of the work.
+ * @returns what removes the listener.
+ */
+function onNaturalEnd(work: () => Promise<void>): () => void {
+  const onBeforeExit = (): void => {
+    const idle = activeResources();
+    // After the other listeners and the promises they have settled.
+    queueMicrotask(() => {
+      process.nextTick(() => {
+        // The event comes again when the application has finished what it started.
+        if (activeResources() > idle || !process.listeners('beforeExit').includes(onBeforeExit)) return;
+        process.removeListener('beforeExit', onBeforeExit);
+        holdOtherListeners();
+        void work();
+      });
+    });
+  };
+  // First, so that what the others start is seen as theirs.
+  process.prependListener('beforeExit', onBeforeExit);
+  return () => void process.removeListener('beforeExit', onBeforeExit);
+}
+
+/** Keeps the listeners of the application from the next `beforeExit`, which is not of its making. */
+function holdOtherListeners(): void {
+  // Wrappers included, so that `once` stays `once`.
+  const held = process.rawListeners('beforeExit') as (() => void)[];
+  for (const listener of held) process.removeListener('beforeExit', listener);
+  process.once('beforeExit', () => {
+    for (const listener of held) process.on('beforeExit', listener);
+  });
+}
+
+/** Bun has no such count: there the first `beforeExit` is taken as the end. */
+function activeResources(): number {
+  return process.getActiveResourcesInfo?.().length ?? 0;
 }

@@ -1,7 +1,7 @@
 import { diag, type MeterProvider, metrics } from '@opentelemetry/api';
 import { type Constructor, load, locate, periodicReader } from '../base/index.ts';
 import { createOtlpMetricExporter, locateExporter, type OtlpRequest, postOtlp } from '../durable/index.ts';
-import { collectNow } from './metrics-now.ts';
+import { isObject, type JsonObject } from '../json/index.ts';
 
 /** A meter provider with the life-cycle methods of the SDK. */
 export interface ManagedMeterProvider extends MeterProvider {
@@ -68,4 +68,48 @@ export async function startMetrics(
     if (request !== undefined) await postOtlp({ ...request.target, timeoutMs: limitMs }, request.body);
   };
   return { provider, flush, stop, requestNow };
+}
+
+/** What has been recorded since the start, or since the last export where the back end wants differences. */
+interface CollectedMetrics {
+  readonly resource: unknown;
+  readonly scopeMetrics: readonly { readonly scope: unknown; readonly metrics: readonly unknown[] }[];
+}
+
+/**
+ * Collects what a metric reader would export now, without observable instruments, whose callbacks may be asynchronous:
+ * as the process exits, the SDK's own `collect()` gives nothing any more. Both SDK lines keep the same state; where it is
+ * not found, metrics of the last interval are lost.
+ * @returns undefined if there is nothing, or the reader has another form.
+ */
+function collectNow(reader: unknown): CollectedMetrics | undefined {
+  const collector = at(reader, '_sdkMetricProducer');
+  const state = at(collector, '_sharedState');
+  const meters = at(state, 'meterSharedStates');
+  if (!(meters instanceof Map)) return undefined;
+  const now = Date.now();
+  const time = [Math.floor(now / 1000), (now % 1000) * 1_000_000];
+  const scopeMetrics = [...meters.values()].flatMap((meter: unknown) => {
+    const metrics = storagesOf(meter, collector)
+      .map((storage) => storage.collect(collector, time))
+      .filter(
+        (metric) => isObject(metric) && Array.isArray(metric.dataPoints) && metric.dataPoints.length > 0,
+      );
+    return metrics.length === 0 ? [] : [{ scope: at(meter, '_instrumentationScope'), metrics }];
+  });
+  return scopeMetrics.length === 0 ? undefined : { resource: at(state, 'resource'), scopeMetrics };
+}
+
+interface Storage {
+  collect(collector: unknown, time: readonly number[]): unknown;
+}
+
+function storagesOf(meter: unknown, collector: unknown): readonly Storage[] {
+  const registry = at(meter, 'metricStorageRegistry') as { getStorages?(of: unknown): unknown } | undefined;
+  const storages = registry?.getStorages?.(collector);
+  return Array.isArray(storages) ? storages.filter((each) => typeof each?.collect === 'function') : [];
+}
+
+function at(value: unknown, key: string): unknown {
+  return isObject(value) ? (value as JsonObject)[key] : undefined;
 }

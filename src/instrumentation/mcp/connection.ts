@@ -126,7 +126,7 @@ export class Connection {
   close(outcome: RequestOutcome, now: number, isExit = false): void {
     this.sent.endAll(outcome);
     if (isExit) this.received.endAll(outcome);
-    else void this.received.endInTurns(outcome);
+    else void this.received.endInTurns(outcome, this.telemetry.guard);
     const session = this.#session;
     this.#session = undefined;
     if (session === undefined) return;

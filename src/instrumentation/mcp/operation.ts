@@ -32,7 +32,7 @@ import {
 import type { RequestOutcome } from './outcome.ts';
 import type { SpanPlace } from './propagation.ts';
 import type { McpSide } from './types.ts';
-import type { UnderWay } from './under-way.ts';
+import type { OpenRequest, UnderWay } from './under-way.ts';
 
 export interface OperationStart {
   readonly side: McpSide;
@@ -56,17 +56,14 @@ const NOTHING: Attributes = Object.freeze({});
 /** Tools, prompts and methods of one connection whose metric attributes are kept. */
 const MAX_KNOWN_METRICS = 1000;
 
-export class Operation {
+export class Operation implements OpenRequest {
   readonly span: Span;
-  /** The context the operation runs in: its span active, with the baggage it came with. */
   readonly context: Context;
   readonly method: string;
   readonly connection: Connection;
   readonly progressToken: RequestId | undefined;
   readonly startedAt = performance.now();
-  /** The message as it came, or as the caller wanted it sent. */
   readonly message: McpMessage;
-  /** The request as handed to the SDK, on the side that sends it. */
   request: McpMessage | undefined;
   readonly #side: McpSide;
   readonly #target: Target;
@@ -128,7 +125,6 @@ export class Operation {
     return this;
   }
 
-  /** What was agreed on in the handshake this operation is. */
   negotiated(protocolVersion: string): void {
     this.#protocolVersion = protocolVersion;
     this.span.setAttribute(semconv.ATTR_MCP_PROTOCOL_VERSION, protocolVersion);
@@ -145,7 +141,6 @@ export class Operation {
     this.span.addEvent('notifications/progress', attributes);
   }
 
-  /** Its answer was a task: the operation goes on, though the request is not under way any more. */
   detach(): void {
     if (this.#id !== undefined) this.#underWay?.remove(this.#id, this);
     this.#underWay = undefined;
@@ -157,10 +152,6 @@ export class Operation {
     this.span.addEvent(EVENT_TASK, { [ATTR_TASK_STATUS]: status });
   }
 
-  /**
-   * The first end counts; what comes later (an answer after a cancellation, a close) is passed over.
-   * @param endedAt when the work ended, by `Date.now()`. @defaultValue now
-   */
   end(outcome: RequestOutcome, endedAt?: number): void {
     if (this.#ended) return;
     this.#ended = true;

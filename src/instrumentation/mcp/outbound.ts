@@ -19,6 +19,7 @@ import {
 import { type SpanPlace, withTraceContext } from './propagation.ts';
 import { beginTask, besideTask, learnOfTask, taskIdOf } from './tasks.ts';
 import type { Telemetry } from './telemetry.ts';
+import type { OpenRequest } from './under-way.ts';
 
 export interface OutgoingRequest {
   readonly operation: Operation;
@@ -70,7 +71,7 @@ function adoptNegotiated(connection: Connection, protocol: ProtocolLike): void {
 }
 
 /** The request that is being answered in rounds (v2's `input_required`): its further rounds are its children. */
-export function requestInRounds(connection: Connection, request: unknown): Operation | undefined {
+export function requestInRounds(connection: Connection, request: unknown): OpenRequest | undefined {
   for (const operation of connection.sent) if (operation.request === request) return operation;
   return undefined;
 }
@@ -87,7 +88,7 @@ export function endRequest(operation: Operation, result: unknown): void {
     connection.beginSession('client', operation.startedAt);
   }
   if (operation.method === TOOLS_LIST) noteListed(connection, result);
-  if (beginTask(operation, 'client', result)) return;
+  if (beginTask(connection, operation, 'client', result)) return;
   learnOfTask(connection, 'client', operation.message, { result });
   operation.end(outcomeOfResult(operation.method, result));
 }
@@ -226,7 +227,7 @@ function answer(connection: Connection, message: McpMessage): void {
     }
     connection.beginSession('server', operation.startedAt);
   }
-  if (message.error === undefined && beginTask(operation, 'server', message.result)) return;
+  if (message.error === undefined && beginTask(connection, operation, 'server', message.result)) return;
   learnOfTask(connection, 'server', operation.message, message);
   operation.end(outcomeOfResponse(operation.method, message));
 }

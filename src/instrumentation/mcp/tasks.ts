@@ -9,10 +9,10 @@ import type { Connection } from './connection.ts';
 import { ATTR_SERVER_NAME } from './identity.ts';
 import type { McpMessage } from './internal-types.ts';
 import { clipped } from './methods.ts';
-import type { Operation } from './operation.ts';
 import { CANCELLED_OUTCOME, LOST_OUTCOME, outcomeOfResponse, type RequestOutcome } from './outcome.ts';
 import type { SpanPlace } from './propagation.ts';
 import type { McpSide } from './types.ts';
+import type { OpenRequest } from './under-way.ts';
 
 /** Tasks kept in mind; beyond it the oldest is given up. */
 const MAX_TASKS = 1000;
@@ -30,7 +30,7 @@ const ABOUT_TASKS: ReadonlySet<string> = new Set([
 ]);
 
 interface Task {
-  readonly operation: Operation;
+  readonly operation: OpenRequest;
   /** By `Date.now()`. */
   readonly expiresAt: number;
   status: string;
@@ -53,13 +53,18 @@ interface TaskFacts {
 const tasks = new Map<string, Task>();
 
 /** Keeps an operation going if its result is a task. @returns whether it is. */
-export function beginTask(operation: Operation, side: McpSide, result: unknown): boolean {
+export function beginTask(
+  connection: Connection,
+  operation: OpenRequest,
+  side: McpSide,
+  result: unknown,
+): boolean {
   if (ABOUT_TASKS.has(operation.method)) return false;
   const { resultType, task } = (result ?? {}) as { readonly resultType?: unknown; readonly task?: unknown };
   const facts = factsOf(resultType === 'task' ? result : task);
   if (facts === undefined) return false;
   giveUpExpired();
-  const key = keyOf(operation.connection, side, facts.taskId);
+  const key = keyOf(connection, side, facts.taskId);
   tasks.get(key)?.operation.end(LOST_OUTCOME);
   tasks.delete(key);
   const ttl = facts.ttlMs ?? facts.ttl;
