@@ -238,7 +238,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
 
   async #close(limitMs: number, isExporterClosing = false): Promise<void> {
     clearTimeout(this.#timer);
-    // Until then a sudden exit writes to the spool what is not safe.
+    // Until then a sudden exit writes the unsafe spans to the spool.
     const forget = () => this.#forgetExit?.();
     await this.#keeping
       .close(
@@ -260,7 +260,7 @@ export class DurableSpanProcessor implements SpanProcessor, AsyncDisposable {
     return spans;
   }
 
-  /** Waits for what is waiting or under way, for as long as that takes, and does not keep the process alive. */
+  /** Waits, without a time limit, for waiting and running exports; does not keep the process alive. */
   settle(): Promise<void> {
     return this.#flush();
   }

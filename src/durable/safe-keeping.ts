@@ -68,7 +68,7 @@ export class SafeKeeping {
   #opened: Promise<Error | undefined>;
   #spool: Spool | undefined;
   #drain: Drain | undefined;
-  /** Of the last export, if it failed. */
+  /** Error of the last export, if it failed. */
   #lastError: Error | undefined;
   #prefersDisk = false;
   readonly #overflow = new Overflow();
@@ -139,7 +139,7 @@ export class SafeKeeping {
     if (!isSpared || this.isGivingUp || this.#absence !== undefined || this.waitMs > 0) {
       return { unsafe: unsent, error };
     }
-    // Nobody else would find out that the back end is there again: without a disk the drain has nothing to send.
+    // Without a spool the drain sends nothing, so nothing else would notice that the back end has recovered.
     const unsafe = await this.#deliver(unsent);
     return unsafe.length === 0 ? SAFE : { unsafe, error };
   }

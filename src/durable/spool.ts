@@ -189,7 +189,7 @@ export class Spool {
     }
   }
 
-  /** Removes a file whose records were all handled, after what is unreadable in it was set aside. */
+  /** Removes a file whose records were all handled, after setting its unreadable parts aside. */
   async #finish(reading: SegmentReader): Promise<void> {
     this.#reading = undefined;
     const { segment, unreadable } = reading;

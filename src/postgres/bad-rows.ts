@@ -82,7 +82,7 @@ class RowSearch<R extends EncodedSpan> {
     else await this.#sink.writeGrowing(this.#growing);
   }
 
-  /** @throws the reason, or what it means, when the search is of no use. */
+  /** @throws the reason, or its meaning, when the search is pointless. */
   async #fail(part: readonly R[], reason: unknown): Promise<void> {
     // The search for bad rows is among all of them.
     const rows = await this.#growing.all();

@@ -178,7 +178,7 @@ class CopyStatement {
   handleCopyData(): void {}
 }
 
-/** What is written before the next turn of the event loop becomes one write. */
+/** Joins all writes of one turn of the event loop into one. */
 function corkForNow(stream: Writable): void {
   stream.cork();
   process.nextTick(() => stream.uncork());

@@ -70,7 +70,7 @@ async function currentOwner(alive: Liveness | undefined): Promise<Owner> {
 
 async function findLiveOwner(folder: string, prefix: string, own: string): Promise<OtherOwner | undefined> {
   const names = (await readdir(folder)).filter(
-    // What is being written claims nothing yet.
+    // A file that is still being written claims nothing yet.
     (name) => name.startsWith(prefix) && name !== own && !name.endsWith('.tmp'),
   );
   for (const name of names) {

@@ -8,7 +8,7 @@ const EXPECTED = ['PG_VERSION', 'base', 'global', 'pg_wal'] as const;
 const UNFINISHED = 'unfinished-copy';
 const SHOWN = 5;
 
-/** What stands where an embedded database is to be. */
+/** State of the folder at the embedded database's path. */
 export type DataDirectoryState = 'missing' | 'empty' | 'database';
 
 /**

@@ -66,7 +66,7 @@ export class EmbeddedWorker {
     else this.#worker.unref();
   }
 
-  /** Ends the thread in whatever it does, within milliseconds, and gives its memory back. */
+  /** Ends the thread at once, even during a statement, and frees its memory. */
   terminate(): Promise<void> {
     this.#terminated ??= this.#worker.terminate().then(() => this.#exited);
     return this.#terminated;

@@ -5,7 +5,7 @@ import { checkWait, questionEnded } from './read-only.ts';
 import { type Rank, Turns } from './turns.ts';
 import type { QueryResult, ReadOnlyOptions, Statement } from './types.ts';
 
-/** A question may take longer than this only while nobody waits who goes before it. */
+/** A question is stopped after this time if work of higher priority waits. */
 const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 50;
 /**
@@ -118,7 +118,7 @@ export class EmbeddedDatabase {
   }
 
   async #workOff(): Promise<void> {
-    // What was asked in the same turn of the event loop is sorted first.
+    // Requests of the same turn of the event loop are sorted first.
     await Promise.resolve();
     for (;;) {
       const asked = this.#turns.next(performance.now());

@@ -15,7 +15,7 @@ export interface ReadEntries {
   headOf(key: number): EntryHead | undefined;
 }
 
-/** What JSON escapes, or may have to: quotes, backslashes, control characters and surrogates. */
+/** Characters that may need escaping in JSON: quotes, backslashes, control characters and surrogates. */
 const UNSAFE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 /** Texts up to this length are searched for that first. In longer ones there is a line break most of the time. */

@@ -7,9 +7,9 @@ export interface EntryHead {
   readonly later: string;
 }
 
-/** What the name of an attribute tells by itself. */
+/** Facts that follow from an attribute's name alone. */
 interface KnownName<T> {
-  /** What was decided about the name. */
+  /** The decision on the name. */
   readonly is: T;
   /** Only if the name is stored as it is. */
   readonly head: EntryHead | undefined;
@@ -33,7 +33,7 @@ export class KnownNames<T> {
     this.#decide = decide;
   }
 
-  /** What is known of the name, which is the attribute at this place of a span. */
+  /** The entry of the name at this position of a span's attributes. */
   at(place: number, name: string): KnownName<T> {
     if (this.#last[place] === name) return this.#found[place] as KnownName<T>;
     const known = this.#known.get(name) ?? this.#learn(name);

@@ -13,7 +13,7 @@ const FILES_AT_ONCE = 32;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const FILE_MODE = 0o600;
 
-/** What is packed: paths with `/`, and sizes in bytes; a folder has none. */
+/** Contents of the archive: paths with `/`, and sizes in bytes; a folder has no size. */
 interface Contents {
   /** Minor version of PGlite that made it, such as `0.5`; others may store data differently. */
   readonly line: string;

@@ -18,7 +18,7 @@ const DERIVED: Readonly<Record<string, string>> = {
   mcp_runs: outside('started_at', 'ended_at'),
 };
 
-/** What {@link prune} deletes, or in a dry run would delete. */
+/** The rows and tables that {@link prune} deletes, or in a dry run would delete. */
 export interface PruneResult {
   /** Partitions of `mcp_traces`. */
   readonly dropped: readonly string[];

@@ -35,7 +35,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   readonly #end = new AbortController();
   #shutdown: Promise<void> | undefined;
   #isClosed = false;
-  /** What those who feed the exporter have to do before it closes. */
+  /** Callbacks of the exporter's feeders, awaited before it closes. */
   readonly #feeders: (() => Promise<void>)[] = [];
   /** Codes of failures that were told. */
   readonly #told = new Set<string>();
@@ -161,7 +161,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
  * stored, so a retry would change nothing.
  */
 export class RefusedSpansError extends ObservatoryError {
-  /** Private, so that a log of the error does not show what is in the spans. */
+  /** Private, so that logging the error does not show the spans' content. */
   readonly #spans: readonly ReadableSpan[];
 
   constructor(refused: readonly RefusedSpan[], total: number) {

@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject } from '../json/index.ts';
 
-/** What has been recorded since the start, or since the last export where the back end wants differences. */
+/** The metrics since the start, or since the last export for back ends with delta temporality. */
 export interface CollectedMetrics {
   readonly resource: unknown;
   readonly scopeMetrics: readonly { readonly scope: unknown; readonly metrics: readonly unknown[] }[];

@@ -11,7 +11,7 @@ export function onNaturalEnd(work: () => Promise<void>): () => void {
     // After the other listeners and the promises they have settled.
     queueMicrotask(() => {
       process.nextTick(() => {
-        // The event comes again when the application has finished what it started.
+        // The event is emitted again once the application has finished the work it started.
         if (activeResources() > idle || !process.listeners('beforeExit').includes(onBeforeExit)) return;
         process.removeListener('beforeExit', onBeforeExit);
         holdOtherListeners();

@@ -1,4 +1,4 @@
-/** What `mcp-observatory/register` does where it is not disabled; loaded by it. */
+/** The work of `mcp-observatory/register`, loaded by it unless it is disabled. */
 import { diag, type MeterProvider, type TracerProvider } from '@opentelemetry/api';
 import type { Instrumentation } from '@opentelemetry/instrumentation';
 import { runningProvider, useStderrDiag } from '../base/index.ts';

@@ -1,6 +1,6 @@
 import type { AgentEvent } from './event.ts';
 
-/** What an event becomes: a row of the run it belongs to. */
+/** The span that an event becomes, in the trace of its run. */
 export interface AgentCall {
   /** `prompt` begins a run, `answer` completes a model call of the same key. */
   readonly kind: 'prompt' | 'model' | 'tool' | 'answer';
@@ -18,7 +18,7 @@ export interface AgentCall {
 export interface AgentDialect {
   /** Name of the client and of the agent. */
   readonly agent: string;
-  /** By name of the event; an event that adds nothing gives undefined. */
+  /** Readers by name of the event; undefined for an event that becomes no span. */
   readonly events: Readonly<Record<string, (event: AgentEvent) => AgentCall | undefined>>;
 }
 

@@ -69,7 +69,7 @@ export class AgentEvent {
     return Number.isNaN(ms) || ms < 0 ? time : [Math.floor(ms / 1000), (ms % 1000) * 1_000_000];
   }
 
-  /** What tells this event from others of its kind in the run, the same however often it is delivered. */
+  /** Identifies this event among those of its kind in the run; stable over repeated deliveries. */
   get fingerprint(): string {
     const named = FINGERPRINT.map((name) => this.text(name) ?? '');
     return [...this.log.time, ...named].join(' ');

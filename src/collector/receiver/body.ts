@@ -12,7 +12,7 @@ const MAX_BODY_MS = 30_000;
 /** Room that is reserved for a body of unknown length, and by which the reservation grows. */
 const STEP_BYTES = 64 * 1024;
 
-/** What is known of a body before it is read. */
+/** Limits of a body, and how its length is known. */
 export interface BodyLimits {
   readonly maxBytes: number;
   /** The length that the sender announced; undefined if it did not. */

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import { isLoopback } from './listen.ts';
 import { Rejection } from './rejection.ts';
 
-/** Names that nobody can have in the public DNS (RFC 6761, 6762 and 8375, and `.internal`), as containers are given. */
+/** Names without a dot, and names that cannot be in the public DNS (RFC 6761, 6762 and 8375, and `.internal`). */
 const PRIVATE_NAME = /^[^.]*$|\.(?:localhost|local|internal|test|home\.arpa)$/i;
 
-/** What a request says of where it comes from and goes to. */
+/** The headers that name a request's origin and target. */
 interface Headers {
   readonly host?: string | undefined;
   readonly origin?: string | undefined;

@@ -102,7 +102,7 @@ async function goldenOf(id: string, rows: readonly RecordedExchange[]) {
     runner: 'other',
     source: 'recorded',
     recorded_at: dateOf(first),
-    // What was recorded then stays what was said then.
+    // It documents what was said at that time, so it does not expire.
     expires_at: null,
     versions: { observatory: VERSION, sdk: null, models, tools: {} },
     input: { provider: first.provider, model: first.model ?? models[0] ?? 'unknown' },

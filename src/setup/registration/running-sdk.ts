@@ -72,7 +72,7 @@ function replaceOnce<Value>(
   });
 }
 
-/** What all modules of the API share: providers and the like, and the version that set the first of them. */
+/** The global object that all copies of the API share: providers, and the version that set the first of them. */
 interface Globals {
   readonly version: string;
   diag?: unknown;
@@ -98,7 +98,7 @@ function withOwnVersion(version: string | undefined, set: () => boolean): boolea
 
 /** The span processors of an application's SDK. */
 export interface OtherProcessors {
-  /** Adds a processor that comes before all others, which see what it writes. */
+  /** Adds a processor before all others, so that they see what it writes. */
   addFirst(processor: SpanProcessor): void;
   addLast(processor: SpanProcessor): void;
   /** Has a span of ours exported as one of theirs. It is enriched already. */
