@@ -144,7 +144,7 @@ export class CopyWriter implements SpanWriter {
   }
 }
 
-/** The data of COPY, as far as it is there, and the rest as it comes. */
+/** The data of COPY: the rows encoded so far, then the others as they are encoded. */
 async function* binaryOf(rows: GrowingRows<CopyRow>): AsyncGenerator<readonly Buffer[]> {
   yield [BINARY_HEADER];
   for await (const portion of rows.portions()) yield joinPlaces(portion.map(({ place }) => place));

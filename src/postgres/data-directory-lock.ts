@@ -9,7 +9,7 @@ import { isListening, type Liveness, listenIn } from './liveness.ts';
 /** Contenders that start at the same time all back off; a few attempts later one of them succeeds. */
 const ATTEMPTS = 5;
 
-/** A lock appears whole. One that says nothing was cut off, by a full disk or a crash, once it is older than this. */
+/** A lock file appears complete. An empty one that is older than this was cut off by a full disk or a crash. */
 const UNREADABLE_FOR_MS = 10_000;
 
 /**

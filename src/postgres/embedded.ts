@@ -24,9 +24,9 @@ interface Asked {
 }
 
 /**
- * A PGlite in a thread of its own. Statements run one after another, in the order of the calls. Questions, which only read,
- * run while no statement waits. A question that takes too much time or memory is ended together with the thread, which the
- * next statement opens again: nothing else is under way then, and what waits is not told.
+ * PGlite in a worker thread. Statements run one after another, in the order of the calls. Questions, which only read,
+ * run while no statement waits. A question that takes too much time or memory is ended by ending the thread. The next
+ * statement starts a new one; waiting callers do not notice.
  */
 export class EmbeddedDatabase {
   readonly #data: EmbeddedThreadData;

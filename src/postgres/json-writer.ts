@@ -210,7 +210,7 @@ export class JsonWriter {
   }
 }
 
-/** Whether it can stand in JSON as it is, as far as that is soon known. */
+/** Whether a text needs no escaping in JSON; false for long texts, which are not checked. */
 function isSafe(text: string): boolean {
   return text.length <= SHORT_TEXT && !UNSAFE.test(text);
 }

@@ -15,13 +15,13 @@ interface KnownName<T> {
   readonly head: EntryHead | undefined;
 }
 
-/** Bounds of what is kept, because names of attributes may be made up by anyone: half a megabyte at most. */
+/** Bounds of the cache (half a megabyte), because anyone may invent attribute names. */
 const MAX_NAMES = 256;
 const MAX_NAME_CHARS = 128;
 
 /**
- * Decides about each name of an attribute once. Spans of one kind have the same names in the same order, so that most
- * are found beside the name at the same place of the last span, which is cheaper than to look them up.
+ * Caches a decision for each attribute name. Spans of one kind have the same names in the same order, so most names are
+ * found by their position in the last span, which is cheaper than a lookup.
  */
 export class KnownNames<T> {
   readonly #decide: (name: string) => T;

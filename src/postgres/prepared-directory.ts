@@ -21,9 +21,9 @@ interface Contents {
 }
 
 /**
- * Makes a data directory of the prepared one of this package, beside its place and then renamed: what stands there is
- * whole. Does nothing where there is none for this version of PGlite, and where the place is not empty or is the root of
- * a file system.
+ * Copies the prepared data directory of this package, under a temporary name that is renamed at the end, so that it
+ * appears complete. Does nothing if there is none for this version of PGlite, or if the target is not empty or is the
+ * root of a file system.
  *
  * @param directory absolute, without links, and locked by the caller; missing or empty.
  * @param pglite address of the module of PGlite, undefined for the installed package.
@@ -115,7 +115,7 @@ interface Named {
 }
 
 const byPath = (a: Named, b: Named) => (a.path < b.path ? -1 : 1);
-/** Equal files of the three databases beside each other, where compression finds them. */
+/** Sorts equal files of the three databases next to each other, so that they compress well. */
 const twinOf = ({ path }: Named) => path.replace(/^base\/(\d+)\/(.*)$/, 'base/$2/$1');
 const byTwin = (a: Named, b: Named) => (twinOf(a) < twinOf(b) ? -1 : 1);
 

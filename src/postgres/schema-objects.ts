@@ -39,8 +39,8 @@ function readObjects(): ReadonlyMap<string, string> {
 }
 
 /**
- * What of the current schema is not there, for instance `table mcp_traces`; empty when nothing is missing. Of a table
- * that is not partitioned as the migrations made it, such as a hypertable, indexes and partitions are not looked for.
+ * The objects of the current schema that are missing, for instance `table mcp_traces`. Indexes and partitions are not
+ * checked for a table that is not partitioned as the migrations made it, such as a hypertable.
  * @throws the driver's error.
  */
 export async function missingObjects(db: Queryable): Promise<readonly string[]> {

@@ -37,7 +37,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   #isClosed = false;
   /** Callbacks of the exporter's feeders, awaited before it closes. */
   readonly #feeders: (() => Promise<void>)[] = [];
-  /** Codes of failures that were told. */
+  /** Codes of failures that were already logged. */
   readonly #told = new Set<string>();
 
   /** Writes spans and counts the outcome of each. */
@@ -47,7 +47,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   /** Closes what the exporter opened. */
   protected abstract disconnect(): Promise<void>;
 
-  /** Aborted when exports in progress are given up. */
+  /** Aborted when exports in progress are abandoned. */
   protected get end(): AbortSignal {
     return this.#end.signal;
   }

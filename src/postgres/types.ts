@@ -32,11 +32,11 @@ export interface Statement {
   readonly values?: readonly unknown[] | undefined;
 }
 
-/** How statements that only read are run. */
+/** Options of {@link Database.readOnly}. */
 export interface ReadOnlyOptions {
   /** How long each statement may take on a server; in the embedded database, all of them. */
   readonly timeoutMs: number;
-  /** Whether it is for somebody else than the page. They run one at a time, after all others. @defaultValue false */
+  /** Whether the question comes from an agent, not the page. These run one at a time, after all others. @defaultValue false */
   readonly isForeign?: boolean | undefined;
 }
 

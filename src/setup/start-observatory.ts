@@ -295,7 +295,7 @@ function manage(
   return observatory;
 }
 
-/** Losses were told when they were counted. */
+/** Losses were logged when they were counted. */
 function unlessLost(error: unknown): void {
   if (!(error instanceof ObservatoryError && error.code === 'SPANS_NOT_SAFE')) throw error;
 }

@@ -60,7 +60,7 @@ export async function readBody(stream: Readable, limits: BodyLimits, ticket: Tic
       else timer = setTimeout(checkRate, left);
     };
     let timer = setTimeout(checkRate, body.allowedMs);
-    // A stream that is given up may fail later, when nothing else listens.
+    // An abandoned stream may fail later, when nothing else listens.
     stream
       .on('error', () => {})
       .once('end', end)

@@ -12,10 +12,9 @@ interface Headers {
 }
 
 /**
- * Refuses what a page of another site sends from the browser of this machine's user. It cannot have a token, so where
- * senders need one there is nothing to refuse. `Origin` has to be the address that is asked for, if there is one. A port
- * that only this machine reaches may not be asked for by a name of the public DNS, which may be the page's own, made to
- * lead here. Elsewhere any name may be that of a service.
+ * Refuses requests of foreign web pages in a browser on this machine. They cannot have a token, so nothing is checked
+ * where senders need one. An `Origin` must be the requested address. On loopback, `Host` may not be a name of the public
+ * DNS, since a page could have its own name resolve here (DNS rebinding). Elsewhere any name may be that of a service.
  *
  * @param listensAt the host that the port is bound to; `undefined` where names do not matter.
  * @throws Rejection `foreign_page`

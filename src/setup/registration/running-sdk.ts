@@ -82,8 +82,8 @@ const globals = () => Reflect.get(globalThis, GLOBALS) as Globals | undefined;
 const areGlobalsOurs = globals() === undefined;
 
 /**
- * Lets a module of the API set something. It takes nothing from a module of another version than the one that was first,
- * which is ours: then what we have set is given up, but for the logger.
+ * Lets a copy of the API set a global. The API refuses copies of another version than the first one, which is ours; then
+ * our globals are removed, except for the logger.
  */
 function withOwnVersion(version: string | undefined, set: () => boolean): boolean {
   const before = globals();
