@@ -39,7 +39,7 @@ export interface SpoolLosses {
  * batches of the file it was reading are then delivered again.
  *
  * Only the limits on size and age delete spans, and they are counted. A file that cannot be read stays and is tried
- * again; bytes that were read and cannot be parsed are moved to the folder `unreadable`. Age is the time this process has
+ * again; bytes that cannot be parsed are moved to the folder `unreadable`. Age is the time this process has
  * known a file, by the monotonic clock, so that a clock that was set deletes nothing.
  *
  * One owner calls `append` and `peek`/`remove`, which may run concurrently.

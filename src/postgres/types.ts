@@ -36,7 +36,7 @@ export interface Statement {
 export interface ReadOnlyOptions {
   /** How long each statement may take on a server; in the embedded database, all of them. */
   readonly timeoutMs: number;
-  /** Whether the question comes from an agent, not the page. These run one at a time, after all others. @defaultValue false */
+  /** Whether an agent asks, not the page: one question at a time, after all others. @defaultValue false */
   readonly isForeign?: boolean | undefined;
 }
 
