@@ -199,7 +199,7 @@ async function flush(meterProvider: MeterProvider, limitMs: number): Promise<voi
   await Promise.race([Promise.resolve(meterProvider.forceFlush()).catch(() => {}), late]);
 }
 
-/** How long spans for ClickHouse wait for others, so that inserts are few: each makes files that the server merges. */
+/** How long spans for ClickHouse wait for others. Fewer inserts mean fewer files that the server must merge. */
 const CLICKHOUSE_LINGER_MS = 200;
 
 /** Exporter and batch sizes of the writer. */

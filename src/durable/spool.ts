@@ -240,7 +240,7 @@ export class Spool {
     const active = this.#active;
     this.#active = undefined;
     if (active === undefined) return;
-    // In the books before it is closed: bytes and isEmpty are read at any time, and its spans are on disk.
+    // Listed before it is closed: `bytes` and `isEmpty` are read at any time, and its spans are on disk.
     if (active.bytes > 0) this.#sealed.push(newSegment(active.path, active.bytes));
     await active.close().catch(() => {});
   }
@@ -251,7 +251,7 @@ export class Spool {
     await this.#take(await adoptOrphans(this.#options.directory, this.#folder.path, this.#seen));
   }
 
-  /** Adds files that were moved into the folder to the books. */
+  /** Lists files that were moved into the folder. */
   async #take(names: readonly string[]): Promise<void> {
     for (const name of names) {
       const path = join(this.#folder.path, name);
@@ -263,7 +263,7 @@ export class Spool {
   }
 
   /**
-   * Drops the oldest segments that exceed the age limit, or the size limit with the addition. What cannot be read is
+   * Drops the oldest segments that exceed the age limit, or the size limit with the addition. Unreadable segments are
    * not dropped.
    * @throws Error when there is no room and nothing may be dropped.
    */

@@ -6,7 +6,7 @@ export interface AgentCall {
   readonly kind: 'prompt' | 'model' | 'tool' | 'answer';
   /** Ids that name the run: its session, and its prompt where the agent has an id for it. */
   readonly run: readonly string[];
-  /** Id of the call, unique in the run; without one, what the event holds tells it from others. */
+  /** Id of the call, unique in the run; without one, the event's fingerprint. */
   readonly key: string | undefined;
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export interface AgentDialect {
   readonly events: Readonly<Record<string, (event: AgentEvent) => AgentCall | undefined>>;
 }
 
-/** Attributes of a model call with what the agent knows of it. */
+/** Attributes of a model call, as far as the agent reports them. */
 export function modelAttributes(parts: {
   readonly provider: string | undefined;
   readonly model: string | undefined;
@@ -80,7 +80,7 @@ export function messageJson(role: 'user' | 'assistant', text: string | undefined
     : JSON.stringify([{ role, parts: [{ type: 'text', content: text }] }]);
 }
 
-/** Sum of the counts that are known; undefined if none is. */
+/** Sum of the known counts; undefined without any. */
 export function tokenSum(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);

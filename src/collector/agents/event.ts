@@ -24,7 +24,7 @@ export class AgentEvent {
     return undefined;
   }
 
-  /** A text that the agent does not withhold: it writes a word in brackets instead. */
+  /** A text, unless the agent withholds it: it then writes a word in brackets. */
   content(name: string): string | undefined {
     const text = this.text(name);
     return text === undefined || text === '<REDACTED>' || text === '[REDACTED]' ? undefined : text;
