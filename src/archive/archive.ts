@@ -107,7 +107,7 @@ async function archiveTables(
   return done;
 }
 
-/** Whether a table is the partition of one past day. Rows from before partitions, or without a start, stay. */
+/** Whether it is the partition of one day that is over. Rows of the default partition stay. */
 function isClosed({ from, to }: Partition, before: Date): boolean {
   return from !== null && to !== null && Date.parse(to) <= before.getTime();
 }

@@ -1,12 +1,12 @@
 import type { AgentEvent } from './event.ts';
 
-/** The span that an event becomes, in the trace of its run. */
+/** What an event becomes: a row of the run it belongs to. */
 export interface AgentCall {
   /** `prompt` begins a run, `answer` completes a model call of the same key. */
   readonly kind: 'prompt' | 'model' | 'tool' | 'answer';
   /** Ids that name the run: its session, and its prompt where the agent has an id for it. */
   readonly run: readonly string[];
-  /** Id of the call, unique in the run; without one, the event's fingerprint. */
+  /** Id of the call, unique in the run; without one, what the event holds tells it from others. */
   readonly key: string | undefined;
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -18,11 +18,11 @@ export interface AgentCall {
 export interface AgentDialect {
   /** Name of the client and of the agent. */
   readonly agent: string;
-  /** Readers by name of the event; undefined for an event that becomes no span. */
+  /** By name of the event; an event that adds nothing gives undefined. */
   readonly events: Readonly<Record<string, (event: AgentEvent) => AgentCall | undefined>>;
 }
 
-/** Attributes of a model call, as far as the agent reports them. */
+/** Attributes of a model call with what the agent knows of it. */
 export function modelAttributes(parts: {
   readonly provider: string | undefined;
   readonly model: string | undefined;
@@ -80,7 +80,7 @@ export function messageJson(role: 'user' | 'assistant', text: string | undefined
     : JSON.stringify([{ role, parts: [{ type: 'text', content: text }] }]);
 }
 
-/** Sum of the known counts; undefined without any. */
+/** Sum of the counts that are known; undefined if none is. */
 export function tokenSum(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
