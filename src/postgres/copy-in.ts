@@ -65,7 +65,7 @@ export async function withClient<T>(pool: CopyPool, work: (client: CopyClient) =
   }
 }
 
-/** A pool gives an idle connection, if it has one, before it makes another. */
+/** A pool returns an idle connection, if it has one, before it opens another. */
 function closeIdle(pool: CopyPool): void {
   for (let left = pool.idleCount; left > 0; left -= 1) {
     pool.connect((_, client) => client?.release(true));

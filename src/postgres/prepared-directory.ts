@@ -72,7 +72,7 @@ async function unpack({ entries }: Contents, bodies: Buffer, directory: string):
   await Promise.all(writing);
 }
 
-/** Removes what processes left that ended while they unpacked; the lock keeps others from doing so now. */
+/** Removes the remains of processes that ended while unpacking; the lock keeps others from unpacking now. */
 async function removeUnfinished(directory: string): Promise<void> {
   const prefix = `${basename(directory)}.unfinished.`;
   for (const name of await readdir(dirname(directory))) {

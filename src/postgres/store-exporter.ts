@@ -42,9 +42,9 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
 
   /** Writes spans and counts the outcome of each. */
   protected abstract write(spans: readonly ReadableSpan[], tally: StoreTally): Promise<void>;
-  /** Says what an error of {@link write} means for the user. */
+  /** Explains an error of {@link write} to the user. */
   protected abstract explain(error: unknown): Promise<ObservatoryError>;
-  /** Closes what the exporter opened. */
+  /** Closes the connections that the exporter opened. */
   protected abstract disconnect(): Promise<void>;
 
   /** Aborted when exports in progress are abandoned. */
@@ -91,7 +91,7 @@ export abstract class SpanStoreExporter implements SpanExporter, AsyncDisposable
   }
 
   /**
-   * Adds what {@link shutdown} waits for while the exporter still exports: a processor that has spans for it.
+   * Adds a processor with spans for this exporter; {@link shutdown} waits for it while the exporter still exports.
    * @param settle exports them.
    */
   beforeShutdown(settle: () => Promise<void>): void {

@@ -10,7 +10,7 @@ const IDLE_MS = 100;
 
 interface Line<T> {
   readonly waiting: T[];
-  /** When something of this rank last came or ended. */
+  /** When work of this rank last arrived or ended. */
   busyAt: number;
   restUntil: number;
 }
@@ -57,7 +57,7 @@ export class Turns<T> {
     return this.#lines.statement.waiting.length > 0;
   }
 
-  /** Takes all that wait in a rank. */
+  /** Dequeues all waiters of a rank. */
   takeAll(rank: Rank): readonly T[] {
     return this.#lines[rank].waiting.splice(0);
   }
